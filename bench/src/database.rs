@@ -7,7 +7,7 @@ use carillon::{
     clock::Clock,
     store::{
         Options, Store,
-        retention::{Family, Stretch},
+        retention::{Family, PartitionRange},
     },
 };
 use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection};
@@ -131,9 +131,9 @@ async fn divide(store: &Store, days: u32) -> Result<()> {
     let today = Clock::system().now().timestamp_millis() / DAY * DAY;
     let first = today - i64::from(days) * DAY;
     for family in Family::ALL {
-        store.add_stretch(family, Stretch { from: 0, to: first }, true, None).await?;
+        store.add_stretch(family, PartitionRange { from: 0, to: first }, true, None).await?;
         for from in (first..=today + 7 * DAY).step_by(24 * 60 * 60 * 1_000) {
-            store.add_stretch(family, Stretch { from, to: from + DAY }, false, None).await?;
+            store.add_stretch(family, PartitionRange { from, to: from + DAY }, false, None).await?;
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! A worker in a process of its own, by the Rust client. What it was handed and when, it notes
-//! itself: what the server says of itself is not asked.
+//! A worker in its own process, with the Rust client. It records its jobs and their times itself:
+//! the server's own account is not used.
 
 use std::{
     process::Stdio,
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// The server.
     #[arg(long)]
     url: String,
-    /// A token that opens the queue.
+    /// A token for the queue.
     #[arg(long)]
     token: String,
     /// How many jobs it takes at once.
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     capacity: usize,
 }
 
-/// A job that a worker was handed.
+/// A job that a worker received.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Handled {
     /// The run that it is an attempt of.
@@ -54,7 +54,7 @@ impl Handled {
 
 static NOTES: Mutex<Vec<Handled>> = Mutex::new(Vec::new());
 
-/// Notes the job, and does nothing else.
+/// Records the job, and does nothing else.
 #[task(queue = "bench")]
 async fn note(job: Context) -> Result<(), Failure> {
     let at_ms = Clock::system().now().timestamp_millis();
@@ -65,7 +65,7 @@ async fn note(job: Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What hands a task to these workers.
+/// The target that hands a task to these workers.
 pub(crate) fn target() -> Target {
     let (queue, task) = (QUEUE.to_owned(), "note".to_owned());
     Target::Worker(ToWorker { queue, task, input: None, tags: Vec::new() })
@@ -102,7 +102,7 @@ impl Puller {
         self.pid
     }
 
-    /// All that it was handed. It takes nothing more.
+    /// All jobs that it received. It takes no more.
     pub(crate) async fn stop(mut self) -> Result<Vec<Handled>> {
         drop(self.stdin);
         let notes = self.lines.next_line().await?.context("the worker says nothing")?;
@@ -111,14 +111,14 @@ impl Puller {
     }
 }
 
-/// What that process does: works until its input ends, and says what it was handed.
+/// The code of that process: works until its input ends, and reports its jobs.
 pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let program = Program::new("bench").with::<note>();
     let worker = Worker::new(&arguments.url, &arguments.token, &program);
     let worker = worker.capacity(arguments.capacity);
     let stopper = worker.stopper();
     tokio::task::spawn_blocking(move || {
-        // Where it cannot be read it has ended as well.
+        // If the input cannot be read, it has ended as well.
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         stopper.stop();
     });

@@ -66,7 +66,7 @@ pub enum AppError {
     /// The database cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The certificates of those that targets are to trust cannot be read.
+    /// The certificate authorities that targets should trust cannot be read.
     #[error("read egress.ca_file '{}': {source}", path.display())]
     CaFile {
         /// As configured.
@@ -74,13 +74,13 @@ pub enum AppError {
         /// What the system says.
         source: io::Error,
     },
-    /// A file with a secret of the configuration cannot be read.
+    /// A file that holds a secret of the configuration cannot be read.
     #[error(transparent)]
     KeyFile(#[from] UnreadFile),
-    /// Nor the token of whoever watches.
+    /// The token for monitoring cannot be read.
     #[error(transparent)]
     Watch(#[from] NoToken),
-    /// What was given as one is none.
+    /// A configured key is not a valid key.
     #[error("use {field} as the key for secrets: {source}")]
     Key {
         /// The setting.
@@ -91,16 +91,16 @@ pub enum AppError {
     /// There are secrets that cannot be opened.
     #[error(transparent)]
     Vault(#[from] VaultError),
-    /// The targets cannot be carried out.
+    /// The targets cannot be set up.
     #[error("set up the targets: {0}")]
     Target(#[from] TargetError),
-    /// Programs cannot run as the user that they are to run as.
+    /// Programs cannot run as the configured user.
     #[error(transparent)]
     User(#[from] UserError),
     /// The process cannot be made unreadable for the programs that it starts.
     #[error("close this process's memory to the programs of its user: {0}")]
     Dumpable(#[source] io::Error),
-    /// The nodes' Redis is not to be had.
+    /// The nodes' Redis is not reachable.
     #[error(transparent)]
     Beacon(#[from] BeaconError),
     /// The engine cannot start or stop.

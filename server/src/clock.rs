@@ -86,7 +86,7 @@ impl Clock {
         self.ahead.store(ahead.num_milliseconds(), Ordering::Relaxed);
     }
 
-    /// Whether this is the machine's clock, which somebody else may step.
+    /// Whether this is the machine's clock, which can be stepped from outside.
     pub fn is_system(&self) -> bool {
         matches!(self.source, Source::System)
     }
@@ -119,8 +119,8 @@ impl Clock {
         }
     }
 
-    /// Waits, at `now`, until the clock shows `until`, but no longer than lies between the two: a
-    /// clock that is stepped back meanwhile holds nobody up.
+    /// Waits until the clock shows `until`, but no longer than the time between `now` and `until`:
+    /// stepping the clock back does not delay callers.
     pub async fn sleep_from(&self, now: DateTime<Utc>, until: DateTime<Utc>) {
         tokio::select! {
             () = self.sleep_until(until) => {}
@@ -222,7 +222,7 @@ struct ManualState {
 enum Wait {
     /// An instant, whenever the clock shows it.
     Until,
-    /// The end of a duration: a step back brings it forward on the clock.
+    /// The end of a duration: if the clock is stepped back, the clock shows an earlier time then.
     For,
 }
 
@@ -245,8 +245,9 @@ impl ManualClock {
         self.locked().now
     }
 
-    /// Sets the clock and wakes whoever waited for an instant that has come. Forward, time passes;
-    /// backward, the clock is stepped, and what is left of durations stays.
+    /// Sets the clock and wakes the sleepers whose instant has come. A later time means that time
+    /// passes; an earlier one that the clock is stepped back, which does not change the rest of
+    /// running durations.
     pub fn set(&self, now: DateTime<Utc>) {
         let mut state = self.locked();
         let back = state.now - now.trunc_subsecs(3);
@@ -291,7 +292,7 @@ impl ManualClock {
         self.locked().instant
     }
 
-    /// The earliest instant that somebody waits for.
+    /// The earliest instant that a sleeper waits for.
     pub fn next_wake(&self) -> Option<DateTime<Utc>> {
         let mut state = self.locked();
         state.sleepers.retain(|_, (_, waker)| !waker.is_closed());
@@ -310,7 +311,7 @@ impl ManualClock {
             state.sleepers.insert((at, number), (wait, waker));
             woken
         };
-        // The sender is only dropped with the clock itself: then nobody can move the time.
+        // The sender is only dropped with the clock itself: then nothing can move the time.
         if woken.await.is_err() {
             std::future::pending::<()>().await;
         }

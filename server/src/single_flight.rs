@@ -1,4 +1,4 @@
-//! One at a time for each key: what caches share that let many callers have one answer.
+//! One lookup at a time per key, whose answer concurrent callers share: the basis of caches.
 
 use std::{
     borrow::Borrow,
@@ -9,13 +9,13 @@ use std::{
 
 use tokio::sync::Mutex as Turn;
 
-/// The last answer for a key. Whoever holds the lock may look for another; the others wait for it.
+/// The last answer for a key. The holder of the lock may look it up again; others wait for it.
 pub(crate) type Slot<V> = Arc<Turn<Option<V>>>;
 
 /// The slots, by key.
 pub(crate) struct SingleFlight<K, V> {
     slots: Mutex<Slots<K, V>>,
-    /// Not swept out while they are no more than this.
+    /// Up to this number, slots are never swept out.
     few: usize,
 }
 
@@ -25,13 +25,13 @@ struct Slots<K, V> {
 }
 
 impl<K: Eq + Hash, V> SingleFlight<K, V> {
-    /// Slots that are swept out when there are more than `few`, or twice as many as the last time.
+    /// Creates slots that are swept out once there are more than `few`, and more than twice as many
+    /// as the last sweep left.
     pub(crate) fn new(few: usize) -> Self {
         Self { slots: Mutex::new(Slots { by_key: HashMap::new(), sweep_at: few }), few }
     }
 
-    /// The slot of a key. Those that nobody has, and whose answers are not good any more, may be
-    /// forgotten.
+    /// The slot of a key. Slots that are not in use and whose answers are outdated may be dropped.
     pub(crate) fn slot<Q>(&self, key: &Q, is_good: impl Fn(&V) -> bool) -> Slot<V>
     where
         K: Borrow<Q>,

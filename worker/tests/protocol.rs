@@ -190,14 +190,20 @@ fn program() -> Program {
 
 type Ended = tokio::task::JoinHandle<Result<(), Error>>;
 
-fn start(fake: &Fake, capacity: usize) -> (Stopper, Ended) {
-    let worker = Worker::new(&fake.url, "secret", &program()).name("mailer-1").capacity(capacity);
-    (worker.stopper(), tokio::spawn(worker.run()))
+/// A worker at work.
+struct AtWork {
+    stopper: Stopper,
+    ended: Ended,
 }
 
-async fn end((stopper, ended): (Stopper, Ended)) {
-    stopper.stop();
-    tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap().unwrap().unwrap();
+fn start(fake: &Fake, capacity: usize) -> AtWork {
+    let worker = Worker::new(&fake.url, "secret", &program()).name("mailer-1").capacity(capacity);
+    AtWork { stopper: worker.stopper(), ended: tokio::spawn(worker.run()) }
+}
+
+async fn end(worker: AtWork) {
+    worker.stopper.stop();
+    tokio::time::timeout(Duration::from_secs(20), worker.ended).await.unwrap().unwrap().unwrap();
 }
 
 #[test]
@@ -323,8 +329,8 @@ async fn what_cannot_get_better_ends_the_worker() {
         for word in ["register", "poll"] {
             let fake = Fake::start().await;
             fake.script(word, status, code);
-            let (_stopper, ended) = start(&fake, 1);
-            let error = ended.await.unwrap().unwrap_err();
+            let worker = start(&fake, 1);
+            let error = worker.ended.await.unwrap().unwrap_err();
             assert!(matches!(&error, Error::Api(error) if error.status == status), "{error}");
         }
     }

@@ -21,11 +21,11 @@ use tokio::{
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 
-/// A process that listens on 127.0.0.1. It is killed with its own processes when this value goes.
+/// A process that listens on 127.0.0.1. Dropping this value kills it and its child processes.
 #[derive(Debug)]
 pub(super) struct Daemon {
     child: Child,
-    /// What it consists of, until it is ended.
+    /// Its processes, until it is ended.
     group: Option<Pid>,
     pub(super) ports: Vec<u16>,
     /// Dropped after the process.
@@ -33,7 +33,7 @@ pub(super) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts one on as many free ports as it wants, of which the first is the one to connect to.
+    /// Starts one on that many free ports; the first is the one to connect to.
     pub(super) async fn start(
         clock: &Clock,
         ports: usize,
@@ -43,7 +43,7 @@ impl Daemon {
         let ports = free_ports(ports)?;
         let inner = command(folder.path(), &ports)?;
         let output = std::fs::File::create(folder.path().join("output"))?;
-        // Should this program be killed, the kernel stops the broker.
+        // If this program is killed, the kernel stops the broker.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL"]).arg(inner.get_program()).args(inner.get_args());
         for (name, value) in inner.get_envs() {
@@ -82,7 +82,7 @@ impl Daemon {
         }
     }
 
-    /// Ends it as a power cut would, and waits until it is gone.
+    /// Ends it as a power failure would, and waits until it is gone.
     pub(super) async fn stop(mut self) -> Result<()> {
         self.kill();
         self.child.wait().await?;
@@ -100,7 +100,7 @@ impl Daemon {
         self.ports[0]
     }
 
-    /// Where to connect to, as a definition has it.
+    /// The address to connect to, as written in a definition.
     pub(super) fn server(&self) -> String {
         format!("127.0.0.1:{}", self.port())
     }
@@ -109,7 +109,7 @@ impl Daemon {
         self.folder.path()
     }
 
-    /// What it printed so far.
+    /// Its output so far.
     pub(super) fn printed(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("output")).unwrap_or_default()
     }
@@ -135,12 +135,12 @@ pub(super) fn tool(name: &str) -> PathBuf {
     found.into_iter().find(|path| path.exists()).unwrap_or_else(|| name.into())
 }
 
-/// Whether a program can be started and ends well with these words.
+/// Whether a program can be started with these arguments and exits successfully.
 pub(super) async fn runs(program: &str, words: &[&str]) -> bool {
     output(program, words).await.is_ok()
 }
 
-/// What a program prints.
+/// The output of a program.
 pub(super) async fn output(program: &str, words: &[&str]) -> Result<String> {
     let mut command = Command::new(tool(program));
     let output = command.args(words).stdin(Stdio::null()).kill_on_drop(true).output().await;

@@ -1,8 +1,8 @@
-//! Real brokers on this machine, each a process of its own that is gone after its round. What a
-//! broker says that it has is the witness.
+//! Real brokers on this machine, each in its own process, which ends with its round. The witness is
+//! what a broker says that it has.
 //!
 //! - `daemon`: a process that listens
-//! - `kafka`, `nats`, `rabbitmq`, `redis`, `sqs`: how each is started, and asked
+//! - `kafka`, `nats`, `rabbitmq`, `redis`, `sqs`: how each is started and queried
 
 mod daemon;
 mod kafka;
@@ -22,7 +22,7 @@ pub(crate) use self::sqs::{Arguments as QueueArguments, run as run_queue};
 /// A kind of broker.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broker {
-    /// Tansu, which speaks as Kafka does.
+    /// Tansu, which speaks Kafka's protocol.
     Kafka,
     /// NATS with JetStream.
     Nats,
@@ -30,16 +30,16 @@ pub(crate) enum Broker {
     Rabbitmq,
     /// Redis, which writes to its disk before it acknowledges.
     Redis,
-    /// A process of ours that takes messages as SQS does.
+    /// A process of this program that accepts messages like SQS.
     Sqs,
 }
 
-/// A broker that runs, with an empty place for events.
+/// A running broker, with an empty destination for events.
 #[derive(Debug)]
 pub(crate) struct Running {
     broker: Broker,
     daemon: Daemon,
-    /// Where events go, as a definition has it.
+    /// The destination of events, as written in a definition.
     to: Value,
 }
 
@@ -48,7 +48,7 @@ impl Broker {
     pub(crate) const ALL: [Self; 5] =
         [Self::Kafka, Self::Nats, Self::Rabbitmq, Self::Redis, Self::Sqs];
 
-    /// What it is, for people.
+    /// Its name, for people.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Kafka => "Kafka (Tansu)",
@@ -92,12 +92,12 @@ impl Broker {
 }
 
 impl Running {
-    /// What publishes to it.
+    /// The target that publishes to it.
     pub(crate) fn target(&self) -> Result<Target> {
         Ok(serde_json::from_value(json!({ "publish": { "to": self.to } }))?)
     }
 
-    /// How many events it has, each counted as often as it is there.
+    /// How many events it has, each counted as often as it exists.
     pub(crate) async fn count(&self) -> Result<u64> {
         let daemon = &self.daemon;
         match self.broker {

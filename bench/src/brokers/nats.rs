@@ -12,7 +12,7 @@ pub(super) async fn is_installed() -> bool {
     runs("nats-server", &["--version"]).await
 }
 
-/// One with a stream on its disk.
+/// A broker with a stream on its disk.
 pub(super) async fn start(clock: &Clock) -> Result<(Daemon, Value)> {
     let daemon = Daemon::start(clock, 1, |folder, ports| {
         let mut command = std::process::Command::new(tool("nats-server"));
@@ -34,7 +34,7 @@ pub(super) async fn count(daemon: &Daemon) -> Result<u64> {
     info["state"]["messages"].as_u64().with_context(|| format!("no count in {info}"))
 }
 
-/// What a service of the server answers.
+/// The answer of one of the server's services.
 async fn ask(daemon: &Daemon, subject: &str, request: &Value) -> Result<Value> {
     let request = request.to_string();
     let text = format!(

@@ -8,13 +8,14 @@ use super::daemon::Daemon;
 
 const FOLDER: &str = "/usr/lib/rabbitmq/lib";
 
-/// Starts the daemon that Erlang finds nodes by, which would outlive the server, and then the server.
+/// Starts the daemon by which Erlang finds nodes, which would outlive the server, and then the
+/// server.
 const START: &str = "epmd -port $ERL_EPMD_PORT -address 127.0.0.1 & \
                      exec \"$(ls -d /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin)/rabbitmq-server\"";
 const COUNT: &str = "exec \"$(ls -d /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin)/rabbitmqctl\" \
                      --quiet --no-table-headers list_queues messages";
 
-/// What there is from the start: the queue `orders`, which an exchange routes to.
+/// What exists from the start: the queue `orders`, which an exchange routes to.
 const DEFINITIONS: &str = r#"{
     "vhosts": [{ "name": "/" }],
     "users": [{ "name": "guest", "password": "guest", "tags": "administrator" }],
@@ -38,7 +39,7 @@ pub(super) fn is_installed() -> bool {
     Path::new(FOLDER).is_dir()
 }
 
-/// One with a durable queue.
+/// A broker with a durable queue.
 pub(super) async fn start(clock: &Clock) -> Result<(Daemon, Value)> {
     let mut daemon = Daemon::start(clock, 3, |folder, ports| {
         fs::write(folder.join("definitions.json"), DEFINITIONS)?;

@@ -14,7 +14,7 @@ pub(super) async fn is_installed() -> bool {
     runs("redis-server", &["--version"]).await
 }
 
-/// One that keeps on its disk what it has acknowledged.
+/// A broker that keeps acknowledged data on its disk.
 pub(super) async fn start(clock: &Clock) -> Result<(Daemon, Value)> {
     let daemon = Daemon::start(clock, 1, |folder, ports| {
         let mut command = std::process::Command::new(tool("redis-server"));

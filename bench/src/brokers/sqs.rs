@@ -1,6 +1,6 @@
-//! What stands in for SQS: a process of ours that takes messages by its protocol, counts them, and
-//! keeps none. Moto, which the tests use, is no measure: for each message it goes through all that the
-//! queue has.
+//! A stand-in for SQS: a process of this program that accepts messages by its protocol, counts
+//! them, and keeps none. Moto, which the tests use, cannot serve as a measure: for each message it
+//! walks through everything in the queue.
 
 use std::sync::{
     Arc,
@@ -58,7 +58,7 @@ pub(super) async fn count(daemon: &Daemon) -> Result<u64> {
     number.with_context(|| format!("no count in {found}"))
 }
 
-/// What that process does, until it is killed.
+/// The code of that process, until it is killed.
 pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", arguments.port)).await?;
     let count = Arc::new(AtomicU64::new(0));
@@ -80,7 +80,7 @@ async fn serve(stream: TcpStream, count: Arc<AtomicU64>) -> Result<()> {
     Ok(())
 }
 
-/// What is asked for, and the body of the request; nothing, where the caller has hung up.
+/// The action and the body of the request; `None` if the caller has hung up.
 async fn read(stream: &mut BufReader<TcpStream>) -> Result<Option<(String, Vec<u8>)>> {
     let (mut action, mut length) = (String::new(), 0);
     let mut line = String::new();

@@ -122,7 +122,9 @@ struct Arrived {
 async fn one(
     scenario: &Scenario,
     kind: Kind,
-    (schedules, seconds, slow): (usize, u32, usize),
+    schedules: usize,
+    seconds: u32,
+    slow: usize,
 ) -> Result<Arrived> {
     let fresh = scenario.place.fresh(kind).await?;
     let receiver = ReceiverProcess::start().await?;
@@ -168,8 +170,7 @@ async fn one(
 /// Requests every second, and nothing else.
 pub(super) async fn steady(scenario: &Scenario, kind: Kind) -> Result<Table> {
     // It takes long, so it runs once.
-    let size = (scenario.schedules, scenario.seconds, 0);
-    let arrived = one(scenario, kind, size).await?;
+    let arrived = one(scenario, kind, scenario.schedules, scenario.seconds, 0).await?;
     let title = format!(
         "{}: {} requests every second for {} s",
         kind.name(),
@@ -189,8 +190,8 @@ pub(super) async fn beside_a_slow_target(scenario: &Scenario, kind: Kind) -> Res
     let seconds = scenario.seconds.min(30);
     let mut rounds = Vec::new();
     for _ in 0..scenario.place.rounds {
-        let alone = one(scenario, kind, (BESIDE, seconds, 0)).await?;
-        let beside = one(scenario, kind, (BESIDE, seconds, SLOW)).await?;
+        let alone = one(scenario, kind, BESIDE, seconds, 0).await?;
+        let beside = one(scenario, kind, BESIDE, seconds, SLOW).await?;
         rounds.push((alone, beside));
     }
     let of = |figure: fn(&(Arrived, Arrived)) -> f64| rounds.iter().map(figure);

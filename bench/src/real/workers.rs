@@ -25,17 +25,18 @@ use crate::{
 
 /// How many processes pull.
 const WORKERS: usize = 4;
-/// What a server and its workers need to stand ready.
+/// How long a server and its workers need until they are ready.
 const CALM: TimeDelta = TimeDelta::seconds(6);
 /// How long the workers may take to register.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// No storm that we would report takes longer.
+/// A storm that takes longer is a failure.
 const LIMIT: Duration = Duration::from_secs(180);
-/// The server's commits are not seen here: so it is asked, seldom enough to cost little.
+/// The server's commits cannot be followed from here, so it is polled, rarely enough to cost
+/// little.
 const POLL: Duration = Duration::from_millis(25);
 /// The first ticks warm up connections, statements and caches, and do not count.
 const WARM: TimeDelta = TimeDelta::seconds(3);
-/// What was held up may be handled so much later.
+/// How much later a delayed job may be handled.
 const LATEST: Duration = Duration::from_secs(5);
 
 /// A server and its workers.
@@ -64,14 +65,14 @@ impl Crew {
         }
     }
 
-    /// The server's CPU and the database's, and that of the workers.
+    /// The CPU time of the server, the database and the workers.
     async fn meters(&self) -> Result<(Meter, Meter)> {
         let server = Meter::of_processes(self.store.read(), vec![self.server.pid()]).await?;
         let pids = self.workers.iter().map(Puller::pid).collect();
         Ok((server, Meter::of_processes(self.store.read(), pids).await?))
     }
 
-    /// All that the workers were handed.
+    /// All jobs that the workers received.
     async fn stop(self) -> Result<Vec<Handled>> {
         let mut handled = Vec::new();
         for worker in self.workers {
@@ -92,7 +93,7 @@ struct Storm {
     p99_ms: f64,
 }
 
-/// A storm that workers carry out, over one that does nothing.
+/// A storm that workers execute, relative to one that does nothing.
 #[expect(clippy::cast_precision_loss, reason = "a count of jobs")]
 pub(super) async fn storms(arguments: &Arguments, kind: Kind) -> Result<Table> {
     let mut rounds: Vec<(Round, Storm)> = Vec::new();
@@ -120,13 +121,13 @@ pub(super) async fn storms(arguments: &Arguments, kind: Kind) -> Result<Table> {
         .line("p99 handled, ms late", of(|(_, storm)| storm.p99_ms)))
 }
 
-/// Goes through one storm, in which nothing may be lost or doubled.
+/// Performs one storm, in which nothing may be lost or duplicated.
 async fn storm(arguments: &Arguments, fresh: Fresh) -> Result<Storm> {
     let (clock, count) = (Clock::system(), arguments.jobs);
     let store = Store::open(&Options::new(&fresh.url)).await?;
     let writing = TimeDelta::milliseconds(i64::try_from(count)? / 5 + 2_000 * 2) + CALM;
     let due = (clock.now() + writing).trunc_subsecs(0) + TimeDelta::seconds(1);
-    // Daily from then on: the claim has a next fire to compute.
+    // Daily from then on, so that the claim has to compute a next fire.
     let expression = &format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
     let timing = Timing { expression, due };
     seed::schedules_of(&store, &puller::target(), count, timing, clock.now()).await?;
@@ -171,7 +172,7 @@ pub(super) async fn steady(arguments: &Arguments, kind: Kind) -> Result<Table> {
     let timing = Timing { expression: "* * * * * *", due };
     seed::schedules_of(&store, &puller::target(), schedules, timing, clock.now()).await?;
     let crew = Crew::start(arguments, &clock, &fresh.url, store).await?;
-    // Ticks before the workers stood ready were late for that.
+    // Ticks before the workers were ready were late because of that.
     let from = clock.now().max(due).trunc_subsecs(0) + WARM;
     let until = from + TimeDelta::seconds(arguments.job_seconds.into());
     let (server, workers) = crew.meters().await?;

@@ -34,7 +34,7 @@ pub(crate) struct Timing<'a> {
 pub(crate) struct Seeded {
     pub(crate) namespace_id: Uuid,
     pub(crate) workflow_id: Uuid,
-    /// The first one, of which the others are copies; a copy's number is in its name.
+    /// The first one. The others are copies of it, with their number in their names.
     pub(crate) template: Uuid,
     pub(crate) count: u64,
     made_ms: i64,
@@ -86,7 +86,7 @@ pub(crate) async fn analyze(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Has the database do at once what it would do in the next minutes after so many new rows.
+/// Makes the database do now what it would otherwise do in the minutes after so many inserts.
 pub(crate) async fn settle(store: &Store) -> Result<()> {
     let statements: &[&str] = if store.dialect().is_postgres() {
         &["VACUUM ANALYZE", "CHECKPOINT"]

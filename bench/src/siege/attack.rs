@@ -102,20 +102,20 @@ impl Attack {
             }
             Self::Introspection => {
                 let body = json!({ "query": texts::introspection() }).to_string();
-                asks(camp, clock, time, (None, &body)).await
+                asks(camp, clock, time, None, &body).await
             }
             Self::Previews => {
                 let body = json!({ "query": texts::previews(450) }).to_string();
-                asks(camp, clock, time, (Some(&camp.viewer), &body)).await
+                asks(camp, clock, time, Some(&camp.viewer), &body).await
             }
             Self::Zones => {
                 let body = largest(camp, clock, texts::zones).await?;
-                asks(camp, clock, time, (Some(&camp.viewer), &body)).await
+                asks(camp, clock, time, Some(&camp.viewer), &body).await
             }
             Self::Listings => {
                 tenants::page(camp).await?;
                 let body = largest(camp, clock, texts::listings).await?;
-                asks(camp, clock, time, (Some(&camp.viewer), &body)).await
+                asks(camp, clock, time, Some(&camp.viewer), &body).await
             }
             Self::Crowd => tenants::crowd(camp, clock, time).await,
             Self::Hanging => tenants::hanging(camp, clock, time).await,

@@ -42,7 +42,7 @@ pub(super) async fn saves(
     let mut answered = 0;
     while start.elapsed() < time {
         for body in &bodies {
-            let asked = (0..CALLERS).map(|_| post(camp, clock, (Some(&camp.editor), body)));
+            let asked = (0..CALLERS).map(|_| post(camp, clock, Some(&camp.editor), body));
             let all = futures::future::join_all(asked).await;
             answered += all.iter().filter(|answer| answer.is_ok()).count();
         }
@@ -55,12 +55,13 @@ pub(super) async fn asks(
     camp: &Camp,
     clock: &Clock,
     time: Duration,
-    what: (Option<&str>, &str),
+    token: Option<&str>,
+    body: &str,
 ) -> Result<usize> {
     let start = clock.instant();
     let mut answered = 0;
     while start.elapsed() < time {
-        let asked = (0..CALLERS).map(|_| post(camp, clock, what));
+        let asked = (0..CALLERS).map(|_| post(camp, clock, token, body));
         let all = futures::future::join_all(asked).await;
         answered += all.iter().filter(|answer| answer.is_ok()).count();
     }
@@ -77,7 +78,7 @@ pub(super) async fn largest(
     let mut size = LARGEST;
     while size > 0 {
         let body = json!({ "query": document(size) }).to_string();
-        let answer = post(camp, clock, (Some(&camp.viewer), &body)).await?;
+        let answer = post(camp, clock, Some(&camp.viewer), &body).await?;
         if answer.starts_with(b"HTTP/1.1 200") && !has_errors(&answer) {
             return Ok(body);
         }
@@ -91,7 +92,7 @@ fn has_errors(answer: &[u8]) -> bool {
 }
 
 /// Sends a body and reads the whole answer.
-async fn post(camp: &Camp, clock: &Clock, (token, body): (Option<&str>, &str)) -> Result<Vec<u8>> {
+async fn post(camp: &Camp, clock: &Clock, token: Option<&str>, body: &str) -> Result<Vec<u8>> {
     let authorization =
         token.map_or_else(String::new, |token| format!("authorization: Bearer {token}\r\n"));
     let head = format!(

@@ -74,7 +74,7 @@ pub(crate) struct AuditQuery {
     pub(crate) place: Place,
 }
 
-/// The signed-in user; null if nobody is signed in.
+/// The signed-in user; null without a session.
 pub(crate) fn me() -> Ask<Viewer> {
     Ask::new::<Me>(operations::me::Variables)
 }

@@ -44,7 +44,7 @@ pub(super) async fn post(body: String, abort: Option<AbortSignal>) -> Result<Val
     }
 }
 
-/// A proxy, or a layer of the server in front of GraphQL, answers with a status alone.
+/// The failure for an answer from a proxy, or from a layer of the server in front of GraphQL: it has only a status.
 fn without_graphql(status: u16, why: serde_json::Error) -> Failure {
     match status {
         401 => Failure::new(Code::Unauthenticated, "Your session has ended."),

@@ -37,7 +37,7 @@ const DEAD_MS: i64 = 30_000;
 /// The state of the connection, for the mark in the corner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// Nobody is signed in.
+    /// The user is not signed in.
     Idle,
     Connecting,
     Live,

@@ -84,6 +84,6 @@ pub(crate) use table::{Column, Kept, RowName, Table};
 pub(crate) use tabs::{Tab, tab_of, tabs};
 pub(crate) use tags::tags;
 pub(crate) use tally_bar::tally_bar;
-pub(crate) use typing::use_typing;
+pub(crate) use typing::{Typing, use_typing};
 pub(crate) use warning_list::warning_list;
 pub(crate) use when::{When, when, when_relative};

@@ -8,7 +8,7 @@ use crate::{
     state::{Notices, Session, SessionState},
 };
 
-/// The codes by which the server says that nobody is signed in.
+/// The codes by which the server says that the user is not signed in.
 const NOBODY: [Code; 2] = [Code::Unauthenticated, Code::NotFound];
 
 /// Loads the signed-in user.

@@ -52,57 +52,11 @@ pub(super) fn Palette() -> impl IntoView {
 }
 
 fn content(open: RwSignal<bool>) -> AnyView {
-    let (address, actor, session) = (use_address(), use_actor(), use_session());
+    let (address, actor) = (use_address(), use_actor());
     let text = RwSignal::new(String::new());
     let sought = RwSignal::new(String::new());
     let typing = use_typing(Callback::new(move |now| drop(sought.try_set(now))));
-    let typed = move |now: String| {
-        text.set(now.clone());
-        typing.typed(now);
-    };
-    let namespace = move || address.namespace();
-    let found = use_load(move || {
-        let text = sought.get();
-        let words = text.trim();
-        let search = (!words.is_empty()).then(|| format!("name:{:?}", words))?;
-        let (search, place) = (Some(search), Place::First);
-        Some(api::schedules(
-            ScheduleQuery { namespace: namespace(), search, place, ..ScheduleQuery::default() },
-            FOUND,
-        ))
-    });
-    let lines = Memo::new(move |_| {
-        let words = text.get().trim().to_lowercase();
-        let fits = |name: &str| name.to_lowercase().contains(&words);
-        let mut lines: Vec<Line> = Vec::new();
-        let page = |words: &str, route: &Route| Line {
-            words: words.to_owned(),
-            hint: "Go to",
-            act: Act::Go(ranged_path(address, route)),
-        };
-        lines.extend(
-            PAGES
-                .iter()
-                .filter(|entry| fits(entry.words))
-                .map(|entry| page(entry.words, &entry.route)),
-        );
-        if session.edits() && fits("new schedule") {
-            lines.push(Line { hint: "Create", ..page("New schedule", &Route::NewSchedule) });
-        }
-        let is_fresh =
-            !words.is_empty() && sought.with(|sought| sought.trim().to_lowercase() == words);
-        let rows = found.with(|page| page.rows.clone()).filter(|_| is_fresh).unwrap_or_default();
-        for row in &rows {
-            lines.push(page(&row.name, &Route::Schedule(row.id.clone())));
-        }
-        for row in
-            rows.iter().filter(|row| row.state != ScheduleState::Finished && session.operates())
-        {
-            let act = Act::Run { id: row.id.clone(), name: row.name.clone() };
-            lines.push(Line { words: row.name.clone(), hint: "Run now", act });
-        }
-        lines
-    });
+    let lines = use_lines(text, sought);
     let active = RwSignal::new(0_usize);
     let take = move |at: usize| {
         if let Some(line) = lines.with_untracked(|lines| lines.get(at).cloned()) {
@@ -120,24 +74,6 @@ fn content(open: RwSignal<bool>) -> AnyView {
         }
         event.prevent_default();
     };
-    let list = live(move || {
-        let option = |(at, line): (usize, &Line)| {
-            view! {
-                <li
-                    role="option"
-                    id=format!("palette-{at}")
-                    aria-selected=move || (active.get() == at).to_string()
-                    on:click=move |_| take(at)
-                >
-                    <span class="hint">{line.hint}</span>" "{line.words.clone()}
-                </li>
-            }
-            .into_any()
-        };
-        let options: Vec<_> = lines.get().iter().enumerate().map(option).collect();
-        view! { <ul class="palette-list" role="listbox" id="palette-list" aria-label="Search results">{options}</ul> }
-            .into_any()
-    });
     view! {
         <div class="palette">
             <input
@@ -154,14 +90,84 @@ fn content(open: RwSignal<bool>) -> AnyView {
                 autofocus
                 on:keydown=key
                 on:input:target=move |event| {
+                    let now = event.target().value();
                     active.set(0);
-                    typed(event.target().value());
+                    text.set(now.clone());
+                    typing.typed(now);
                 }
             />
-            {list}
+            {options(lines, active, take)}
         </div>
     }
     .into_any()
+}
+
+/// The lines that fit the text: pages at once, and schedules once the server has found them. `sought` follows the text
+/// with a delay.
+fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>> {
+    let (address, session) = (use_address(), use_session());
+    let found = use_load(move || {
+        let text = sought.get();
+        let words = text.trim();
+        let search = (!words.is_empty()).then(|| format!("name:{:?}", words))?;
+        let (namespace, place) = (address.namespace(), Place::First);
+        let search = Some(search);
+        let query = ScheduleQuery { namespace, search, place, ..ScheduleQuery::default() };
+        Some(api::schedules(query, FOUND))
+    });
+    Memo::new(move |_| {
+        let words = text.get().trim().to_lowercase();
+        let fits = |name: &str| name.to_lowercase().contains(&words);
+        let page = |words: &str, route: &Route| Line {
+            words: words.to_owned(),
+            hint: "Go to",
+            act: Act::Go(ranged_path(address, route)),
+        };
+        let pages = PAGES.iter().filter(|entry| fits(entry.words));
+        let mut lines: Vec<Line> = pages.map(|entry| page(entry.words, &entry.route)).collect();
+        if session.edits() && fits("new schedule") {
+            lines.push(Line { hint: "Create", ..page("New schedule", &Route::NewSchedule) });
+        }
+        let is_fresh =
+            !words.is_empty() && sought.with(|sought| sought.trim().to_lowercase() == words);
+        let rows = found.with(|page| page.rows.clone()).filter(|_| is_fresh).unwrap_or_default();
+        for row in &rows {
+            lines.push(page(&row.name, &Route::Schedule(row.id.clone())));
+        }
+        for row in
+            rows.iter().filter(|row| row.state != ScheduleState::Finished && session.operates())
+        {
+            let act = Act::Run { id: row.id.clone(), name: row.name.clone() };
+            lines.push(Line { words: row.name.clone(), hint: "Run now", act });
+        }
+        lines
+    })
+}
+
+/// The list of the lines; a click takes one.
+fn options(
+    lines: Memo<Vec<Line>>,
+    active: RwSignal<usize>,
+    take: impl Fn(usize) + Copy + Send + Sync + 'static,
+) -> AnyView {
+    live(move || {
+        let option = |(at, line): (usize, &Line)| {
+            view! {
+                <li
+                    role="option"
+                    id=format!("palette-{at}")
+                    aria-selected=move || (active.get() == at).to_string()
+                    on:click=move |_| take(at)
+                >
+                    <span class="hint">{line.hint}</span>" "{line.words.clone()}
+                </li>
+            }
+            .into_any()
+        };
+        let options: Vec<_> = lines.get().iter().enumerate().map(option).collect();
+        view! { <ul class="palette-list" role="listbox" id="palette-list" aria-label="Search results">{options}</ul> }
+            .into_any()
+    })
 }
 
 fn perform(act: Act, address: Address, actor: Actor) {

@@ -60,7 +60,7 @@ fn bound(range: Range, label: &'static str, bound: Bound) -> AnyView {
     };
     let typed = move |text: String| {
         let at = Moment::parse_local(&text);
-        // A year of which the first digits are typed is no instant yet.
+        // While the year is being typed, this is not an instant yet.
         let is_unfinished = !text.is_empty() && at.is_none_or(|at| at.millis() < 0);
         if is_unfinished {
             return;

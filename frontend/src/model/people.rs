@@ -101,7 +101,7 @@ pub(crate) struct Profile {
     pub(crate) grants: Vec<RoleGrant>,
 }
 
-/// A secret value that tasks may use and nobody can read.
+/// A secret value that tasks may use and users cannot read.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Secret {

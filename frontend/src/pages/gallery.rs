@@ -1,4 +1,4 @@
-//! Every shared piece in all its states, for whoever works on them: `/gallery`, in development builds only.
+//! Every shared component in all its states, for developers: `/gallery`, in development builds only.
 
 use leptos::prelude::*;
 use serde_json::json;

@@ -12,10 +12,10 @@ use super::{
 use crate::{
     api::{self, RunQuery},
     components::{AsyncView, SearchLine, pager, run_table},
-    data::{Feed, use_feed, use_listing},
-    model::{Place, RunSortField, RunState},
+    data::{Feed, Listing, use_feed, use_listing},
+    model::{Place, RunRow, RunSortField, RunState},
     route::Route,
-    state::{use_every, use_range, use_title},
+    state::{Range, use_every, use_range, use_title},
 };
 
 const SIZE: usize = 50;
@@ -107,32 +107,11 @@ pub(crate) fn Runs() -> impl IntoView {
             SIZE,
         )
     });
-    use_feed(
-        move || Feed::runs(address.namespace(), None, None),
-        move |events| {
-            let (is_top, states, (after, before)) = untrack(|| {
-                let is_plain = filters.some("q").is_none() && order(filters).is_none();
-                let is_top = place(address) == Place::First && is_plain;
-                (is_top, filter(filters).1, range.bounds())
-            });
-            let changed = events.into_iter().map(|event| event.run).collect();
-            runs.merge(changed, is_top, |run| {
-                (states.is_empty() || states.contains(&run.state))
-                    && after.is_none_or(|after| run.scheduled_at >= after)
-                    && before.is_none_or(|before| run.scheduled_at < before)
-            });
-        },
-        move || runs.load.loading.reload(),
-    );
+    use_updates(runs, filters, range);
     let go = move |place: Place| {
         let [after, before] = cursors(&place);
         address.go(&untrack(|| filters.href(&[after, before])));
     };
-    use_every(LOOK, move || {
-        if untrack(|| filters.some("q").is_some() || order(filters).is_some()) {
-            runs.load.loading.refresh();
-        }
-    });
     let link = move |(name, words, _): (&'static str, &'static str, _)| {
         let href = move || filters.href(&[("state", name)]);
         let is_chosen = move || (filter(filters).0 == name).then_some("true");
@@ -174,4 +153,31 @@ pub(crate) fn Runs() -> impl IntoView {
             {pager(runs.beside(), "runs", go)}
         </AsyncView>
     }
+}
+
+/// Merges the runs that events report into the list. A searched or sorted list is loaded again instead.
+fn use_updates(runs: Listing<RunRow>, filters: Filters, range: Range) {
+    let address = filters.address();
+    use_feed(
+        move || Feed::runs(address.namespace(), None, None),
+        move |events| {
+            let (is_top, states, (after, before)) = untrack(|| {
+                let is_plain = filters.some("q").is_none() && order(filters).is_none();
+                let is_top = place(address) == Place::First && is_plain;
+                (is_top, filter(filters).1, range.bounds())
+            });
+            let changed = events.into_iter().map(|event| event.run).collect();
+            runs.merge(changed, is_top, |run| {
+                (states.is_empty() || states.contains(&run.state))
+                    && after.is_none_or(|after| run.scheduled_at >= after)
+                    && before.is_none_or(|before| run.scheduled_at < before)
+            });
+        },
+        move || runs.load.loading.reload(),
+    );
+    use_every(LOOK, move || {
+        if untrack(|| filters.some("q").is_some() || order(filters).is_some()) {
+            runs.load.loading.refresh();
+        }
+    });
 }

@@ -5,7 +5,7 @@ use rand::{TryRngCore, rngs::OsRng};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{Guesses, Hindrance, PeopleError, limiter::Key};
+use super::{Guesses, Hindrance, PeopleError, limiter::LimiterKey};
 use crate::{
     clock::Clock,
     store::{Store, StoreError, devices},
@@ -63,12 +63,12 @@ impl Device {
 
     /// Counts an attempt at the password of the user of that name against the device's own limit.
     pub async fn attempt(&self, guesses: &Guesses, name: &str) -> Result<(), Hindrance> {
-        guesses.count(&[Key::Device(self.id(name))]).await
+        guesses.count(&[LimiterKey::Device(self.id(name))]).await
     }
 
     /// The attempt was the right password: it does not count.
     pub async fn forgive(&self, guesses: &Guesses, name: &str) {
-        guesses.forgive_keys(&[Key::Device(self.id(name))]).await;
+        guesses.forgive_keys(&[LimiterKey::Device(self.id(name))]).await;
     }
 }
 

@@ -67,7 +67,8 @@ pub async fn grants_of<C: ConnectionTrait>(
 
 /// A signed-in person, with their current grants.
 pub async fn user_viewer(
-    (store, clock): (&Store, &Clock),
+    store: &Store,
+    clock: &Clock,
     elsewhere: Elsewhere<'_>,
     user: user::Model,
     source: String,

@@ -11,12 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::limiter::{Key, Limiter, keys, network};
+use super::limiter::{Limiter, LimiterKey, keys, network};
 use crate::{
     clock::Clock,
     store::{
         Store, StoreError,
-        guesses::{self, Counted, Left},
+        guesses::{self, AllowanceLeft, GuessOutcome},
     },
 };
 
@@ -42,12 +42,12 @@ pub struct Guesses {
     store: Store,
     clock: Clock,
     known: Limiter,
-    looked: Mutex<Looked>,
+    looked: Mutex<LastPrune>,
 }
 
 /// When the rows were last pruned, and the number of guesses since.
 #[derive(Debug, Default)]
-struct Looked {
+struct LastPrune {
     at: Option<Instant>,
     guesses: u32,
 }
@@ -67,16 +67,16 @@ impl Guesses {
     /// Counts a sign-in that begins without a name, in the same way. It is forgiven with an empty
     /// name.
     pub async fn visit(&self, address: IpAddr) -> Result<(), Hindrance> {
-        self.count(&[Key::Address(network(address))]).await
+        self.count(&[LimiterKey::Address(network(address))]).await
     }
 
-    pub(super) async fn count(&self, keys: &[Key]) -> Result<(), Hindrance> {
+    pub(super) async fn count(&self, keys: &[LimiterKey]) -> Result<(), Hindrance> {
         self.known.count(keys).map_err(Hindrance::Wait)?;
-        let wanted: Vec<_> = keys.iter().map(Key::guess).collect();
+        let wanted: Vec<_> = keys.iter().map(LimiterKey::guess).collect();
         let counted = guesses::take_if_left(&self.store, &wanted).await;
         let (left, is_taken) = match counted {
-            Ok(Counted::Taken(left)) => (left, true),
-            Ok(Counted::Refused(left)) => (left, false),
+            Ok(GuessOutcome::Taken(left)) => (left, true),
+            Ok(GuessOutcome::Refused(left)) => (left, false),
             Err(error) => {
                 self.known.give_back(keys);
                 return Err(Hindrance::Unknown(error));
@@ -85,7 +85,7 @@ impl Guesses {
         let mut wait = Duration::ZERO;
         for (key, guess) in keys.iter().zip(&wanted) {
             let of_it = left.iter().find(|left| left.id == guess.id);
-            let Some(Left { missing_ms, .. }) = of_it else { continue };
+            let Some(AllowanceLeft { missing_ms, .. }) = of_it else { continue };
             let not_taken = if is_taken { 0 } else { guess.pause_ms };
             self.known.learn(key, millis(missing_ms - not_taken));
             if !is_taken {
@@ -101,9 +101,9 @@ impl Guesses {
         self.forgive_keys(&keys(name, address)).await;
     }
 
-    pub(super) async fn forgive_keys(&self, keys: &[Key]) {
+    pub(super) async fn forgive_keys(&self, keys: &[LimiterKey]) {
         self.known.give_back(keys);
-        let given: Vec<_> = keys.iter().map(Key::guess).collect();
+        let given: Vec<_> = keys.iter().map(LimiterKey::guess).collect();
         if let Err(error) = guesses::give_back(&self.store, &given).await {
             tracing::warn!("failed to forgive an attempt that was none: {error}");
         }
@@ -119,7 +119,7 @@ impl Guesses {
             if is_early && looked.guesses < MANY {
                 return;
             }
-            *looked = Looked { at: Some(now), guesses: 0 };
+            *looked = LastPrune { at: Some(now), guesses: 0 };
         }
         if let Err(error) = guesses::remove_needless(&self.store, MAX).await {
             tracing::warn!("failed to remove guesses that are long past: {error}");

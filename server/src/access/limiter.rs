@@ -33,12 +33,12 @@ const REMEMBERED: usize = 20_000;
 #[derive(Debug)]
 pub struct Limiter {
     clock: Clock,
-    buckets: Mutex<HashMap<Key, Bucket>>,
+    buckets: Mutex<HashMap<LimiterKey, TokenBucket>>,
 }
 
 /// What an allowance belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub(super) enum LimiterKey {
     Pair(String, IpAddr),
     Address(IpAddr),
     Name(String),
@@ -46,7 +46,7 @@ pub(super) enum Key {
     Device(String),
 }
 
-impl Key {
+impl LimiterKey {
     fn allowance(&self) -> Allowance {
         match self {
             Self::Pair(..) => PAIR,
@@ -73,12 +73,12 @@ impl Key {
 
 /// What is left at an instant; it refills over time.
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+struct TokenBucket {
     left: f64,
     at: Instant,
 }
 
-impl Bucket {
+impl TokenBucket {
     fn refilled(self, allowance: Allowance, now: Instant) -> Self {
         let passed = now.saturating_duration_since(self.at).as_secs_f64();
         let left = (self.left + passed / allowance.pause.as_secs_f64()).min(allowance.burst);
@@ -98,13 +98,13 @@ impl Limiter {
     }
 
     /// Takes one from each of these, or returns how long to wait until that is possible.
-    pub(super) fn count(&self, keys: &[Key]) -> Result<(), Duration> {
+    pub(super) fn count(&self, keys: &[LimiterKey]) -> Result<(), Duration> {
         let now = self.clock.instant();
         let mut buckets = self.locked();
         let mut wait = Duration::ZERO;
         for key in keys {
             let allowance = key.allowance();
-            let full = Bucket { left: allowance.burst, at: now };
+            let full = TokenBucket { left: allowance.burst, at: now };
             let bucket = buckets.entry(key.clone()).or_insert(full);
             *bucket = bucket.refilled(allowance, now);
             if bucket.left < 1.0 {
@@ -125,10 +125,10 @@ impl Limiter {
     }
 
     /// Adopts the database's state: this much time is missing until the allowance is full.
-    pub(super) fn learn(&self, key: &Key, missing: Duration) {
+    pub(super) fn learn(&self, key: &LimiterKey, missing: Duration) {
         let Allowance { burst, pause } = key.allowance();
         let left = burst - missing.as_secs_f64() / pause.as_secs_f64();
-        let bucket = Bucket { left: left.max(0.0), at: self.clock.instant() };
+        let bucket = TokenBucket { left: left.max(0.0), at: self.clock.instant() };
         self.locked().insert(key.clone(), bucket);
     }
 
@@ -138,7 +138,7 @@ impl Limiter {
     }
 
     /// Returns one to each of the allowances.
-    pub(super) fn give_back(&self, keys: &[Key]) {
+    pub(super) fn give_back(&self, keys: &[LimiterKey]) {
         let mut buckets = self.locked();
         for key in keys {
             if let Some(bucket) = buckets.get_mut(key) {
@@ -147,16 +147,16 @@ impl Limiter {
         }
     }
 
-    fn locked(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Bucket>> {
+    fn locked(&self) -> std::sync::MutexGuard<'_, HashMap<LimiterKey, TokenBucket>> {
         self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The allowances that an attempt uses.
-pub(super) fn keys(name: &str, address: IpAddr) -> [Key; 3] {
+pub(super) fn keys(name: &str, address: IpAddr) -> [LimiterKey; 3] {
     let name: String = name.chars().take(128).collect();
     let address = network(address);
-    [Key::Pair(name.clone(), address), Key::Address(address), Key::Name(name)]
+    [LimiterKey::Pair(name.clone(), address), LimiterKey::Address(address), LimiterKey::Name(name)]
 }
 
 /// The owner of one IPv6 address usually has its whole /64 network.
@@ -171,7 +171,7 @@ pub(super) fn network(address: IpAddr) -> IpAddr {
 }
 
 /// Drops full buckets, which carry no information; if those are too few, also the oldest half.
-fn forget(buckets: &mut HashMap<Key, Bucket>, now: Instant) {
+fn forget(buckets: &mut HashMap<LimiterKey, TokenBucket>, now: Instant) {
     buckets.retain(|key, bucket| {
         let allowance = key.allowance();
         bucket.refilled(allowance, now).left < allowance.burst
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_bucket_fills_up_with_time() {
         let now = Clock::system().instant();
-        let empty = Bucket { left: 0.0, at: now };
+        let empty = TokenBucket { left: 0.0, at: now };
         assert_eq!(empty.refilled(PAIR, now + PAIR.pause).left, 1.0);
         assert_eq!(empty.refilled(PAIR, now + PAIR.pause * 100).left, PAIR.burst);
     }

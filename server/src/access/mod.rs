@@ -43,14 +43,14 @@ pub use granted::{Elsewhere, grants_of, user_viewer};
 pub use grants::{Grant, Grants};
 pub use guesses::{Guesses, Hindrance};
 pub use limiter::Limiter;
-pub use moment::Moment;
+pub use moment::LookupMoment;
 pub(crate) use moment::{commit_rights, rights_count};
 pub(crate) use names::{check_name, name_key};
 pub use password::{mark, random_password};
 pub use refused::Refused;
 pub(crate) use refused::forbidden;
 pub use rights::{Admin, Editor, Operator, Owner, Permit, Queues, Reader, Viewer, ViewerKind};
-pub use tokens::{Holder, NewToken, create_token, revoke_token, token_hash, token_holder};
+pub use tokens::{NewToken, TokenHolder, create_token, revoke_token, token_hash, token_holder};
 pub use users::{Access, NewUser, Tokens, add_user, set_access, set_password, sign_in};
 
 use entity::{Timestamp, audit_event};

@@ -19,12 +19,12 @@ const LASTS: Duration = Duration::from_millis(100);
 
 /// When a lookup began, or a caller arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct LookupMoment {
     instant: Instant,
     at: DateTime<Utc>,
 }
 
-impl Moment {
+impl LookupMoment {
     /// The current moment.
     pub fn of(clock: &Clock) -> Self {
         Self { instant: clock.instant(), at: clock.now() }
@@ -70,15 +70,15 @@ mod tests {
     fn what_was_found_holds_while_both_clocks_say_so() {
         let manual = ManualClock::new(DateTime::UNIX_EPOCH);
         let clock = manual.clock();
-        let moment = Moment::of(&clock);
+        let moment = LookupMoment::of(&clock);
         manual.pass(LASTS - Duration::from_millis(1));
         assert!(moment.is_recent(&clock));
         manual.pass(Duration::from_millis(1));
         assert!(!moment.is_recent(&clock));
-        let moment = Moment::of(&clock);
+        let moment = LookupMoment::of(&clock);
         manual.set(clock.now() + TimeDelta::hours(1));
         assert!(!moment.is_recent(&clock), "the machine slept");
-        let moment = Moment::of(&clock);
+        let moment = LookupMoment::of(&clock);
         manual.set(clock.now() - TimeDelta::hours(1));
         assert!(!moment.is_recent(&clock), "the clock was set");
     }

@@ -98,7 +98,7 @@ pub async fn revoke_token(
 
 /// The user or program that a token acts for, independent of the client's address.
 #[derive(Clone, Debug)]
-pub struct Holder {
+pub struct TokenHolder {
     id: Uuid,
     name: String,
     grants: Grants,
@@ -107,7 +107,7 @@ pub struct Holder {
     expires_at: Option<Timestamp>,
 }
 
-impl Holder {
+impl TokenHolder {
     /// Whether the token has not expired since it was looked up.
     pub fn is_live(&self, now: DateTime<Utc>) -> bool {
         self.expires_at.is_none_or(|end| end.utc() > now)
@@ -127,10 +127,11 @@ impl Holder {
 
 /// The holder of the token with that [hash](token_hash), if they may still sign in.
 pub async fn token_holder(
-    (store, clock): (&Store, &Clock),
+    store: &Store,
+    clock: &Clock,
     elsewhere: Elsewhere<'_>,
     hash: &str,
-) -> Result<Option<Holder>, StoreError> {
+) -> Result<Option<TokenHolder>, StoreError> {
     let now = clock.now();
     let found = tokens::live_by_hash(store.read(), hash, Timestamp::from(now)).await?;
     let Some(found) = found else { return Ok(None) };
@@ -169,7 +170,7 @@ pub async fn token_holder(
         }
     };
     let queues = found.queues.map(|queues| queues.0);
-    Ok(Some(Holder { id: found.id, name, grants, queues, expires_at: found.expires_at }))
+    Ok(Some(TokenHolder { id: found.id, name, grants, queues, expires_at: found.expires_at }))
 }
 
 /// The stored hash of a token; `None` for a text that cannot be one.
@@ -193,7 +194,7 @@ mod tests {
     #[test]
     fn a_token_that_was_looked_at_before_it_expired_is_none_after_it() {
         let end = DateTime::UNIX_EPOCH + TimeDelta::hours(1);
-        let holder = |expires_at| Holder {
+        let holder = |expires_at| TokenHolder {
             id: Uuid::nil(),
             name: "token/ci".to_owned(),
             grants: Grants::default(),

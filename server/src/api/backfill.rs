@@ -3,7 +3,7 @@ use entity::{backfill, backfill_fire};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{BackfillProgressOf, BackfillRow, NamespaceName, RunRow, ScheduleRow},
     page::{Connection, Paging, connection, cost},
@@ -165,7 +165,7 @@ pub(crate) struct BackfillCancel {
 /// The progress of a backfill: its fires by state.
 pub(crate) struct BackfillProgress {
     total: i32,
-    done: reads::backfills::Progress,
+    done: reads::backfills::FiresByState,
 }
 
 /// The progress of a backfill: its fires by state.

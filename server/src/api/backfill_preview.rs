@@ -2,7 +2,7 @@ use async_graphql::{Context, Enum, Object};
 use entity::Timestamp;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     fire::Fire,
     loaders::FireRow,
@@ -11,13 +11,13 @@ use super::{
     timing::{FireKind, LOCAL},
 };
 use crate::{
-    commands::{Looked, Preview},
+    commands::{FiresPreview, PreviewedFire},
     engine::planning::backfill,
     store::Total,
 };
 
 /// What a backfill of a window would run.
-pub(crate) struct BackfillPreview(pub(crate) Preview);
+pub(crate) struct BackfillPreview(pub(crate) FiresPreview);
 
 /// What a backfill of a window would run.
 #[Object]
@@ -74,13 +74,13 @@ impl BackfillPreview {
     ) -> Result<Connection<BackfillPreviewFire>> {
         let key = |text: &str| text.parse().ok().map(Timestamp);
         let window = Paging::forward(first, after).window(key)?;
-        let at = |looked: &Looked| Timestamp::from(looked.fire.at);
-        let wanted = |looked: &&Looked| {
+        let at = |looked: &PreviewedFire| Timestamp::from(looked.fire.at);
+        let wanted = |looked: &&PreviewedFire| {
             (looked.selected || !selected_only)
                 && standing.is_none_or(|standing| InstantState::from(looked.standing) == standing)
         };
         let total = i64::from(self.count(|looked| wanted(&looked)));
-        let behind = |looked: &&Looked| window.after.is_none_or(|after| at(looked) > after);
+        let behind = |looked: &&PreviewedFire| window.after.is_none_or(|after| at(looked) > after);
         let reach = usize::try_from(window.reach()).unwrap_or(usize::MAX);
         let rows = self.0.fires.iter().filter(wanted).filter(behind).take(reach).copied().collect();
         let page = window.page(rows).counted(|| Total::Known(total));
@@ -94,14 +94,14 @@ impl BackfillPreview {
     }
 
     /// There are at most 10,000.
-    fn count(&self, wanted: impl Fn(&Looked) -> bool) -> i32 {
+    fn count(&self, wanted: impl Fn(&PreviewedFire) -> bool) -> i32 {
         let count = self.0.fires.iter().filter(|fire| wanted(fire)).count();
         i32::try_from(count).unwrap_or(i32::MAX)
     }
 }
 
 /// A fire of a window, and its state.
-pub(crate) struct BackfillPreviewFire(Looked);
+pub(crate) struct BackfillPreviewFire(PreviewedFire);
 
 /// A fire of a window, and its state.
 #[Object]

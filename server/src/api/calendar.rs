@@ -6,7 +6,7 @@ use timetable::{CalendarEntries, DateRange, TimeWindow};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{CalendarUsers, NamespaceName},
     page::DECLARED,

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Permissions and layers for resolvers.
-pub(crate) trait Ask {
+pub(crate) trait ContextExt {
     /// The caller; None if unauthenticated.
     fn who(&self) -> Option<&Viewer>;
 
@@ -101,7 +101,7 @@ pub(crate) trait Ask {
     fn rows(&self) -> &DataLoader<Rows>;
 }
 
-impl Ask for Context<'_> {
+impl ContextExt for Context<'_> {
     fn who(&self) -> Option<&Viewer> {
         self.data_opt::<Viewer>()
     }

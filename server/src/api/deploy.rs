@@ -5,14 +5,14 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     page::DECLARED,
     payload::SchedulePayload,
     scalar::{Instant, Long},
     timing::{TimingWarning, told},
 };
-use crate::commands::{self, Call, Source};
+use crate::commands::{self, Call, DeploymentSource};
 
 /// Mutations of modules.
 #[derive(Default)]
@@ -42,8 +42,14 @@ impl OrderingDeployed {
         let manner = (format!("{format:?}"), dry_run, prune, adopt);
         let arguments = json!([source, manner, reason]).to_string();
         let call = Call::new("deployModule", &arguments, idempotency_key)?;
-        let wanted =
-            Source { text: &source, format, dry_run, prune, adopt, reason: reason.as_deref() };
+        let wanted = DeploymentSource {
+            text: &source,
+            format,
+            dry_run,
+            prune,
+            adopt,
+            reason: reason.as_deref(),
+        };
         Ok(cx.commands().deploy(&right, wanted, &call).await?.into())
     }
 
@@ -169,7 +175,7 @@ pub(crate) enum ChangeAction {
 
 impl From<commands::Deployment> for DeployPayload {
     fn from(deployment: commands::Deployment) -> Self {
-        let change = |change: commands::Change| DeployChange {
+        let change = |change: commands::ObjectChange| DeployChange {
             action: change.action.into(),
             kind: change.kind,
             name: change.name,

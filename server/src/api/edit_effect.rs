@@ -4,7 +4,7 @@ use timetable::Timetable;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     payload::schedule,
     scalar::Instant,
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::commands::{
     CommandError,
-    modules::{Outlook, effect_of_edit},
+    modules::{ScheduleOutlook, effect_of_edit},
 };
 
 /// Previews of edits.
@@ -55,7 +55,7 @@ impl ReadingEffects {
                 DefinitionEffect { after: count(&after, now), ..DefinitionEffect::none(now) };
             return Ok(effect);
         };
-        let outlook = Outlook { row, timetable: before };
+        let outlook = ScheduleOutlook { row, timetable: before };
         let effect = effect_of_edit(&outlook, after.clone(), now);
         let told = |timetable: &Timetable, at: &DateTime<Utc>| {
             let fire = timetable.next_allowed(*at - TimeDelta::milliseconds(1))?;

@@ -26,9 +26,9 @@ use crate::{
 
 /// The error type of resolvers. It has no `Display` on purpose: only the conversion below turns it
 /// into a response, and that sets the code.
-pub(crate) struct ApiError(Refusal);
+pub(crate) struct ApiError(ErrorSource);
 
-enum Refusal {
+enum ErrorSource {
     Command(CommandError),
     /// From a loader, which returns one error to many callers.
     Loading(Arc<StoreError>),
@@ -39,7 +39,7 @@ pub(crate) type Result<T> = std::result::Result<T, ApiError>;
 
 impl From<CommandError> for ApiError {
     fn from(error: CommandError) -> Self {
-        Self(Refusal::Command(error))
+        Self(ErrorSource::Command(error))
     }
 }
 
@@ -63,18 +63,18 @@ impl From<StoreError> for ApiError {
 
 impl From<Arc<StoreError>> for ApiError {
     fn from(error: Arc<StoreError>) -> Self {
-        Self(Refusal::Loading(error))
+        Self(ErrorSource::Loading(error))
     }
 }
 
 impl From<ApiError> for async_graphql::Error {
     fn from(error: ApiError) -> Self {
         match error.0 {
-            Refusal::Command(error) => match error.unavailable() {
+            ErrorSource::Command(error) => match error.unavailable() {
                 Some(why) => unavailable(why, &error),
                 None => answer(error),
             },
-            Refusal::Loading(error) => match error.unavailable() {
+            ErrorSource::Loading(error) => match error.unavailable() {
                 Some(why) => unavailable(why, &*error),
                 None => internal(&*error),
             },

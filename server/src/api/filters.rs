@@ -4,7 +4,7 @@ use async_graphql::{Context, InputObject};
 use uuid::Uuid;
 
 use super::{
-    context::Ask, error::Result, fire::Verdict, people::settings::favourites, run::RunState,
+    context::ContextExt, error::Result, fire::Verdict, people::settings::favourites, run::RunState,
     scalar::Instant, schedule::ScheduleState,
 };
 use crate::{

@@ -4,7 +4,7 @@ use timetable::misfire::ON_TIME;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{LastRun, NamespaceName, NodeRow, RunRow, ScheduleRow},
     run::Run,

@@ -18,7 +18,7 @@ const PACE: Duration = Duration::from_millis(50);
 const POLL: Duration = Duration::from_secs(1);
 
 /// The result of one read of a feed.
-pub(super) struct Read<P, T> {
+pub(super) struct FeedRead<P, T> {
     pub(super) rows: Vec<T>,
     /// The position to continue from.
     pub(super) position: P,
@@ -29,11 +29,11 @@ pub(super) struct Read<P, T> {
 }
 
 /// Reads a feed from a position.
-pub(super) type Reader<P, T> =
-    Box<dyn FnMut(P) -> BoxFuture<'static, Result<Read<P, T>, StoreError>> + Send>;
+pub(super) type FeedReader<P, T> =
+    Box<dyn FnMut(P) -> BoxFuture<'static, Result<FeedRead<P, T>, StoreError>> + Send>;
 
 struct Follower<P, T> {
-    read: Reader<P, T>,
+    read: FeedReader<P, T>,
     changes: watch::Receiver<u64>,
     position: P,
     waiting: VecDeque<T>,
@@ -46,7 +46,7 @@ struct Follower<P, T> {
 pub(super) fn follow<P, T>(
     changes: watch::Receiver<u64>,
     position: P,
-    read: Reader<P, T>,
+    read: FeedReader<P, T>,
 ) -> BoxStream<'static, Result<T, StoreError>>
 where
     P: Copy + Send + 'static,

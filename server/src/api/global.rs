@@ -7,7 +7,7 @@ use super::{
     alerts::{AlertChannel, AlertRule},
     backfill::Backfill,
     calendar::Calendar,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     fire::Fire,
     group::ConcurrencyGroup,

@@ -3,12 +3,12 @@ use entity::concurrency_group;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{GroupLoad, GroupRow, NamespaceName},
     scalar::{Instant, Long},
 };
-use crate::store::groups::Load;
+use crate::store::groups::GroupUsage;
 
 /// A limit on how many runs may be at work at once, shared by the schedules that refer to it.
 pub(crate) struct ConcurrencyGroup(pub(crate) concurrency_group::Model);
@@ -68,7 +68,7 @@ impl ConcurrencyGroup {
 }
 
 impl ConcurrencyGroup {
-    async fn load(&self, cx: &Context<'_>) -> Result<Load> {
+    async fn load(&self, cx: &Context<'_>) -> Result<GroupUsage> {
         Ok(cx.rows().load_one(GroupLoad(self.0.id)).await?.unwrap_or_default())
     }
 }

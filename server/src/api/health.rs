@@ -1,7 +1,8 @@
 use async_graphql::{ComplexObject, Context, SimpleObject};
 
 use super::{
-    context::Ask, error::Result, health_finding::HealthFinding, page::DECLARED, query::within,
+    context::ContextExt, error::Result, health_finding::HealthFinding, page::DECLARED,
+    query::within,
 };
 use crate::{
     clock::Clock,
@@ -12,7 +13,7 @@ use crate::{
     },
     store::{
         Store, StoreError,
-        reads::{health::Scope, within::Within},
+        reads::{health::HealthScope, within::Within},
     },
 };
 
@@ -67,7 +68,7 @@ pub(super) struct Watched {
     pub(super) clock: Clock,
     cluster: Cluster,
     limits: config::Health,
-    scope: Scope,
+    scope: HealthScope,
 }
 
 impl Watched {
@@ -79,7 +80,7 @@ impl Watched {
             clock: cx.commands().clock.clone(),
             cluster: cx.data_unchecked::<Cluster>().clone(),
             limits,
-            scope: Scope { within: within(cx, namespace.as_deref()).await?, tag: None },
+            scope: HealthScope { within: within(cx, namespace.as_deref()).await?, tag: None },
         })
     }
 

@@ -4,7 +4,7 @@ use async_graphql::{Context, Enum, SimpleObject};
 use entity::Timestamp;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{NamespaceName, ScheduleRow},
     page::DECLARED,
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     engine::maintenance::{advice::advice, health::Check},
     store::reads::{
-        health_causes::{Cause, Counted, causes},
+        health_causes::{FigureCause, HealthFigure, causes},
         within::Within,
     },
 };
@@ -100,18 +100,18 @@ impl HealthFinding {
 }
 
 /// What the check of this name counts, if it counts per schedule.
-fn counted(check: &str) -> Option<Counted> {
+fn counted(check: &str) -> Option<HealthFigure> {
     match check {
-        "missed" => Some(Counted::Missed),
-        "failed" => Some(Counted::Failed),
-        "stalled" => Some(Counted::Stalled),
-        "pending_handoffs" => Some(Counted::PendingHandoffs),
-        "scheduler" => Some(Counted::Unclaimed),
+        "missed" => Some(HealthFigure::Missed),
+        "failed" => Some(HealthFigure::Failed),
+        "stalled" => Some(HealthFigure::Stalled),
+        "pending_handoffs" => Some(HealthFigure::PendingHandoffs),
+        "scheduler" => Some(HealthFigure::Unclaimed),
         _ => None,
     }
 }
 
-async fn schedules(cx: &Context<'_>, causes: &[Cause]) -> Result<Vec<Schedule>> {
+async fn schedules(cx: &Context<'_>, causes: &[FigureCause]) -> Result<Vec<Schedule>> {
     let keys = causes.iter().map(|cause| ScheduleRow(cause.schedule_id));
     let mut rows: HashMap<_, _> = cx.rows().load_many(keys.clone()).await?;
     let rows = keys.filter_map(|key| rows.remove(&key));

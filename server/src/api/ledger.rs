@@ -4,7 +4,7 @@ use entity::Timestamp;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     filters::sought_schedules,
     fire::{Fire, ReasonCode, Verdict},
@@ -185,9 +185,9 @@ impl LedgerTotals {
         Ok(counted)
     }
 
-    fn add(&mut self, group: ledger::Group) {
+    fn add(&mut self, group: ledger::VerdictGroup) {
         use entity::fire::Verdict as Word;
-        let ledger::Group { verdict, reason, count } = group;
+        let ledger::VerdictGroup { verdict, reason, count } = group;
         let part = match verdict {
             Word::Started => &mut self.ran,
             Word::Skipped => &mut self.skipped,

@@ -77,46 +77,46 @@ loaders! {
     /// A namespace's name.
     NamespaceName -> String, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = namespaces::by_ids(rows.store.read(), &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.id, row.name)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row.name)).collect())
     };
     /// A user.
     UserRow -> user::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = users::by_ids(rows.store.read(), &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
     /// The settings that the console keeps for a user.
     SettingsOf -> user_setting::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = user_settings::by_users(rows.store.read(), &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.user_id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.user_id, row)).collect())
     };
     /// A schedule, deleted or not.
     ScheduleRow -> schedule::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = schedules::by_ids(rows.store.read(), &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
     /// A concurrency group.
     GroupRow -> concurrency_group::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = groups::by_ids(rows.store.read(), &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
     /// The load of a concurrency group.
-    GroupLoad -> groups::Load, async |rows: &Rows, ids: Vec<Uuid>| {
+    GroupLoad -> groups::GroupUsage, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = groups::loads(&rows.store, &ids).await?;
-        Found::Ok(found.into_iter().map(|load| (load.id, load)).collect())
+        KeyedRows::Ok(found.into_iter().map(|load| (load.id, load)).collect())
     };
     /// How many fires wait in a schedule's buffer.
     BufferSize -> i64, async |rows: &Rows, ids: Vec<Uuid>| {
-        Found::Ok(buffers::sizes(&rows.store, &ids).await?.into_iter().collect())
+        KeyedRows::Ok(buffers::sizes(&rows.store, &ids).await?.into_iter().collect())
     };
     /// A workflow, deleted or not.
     WorkflowRow -> workflow::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = workflows::by_ids(rows.store.read(), &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
     /// A calendar.
     CalendarRow -> calendar::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = calendars::by_ids(rows.store.read(), &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
     /// How many schedules refer to a calendar; none without any.
     CalendarUsers -> i64, async |rows: &Rows, ids: Vec<Uuid>| {
@@ -125,12 +125,12 @@ loaders! {
     /// An alert rule.
     AlertRuleRow -> alert_rule::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = alerts::rules::by_ids(rows.store.read(), &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
     /// An alert channel.
     AlertChannelRow -> alert_channel::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = alerts::channels::by_ids(rows.store.read(), &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
     /// What names the secrets of a namespace.
     SecretUsersIn -> Arc<SecretUsers>, async |rows: &Rows, ids: Vec<Uuid>| {
@@ -143,32 +143,32 @@ loaders! {
     /// A schedule's last watchdog call.
     PingRow -> ping::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = pings::by_schedules(rows.store.read(), &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.schedule_id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.schedule_id, row)).collect())
     };
     /// A run.
     RunRow -> run::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = batches::runs(&rows.store, &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
     /// A fire.
     FireRow -> fire::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = batches::fires(&rows.store, &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
     /// A node.
     NodeRow -> node::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = batches::nodes(&rows.store, &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
     /// The newest run of a schedule.
     LastRun -> run::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = batches::last_runs(&rows.store, &ids).await?;
-        Found::Ok(found.into_iter().filter_map(|row| Some((row.schedule_id?, row))).collect())
+        KeyedRows::Ok(found.into_iter().filter_map(|row| Some((row.schedule_id?, row))).collect())
     };
     /// How many runs of a schedule are alive.
     LiveRuns -> i64, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = batches::live_runs(&rows.store, &ids).await?;
-        Found::Ok(found.into_iter().collect())
+        KeyedRows::Ok(found.into_iter().collect())
     };
     /// A schedule's fires of the last 24 hours, counted up to some seconds ago.
     DayTally -> tally::Tally, async |rows: &Rows, ids: Vec<Uuid>| {
@@ -177,21 +177,21 @@ loaders! {
     /// A backfill.
     BackfillRow -> backfill::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = backfills::by_ids(&rows.store, &ids).await?;
-        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+        KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
     /// The progress of a backfill.
-    BackfillProgressOf -> backfills::Progress, async |rows: &Rows, ids: Vec<Uuid>| {
+    BackfillProgressOf -> backfills::FiresByState, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = backfills::progress(&rows.store, &ids).await?;
-        Found::Ok(found.into_iter().collect())
+        KeyedRows::Ok(found.into_iter().collect())
     };
     /// How many attempts a run has had.
     TaskRunCount -> i64, async |rows: &Rows, ids: Vec<Uuid>| {
-        Found::Ok(batches::task_run_counts(&rows.store, &ids).await?.into_iter().collect())
+        KeyedRows::Ok(batches::task_run_counts(&rows.store, &ids).await?.into_iter().collect())
     };
     /// How the last attempt of a run ended.
-    EndingOf -> batches::Ending, async |rows: &Rows, ids: Vec<Uuid>| {
+    EndingOf -> batches::AttemptEnding, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = batches::endings(&rows.store, &ids).await?;
-        Found::Ok(found.into_iter().map(|ending| (ending.run_id, ending)).collect())
+        KeyedRows::Ok(found.into_iter().map(|ending| (ending.run_id, ending)).collect())
     };
     /// The attempts of a run.
     TaskRuns -> Vec<task_run::Model>, async |rows: &Rows, ids: Vec<Uuid>| {
@@ -199,12 +199,12 @@ loaders! {
         for row in batches::task_runs(&rows.store, &ids).await? {
             attempts.entry(row.run_id).or_default().push(row);
         }
-        Found::Ok(attempts.into_iter().collect())
+        KeyedRows::Ok(attempts.into_iter().collect())
     };
 }
 
 impl Rows {
-    async fn tallies(&self, ids: Vec<Uuid>) -> Found<tally::Tally> {
+    async fn tallies(&self, ids: Vec<Uuid>) -> KeyedRows<tally::Tally> {
         let now = self.clock.instant();
         let kept = || self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut found, mut missing) = (Vec::with_capacity(ids.len()), Vec::new());
@@ -268,7 +268,7 @@ first_of_many! {
         |row: &membership::Model| row.user_id;
 }
 
-type Found<V> = Result<Vec<(Uuid, V)>, StoreError>;
+type KeyedRows<V> = Result<Vec<(Uuid, V)>, StoreError>;
 
 /// A version of a workflow's definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{
     answer_cache::AnswerCache,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::ScheduleRow,
     query::{namespace_id, usual, within},
@@ -18,9 +18,9 @@ use crate::{
         Store, StoreError,
         counts::{Counts, Rollup},
         reads::{
-            health::{self, Scope},
+            health::{self, HealthScope},
             overview,
-            run_series::Of,
+            run_series::ChartSubject,
             stats,
             within::Within,
         },
@@ -87,7 +87,7 @@ impl ReadingFigures {
             });
             is_there.then_some(()).ok_or_else(|| CommandError::not_found("schedule", id))?;
         }
-        let of = Of { within, tag, schedule: schedule_id };
+        let of = ChartSubject { within, tag, schedule: schedule_id };
         let now = cx.commands().clock.now();
         let until = until.map_or(now, |until| until.0);
         let from = from.map_or_else(|| until - TimeDelta::hours(1), |from| from.0);
@@ -171,7 +171,7 @@ impl Metrics {
         now: DateTime<Utc>,
     ) -> std::result::Result<Self, StoreError> {
         let counts = overview::counts(store, &Within::One(namespace)).await?;
-        let scope = Scope { within: Within::One(namespace), tag: None };
+        let scope = HealthScope { within: Within::One(namespace), tag: None };
         let waiting = health::figures(store, &scope, now.into()).await?;
         let hour = (now - TimeDelta::hours(1)).into();
         // Includes what just ended by the clock of another node.

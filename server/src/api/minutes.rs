@@ -7,14 +7,14 @@ use timetable::Timetable;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     page::{bounded_by, search_cost},
     payload::schedule,
     query::{usual, within},
     scalar::Instant,
     timing::{Timing, TimingInput, TimingProblem, compile_with},
-    upcoming::{Ahead, begin, count, soonest_rows},
+    upcoming::{FiresLeft, begin, count, soonest_rows},
 };
 use crate::commands::modules::instants;
 
@@ -76,7 +76,7 @@ impl ReadingMinutes {
         let mut schedules = 0;
         for (row, timetable) in rows.into_iter().zip(timetables) {
             if let Ok(timetable) = timetable? {
-                let one = Ahead::new(row, timetable, from, &mut grid.looks);
+                let one = FiresLeft::new(row, timetable, from, &mut grid.looks);
                 grid.add(&one.timetable, one.after, one.left);
                 schedules += 1;
             }

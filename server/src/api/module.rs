@@ -4,7 +4,7 @@ use async_graphql::{Context, Enum, Object, SimpleObject};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     deploy::{FieldChange, ModuleFormat},
     error::Result,
     fire::Fire,

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     answer_cache::AnswerCache,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::NodeRow,
     page::DECLARED,
@@ -56,8 +56,8 @@ pub(crate) struct Node {
     schema: String,
     /// How many of the 256 shards it is first owner of: it claims their due schedules at once.
     first_shards: i32,
-    /// How many shards it is second owner of: it claims their due schedules soon after, if the
-    /// first owner does not.
+    /// The number of shards of which it is the second owner: it claims their due schedules soon
+    /// after the first owner should have.
     second_shards: i32,
     /// Who drained it; null if it is not drained.
     drain: Option<NodeDrain>,

@@ -6,7 +6,7 @@ use entity::Timestamp;
 
 use super::{
     calm::Calm,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     metrics::Executions,
     node::{NODES, Node},
@@ -21,7 +21,7 @@ use crate::store::reads::{overview, stats, within::Within};
 /// A summary of one namespace, or of several.
 pub(crate) struct Overview {
     within: Within,
-    counts: overview::Counts,
+    counts: overview::OverviewCounts,
 }
 
 impl Overview {

@@ -5,10 +5,10 @@ use async_graphql::{
     connection::{self, Edge},
 };
 
-use super::{calm::Calm, context::Ask, error::Result};
+use super::{calm::Calm, context::ContextExt, error::Result};
 use crate::{
     commands::BadInput,
-    store::{Page, Total, Window},
+    store::{Page, PageWindow, Total},
 };
 
 /// The default page size of a list.
@@ -35,7 +35,7 @@ impl Paging {
     }
 
     /// The rows that are requested. `decode` reads a cursor of this list.
-    pub(crate) fn window<K>(self, decode: impl Fn(&str) -> Option<K>) -> Result<Window<K>> {
+    pub(crate) fn window<K>(self, decode: impl Fn(&str) -> Option<K>) -> Result<PageWindow<K>> {
         if let (Some(_), Some(last)) = (self.first, self.last) {
             let help = "give one of the two";
             return Err(BadInput::new("last", last, "is given beside 'first'", help).into());
@@ -51,7 +51,7 @@ impl Paging {
                 BadInput::new(field, &text, "is not a cursor of this list", help)
             }),
         };
-        Ok(Window {
+        Ok(PageWindow {
             limit: bounded(field, count)?,
             after: key("after", self.after)?,
             before: key("before", self.before)?,

@@ -6,7 +6,7 @@ use timetable::Timetable;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     filters::sought,
     loaders::ScheduleRow,
@@ -49,7 +49,7 @@ impl ReadingPauses {
     async fn pause_preview(
         &self,
         cx: &Context<'_>,
-        #[graphql(desc = "1 to 100 schedules; or give a search.")] ids: Option<Vec<Uuid>>,
+        #[graphql(desc = "1 to 100 schedules; omit it to give a search.")] ids: Option<Vec<Uuid>>,
         #[graphql(default = "default", desc = "The namespace to search.")] namespace: String,
         #[graphql(desc = "In the search language of docs/search.md, as in `tag:billing`.")] search: Option<
             String,
@@ -73,7 +73,7 @@ impl ReadingPauses {
                 return Err(BadInput::new("ids", "", "are missing", help).into());
             }
         };
-        PausePreview::of(cx, rows, has_more, (now, until)).await
+        PausePreview::of(cx, rows, has_more, now, until).await
     }
 }
 
@@ -192,7 +192,8 @@ impl PausePreview {
         cx: &Context<'_>,
         rows: Vec<Model>,
         has_more: bool,
-        (at, until): (DateTime<Utc>, DateTime<Utc>),
+        at: DateTime<Utc>,
+        until: DateTime<Utc>,
     ) -> Result<Self> {
         let timings: Vec<_> = rows.iter().map(Timing::of).collect();
         // All at once, so that their calendars are read together.
@@ -200,7 +201,7 @@ impl PausePreview {
         let mut schedules = Vec::with_capacity(rows.len());
         for (row, timetable) in rows.into_iter().zip(timetables) {
             let timetable = timetable?.ok().filter(|_| row.next_scheduled_at.is_some());
-            schedules.push(PausePreviewSchedule::of(row, timetable, (at, until)));
+            schedules.push(PausePreviewSchedule::of(row, timetable, at, until));
             // Yield to other tasks, however many schedules there are.
             tokio::task::yield_now().await;
         }
@@ -213,7 +214,8 @@ impl PausePreviewSchedule {
     fn of(
         row: Model,
         timetable: Option<Timetable>,
-        (at, until): (DateTime<Utc>, DateTime<Utc>),
+        at: DateTime<Utc>,
+        until: DateTime<Utc>,
     ) -> Self {
         // Instants before the cursor are already decided.
         let cursor = row.next_scheduled_at.map_or(at, |cursor| cursor.utc());

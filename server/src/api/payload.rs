@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{
     calendar::Calendar,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     group::ConcurrencyGroup,
     loaders::ScheduleRow,

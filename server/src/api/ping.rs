@@ -4,7 +4,7 @@ use async_graphql::{ComplexObject, Context, Enum, InputObject, SimpleObject};
 use entity::ping;
 use uuid::Uuid;
 
-use super::{context::Ask, error::Result, loaders::PingRow, scalar::Instant};
+use super::{context::ContextExt, error::Result, loaders::PingRow, scalar::Instant};
 use crate::{commands::secrets::watchdog::masked_address, target::Secret};
 
 /// The URLs that a schedule calls: an external watchdog, which notices when the calls stop. A URL

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     calm::Calm,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     fire::ReasonCode,
     loaders::{RunRow, ScheduleRow},
@@ -248,7 +248,7 @@ pub(crate) enum ProblemKind {
 }
 
 impl Problem {
-    fn of(found: problems::Problem, schedule: Schedule, shown: bool, is_open: bool) -> Self {
+    fn of(found: problems::ProblemGroup, schedule: Schedule, shown: bool, is_open: bool) -> Self {
         let id = found.key();
         let (kind, error, reason, last_run) = match found.what {
             What::Failing { error, last_run } => {

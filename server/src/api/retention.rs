@@ -2,7 +2,7 @@ use async_graphql::{ComplexObject, Context, InputObject, Object, SimpleObject};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::NamespaceName,
     page::{DECLARED, bounded_by, cost_by},
@@ -10,7 +10,7 @@ use super::{
     scalar::{Instant, Long},
 };
 use crate::{
-    commands::{CommandError, Kept, Thought},
+    commands::{CommandError, EffectiveRetention, Thought},
     engine::maintenance::retention::Preview,
     store::{
         namespaces,
@@ -33,9 +33,9 @@ pub(crate) struct NamespaceRetention {
     effective_days: i32,
 }
 
-impl From<Kept> for NamespaceRetention {
-    fn from(kept: Kept) -> Self {
-        let Kept { namespace, days, effective_days } = kept;
+impl From<EffectiveRetention> for NamespaceRetention {
+    fn from(kept: EffectiveRetention) -> Self {
+        let EffectiveRetention { namespace, days, effective_days } = kept;
         Self { namespace, days, effective_days }
     }
 }
@@ -78,7 +78,7 @@ pub(crate) struct RetentionThought {
     namespace: String,
     /// The name of the schedule in it, if the change concerns one.
     schedule: Option<String>,
-    /// The number of days, 1 to 3650; null removes the own retention.
+    /// The number of days, 1 to 3650; null removes the retention of its own.
     days: Option<i64>,
 }
 

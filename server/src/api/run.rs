@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{
     backfill::Backfill,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     fire::Fire,
     group::group_name,
@@ -124,8 +124,8 @@ impl Run {
         })
     }
 
-    /// The context that it began with; texts under secret names are masked, and all of it for those
-    /// who may not see payloads.
+    /// The context that it began with. Values whose names suggest secrets are masked; for callers
+    /// who may not see payloads, all of it is.
     async fn context(&self, cx: &Context<'_>) -> serde_json::Value {
         cx.payload(self.0.namespace_id, secrets::masked_json(&self.0.context))
     }
@@ -184,8 +184,8 @@ impl Run {
         Ok(waits.into_iter().find(RunWait::is_stuck).map(RunWait::into_text))
     }
 
-    /// What it waits for: its time, a node, its group, a share, or places of the node that answers;
-    /// empty if it is at work, has settled or is about to be taken.
+    /// What it is waiting for: its time, a node, its group, a share, or room on the node that
+    /// answers. Empty if it is at work, has settled or is about to be taken.
     #[graphql(complexity = "3 + 3 * child_complexity")]
     async fn waits_for(&self, cx: &Context<'_>) -> Result<Vec<RunWait>> {
         waits_for(cx, &self.0).await
@@ -244,7 +244,7 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    fn of(row: batches::Ending) -> Option<Self> {
+    fn of(row: batches::AttemptEnding) -> Option<Self> {
         let number = |text: Option<String>| text.and_then(|text| text.parse().ok());
         let ending = Self {
             exit_code: number(row.exit_code),

@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use entity::run;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{FiguresOf, ScheduleRow, StatsRange},
     scalar::{Instant, Long},

@@ -15,7 +15,7 @@ use crate::{
         counts::Rollup,
         hours::{HOUR_MS, by_minute_since},
         reads::{
-            run_series::{self, Of},
+            run_series::{self, ChartSubject},
             stats,
         },
         spread::Spread,
@@ -109,7 +109,7 @@ impl RunStats {
     /// Reads the statistics of a namespace or a part of it, between two instants.
     pub(super) async fn read(
         store: &Store,
-        of: &Of,
+        of: &ChartSubject,
         from: DateTime<Utc>,
         until: DateTime<Utc>,
         step: Option<i32>,
@@ -118,11 +118,11 @@ impl RunStats {
         let by_minute = if of.is_whole() { by_minute_since(now) } else { Timestamp(i64::MIN) };
         let (first, last, step) = steps(from, until, step, by_minute)?;
         let at = |seconds: i64| Timestamp(seconds.saturating_mul(1_000));
-        let (range, step_ms) = ((at(first), at(last)), step * 1_000);
+        let (begin, end, step_ms) = (at(first), at(last), step * 1_000);
         let (found, is_complete) = if of.is_whole() {
-            (stats::steps(store, &of.within, range.0, range.1, step_ms).await?, true)
+            (stats::steps(store, &of.within, begin, end, step_ms).await?, true)
         } else {
-            let series = run_series::steps(store, of, range, step_ms).await?;
+            let series = run_series::steps(store, of, begin, end, step_ms).await?;
             (series.steps, series.is_complete)
         };
         let mut found = found.into_iter().peekable();
@@ -133,7 +133,7 @@ impl RunStats {
                 RunStat::of(at(first + index * step), &rollup)
             })
             .collect();
-        let (from, until) = (at(first).into(), at(last).into());
+        let (from, until) = (begin.into(), end.into());
         Ok(Self { from, until, step_seconds: step, points, is_complete })
     }
 }

@@ -3,7 +3,7 @@ use entity::{run, task_run};
 use serde_json::{Map, Value};
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::TaskRuns,
     page::DECLARED,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     commands::secrets,
-    engine::{self, Shown},
+    engine::{self, ShownTaskState},
     target::result_of,
 };
 
@@ -29,8 +29,8 @@ pub(crate) struct RunTask {
     /// recovery took over.
     #[graphql(complexity = "DECLARED * child_complexity")]
     attempts: Vec<TaskRun>,
-    /// The output that it returned to the run; texts under secret names are masked. Null for those
-    /// who may not see payloads.
+    /// The output that it returned to the run. Values whose names suggest secrets are masked. Null
+    /// for callers who may not see payloads.
     output: Option<Value>,
     /// Whether its success was kept from the run that this one repeats.
     kept: bool,
@@ -47,7 +47,7 @@ impl RunTask {
 
 /// The state of a task of a run.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "Shown")]
+#[graphql(remote = "ShownTaskState")]
 pub(crate) enum RunTaskState {
     /// Its turn has not come.
     Waiting,

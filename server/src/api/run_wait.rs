@@ -5,7 +5,7 @@ use entity::run;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{GroupLoad, GroupRow},
     page::DECLARED,
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     engine::{
         cluster::{Cluster, Fleet},
-        places::{HeldBack, Holder},
+        places::{HeldBack, PlaceHolder},
     },
     store::groups,
 };
@@ -139,20 +139,20 @@ async fn group(cx: &Context<'_>, run: &run::Model) -> Result<Option<RunWait>> {
 fn share(cluster: &Cluster, run: &run::Model) -> Option<RunWait> {
     let places = cluster.places();
     let is_of = |held: &HeldBack| match &held.holder {
-        Holder::Origin(origin) => run.origin.as_deref() == Some(&**origin),
-        Holder::Schedule(id) => run.schedule_id == Some(*id),
-        Holder::Namespace(id) => run.namespace_id == *id,
+        PlaceHolder::Origin(origin) => run.origin.as_deref() == Some(&**origin),
+        PlaceHolder::Schedule(id) => run.schedule_id == Some(*id),
+        PlaceHolder::Namespace(id) => run.namespace_id == *id,
     };
     let HeldBack { holder, held, .. } = places.held_back().into_iter().find(is_of)?;
     let (capacity, name) = (places.capacity(), cluster.name());
     let share =
         |whose: &str| format!("{whose} holds {held} of {capacity} places of '{name}', its share");
     let (reason, text) = match holder {
-        Holder::Origin(origin) => {
+        PlaceHolder::Origin(origin) => {
             (RunWaitReason::OriginShare, share(&format!("target origin {origin}")))
         }
-        Holder::Schedule(_) => (RunWaitReason::ScheduleShare, share("its schedule")),
-        Holder::Namespace(_) => {
+        PlaceHolder::Schedule(_) => (RunWaitReason::ScheduleShare, share("its schedule")),
+        PlaceHolder::Namespace(_) => {
             let text = format!(
                 "its namespace has as many live runs as its quota allows, {held} of them on '{name}'"
             );

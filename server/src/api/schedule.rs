@@ -5,7 +5,7 @@ use entity::{Timestamp, schedule, schedule_version};
 use super::{
     calendar::Calendar,
     calm::Calm,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     fire::Fire,
     group::group_name,
@@ -438,8 +438,8 @@ pub(crate) struct ScheduleVersion {
     at: Instant,
     /// What changed, in words.
     change: String,
-    /// The whole definition; texts under secret names are masked, and the context is masked for
-    /// those who may not see payloads.
+    /// The whole definition. Values whose names suggest secrets are masked; for callers who may not
+    /// see payloads, the context is, too.
     snapshot: serde_json::Value,
 }
 

@@ -3,7 +3,7 @@
 use async_graphql::{Context, Enum, Object, SimpleObject};
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     filters::ScheduleFilter,
     page::{DECLARED, search_cost},

@@ -4,7 +4,7 @@ use entity::Timestamp;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{FiguresOf, StatsRange},
     run_stats::Percentiles,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use async_graphql::SDLExportOptions;
 
 use super::{
-    Mutation, Query, Subscription, aside::Asides, error::Codes, limits::Limits, loaders,
+    Mutation, Query, Subscription, aside::Asides, error::Codes, limits::RequestLimits, loaders,
     metrics::Figures, node::Surroundings, watching::Healths,
 };
 use crate::{commands::Commands, config, engine::cluster::Cluster};
@@ -57,5 +57,5 @@ fn builder() -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
         .disable_suggestions()
         // The first extension is the outermost: refusals by the limits get their code, too.
         .extension(Codes)
-        .extension(Limits)
+        .extension(RequestLimits)
 }

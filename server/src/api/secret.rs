@@ -8,7 +8,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{NamespaceName, SecretUsersIn},
     page::{Connection, Paging, connection, cost},
@@ -205,8 +205,8 @@ impl OrderingSecrets {
         let right = cx.admin()?;
         let arguments = json!([namespace, name, reason]).to_string();
         let call = Call::new("deleteSecret", &arguments, idempotency_key)?;
-        let (which, reason) = ((&*namespace, &*name), reason.as_deref());
-        let id = cx.commands().delete_secret(&right, which, reason, &call).await?;
+        let (commands, reason) = (cx.commands(), reason.as_deref());
+        let id = commands.delete_secret(&right, &namespace, &name, reason, &call).await?;
         Ok(DeletePayload { id })
     }
 }

@@ -7,7 +7,7 @@ use entity::{
 };
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{FiguresOf, StatsRange},
     run_stats::Percentiles,
@@ -72,8 +72,8 @@ impl SlotAccount {
         Ok(Self::counted(StatsRange { from, ..range }, &totals.groups, &figures))
     }
 
-    fn counted(range: StatsRange, groups: &[ledger::Group], figures: &RunFigures) -> Self {
-        let count = |of: &dyn Fn(&ledger::Group) -> bool| -> i64 {
+    fn counted(range: StatsRange, groups: &[ledger::VerdictGroup], figures: &RunFigures) -> Self {
+        let count = |of: &dyn Fn(&ledger::VerdictGroup) -> bool| -> i64 {
             groups.iter().filter(|group| of(group)).map(|group| group.count).sum()
         };
         let expected = count(&|_| true);
@@ -100,7 +100,7 @@ impl SlotAccount {
     }
 }
 
-fn is_overlapped(group: &ledger::Group) -> bool {
+fn is_overlapped(group: &ledger::VerdictGroup) -> bool {
     let reasons = [Reason::Overlap, Reason::BufferFull, Reason::Replaced];
     group.verdict == Verdict::Skipped && reasons.contains(&group.reason)
 }
@@ -120,7 +120,7 @@ mod tests {
 
     fn account(skipped: i64, spans_minutes: &[i64]) -> SlotAccount {
         let range = StatsRange { from: Timestamp(0), until: Timestamp(86_400_000) };
-        let group = |verdict, reason, count| ledger::Group { verdict, reason, count };
+        let group = |verdict, reason, count| ledger::VerdictGroup { verdict, reason, count };
         let groups = [
             group(Verdict::Started, Reason::OnTime, 48),
             group(Verdict::Skipped, Reason::Overlap, skipped),

@@ -8,7 +8,7 @@ use entity::{Timestamp, schedule};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     page::{Connection, Paging, connection},
     query::{name_cursor, name_key},
@@ -20,7 +20,7 @@ use crate::{
     commands::BadInput,
     model::percentile,
     store::{
-        Page, Total, Window,
+        Page, PageWindow, Total,
         reads::{
             runs::{self, ByFigure},
             schedule_stats,
@@ -137,7 +137,7 @@ async fn page_by_p95(
     within: &Within,
     filter: &schedules::Filter,
     descending: bool,
-    window: &Window<sorted::Key>,
+    window: &PageWindow<sorted::Key>,
 ) -> Result<Page<(sorted::Key, schedule::Model)>> {
     let store = cx.store();
     let ids = schedules::keys(store, within, filter, MAX_BY_P95 + 1).await?;

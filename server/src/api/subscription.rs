@@ -6,9 +6,9 @@ use futures::{StreamExt, stream::BoxStream};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::{ApiError, Result},
-    follow::{Read, Reader, follow},
+    follow::{FeedRead, FeedReader, follow},
     log::LogLine,
     node::{Around, Node, Surroundings},
     query::{usual, within},
@@ -60,7 +60,7 @@ impl Following {
             None => feed::end_of_runs(&store).await?,
         };
         let filter = feed::RunFilter { schedule_id, run_id };
-        let read: Reader<Cursor, run::Model> = Box::new(move |after| {
+        let read: FeedReader<Cursor, run::Model> = Box::new(move |after| {
             let (store, within, filter) = (store.clone(), within.clone(), filter.clone());
             Box::pin(
                 async move { Ok(batch(feed::runs(&store, &within, &filter, after, BATCH).await?)) },
@@ -89,7 +89,7 @@ impl Following {
         };
         cx.payloads_of(Some(run.namespace_id), "run", run_id)?;
         let start = since.as_deref().map(line).transpose()?.unwrap_or(i64::MIN);
-        let read: Reader<i64, task_log::Model> = Box::new(move |after| {
+        let read: FeedReader<i64, task_log::Model> = Box::new(move |after| {
             let store = store.clone();
             Box::pin(async move { lines(&store, run_id, after).await })
         });
@@ -121,7 +121,7 @@ impl Following {
             Some(cursor) => cursor,
             None => feed::end_of_schedules(&store).await?,
         };
-        let read: Reader<Cursor, schedule::Model> = Box::new(move |after| {
+        let read: FeedReader<Cursor, schedule::Model> = Box::new(move |after| {
             let (store, within, ids) = (store.clone(), within.clone(), ids.clone());
             Box::pin(async move {
                 let ids = ids.as_deref();
@@ -152,7 +152,7 @@ impl Following {
             Some(cursor) => cursor,
             None => feed::end_of_nodes(&store).await?,
         };
-        let read: Reader<Cursor, (Cursor, Node)> = Box::new(move |after| {
+        let read: FeedReader<Cursor, (Cursor, Node)> = Box::new(move |after| {
             let (store, cluster, kept) = (store.clone(), cluster.clone(), kept.clone());
             Box::pin(async move { nodes(&store, &cluster, &kept, after).await })
         });
@@ -213,8 +213,8 @@ fn not_a_cursor(text: &str) -> BadInput {
     BadInput::new("since", text, "is not a cursor of this feed", help)
 }
 
-fn batch<T>(batch: feed::Batch<T>) -> Read<Cursor, T> {
-    Read { rows: batch.rows, position: batch.position, more: batch.more, ended: false }
+fn batch<T>(batch: feed::ChangedRows<T>) -> FeedRead<Cursor, T> {
+    FeedRead { rows: batch.rows, position: batch.position, more: batch.more, ended: false }
 }
 
 async fn nodes(
@@ -222,8 +222,8 @@ async fn nodes(
     cluster: &Cluster,
     kept: &Surroundings,
     after: Cursor,
-) -> std::result::Result<Read<Cursor, (Cursor, Node)>, StoreError> {
-    let feed::Batch { rows, position, more } = feed::nodes(store, after, BATCH).await?;
+) -> std::result::Result<FeedRead<Cursor, (Cursor, Node)>, StoreError> {
+    let feed::ChangedRows { rows, position, more } = feed::nodes(store, after, BATCH).await?;
     let cursors: Vec<Cursor> =
         rows.iter().map(|row| Cursor { changed: row.changed, id: row.id }).collect();
     let nodes = match cursors.last() {
@@ -234,21 +234,21 @@ async fn nodes(
             Node::of(rows, &*kept.answer(&Clock::system(), *last, look).await?)
         }
     };
-    Ok(Read { rows: cursors.into_iter().zip(nodes).collect(), position, more, ended: false })
+    Ok(FeedRead { rows: cursors.into_iter().zip(nodes).collect(), position, more, ended: false })
 }
 
 async fn lines(
     store: &Store,
     run: Uuid,
     after: i64,
-) -> std::result::Result<Read<i64, task_log::Model>, StoreError> {
+) -> std::result::Result<FeedRead<i64, task_log::Model>, StoreError> {
     // The state is read first: lines are written before their run settles, so a line that is
     // missing after that will never come.
     let settled = runs::by_id(store, run).await?.is_none_or(|run| !run.state.is_live());
     let rows = store.lines_after(run, after, BATCH).await?;
     let more = u64::try_from(rows.len()).is_ok_and(|count| count >= BATCH);
     let position = rows.last().map_or(after, |row| row.seq);
-    Ok(Read { rows, position, more, ended: settled && !more })
+    Ok(FeedRead { rows, position, more, ended: settled && !more })
 }
 
 fn events<T: 'static, E: 'static>(

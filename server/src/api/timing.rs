@@ -5,7 +5,7 @@ use timetable::{Timetable, TimingError};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::CalendarRow,
     page::{DECLARED, bounded},

@@ -11,7 +11,7 @@ use timetable::Timetable;
 
 use super::{
     calm::Calm,
-    context::Ask,
+    context::ContextExt,
     error::Result,
     filters::sought,
     overview::Upcoming,
@@ -80,7 +80,7 @@ impl ReadingAhead {
             if let Ok(timetable) = timetable? {
                 // Schedules beyond the limit are left out; those that are due soonest come first.
                 if grid.looks > 0 {
-                    let one = Ahead::new(row, timetable, from, &mut grid.looks);
+                    let one = FiresLeft::new(row, timetable, from, &mut grid.looks);
                     is_complete &= grid.add(&one);
                     ahead.push(one);
                 } else {
@@ -147,7 +147,7 @@ pub(crate) struct ForecastHour {
 }
 
 /// A schedule, and the fires it has left.
-pub(super) struct Ahead {
+pub(super) struct FiresLeft {
     row: Model,
     pub(super) timetable: Timetable,
     /// It fires after this instant.
@@ -156,7 +156,7 @@ pub(super) struct Ahead {
     pub(super) left: u64,
 }
 
-impl Ahead {
+impl FiresLeft {
     pub(super) fn new(
         row: Model,
         timetable: Timetable,
@@ -204,7 +204,7 @@ impl Grid {
     }
 
     /// Counts a schedule's fires; false if that would cost too much.
-    fn add(&mut self, one: &Ahead) -> bool {
+    fn add(&mut self, one: &FiresLeft) -> bool {
         let moment = TimeDelta::milliseconds(1);
         let mut left = one.left.min(count(&one.timetable, one.after, self.to - moment));
         let mut after = one.after;
@@ -227,7 +227,7 @@ impl Grid {
 }
 
 /// The next fires of all schedules.
-async fn soonest(ahead: &[Ahead], to: DateTime<Utc>, wanted: usize) -> Vec<Calm<Upcoming>> {
+async fn soonest(ahead: &[FiresLeft], to: DateTime<Utc>, wanted: usize) -> Vec<Calm<Upcoming>> {
     let next = |index: usize, after: DateTime<Utc>, nth: u64| {
         let one = ahead.get(index).filter(|one| nth < one.left)?;
         let fire = one.timetable.next_allowed(after).filter(|fire| fire.at < to)?;

@@ -72,7 +72,7 @@ impl Walk<'_> {
         let Some(meta) = parent.field_by_name(&field.name.node) else { return Ok(()) };
         for (name, value) in &field.arguments {
             let Some(argument) = meta.args.get(name.node.as_str()) else { continue };
-            let path = Path { parent: None, part: Part::Name(name.node.as_str()) };
+            let path = Path { parent: None, part: PathPart::Name(name.node.as_str()) };
             let known = |name: Name| self.variables.get(&name).cloned().ok_or(());
             // A missing value has a default, or is refused by the library.
             if let Ok(value) = value.node.clone().into_const_with(known) {
@@ -95,7 +95,7 @@ impl Walk<'_> {
                 // A single value stands for a list of one.
                 let Value::List(items) = value else { return self.value(ty, value, path) };
                 items.iter().enumerate().try_for_each(|(index, item)| {
-                    let path = Path { parent: Some(path), part: Part::Index(index) };
+                    let path = Path { parent: Some(path), part: PathPart::Index(index) };
                     self.value(ty, item, &path)
                 })
             }
@@ -103,7 +103,7 @@ impl Walk<'_> {
                 (Some(MetaType::InputObject { input_fields, .. }), Value::Object(values)) => {
                     for (name, value) in values {
                         let Some(field) = input_fields.get(name.as_str()) else { continue };
-                        let path = Path { parent: Some(path), part: Part::Name(name.as_str()) };
+                        let path = Path { parent: Some(path), part: PathPart::Name(name.as_str()) };
                         self.value(&field.ty, value, &path)?;
                     }
                     Ok(())
@@ -139,10 +139,10 @@ fn scalar(name: &str, value: &Value, path: &Path<'_>) -> Result<(), BadInput> {
 /// The position of a value within an argument.
 struct Path<'a> {
     parent: Option<&'a Path<'a>>,
-    part: Part<'a>,
+    part: PathPart<'a>,
 }
 
-enum Part<'a> {
+enum PathPart<'a> {
     Name(&'a str),
     Index(usize),
 }
@@ -155,16 +155,16 @@ impl fmt::Display for Path<'_> {
             around.fmt(f)?;
         }
         match self.part {
-            Part::Name(name) if around.is_some() => write!(f, ".{name}"),
-            Part::Name(name) => f.write_str(name),
-            Part::Index(index) => write!(f, "[{index}]"),
+            PathPart::Name(name) if around.is_some() => write!(f, ".{name}"),
+            PathPart::Name(name) => f.write_str(name),
+            PathPart::Index(index) => write!(f, "[{index}]"),
         }
     }
 }
 
 impl Path<'_> {
     fn is_input(&self) -> bool {
-        self.parent.is_none() && matches!(self.part, Part::Name("input"))
+        self.parent.is_none() && matches!(self.part, PathPart::Name("input"))
     }
 }
 
@@ -199,13 +199,13 @@ mod tests {
         ] {
             assert_eq!(field_of(theirs), ours);
         }
-        let input = Path { parent: None, part: Part::Name("input") };
-        let timing = Path { parent: Some(&input), part: Part::Name("timing") };
-        let list = Path { parent: Some(&timing), part: Part::Name("expressions") };
-        assert_eq!(Path { parent: Some(&list), part: Part::Index(0) }.to_string(), ours_of(0));
-        let inputs = Path { parent: None, part: Part::Name("inputs") };
-        let second = Path { parent: Some(&inputs), part: Part::Index(1) };
-        let name = Path { parent: Some(&second), part: Part::Name("name") };
+        let input = Path { parent: None, part: PathPart::Name("input") };
+        let timing = Path { parent: Some(&input), part: PathPart::Name("timing") };
+        let list = Path { parent: Some(&timing), part: PathPart::Name("expressions") };
+        assert_eq!(Path { parent: Some(&list), part: PathPart::Index(0) }.to_string(), ours_of(0));
+        let inputs = Path { parent: None, part: PathPart::Name("inputs") };
+        let second = Path { parent: Some(&inputs), part: PathPart::Index(1) };
+        let name = Path { parent: Some(&second), part: PathPart::Name("name") };
         assert_eq!(name.to_string(), "inputs[1].name");
     }
 

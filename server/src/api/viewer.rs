@@ -2,7 +2,7 @@ use async_graphql::{ComplexObject, Context, Enum, SimpleObject};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::NamespaceName,
     page::{bounded_by, cost_by},
@@ -26,8 +26,8 @@ pub(crate) struct Viewer {
 
 #[ComplexObject]
 impl Viewer {
-    /// The caller's first roles in single namespaces, in addition to `roleEverywhere`; at most
-    /// 1000.
+    /// The first of the caller's roles in individual namespaces, in addition to `roleEverywhere`;
+    /// at most 1000.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn grants(&self, #[graphql(default = 200)] first: i32) -> Result<&[NamespaceGrant]> {
         let limit = usize::try_from(bounded_by("first", first, 1_000)?).unwrap_or(usize::MAX);

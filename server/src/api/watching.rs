@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     answer_cache::AnswerCache,
-    context::Ask,
+    context::ContextExt,
     error::{ApiError, Result},
     health::{Health, Watched},
     metrics::{Figures, Metrics, figures},

@@ -8,7 +8,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     page::cost_by,
     query::namespace_id,
@@ -96,7 +96,11 @@ impl ReadingWorkers {
     ) -> Result<Vec<Worker>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
-        Ok(of_namespace(cx, namespace).await?.into_iter().map(Worker::from).collect())
+        Ok(of_namespace(cx, namespace)
+            .await?
+            .into_iter()
+            .map(|(row, jobs)| Worker::of(row, jobs))
+            .collect())
     }
 
     /// The queues of a namespace that have jobs, a worker or a limit, by name; at most 1000.
@@ -131,8 +135,8 @@ impl OrderingWorkers {
         let right = cx.editor()?;
         let arguments = json!([namespace, name, max_jobs]).to_string();
         let call = Call::new("limitWorkerQueue", &arguments, idempotency_key)?;
-        let queue = (&*namespace, &*name);
-        let id = cx.commands().limit_worker_queue(&right, queue, max_jobs, &call).await?;
+        let commands = cx.commands();
+        let id = commands.limit_worker_queue(&right, &namespace, &name, max_jobs, &call).await?;
         let mut queues = WorkerQueue::all(cx, id).await?.into_iter();
         let queue = queues.find(|queue| queue.name == name);
         // Without a limit, a job or a worker, the queue has no entry any more.
@@ -155,8 +159,8 @@ async fn of_namespace(cx: &Context<'_>, namespace: Uuid) -> Result<Vec<(worker::
     Ok(workers.into_iter().map(with_jobs).collect())
 }
 
-impl From<(worker::Model, i64)> for Worker {
-    fn from((row, jobs): (worker::Model, i64)) -> Self {
+impl Worker {
+    fn of(row: worker::Model, jobs: i64) -> Self {
         Self {
             id: row.id.into(),
             name: row.name,

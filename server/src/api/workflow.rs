@@ -3,7 +3,7 @@ use entity::{workflow, workflow_version};
 use uuid::Uuid;
 
 use super::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     loaders::{NamespaceName, WorkflowRow, WorkflowVersion},
     page::{Connection, DECLARED, Paging, connection, cost},
@@ -204,7 +204,7 @@ pub(crate) struct Retry {
 pub(crate) enum Backoff {
     /// It stays the same.
     Fixed,
-    /// It doubles.
+    /// The delay doubles after each attempt.
     Exponential,
 }
 

@@ -49,7 +49,7 @@ impl Ports {
         edge.spawn(web.clone().watch_until(stop.clone()));
         if let Some(listener) = self.probes {
             let at = listener.local_addr().map_err(AppError::Serve)?;
-            let limits = web::Limits::with_connections(PROBES);
+            let limits = web::ConnectionLimits::with_connections(PROBES);
             let front = web.probe_front(web::probe_router(web.clone()), limits, stop.clone());
             edge.spawn(front.serve(listener));
             tracing::info!(address = %at, "listening for probes");

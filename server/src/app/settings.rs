@@ -18,15 +18,15 @@ const MIN_IDLE: Duration = Duration::from_secs(5);
 const MAX_IDLE: Duration = Duration::from_secs(30);
 
 /// The limits on HTTP connections.
-pub(super) fn limits(config: &Config) -> web::Limits {
+pub(super) fn limits(config: &Config) -> web::ConnectionLimits {
     let many = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
     let connections = &config.connections;
     let limits = match connections.max {
-        Some(max) => web::Limits::with_connections(many(max)),
-        None => web::Limits::with_files(open_files(), config.database.connections),
+        Some(max) => web::ConnectionLimits::with_connections(many(max)),
+        None => web::ConnectionLimits::with_files(open_files(), config.database.connections),
     };
     let per_address = connections.per_address.map_or(limits.per_address, many);
-    web::Limits { per_address, ..limits }
+    web::ConnectionLimits { per_address, ..limits }
 }
 
 /// How the configured database is opened.

@@ -9,8 +9,8 @@ use redis::{
 
 use crate::config::RedisUrl;
 
-/// One connection, which many may use at once. The first error ends it: whoever beats next makes
-/// another one, and until then nobody waits for a server that is away.
+/// One connection, which many callers may use at once. The first error closes it, and the next
+/// heartbeat opens another one; until then no caller waits for a server that is away.
 pub(super) struct Link {
     client: Client,
     address: String,
@@ -19,7 +19,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// A way to the server, on which nobody has gone yet.
+    /// A link without a connection yet.
     pub(super) fn new(url: &RedisUrl, patience: Duration) -> Result<Self, RedisError> {
         let client = Client::open(url.expose())?;
         let address = url.address().to_owned();

@@ -1,17 +1,16 @@
 //! Heartbeats and locks in Redis, for fleets that already run one.
 //!
-//! Promises: a node that says here that it lives is heard by the others at their next beat; of
-//! several nodes that go for one fire, one goes first. Nothing else: what is here can be lost at
-//! any moment, be flushed, be another server's or be out of reach, and so nothing may follow from
-//! what is *not* here. Who is dead, and who has what, the database says
-//! (docs/decisions/0027).
+//! Promises: the other nodes see a node's heartbeat at their next beat; if several nodes are about
+//! to claim one fire, one of them goes first. Nothing else: the contents can be lost at any moment,
+//! be flushed, be another server's or be out of reach, so nothing may follow from what is *not*
+//! here. The database decides which nodes are dead and what each holds (docs/decisions/0027).
 //!
-//! Redis is spoken to at each beat, and by whoever is about to claim something while others are
-//! there. What was heard stays in memory, with its age on the monotonic clock: a server that was
-//! flushed makes nobody silent, and one whose clock jumps makes nobody heard again.
+//! A node talks to Redis at each beat, and before a claim while there are other nodes. It keeps the
+//! heartbeats that it has seen in memory, with their age on the monotonic clock: so a flush makes
+//! no node look silent, and a jump of the server's clock makes no heartbeat look new.
 //!
-//! - `link`: the connection, which is given up at the first error and made again at the next beat
-//! - `heartbeats`: what was heard of whom; pure
+//! - `link`: the connection, which is dropped at the first error and reopened at the next beat
+//! - `heartbeats`: the heartbeats seen of each node; pure
 
 mod heartbeats;
 mod link;
@@ -34,30 +33,30 @@ pub use self::heartbeats::{Heartbeat, LastHeartbeat};
 use self::link::Link;
 use crate::{clock::Clock, config::RedisUrl};
 
-/// At the start Redis may take so long to answer.
+/// How long Redis may take to answer at the start.
 const FIRST_PATIENCE: Duration = Duration::from_secs(5);
-/// Later it has less: the heartbeat, which then goes into the database, must not be late by it.
+/// How long it may take later: then the heartbeat goes into the database, and must not be late.
 const MAX_PATIENCE: Duration = Duration::from_secs(1);
-/// A claim waits still less. It does not need its lock.
+/// How long a claim waits for its lock, which it does not need.
 const LOCK_PATIENCE: Duration = Duration::from_millis(250);
 
-/// How long is waited for answers of Redis.
+/// How long to wait for answers from Redis.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// By a heartbeat.
+    /// For a heartbeat.
     pub beat: Duration,
-    /// By a claim.
+    /// For a claim.
     pub lock: Duration,
 }
 
 impl Patience {
-    /// What fits into the expiry of heartbeats.
+    /// The patience that fits into the expiry of heartbeats.
     pub fn within(expiry: Duration) -> Self {
         Self { beat: (expiry / 6).min(MAX_PATIENCE), lock: LOCK_PATIENCE }
     }
 }
 
-/// Why there is no Redis. Messages read after "failed to".
+/// Why Redis cannot be used. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 #[error(
     "reach Redis at {address} (cluster.redis_url): {problem}; start it, set the address right, or \
@@ -73,17 +72,17 @@ pub struct BeaconError {
 pub struct Options {
     /// Where it is.
     pub url: RedisUrl,
-    /// What each key begins with.
+    /// The prefix of each key.
     pub prefix: String,
-    /// A heartbeat is kept for so long.
+    /// How long a heartbeat is kept.
     pub expiry: Duration,
-    /// So long it may take to answer.
+    /// How long it may take to answer.
     pub patience: Patience,
 }
 
 /// A fire that a node is about to claim: its schedule, and when that falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct FireClaim {
     /// The schedule.
     pub schedule: Uuid,
     /// Its cursor.
@@ -181,7 +180,7 @@ impl Beacon {
         let answer = self.ask(request, lives).await;
         if answer.is_ok() && lock(&self.inner.lock_problem).is_some() {
             // It is not for the next fire to find out that locks are taken again.
-            let probe = Claim { schedule: Uuid::nil(), at: Timestamp(0) };
+            let probe = FireClaim { schedule: Uuid::nil(), at: Timestamp(0) };
             self.first_to(own, vec![probe], Duration::from_millis(1)).await;
         }
         let problem = answer.as_ref().err().map(|error| format!("{}: {error}", self.address()));
@@ -211,12 +210,17 @@ impl Beacon {
 
     /// Those of `claims` that `own` may go for first: each for `term`. All of them when Redis
     /// cannot say, for the lock only saves work.
-    pub async fn first_to(&self, own: Uuid, claims: Vec<Claim>, term: Duration) -> Vec<Claim> {
+    pub async fn first_to(
+        &self,
+        own: Uuid,
+        claims: Vec<FireClaim>,
+        term: Duration,
+    ) -> Vec<FireClaim> {
         if claims.is_empty() || !self.inner.link.is_up() {
             return claims;
         }
         let own = own.simple().to_string();
-        let key = |claim: &Claim| {
+        let key = |claim: &FireClaim| {
             format!("{}:fire:{}:{}", self.inner.prefix, claim.schedule.simple(), claim.at.0)
         };
         let mut request = pipe();

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{CliError, flags::Existing, offline::Office, output, when::past};
 use crate::{
     commands::{Audited, CSV_HEAD, audit_page, audit_scope, csv_line, json_line},
-    store::{Window, audit},
+    store::{PageWindow, audit},
 };
 
 /// Show or export who changed what, when, from where and why, newest first
@@ -80,7 +80,7 @@ impl Audit {
             raw(CSV_HEAD)?;
         }
         while left > 0 {
-            let window = Window { after, ..Window::first(left.min(BATCH)) };
+            let window = PageWindow { after, ..PageWindow::first(left.min(BATCH)) };
             let page = audit_page(&store, scope, filter.clone(), &window).await?;
             left -= u64::try_from(page.rows.len()).unwrap_or(left).min(left);
             after = page.rows.last().map(|entry| entry.row.id);

@@ -8,7 +8,7 @@ use super::{
     CliError,
     client::{ClientError, Server},
     output,
-    progress::Progress,
+    progress::ProgressLine,
 };
 use crate::{clock::Clock, config::Span};
 
@@ -33,7 +33,7 @@ pub(super) async fn settled(
     const ACTION: &str = "wait for the run";
     let clock = Clock::system();
     let began = clock.instant();
-    let progress = Progress::begin(ACTION);
+    let progress = ProgressLine::begin(ACTION);
     loop {
         let run = server.ask(ACTION, RUN, json!({ "id": id })).await?["run"].take();
         if run.is_null() {

@@ -11,7 +11,7 @@ use tempfile::{NamedTempFile, PersistError};
 use super::{CliError, flags::SettingsArgs, output, progress};
 use crate::{
     clock::Clock,
-    store::backup::{self, BackupError, Progress},
+    store::backup::{self, BackupError, CopyProgress},
 };
 
 /// Copy a SQLite database to a file, even while a server uses it
@@ -43,13 +43,13 @@ impl Backup {
         // everything that the database does.
         let temporary = temporary(&to, ".carillon-backup-")?;
         let quiet = self.json;
-        let line = progress::Progress::begin("make the backup");
-        let told = |Progress { done, of }| {
+        let line = progress::ProgressLine::begin("make the backup");
+        let told = |CopyProgress { done, of }| {
             if line.is_seen() {
                 line.tell(format_args!("{} of about {}", megabytes(done), megabytes(of)));
                 return Ok(());
             }
-            if quiet { Ok(()) } else { tell(Progress { done, of }) }
+            if quiet { Ok(()) } else { tell(CopyProgress { done, of }) }
         };
         let copying = backup::copy(&from, temporary.path(), &clock, |progress| {
             // Failing to print the progress must not stop the backup.
@@ -105,7 +105,7 @@ pub(super) fn megabytes(bytes: u64) -> String {
     format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10)
 }
 
-fn tell(Progress { done, of }: Progress) -> std::io::Result<()> {
+fn tell(CopyProgress { done, of }: CopyProgress) -> std::io::Result<()> {
     use std::io::Write;
     let (done, of) = (megabytes(done), megabytes(of));
     writeln!(std::io::stderr().lock(), "copied {done} of about {of}")

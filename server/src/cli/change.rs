@@ -1,14 +1,14 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{CliError, json::object, named::Named, revised, why::Why};
+use super::{CliError, json::object, named::NamedSchedule, revised, why::Why};
 
 /// Change a schedule that was made by hand; if a module declares it, change the module's file
 /// instead
 #[derive(Debug, Args)]
 pub(super) struct Change {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// The changes, as the API's `UpdateScheduleInput`; '-' reads them from standard input
     #[arg(value_name = "JSON")]
     change: String,

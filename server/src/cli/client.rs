@@ -5,7 +5,7 @@ use reqwest::{RequestBuilder, StatusCode, header::HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::{CliError, profiles::Profiles, progress::Progress, why::Why};
+use super::{CliError, profiles::Profiles, progress::ProgressLine, why::Why};
 use crate::config::{Config, Sources};
 
 /// The header with the reason for a change.
@@ -215,9 +215,9 @@ impl Server {
         query: &str,
         mut variables: Value,
         limit: u32,
-    ) -> Result<(Vec<Value>, Left), CliError> {
+    ) -> Result<(Vec<Value>, MoreEntries), CliError> {
         let (mut all, limit) = (Vec::new(), limit as usize);
-        let progress = Progress::begin(action);
+        let progress = ProgressLine::begin(action);
         loop {
             let first = PAGE.min(limit - all.len());
             variables["first"] = json!(first);
@@ -229,10 +229,10 @@ impl Server {
             }
             progress.tell(format_args!("{} read", all.len()));
             if page["pageInfo"]["hasNextPage"] != true {
-                return Ok((all, Left::Nothing));
+                return Ok((all, MoreEntries::Nothing));
             }
             if all.len() >= limit {
-                return Ok((all, Left::Some { total: page["totalCount"].as_u64() }));
+                return Ok((all, MoreEntries::Some { total: page["totalCount"].as_u64() }));
             }
             variables["after"] = page["pageInfo"]["endCursor"].take();
         }
@@ -241,7 +241,7 @@ impl Server {
 
 /// What a list has beyond the entries shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum MoreEntries {
     Nothing,
     /// More entries, with the total number if it is known.
     Some {
@@ -252,7 +252,7 @@ pub(super) enum Left {
 /// The server counts a list up to this number.
 const MAX_COUNTED: u64 = 10_000;
 
-impl Left {
+impl MoreEntries {
     /// Reports on standard error that a list was cut, so that standard output stays
     /// machine-readable.
     pub(super) fn tell(self, shown: usize) {

@@ -1,15 +1,15 @@
 //! The groups of the help, with an example for each command.
 
 /// Commands of one purpose.
-pub(super) struct Group {
+pub(super) struct CommandGroup {
     pub(super) title: &'static str,
     /// Name and example, in the order of the help.
     pub(super) commands: &'static [(&'static str, &'static str)],
 }
 
 /// All groups; a test compares them with the definition.
-pub(super) const GUIDE: &[Group] = &[
-    Group {
+pub(super) const GUIDE: &[CommandGroup] = &[
+    CommandGroup {
         title: "See what is and what was",
         commands: &[
             ("schedules", "carillon schedules --search 'state:paused tag:billing'"),
@@ -28,7 +28,7 @@ pub(super) const GUIDE: &[Group] = &[
             ("healthcheck", "carillon healthcheck --tag billing"),
         ],
     },
-    Group {
+    CommandGroup {
         title: "Operate schedules",
         commands: &[
             ("trigger", "carillon trigger nightly --wait --reason 'the file came late'"),
@@ -44,7 +44,7 @@ pub(super) const GUIDE: &[Group] = &[
             ("note", "carillon note nightly 'ask Ada before you trigger it'"),
         ],
     },
-    Group {
+    CommandGroup {
         title: "Change schedules",
         commands: &[
             (
@@ -61,14 +61,14 @@ pub(super) const GUIDE: &[Group] = &[
             ("import", "carillon import crontab /etc/crontab"),
         ],
     },
-    Group {
+    CommandGroup {
         title: "Try timings, without a server",
         commands: &[
             ("preview", "carillon preview '30 2 * * *' --tz Europe/Berlin --count 3"),
             ("lint", "carillon lint '*/7 * * * *'"),
         ],
     },
-    Group {
+    CommandGroup {
         title: "Sign in",
         commands: &[
             ("login", "carillon login https://carillon.example --user ada"),
@@ -77,7 +77,7 @@ pub(super) const GUIDE: &[Group] = &[
             ("feeds", "carillon feeds create work --user ada --search tag:billing"),
         ],
     },
-    Group {
+    CommandGroup {
         title: "Run a server, and look after its database",
         commands: &[
             ("serve", "carillon serve --init-admin"),
@@ -89,7 +89,7 @@ pub(super) const GUIDE: &[Group] = &[
             ("retention", "carillon retention --dry-run"),
         ],
     },
-    Group {
+    CommandGroup {
         title: "Say who may do what, beside the database",
         commands: &[
             ("user", "carillon user add ada --role operator"),
@@ -100,7 +100,7 @@ pub(super) const GUIDE: &[Group] = &[
             ("audit", "carillon audit --actor ada --after 7d"),
         ],
     },
-    Group {
+    CommandGroup {
         title: "For other tools",
         commands: &[
             ("schema", "carillon schema --module"),

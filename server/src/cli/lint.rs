@@ -23,7 +23,7 @@ pub(super) struct Lint {
 }
 
 #[derive(Debug, Serialize)]
-struct Linted {
+struct TimingLint {
     description: String,
     warnings: Vec<Warning>,
 }
@@ -35,7 +35,8 @@ impl Lint {
             return self.end(warnings);
         }
         let (timetable, from) = self.timing.compile()?;
-        let linted = Linted { description: timetable.describe(), warnings: timetable.lint(from) };
+        let linted =
+            TimingLint { description: timetable.describe(), warnings: timetable.lint(from) };
         if self.json {
             output::json(&linted)?;
         } else {

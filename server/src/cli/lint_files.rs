@@ -10,7 +10,7 @@ use crate::{clock::Clock, commands::modules::file::File};
 
 /// The result for one schedule of a file.
 #[derive(Debug, Serialize)]
-struct Linted<'a> {
+struct FileLint<'a> {
     file: &'a Path,
     schedule: String,
     description: String,
@@ -25,7 +25,7 @@ pub(super) fn judge(files: &[PathBuf], as_json: bool) -> Result<usize, CliError>
         let read = ModuleFile::read(path)?;
         let linted = File::read(&read.text, read.format).and_then(|file| file.lint(now));
         let refused = |bad| CliError::Usage(format!("{}: {bad}", path.display()));
-        all.extend(linted.map_err(refused)?.into_iter().map(|schedule| Linted {
+        all.extend(linted.map_err(refused)?.into_iter().map(|schedule| FileLint {
             file: path,
             schedule: schedule.name,
             description: schedule.description,
@@ -40,7 +40,7 @@ pub(super) fn judge(files: &[PathBuf], as_json: bool) -> Result<usize, CliError>
     Ok(all.iter().map(|linted| linted.warnings.len()).sum())
 }
 
-fn say(linted: &Linted<'_>) -> Result<(), CliError> {
+fn say(linted: &FileLint<'_>) -> Result<(), CliError> {
     let place = format!("{}: {}", linted.file.display(), linted.schedule);
     output::line(format!("{place}: {}", linted.description))?;
     linted.warnings.iter().try_for_each(|warning| {

@@ -76,9 +76,8 @@ impl Member {
             }
             Action::Remove { user, namespace, why } => {
                 let right = why.somebody_here().admin()?;
-                let which = (&*user, &*namespace);
-                let commands = office.commands()?;
-                commands.remove_membership(&right, which, None, &Call::once()).await?;
+                let (commands, call) = (office.commands()?, Call::once());
+                commands.remove_membership(&right, &user, &namespace, None, &call).await?;
                 output::line(format!("'{user}' is no member of '{namespace}' any more"))
             }
             Action::List { namespace, json } => list(&office, &namespace, json).await,

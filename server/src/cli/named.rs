@@ -9,7 +9,7 @@ use super::{
 
 /// One schedule of a server.
 #[derive(Debug, Args)]
-pub(super) struct Named {
+pub(super) struct NamedSchedule {
     #[command(flatten)]
     pub(super) server: Server,
     /// The schedule's name or id
@@ -23,7 +23,7 @@ const FIND: &str = "query ($namespace: String!, $name: String!) {
     schedule(namespace: $namespace, name: $name) { id }
 }";
 
-impl Named {
+impl NamedSchedule {
     /// Its id. A given id is used as it is; the server reports if it does not exist.
     pub(super) async fn id(&self, action: &'static str) -> Result<Value, CliError> {
         id(&self.server, action, &self.namespace, &self.schedule).await

@@ -1,13 +1,13 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{CliError, named::Named, output};
+use super::{CliError, named::NamedSchedule, output};
 
 /// Change a schedule's note, whether or not a module declares the schedule
 #[derive(Debug, Args)]
 pub(super) struct Note {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// The new note; an empty text removes it
     note: String,
     /// Answer as JSON

@@ -2,13 +2,13 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use serde_json::json;
 
-use super::{CliError, named::Named, output, when::future};
+use super::{CliError, named::NamedSchedule, output, when::future};
 
 /// Stop a schedule from firing; its runs in flight continue
 #[derive(Debug, Args)]
 pub(super) struct Pause {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// Reason, for the next person on call
     #[arg(long)]
     reason: String,

@@ -10,12 +10,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 const BEGINS: Duration = Duration::from_millis(400);
 
 /// The line of one command.
-pub(super) struct Progress {
+pub(super) struct ProgressLine {
     bar: ProgressBar,
     action: &'static str,
 }
 
-impl Progress {
+impl ProgressLine {
     /// Begins a slow operation: `action` as in "failed to ACTION".
     pub(super) fn begin(action: &'static str) -> Self {
         let bar = ProgressBar::new_spinner();
@@ -40,7 +40,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

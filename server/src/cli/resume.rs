@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{
     CliError,
     client::ClientError,
-    named::{Named, next},
+    named::{NamedSchedule, next},
     output,
 };
 use crate::commands::MAX_FORESEEN;
@@ -13,7 +13,7 @@ use crate::commands::MAX_FORESEEN;
 #[derive(Debug, Args)]
 pub(super) struct Resume {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// What to do about the fires that fell into the pause [default: skip]
     #[arg(long, value_enum, value_name = "MODE")]
     catch_up: Option<CatchUp>,

@@ -1,13 +1,13 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{CliError, named::Named, revised};
+use super::{CliError, named::NamedSchedule, revised};
 
 /// Restore the definition of an earlier version, as a new version that applies from now on
 #[derive(Debug, Args)]
 pub(super) struct Rollback {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// The version to restore; see 'carillon versions'
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(i32).range(1..))]
     to: i32,

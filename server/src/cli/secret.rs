@@ -88,9 +88,8 @@ impl Secret {
                 output::line(text)
             }
             Action::Delete { name, namespace, reason } => {
-                let which = (&*namespace, &*name);
                 let (commands, reason) = (office.commands()?, reason.as_deref());
-                commands.delete_secret(&admin, which, reason, &Call::once()).await?;
+                commands.delete_secret(&admin, &namespace, &name, reason, &Call::once()).await?;
                 output::line(format!("deleted the secret '{name}' in '{namespace}'"))
             }
             Action::Rotate { why } => rotate(&office, why).await,

@@ -13,7 +13,7 @@ use crate::{
     access::{NewUser, add_user, random_password},
     app::App,
     clock::Clock,
-    commands::{Call, CommandError, Source},
+    commands::{Call, CommandError, DeploymentSource},
     store::users,
     telemetry::Telemetry,
 };
@@ -81,7 +81,7 @@ impl Serve {
 async fn deploy(app: &App, file: &ModuleFile) -> Result<(), CommandError> {
     let editor = somebody_here().editor()?;
     let call = Call::new("deployModule", &file.text, None)?;
-    let source = Source { format: file.format, ..Source::yaml(&file.text) };
+    let source = DeploymentSource { format: file.format, ..DeploymentSource::yaml(&file.text) };
     let deployed = app.commands().deploy(&editor, source, &call).await?;
     tracing::info!(module = deployed.module, changes = deployed.changes.len(), "applied");
     Ok(())

@@ -3,13 +3,13 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{CliError, named::Named, output};
+use super::{CliError, named::NamedSchedule, output};
 
 /// Show a schedule: its timing, policies, next fires and recent results
 #[derive(Debug, Args)]
 pub(super) struct Show {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// Answer as JSON
     #[arg(long)]
     json: bool,

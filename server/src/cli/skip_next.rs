@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::{
     CliError,
-    named::{Named, next},
+    named::{NamedSchedule, next},
     output,
 };
 
@@ -11,7 +11,7 @@ use super::{
 #[derive(Debug, Args)]
 pub(super) struct SkipNext {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// Number of fires, 1 to 100
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=100))]
     count: i32,

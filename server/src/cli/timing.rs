@@ -67,7 +67,7 @@ pub(super) enum OverlapFlag {
     Both,
 }
 
-/// Values for what a question omits.
+/// Defaults for omitted arguments.
 pub(super) struct Defaults<'a> {
     pub(super) tz: &'a str,
     pub(super) now: DateTime<Utc>,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     CliError, await_run,
-    named::Named,
+    named::NamedSchedule,
     output,
     when::{duration, past},
 };
@@ -14,7 +14,7 @@ use crate::config::Span;
 #[derive(Debug, Args)]
 pub(super) struct Trigger {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// JSON object merged into the schedule's context; its keys take precedence
     #[arg(long, value_name = "JSON", value_parser = context)]
     context: Option<Value>,

@@ -176,8 +176,8 @@ impl User {
                 let owner = why.somebody_here().owner()?;
                 let id = office.user(&name).await?;
                 let sees = sees_payloads || role >= Some(Role::Editor);
-                let call = Call::once();
-                office.commands()?.set_user_role(&owner, id, (role, sees), None, &call).await?;
+                let (commands, call) = (office.commands()?, Call::once());
+                commands.set_user_role(&owner, id, role, sees, None, &call).await?;
                 let word = role.map_or("none".to_owned(), |role| role.to_value());
                 output::line(format!("the role of '{name}' is {word} now"))
             }

@@ -1,13 +1,13 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{CliError, named::Named, output};
+use super::{CliError, named::NamedSchedule, output};
 
 /// List a schedule's definitions, newest first
 #[derive(Debug, Args)]
 pub(super) struct Versions {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// Maximum number of versions, 1 to 200
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,

@@ -44,7 +44,8 @@ impl Commands {
         &self,
         right: &Editor,
         namespace: &str,
-        (name, max_runs): (&str, i64),
+        name: &str,
+        max_runs: i64,
         call: &Call,
     ) -> Result<Grouped, CommandError> {
         let tx = self.store.begin().await?;
@@ -52,7 +53,7 @@ impl Commands {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), namespace).await?;
-        let id = self.add_group(&tx, right.who(), namespace, (name, max_runs), None).await?;
+        let id = self.add_group(&tx, right.who(), namespace, name, max_runs, None).await?;
         let grouped = Grouped { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
         self.store.commit(tx).await?;
@@ -136,7 +137,8 @@ impl Commands {
         tx: &DatabaseTransaction,
         who: &Viewer,
         namespace: Uuid,
-        (name, max_runs): (&str, i64),
+        name: &str,
+        max_runs: i64,
         module: Option<&str>,
     ) -> Result<Uuid, CommandError> {
         let max = checked(name, max_runs)?;

@@ -62,30 +62,32 @@ pub use alerts::{
 pub use auditing::{
     AuditScope, Audited, CSV_HEAD, audit_page, audit_scope, check_audit_filter, csv_line, json_line,
 };
-pub use backfills::{Looked, Manner, OrderedBackfill, Preview, Wanted};
-pub use bulk::{MAX as MAX_AT_ONCE, ManyDone, Refusal, Which};
+pub use backfills::{
+    BackfillOptions, FiresPreview, OrderedBackfill, PreviewedFire, RequestedFires,
+};
+pub use bulk::{BulkRefusal, MAX as MAX_AT_ONCE, ManyDone, Which};
 pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
 pub use error::CommandError;
 pub(crate) use error::QUOTA_HELP;
 pub use groups::{GroupEdit, Grouped};
 pub use idempotency::Call;
 pub use modules::{
-    Action, Change, Deployment, Drift, Drifted, Effect, Exported, FieldChange, Format,
-    ScheduleEffect, Side, Source, WantedExport, schema as module_schema,
+    Action, Deployment, DeploymentSource, Drift, Drifted, Effect, Exported, FieldChange, Format,
+    ObjectChange, ScheduleEffect, Side, WantedExport, schema as module_schema,
 };
 pub use people::{
     Density, MAX_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership,
     NewPassword, NewPerson, NewView, OwnPassword, PersonalSettings, SettingsChange, Theme, View,
 };
 pub use quotas::{MAX_QUOTA, SetQuotas, UsedQuotas};
-pub use retention::{Kept, Thought};
+pub use retention::{EffectiveRetention, Thought};
 pub use runs::{ByHand, Ordered};
 use schedules::create::{group_commit::CreateBatcher, name_cache::NameCache};
 pub use schedules::{Edit, NewSchedule, Saved};
 pub use schedules::{
     buffer::Rearranged,
     many_edit::ManyEdit,
-    pause::{Foreseen, MAX_FORESEEN, ResumeChoice, ResumePreview},
+    pause::{ForeseenRows, MAX_FORESEEN, ResumeChoice, ResumePreview},
     rollback::Rollback,
     skip::Skipped,
     undelete::Undelete,
@@ -126,7 +128,7 @@ pub struct Commands {
     /// The quotas of a namespace that has none of its own.
     quotas: Quotas,
     /// Recent counts of the namespaces' usage.
-    counted: Arc<quotas::Counted>,
+    counted: Arc<quotas::QuotaCounter>,
     /// Whether this node's clock can be trusted.
     cluster: Cluster,
     /// Batches of concurrent create requests, and the names that they refer to.

@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Counts of namespaces, and the schedules being saved in them.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct QuotaCounter {
     namespaces: Mutex<HashMap<Uuid, OfNamespace>>,
     /// Notified when a transaction has ended.
     ended: Notify,
@@ -50,7 +50,7 @@ pub(super) struct Counted {
 
 #[derive(Debug, Default)]
 struct OfNamespace {
-    count: Option<Count>,
+    count: Option<QuotaCount>,
     /// What open transactions were admitted with, by their numbers: no other transaction's count
     /// sees it.
     unsettled: HashMap<u64, Usage>,
@@ -77,7 +77,7 @@ impl OfNamespace {
 /// What a transaction was admitted with. Dropped when that transaction has ended.
 #[derive(Debug)]
 pub(super) struct Admitted {
-    counted: Arc<Counted>,
+    counted: Arc<QuotaCounter>,
     namespace: Uuid,
     order: u64,
 }
@@ -93,7 +93,7 @@ impl Drop for Admitted {
 
 /// Marks that a request is counting exactly.
 struct Counting<'a> {
-    counted: &'a Counted,
+    counted: &'a QuotaCounter,
     namespace: Uuid,
 }
 
@@ -105,14 +105,22 @@ impl Drop for Counting<'_> {
     }
 }
 
+/// A namespace's usage just before a count without a lock.
+struct BeforeCount {
+    /// What transactions are saving.
+    unsettled: Usage,
+    /// The sum of everything that was ever admitted.
+    admitted: Usage,
+}
+
 #[derive(Clone, Copy, Debug)]
-struct Count {
+struct QuotaCount {
     at: Instant,
     limits: Quotas,
     usage: Usage,
 }
 
-impl Count {
+impl QuotaCount {
     /// The error for the first limit that `more` would exceed.
     fn broken_by(&self, more: Usage) -> Option<CommandError> {
         let schedules = self.usage.schedules + more.schedules;
@@ -144,12 +152,13 @@ impl Count {
     }
 }
 
-impl Counted {
+impl QuotaCounter {
     /// Whether the cached count leaves enough room for `more`, which is then added.
     fn admits(
         self: &Arc<Self>,
         namespace: Uuid,
-        (order, more): (u64, Usage),
+        order: u64,
+        more: Usage,
         now: Instant,
     ) -> Option<Admitted> {
         let mut namespaces = self.lock();
@@ -197,8 +206,9 @@ impl Counted {
     fn admit(
         self: &Arc<Self>,
         namespace: Uuid,
-        (order, more): (u64, Usage),
-        mut count: Count,
+        order: u64,
+        more: Usage,
+        mut count: QuotaCount,
     ) -> Admitted {
         count.usage = count.usage.plus(more);
         let mut namespaces = self.lock();
@@ -208,19 +218,20 @@ impl Counted {
         Admitted { counted: Arc::clone(self), namespace, order }
     }
 
-    /// The usage being saved and all that was ever admitted, before a count without a lock; `None`
-    /// if a count with one is in progress.
-    fn before(&self, namespace: Uuid) -> Option<(Usage, Usage)> {
+    /// What a count without a lock may not see; `None` if a count with one is in progress.
+    fn before(&self, namespace: Uuid) -> Option<BeforeCount> {
         let mut namespaces = self.lock();
         let of = namespaces.entry(namespace).or_default();
-        (of.counting == 0).then(|| (of.unsettled_but(None), of.admitted))
+        (of.counting == 0)
+            .then(|| BeforeCount { unsettled: of.unsettled_but(None), admitted: of.admitted })
     }
 
     /// Stores a count made without a lock, plus everything that it may not have seen.
-    fn set(&self, namespace: Uuid, mut count: Count, (unsettled, admitted): (Usage, Usage)) {
+    fn set(&self, namespace: Uuid, mut count: QuotaCount, before: &BeforeCount) {
         let mut namespaces = self.lock();
         let of = namespaces.entry(namespace).or_default();
-        count.usage = count.usage.plus(unsettled).plus(of.admitted.minus(admitted));
+        count.usage = count.usage.plus(before.unsettled);
+        count.usage = count.usage.plus(of.admitted.minus(before.admitted));
         of.count = Some(count);
     }
 
@@ -281,26 +292,26 @@ impl Commands {
         namespace: Uuid,
         more: Usage,
     ) -> Result<(), CommandError> {
-        let order = (tx.number(), more);
-        if let Some(admitted) = self.counted.admits(namespace, order, self.clock.instant()) {
+        let order = tx.number();
+        if let Some(admitted) = self.counted.admits(namespace, order, more, self.clock.instant()) {
             tx.keep(admitted);
             return Ok(());
         }
         self.store.lock_quotas(tx, namespace).await?;
         // The previous holder of the lock may have counted.
-        if let Some(admitted) = self.counted.admits(namespace, order, self.clock.instant()) {
+        if let Some(admitted) = self.counted.admits(namespace, order, more, self.clock.instant()) {
             tx.keep(admitted);
             return Ok(());
         }
         let counting = self.counted.begin(namespace);
         // Transactions admitted far from the limit hold no lock, and are invisible until they end.
-        let unsettled = self.counted.settled_but(namespace, order.0).await;
+        let unsettled = self.counted.settled_but(namespace, order).await;
         let mut count = self.count(tx, namespace).await?;
         count.usage = count.usage.plus(unsettled);
         if let Some(error) = count.broken_by(more) {
             return Err(error);
         }
-        tx.keep(self.counted.admit(namespace, order, count));
+        tx.keep(self.counted.admit(namespace, order, more, count));
         drop(counting);
         Ok(())
     }
@@ -314,15 +325,14 @@ impl Commands {
         let order = DatabaseTransaction::next_number();
         let mut all = Vec::with_capacity(more.len());
         for (namespace, more) in more {
-            let order = (order, *more);
-            let admits = || self.counted.admits(*namespace, order, self.clock.instant());
+            let admits = || self.counted.admits(*namespace, order, *more, self.clock.instant());
             if let Some(admitted) = admits() {
                 all.push(admitted);
                 continue;
             }
             let Some(before) = self.counted.before(*namespace) else { return Ok(None) };
             let count = self.count(self.store.read(), *namespace).await?;
-            self.counted.set(*namespace, count, before);
+            self.counted.set(*namespace, count, &before);
             let Some(admitted) = admits() else { return Ok(None) };
             all.push(admitted);
         }
@@ -333,10 +343,10 @@ impl Commands {
         &self,
         connection: &impl ConnectionTrait,
         namespace: Uuid,
-    ) -> Result<Count, CommandError> {
+    ) -> Result<QuotaCount, CommandError> {
         let (usage, set) = self.store.usage(connection, namespace, MAX_COUNTED).await?;
         let limits = OwnQuotas::of_column(set.as_ref()).over(self.quotas);
-        Ok(Count { at: self.clock.instant(), limits, usage })
+        Ok(QuotaCount { at: self.clock.instant(), limits, usage })
     }
 
     /// Sets the given quotas of a namespace; 0 means no limit, and an absent one falls back to the
@@ -465,7 +475,7 @@ mod tests {
     fn what_comes_near_a_limit_is_counted_exactly() {
         let limits = Quotas { schedules: Some(100), fires_a_minute: Some(60), ..Quotas::default() };
         let usage = Usage { schedules: 80, fires_an_hour: 0 };
-        let count = Count { at: crate::clock::Clock::system().instant(), limits, usage };
+        let count = QuotaCount { at: crate::clock::Clock::system().instant(), limits, usage };
         let more = |schedules, fires_an_hour| Usage { schedules, fires_an_hour };
         assert!(count.is_far_from(more(10, 3_240)));
         assert!(!count.is_far_from(more(11, 0)));
@@ -474,7 +484,7 @@ mod tests {
         let schedules = count.broken_by(more(21, 0)).unwrap();
         assert!(schedules.to_string().contains("100"), "{schedules}");
         assert!(count.broken_by(more(1, 3_601)).is_some());
-        let over = Count { usage: more(200, 9_000), ..count };
+        let over = QuotaCount { usage: more(200, 9_000), ..count };
         assert!(over.broken_by(more(0, 0)).is_none(), "what uses no more is let through");
     }
 }

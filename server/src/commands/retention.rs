@@ -10,14 +10,14 @@ use crate::{
     model::check,
     store::{
         DatabaseTransaction, namespaces,
-        retention::{Instead, Whose},
+        retention::{Instead, RetentionScope},
         schedules,
     },
 };
 
 /// How long a namespace keeps its history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct EffectiveRetention {
     /// The namespace.
     pub namespace: String,
     /// Its own retention; `None` means the server's.
@@ -47,7 +47,7 @@ impl Commands {
         days: Option<i64>,
         reason: Option<&str>,
         call: &Call,
-    ) -> Result<Kept, CommandError> {
+    ) -> Result<EffectiveRetention, CommandError> {
         let days = check::check_days("days", days)?;
         if let Some(reason) = reason {
             check::text("reason", reason, 500)?;
@@ -69,7 +69,7 @@ impl Commands {
         namespace: &str,
         days: Option<i32>,
         reason: Option<&str>,
-    ) -> Result<Kept, CommandError> {
+    ) -> Result<EffectiveRetention, CommandError> {
         let id = self.namespace(tx, right.permit(), namespace).await?;
         let before = namespaces::set_retention(tx, id, days).await?;
         let entry = Entry {
@@ -83,7 +83,7 @@ impl Commands {
         };
         self.audit(tx, right.who(), entry).await?;
         let effective_days = days.unwrap_or(self.retention.days);
-        Ok(Kept { namespace: namespace.to_owned(), days, effective_days })
+        Ok(EffectiveRetention { namespace: namespace.to_owned(), days, effective_days })
     }
 
     /// What the next round of retention would remove, or would remove under the retention in
@@ -115,10 +115,10 @@ impl Commands {
         let (read, days) = (self.store.read(), check::check_days("days", *days)?);
         let namespace = self.namespace(read, right.permit(), name).await?;
         let Some(name) = schedule else {
-            return Ok(Instead { whose: Whose::Namespace(namespace), days });
+            return Ok(Instead { whose: RetentionScope::Namespace(namespace), days });
         };
         let found = schedules::by_name(read, namespace, name).await?;
         let found = found.ok_or_else(|| CommandError::not_found("schedule", name))?;
-        Ok(Instead { whose: Whose::Schedule(found.id), days })
+        Ok(Instead { whose: RetentionScope::Schedule(found.id), days })
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     random::new_id,
     store::{schedules, workflows as rows},
     target::{Invocation, Line, Names, Outcome, Target},
-    vault::{Mask, VaultError, Whose},
+    vault::{Mask, SecretNamespace, VaultError},
 };
 
 /// Maximum number of concurrent test calls on a node.
@@ -200,8 +200,8 @@ impl Commands {
         task: &Task,
     ) -> Result<BTreeMap<String, SecretString>, String> {
         let names = task.target.secret_names();
-        let place = (&self.store, &self.clock);
-        let opening = self.vault.opened(place, Whose::Namespace(namespace), &names);
+        let whose = SecretNamespace::Namespace(namespace);
+        let opening = self.vault.opened(&self.store, &self.clock, whose, &names);
         match self.clock.timeout(task.timeout(), opening).await {
             Ok(Ok(opened)) => Ok(opened),
             Ok(Err(error @ VaultError::Store(_))) => Err(format!("failed to {error}")),

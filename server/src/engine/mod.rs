@@ -51,7 +51,7 @@ pub use alerting::{
 };
 pub use cluster::membership::{CancellerReport, PulseReport};
 pub use error::EngineError;
-pub(crate) use execution::flow::{Shown, kept_tasks, merged_results, shown};
+pub(crate) use execution::flow::{ShownTaskState, kept_tasks, merged_results, shown};
 pub use execution::{dispatcher::DispatcherReport, recovery::RecoveryReport};
 pub use maintenance::{HistoryQuotasReport, retention::RetentionReport, stats::StatsReport};
 pub use planning::{backfill::BackfillReport, planner::PlannerReport};
@@ -59,4 +59,4 @@ pub use running::{Engine, Status};
 pub use settings::Settings;
 pub use signals::Signals;
 #[doc(hidden)]
-pub use stepwise::{Step, Stepwise};
+pub use stepwise::{Stepwise, StepwiseService};

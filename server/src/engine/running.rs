@@ -19,7 +19,7 @@ use super::{
         membership::{self, Canceller, Pulse},
         relay,
     },
-    core::{Core, LogMessage, Parts, StopReason, Writers},
+    core::{Core, CoreParts, LogMessage, StopReason, WriterChannels},
     execution::{dispatcher::Dispatcher, flow, logs, recovery::Recovery, settler},
     jobs::Desk,
     maintenance::{
@@ -118,8 +118,8 @@ impl Engine {
         signals: Signals,
         metrics: Metrics,
     ) -> Result<Self, EngineError> {
-        let parts = Parts { store, clock, executor, timings, signals, settings, metrics };
-        let Joined { core, to_settle, to_step, to_write } = join(parts).await?;
+        let parts = CoreParts { store, clock, executor, timings, signals, settings, metrics };
+        let JoinedNode { core, to_settle, to_step, to_write } = join(parts).await?;
 
         let stop = CancellationToken::new();
         let stop_pulse = CancellationToken::new();
@@ -322,17 +322,17 @@ impl Engine {
 }
 
 /// A node that has joined, before any of its services runs.
-pub(super) struct Joined {
+pub(super) struct JoinedNode {
     pub(super) core: Arc<Core>,
     /// Settlements that attempts request.
     pub(super) to_settle: mpsc::Receiver<Settlement>,
     /// Steps that runs of several tasks request to be written.
-    pub(super) to_step: mpsc::Receiver<crate::engine::core::Asked>,
+    pub(super) to_step: mpsc::Receiver<crate::engine::core::StepRequest>,
     /// Log output of attempts.
     pub(super) to_write: mpsc::Receiver<LogMessage>,
 }
 
-pub(super) async fn join(parts: Parts) -> Result<Joined, EngineError> {
+pub(super) async fn join(parts: CoreParts) -> Result<JoinedNode, EngineError> {
     let settings = &parts.settings;
     let cluster = Cluster::new(settings.clone(), parts.executor.clone());
     let node = membership::enter(&parts.store, &parts.clock, settings, &cluster).await?;
@@ -343,8 +343,9 @@ pub(super) async fn join(parts: Parts) -> Result<Joined, EngineError> {
     let (settlements, to_settle) = mpsc::channel(QUEUE);
     let (steps, to_step) = mpsc::channel(QUEUE);
     let (logs, to_write) = mpsc::channel(logs::MAX_QUEUE);
-    let core = Arc::new(Core::new(parts, node, cluster, Writers { settlements, steps, logs }));
-    Ok(Joined { core, to_settle, to_step, to_write })
+    let core =
+        Arc::new(Core::new(parts, node, cluster, WriterChannels { settlements, steps, logs }));
+    Ok(JoinedNode { core, to_settle, to_step, to_write })
 }
 
 /// What wakes a service before its next round is due.

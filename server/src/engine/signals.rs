@@ -16,7 +16,7 @@ const SOON: TimeDelta = TimeDelta::minutes(2);
 /// The receiver of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum SignalKind {
     Planner,
     Dispatcher,
     Canceller,
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Settled,
 }
 
-impl Kind {
+impl SignalKind {
     pub(crate) const ALL: [Self; 7] = [
         Self::Planner,
         Self::Dispatcher,
@@ -53,12 +53,12 @@ impl Kind {
     }
 }
 
-/// A set of [`Kind`]s.
+/// A set of [`SignalKind`]s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kinds(u8);
 
 impl Kinds {
-    pub(crate) fn of(kind: Kind) -> Self {
+    pub(crate) fn of(kind: SignalKind) -> Self {
         Self(1 << kind as u8)
     }
 
@@ -74,8 +74,8 @@ impl Kinds {
         self.0 == 0
     }
 
-    pub(crate) fn iter(self) -> impl Iterator<Item = Kind> {
-        Kind::ALL.into_iter().filter(move |kind| self.0 & Self::of(*kind).0 != 0)
+    pub(crate) fn iter(self) -> impl Iterator<Item = SignalKind> {
+        SignalKind::ALL.into_iter().filter(move |kind| self.0 & Self::of(*kind).0 != 0)
     }
 }
 
@@ -118,7 +118,7 @@ impl Default for Inner {
 impl Signals {
     /// A schedule was created, edited, paused or resumed.
     pub fn wake_planner(&self) {
-        self.wake(Kind::Planner);
+        self.wake(SignalKind::Planner);
     }
 
     /// Schedules were created and committed, the first of which is due at `at`. A planner that
@@ -129,10 +129,10 @@ impl Signals {
         // of the clock, a planner may sleep past the instant that it has announced.
         let looks_at = self.inner.planner_looks_at.load(Ordering::SeqCst);
         if at.0 < looks_at || looks_at <= now.0 {
-            self.wake_here(Kind::Planner);
+            self.wake_here(SignalKind::Planner);
         }
         if at.utc() - now.utc() <= SOON {
-            self.tell(Kind::Planner);
+            self.tell(SignalKind::Planner);
         }
     }
 
@@ -148,42 +148,42 @@ impl Signals {
 
     /// A run was queued.
     pub fn wake_dispatcher(&self) {
-        self.wake(Kind::Dispatcher);
+        self.wake(SignalKind::Dispatcher);
     }
 
     /// A user or service requested that a run be stopped.
     pub fn wake_canceller(&self) {
-        self.wake(Kind::Canceller);
+        self.wake(SignalKind::Canceller);
     }
 
     /// A backfill was created, changed or stopped, or one of its runs has settled.
     pub fn wake_backfill(&self) {
-        self.wake(Kind::Backfill);
+        self.wake(SignalKind::Backfill);
     }
 
-    fn wake(&self, kind: Kind) {
+    fn wake(&self, kind: SignalKind) {
         self.wake_here(kind);
         self.tell(kind);
     }
 
     /// Wakes a service on this node only: for matters that concern no other node, and for wake-ups
     /// that another node sent.
-    pub(crate) fn wake_here(&self, kind: Kind) {
+    pub(crate) fn wake_here(&self, kind: SignalKind) {
         match kind {
-            Kind::Planner => self.inner.planner.notify_one(),
-            Kind::Dispatcher => self.inner.dispatcher.notify_one(),
-            Kind::Canceller => self.inner.canceller.notify_one(),
-            Kind::Backfill => self.inner.backfill.notify_one(),
-            Kind::Pulse => self.inner.pulse.notify_one(),
+            SignalKind::Planner => self.inner.planner.notify_one(),
+            SignalKind::Dispatcher => self.inner.dispatcher.notify_one(),
+            SignalKind::Canceller => self.inner.canceller.notify_one(),
+            SignalKind::Backfill => self.inner.backfill.notify_one(),
+            SignalKind::Pulse => self.inner.pulse.notify_one(),
             // They wait on the store.
-            Kind::Followers => {}
+            SignalKind::Followers => {}
             // The core knows whether any request waits.
-            Kind::Settled => {}
+            SignalKind::Settled => {}
         }
     }
 
     /// Wakes only the other nodes.
-    pub(crate) fn tell(&self, kind: Kind) {
+    pub(crate) fn tell(&self, kind: SignalKind) {
         self.inner.to_tell.fetch_or(Kinds::of(kind).0, Ordering::Relaxed);
         self.inner.told.notify_one();
     }
@@ -201,7 +201,7 @@ impl Signals {
 
     /// A node has joined, is draining or has left: look at the membership again.
     pub fn wake_pulse(&self) {
-        self.wake(Kind::Pulse);
+        self.wake(SignalKind::Pulse);
     }
 
     pub(crate) fn planner(&self) -> &Notify {

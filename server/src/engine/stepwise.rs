@@ -1,4 +1,4 @@
-//! The engine step by step: for a simulation that chooses which service of which node runs next,
+//! The engine step by step, for a simulation that chooses which service of which node runs next,
 //! and where it stops.
 //!
 //! The services are those that [`super::Engine`] starts, on the same core; only the loops around
@@ -24,11 +24,11 @@ use super::{
         live_range::LiveRangeRefresher,
         membership::{Canceller, Pulse},
     },
-    core::{Core, LogMessage, Parts, StopReason},
+    core::{Core, CoreParts, LogMessage, StopReason},
     execution::{dispatcher::Dispatcher, flow, recovery::Recovery, settler},
     maintenance::{HistoryQuotas, Refresh, retention::Keeper, stats::Stats},
     planning::{backfill::Backfill, planner::Planner, zones::Zones},
-    running::{Joined, join},
+    running::{JoinedNode, join},
     service::{Service, caught},
 };
 use crate::{
@@ -56,43 +56,43 @@ impl Stepwise {
         timings: Arc<timetable::Cache>,
         signals: Signals,
         metrics: Metrics,
-    ) -> Result<(Self, Vec<Step>), EngineError> {
-        let parts = Parts { store, clock, executor, timings, signals, settings, metrics };
-        let Joined { core, to_settle, to_step, to_write } = join(parts).await?;
+    ) -> Result<(Self, Vec<StepwiseService>), EngineError> {
+        let parts = CoreParts { store, clock, executor, timings, signals, settings, metrics };
+        let JoinedNode { core, to_settle, to_step, to_write } = join(parts).await?;
         let mut steps = vec![
-            Step::of(Planner::new(core.clone())),
-            Step::of(Dispatcher::new(core.clone())),
-            Step::of(Settling { core: core.clone(), to_settle }),
-            Step::of(Stepping { core: core.clone(), to_step }),
-            Step::of(Pulse::new(core.clone())),
-            Step::of(Recovery::new(core.clone())),
-            Step::of(Canceller { core: core.clone() }),
-            Step::of(Backfill { core: core.clone() }),
-            Step::of(Stats::new(core.clone())),
-            Step::of(Zones { core: core.clone() }),
-            Step::of(Refresh::new(core.clone())),
+            StepwiseService::of(Planner::new(core.clone())),
+            StepwiseService::of(Dispatcher::new(core.clone())),
+            StepwiseService::of(Settling { core: core.clone(), to_settle }),
+            StepwiseService::of(Stepping { core: core.clone(), to_step }),
+            StepwiseService::of(Pulse::new(core.clone())),
+            StepwiseService::of(Recovery::new(core.clone())),
+            StepwiseService::of(Canceller { core: core.clone() }),
+            StepwiseService::of(Backfill { core: core.clone() }),
+            StepwiseService::of(Stats::new(core.clone())),
+            StepwiseService::of(Zones { core: core.clone() }),
+            StepwiseService::of(Refresh::new(core.clone())),
             Step::of(HistoryQuotas::new(core.clone())),
         ];
         if core.store.dialect().is_postgres() {
-            steps.push(Step::of(LiveRangeRefresher::new(core.clone())));
+            steps.push(StepwiseService::of(LiveRangeRefresher::new(core.clone())));
         }
         if let Some(settings) = core.settings.retention {
-            steps.push(Step::of(Keeper::new(core.clone(), settings)));
+            steps.push(StepwiseService::of(Keeper::new(core.clone(), settings)));
         }
         Ok((Self { core, _to_write: to_write }, steps))
     }
 
     /// The services that send alerts, to be driven by the caller; no other service waits for them.
-    pub fn alerting(&self) -> [Step; 2] {
+    pub fn alerting(&self) -> [StepwiseService; 2] {
         [
-            Step::of(Alerts::new(self.core.clone())),
-            Step::of(NotificationSender::new(self.core.clone())),
+            StepwiseService::of(Alerts::new(self.core.clone())),
+            StepwiseService::of(NotificationSender::new(self.core.clone())),
         ]
     }
 
     /// The service that pings watchdogs, to be driven by the caller.
-    pub fn pings(&self) -> Step {
-        Step::of(Pings::new(self.core.clone()))
+    pub fn pings(&self) -> StepwiseService {
+        StepwiseService::of(Pings::new(self.core.clone()))
     }
 
     /// The node's current life.
@@ -144,12 +144,12 @@ impl Stepwise {
 }
 
 /// A service of a node.
-pub struct Step {
+pub struct StepwiseService {
     name: &'static str,
-    rounds: Box<dyn Rounds>,
+    rounds: Box<dyn SteppedRounds>,
 }
 
-impl Step {
+impl StepwiseService {
     fn of<S: Service + 'static>(service: S) -> Self {
         Self { name: S::NAME, rounds: Box::new(service) }
     }
@@ -171,12 +171,12 @@ impl Step {
 }
 
 /// A service whose reports are only printed.
-trait Rounds: Send {
+trait SteppedRounds: Send {
     fn once(&mut self, now: DateTime<Utc>) -> BoxFuture<'_, Result<Option<String>, EngineError>>;
     fn next(&mut self, now: DateTime<Utc>) -> DateTime<Utc>;
 }
 
-impl<S: Service> Rounds for S {
+impl<S: Service> SteppedRounds for S {
     fn once(&mut self, now: DateTime<Utc>) -> BoxFuture<'_, Result<Option<String>, EngineError>> {
         Box::pin(async move {
             let report = caught(self.run_once(now)).await?;
@@ -223,7 +223,7 @@ impl Service for Settling {
 /// The writer of flow steps: a round writes everything that has arrived.
 struct Stepping {
     core: Arc<Core>,
-    to_step: mpsc::Receiver<crate::engine::core::Asked>,
+    to_step: mpsc::Receiver<crate::engine::core::StepRequest>,
 }
 
 /// How many steps a round wrote.

@@ -28,7 +28,7 @@ pub struct Calendars {
 type Compiled = Result<Arc<Calendar>, TimingError>;
 
 /// Some current calendars.
-pub type Current = HashMap<Uuid, Compiled>;
+pub type CurrentCalendars = HashMap<Uuid, Compiled>;
 
 /// Maximum number of entries; beyond it all are dropped, which costs a few reads.
 const KEPT: usize = 1_000;
@@ -41,12 +41,12 @@ impl Calendars {
         connection: &C,
         ids: &HashSet<Uuid>,
         since: Timestamp,
-    ) -> Result<Current, StoreError> {
+    ) -> Result<CurrentCalendars, StoreError> {
         if ids.is_empty() {
-            return Ok(Current::new());
+            return Ok(CurrentCalendars::new());
         }
         let ids: Vec<Uuid> = ids.iter().copied().collect();
-        let (mut current, mut changed) = (Current::new(), Vec::new());
+        let (mut current, mut changed) = (CurrentCalendars::new(), Vec::new());
         for (id, version, updated_at) in calendars::versions(connection, &ids).await? {
             if let Some(compiled) = self.known(id, version) {
                 current.insert(id, compiled);
@@ -89,8 +89,8 @@ pub async fn read<C: ConnectionTrait>(
     connection: &C,
     keys: Option<&Keys>,
     since: Timestamp,
-) -> Result<Current, StoreError> {
-    let Some(Keys(ids)) = keys else { return Ok(Current::new()) };
+) -> Result<CurrentCalendars, StoreError> {
+    let Some(Keys(ids)) = keys else { return Ok(CurrentCalendars::new()) };
     let rows = calendars::by_ids(connection, ids).await?;
     let mut current = rows.iter().map(|row| (row.id, compile(row))).collect();
     let changed = rows.iter().filter(|row| row.updated_at > since).map(|row| row.id);
@@ -104,7 +104,7 @@ pub const NOW: Timestamp = Timestamp(i64::MAX);
 /// Adds to those in `changed` their versions at the instants from `since` on.
 async fn add_past<C: ConnectionTrait>(
     connection: &C,
-    current: &mut Current,
+    current: &mut CurrentCalendars,
     changed: &[Uuid],
     since: Timestamp,
 ) -> Result<(), StoreError> {
@@ -143,7 +143,7 @@ pub fn named<'a>(keys: impl Iterator<Item = &'a Option<Keys>>) -> HashSet<Uuid> 
 pub fn with(
     timetable: Timetable,
     keys: Option<&Keys>,
-    current: &Current,
+    current: &CurrentCalendars,
 ) -> Result<Timetable, TimingError> {
     let Some(keys) = keys else { return Ok(timetable) };
     let found = keys.0.iter().map(|id| match current.get(id) {

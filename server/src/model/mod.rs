@@ -28,7 +28,7 @@ mod usual;
 pub use bad_input::BadInput;
 pub(crate) use bad_input::{cut, shortened};
 pub(crate) use context::laid_over;
-pub use definition::{Condition, Definition, DefinitionError, Problem, Task, When};
+pub use definition::{Condition, Definition, DefinitionError, DefinitionProblem, Task, When};
 pub use ping::Ping;
 pub use quotas::{OwnQuotas, Quotas};
 pub use retention::Retention;

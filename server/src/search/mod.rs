@@ -5,14 +5,14 @@
 //! ```
 //!
 //! A search consists of terms separated by spaces, and all of them must match. A term is a text to
-//! find, or a field, a colon and a condition: words of which any may match
+//! find, or a field, a colon and a condition: words, any of which may match
 //! (`state:failed,timed_out`), or a comparison (`late:>5s`). A leading minus negates it: then
 //! everything else is found, including rows without such a value. A value with a space, a comma or
 //! a quote in it is written in quotes, inside which a backslash escapes a quote and another
 //! backslash.
 //!
 //! A time is compared with a distance from now (`next:<1h` is within the next hour, `last:>2d` is
-//! longer ago than two days), with a day, of which the beginning counts, or with an instant
+//! longer ago than two days), with the beginning of a day, or with an instant
 //! (`started:>2026-01-01`, `started:<2026-01-01T12:00:00Z`). Without a comparison a day means all
 //! of it, and `never` means that there is no such time. Days are in UTC.
 //!
@@ -79,14 +79,14 @@ pub enum Test {
     /// The field has one of these words.
     Word(WordField, Vec<String>),
     /// The time compares accordingly.
-    Time(TimeField, Moment),
+    Time(TimeField, TimeOperand),
     /// The duration compares accordingly.
     Span(SpanField, Order, Span),
 }
 
 /// What a time is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum TimeOperand {
     /// There is no such time.
     Never,
     /// It is on that day of UTC.

@@ -1,7 +1,7 @@
 //! Interprets the terms.
 
 use super::{
-    List, Moment, Order, Search, SearchError, Span, Term, Test, TimeField, Trigger,
+    List, Order, Search, SearchError, Span, Term, Test, TimeField, TimeOperand, Trigger,
     error::{one_of, quoted},
     field::Field,
     lexer::{self, Raw, RawValue},
@@ -142,7 +142,7 @@ fn order(value: &RawValue) -> (Option<Order>, &str) {
     found.unwrap_or((None, &value.text))
 }
 
-fn moment(whole: &str, field: TimeField, value: &RawValue) -> Result<Moment, SearchError> {
+fn moment(whole: &str, field: TimeField, value: &RawValue) -> Result<TimeOperand, SearchError> {
     let refused = |problem: String, help: String| {
         Err(SearchError::new(value.at.clone(), format!("{problem} (term {whole})"), help))
     };
@@ -151,9 +151,9 @@ fn moment(whole: &str, field: TimeField, value: &RawValue) -> Result<Moment, Sea
         return refused(format!("{shown} is a text"), format!("{TIMES}, without quotes"));
     }
     match order(value) {
-        (None, "never" | "Never" | "NEVER") => Ok(Moment::Never),
+        (None, "never" | "Never" | "NEVER") => Ok(TimeOperand::Never),
         (None, text) => match (time::day(text), Span::parse(text), time::instant(text)) {
-            (Some(day), ..) => Ok(Moment::On(day)),
+            (Some(day), ..) => Ok(TimeOperand::On(day)),
             (None, Some(span), _) => {
                 let name = field.word();
                 let problem = format!("{shown} lacks a comparison");
@@ -166,8 +166,8 @@ fn moment(whole: &str, field: TimeField, value: &RawValue) -> Result<Moment, Sea
             (None, None, None) => refused(format!("{shown} is no time"), TIMES.into()),
         },
         (Some(order), text) => match (Span::parse(text), time::instant(text)) {
-            (Some(span), _) => Ok(Moment::Away(order, span)),
-            (None, Some(at)) => Ok(Moment::At(order, at)),
+            (Some(span), _) => Ok(TimeOperand::Away(order, span)),
+            (None, Some(at)) => Ok(TimeOperand::At(order, at)),
             (None, None) => refused(format!("{shown} is no time"), TIMES.into()),
         },
     }

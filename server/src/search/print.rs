@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter, Result, Write};
 
 use chrono::SecondsFormat;
 
-use super::{Moment, Order, Search, Term, Test};
+use super::{Order, Search, Term, Test, TimeOperand};
 
 impl Display for Search {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
@@ -36,7 +36,7 @@ impl Display for Term {
     }
 }
 
-impl Display for Moment {
+impl Display for TimeOperand {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::Never => f.write_str("never"),

@@ -20,7 +20,7 @@ fn the_example_of_the_language_is_read() {
         Test::Word(WordField::Tag, vec!["billing".to_owned()]),
         Test::Word(WordField::Workflow, vec!["report".to_owned()]),
         Test::Text("free text".to_owned()),
-        Test::Time(TimeField::Next, Moment::Away(Order::Less, hour)),
+        Test::Time(TimeField::Next, TimeOperand::Away(Order::Less, hour)),
     ];
     for list in [List::Schedules, List::Runs] {
         let read = Search::parse(list, text).unwrap();
@@ -95,15 +95,17 @@ fn span() -> impl Strategy<Value = Span> {
     (0_i64..4_000_000_000).prop_map(|millis| Span::from_millis(millis).unwrap())
 }
 
-fn moment() -> impl Strategy<Value = Moment> {
+fn moment() -> impl Strategy<Value = TimeOperand> {
     let day = (0_i32..200_000).prop_map(|days| {
-        Moment::On(NaiveDate::from_ymd_opt(1970, 1, 1).unwrap() + chrono::Days::new(days as u64))
+        TimeOperand::On(
+            NaiveDate::from_ymd_opt(1970, 1, 1).unwrap() + chrono::Days::new(days as u64),
+        )
     });
     let at = (order(), 0_i64..253_402_000_000_000).prop_map(|(order, millis)| {
-        Moment::At(order, DateTime::from_timestamp_millis(millis).unwrap())
+        TimeOperand::At(order, DateTime::from_timestamp_millis(millis).unwrap())
     });
-    let away = (order(), span()).prop_map(|(order, span)| Moment::Away(order, span));
-    prop_oneof![Just(Moment::Never), day, away, at]
+    let away = (order(), span()).prop_map(|(order, span)| TimeOperand::Away(order, span));
+    prop_oneof![Just(TimeOperand::Never), day, away, at]
 }
 
 fn test(list: List) -> impl Strategy<Value = Test> {

@@ -52,7 +52,7 @@ pub use db::error::{AWAY, Constraint, StoreError};
 #[doc(hidden)]
 pub use db::faults::{Edge, Faults};
 pub use db::open::{Migrations, Options, Schema, file_of};
-pub use db::page::{Page, Window};
+pub use db::page::{Page, PageWindow};
 pub use db::primary::{DatabaseTransaction, Link};
 pub use db::sizes::Sizes;
 pub use db::total::{MAX_TOTAL, Total};
@@ -161,7 +161,7 @@ impl Store {
     }
 
     /// The same for a heartbeat, which does not queue behind other writes of this process.
-    /// (SQLite's one writer takes turns in order, and its node is alone.)
+    /// (SQLite's single writer serves callers in order, and SQLite has only one node.)
     pub(crate) async fn begin_heartbeat(&self) -> Result<DatabaseTransaction, StoreError> {
         self.begin_by(&self.write.for_heartbeats()).await
     }

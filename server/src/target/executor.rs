@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BrokerReport, Invocation, Jobs, Line, Mailer, Names, Outcome, Policy, Scope, Target,
-    TargetError, Unfilled, command::Runner, http::Sender, log::Log, publish::Publisher,
+    BrokerReport, Invocation, Jobs, Line, Mailer, Names, Outcome, Policy, Target, TargetError,
+    TemplateScope, Unfilled, command::Runner, http::Sender, log::Log, publish::Publisher,
     template::Pool,
 };
 use crate::{clock::Clock, telemetry::BrokerCounts};
@@ -117,11 +117,11 @@ impl Executor {
     /// Whether `target` may be carried out here, as far as its definition shows. The error names
     /// the field. Checked when a target is saved; `execute` checks again.
     pub fn check(&self, target: &Target) -> Result<(), TargetError> {
-        self.check_in(target, Scope::ALONE)
+        self.check_in(target, TemplateScope::ALONE)
     }
 
     /// The same for a target whose templates can use the names in `scope`.
-    pub fn check_in(&self, target: &Target, scope: Scope<'_>) -> Result<(), TargetError> {
+    pub fn check_in(&self, target: &Target, scope: TemplateScope<'_>) -> Result<(), TargetError> {
         match &target.with_templates_checked(scope)? {
             Target::Http(definition) => self.sender.check(definition),
             Target::Command(definition) => self.runner()?.check(definition),

@@ -23,9 +23,9 @@ impl fmt::Display for Seconds {
 }
 
 /// A count with thousands separators: `1,234`.
-pub(crate) struct Grouped(pub(crate) u64);
+pub(crate) struct WithSeparators(pub(crate) u64);
 
-impl fmt::Display for Grouped {
+impl fmt::Display for WithSeparators {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = self.0.to_string();
         for (index, digit) in digits.chars().enumerate() {
@@ -46,8 +46,8 @@ impl fmt::Display for Bytes {
         match self.0 {
             1 => f.write_str("1 byte"),
             bytes @ ..1_000 => write!(f, "{bytes} bytes"),
-            bytes @ 1_000..10_000_000 => write!(f, "{} kB", Grouped(bytes / 1_000)),
-            bytes => write!(f, "{} MB", Grouped(bytes / 1_000_000)),
+            bytes @ 1_000..10_000_000 => write!(f, "{} kB", WithSeparators(bytes / 1_000)),
+            bytes => write!(f, "{} MB", WithSeparators(bytes / 1_000_000)),
         }
     }
 }
@@ -79,7 +79,7 @@ mod tests {
         ] {
             assert_eq!(Bytes(bytes).to_string(), shown);
         }
-        assert_eq!(Grouped(1_234_567).to_string(), "1,234,567");
-        assert_eq!(Grouped(12).to_string(), "12");
+        assert_eq!(WithSeparators(1_234_567).to_string(), "1,234,567");
+        assert_eq!(WithSeparators(12).to_string(), "12");
     }
 }

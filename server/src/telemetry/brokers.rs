@@ -20,12 +20,12 @@ pub struct BrokerCounts {
 }
 
 /// Returns the current counts.
-type Source = dyn Fn() -> Vec<BrokerCounts> + Send + Sync;
+type CountSource = dyn Fn() -> Vec<BrokerCounts> + Send + Sync;
 
 /// Reads the counts of published events from the code that publishes.
 #[derive(Default)]
 pub(super) struct Brokers {
-    source: OnceLock<Box<Source>>,
+    source: OnceLock<Box<CountSource>>,
 }
 
 impl Brokers {

@@ -5,14 +5,14 @@ use opentelemetry::{
 
 /// Why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoPlace {
+pub enum ConnectionRefusal {
     /// All places are taken.
     Full,
     /// Its address has reached the limit per address.
     Address,
 }
 
-impl NoPlace {
+impl ConnectionRefusal {
     fn word(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -36,7 +36,7 @@ impl Connections {
             .u64_counter("carillon.connections_refused")
             .with_description("Connections refused, by reason: only probes are answered.")
             .build();
-        for reason in [NoPlace::Full, NoPlace::Address] {
+        for reason in [ConnectionRefusal::Full, ConnectionRefusal::Address] {
             refused.add(0, &[KeyValue::new("reason", reason.word())]);
         }
         Self {
@@ -51,7 +51,7 @@ impl Connections {
         self.limit.record(limit as u64, &[]);
     }
 
-    pub(super) fn refused(&self, reason: NoPlace) {
+    pub(super) fn refused(&self, reason: ConnectionRefusal) {
         self.refused.add(1, &[KeyValue::new("reason", reason.word())]);
     }
 }

@@ -12,12 +12,12 @@ const DATABASE: &str = "database";
 /// be mistaken for a current one.
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
-    found: Mutex<Found>,
+    found: Mutex<FleetReading>,
 }
 
 /// The result of the last look.
 #[derive(Debug, Default)]
-enum Found {
+enum FleetReading {
     /// No look has been made yet.
     #[default]
     Unknown,
@@ -92,7 +92,8 @@ impl Fleet {
 
     /// Sets the result of a look; `None` if the database did not answer.
     pub(super) fn found(&self, sampled: Option<Sampled>) {
-        *self.locked() = sampled.map_or(Found::Nothing, |sampled| Found::All(Box::new(sampled)));
+        *self.locked() =
+            sampled.map_or(FleetReading::Nothing, |sampled| FleetReading::All(Box::new(sampled)));
     }
 
     fn count(
@@ -106,7 +107,7 @@ impl Fleet {
         let gauge = meter.u64_observable_gauge(name).with_description(text);
         gauge
             .with_callback(move |gauge| {
-                if let Found::All(found) = &*fleet.locked() {
+                if let FleetReading::All(found) = &*fleet.locked() {
                     gauge.observe(of(found), &[]);
                 }
             })
@@ -124,7 +125,7 @@ impl Fleet {
         let gauge = meter.f64_observable_gauge(name).with_unit("s").with_description(text);
         gauge
             .with_callback(move |gauge| {
-                if let Found::All(found) = &*fleet.locked()
+                if let FleetReading::All(found) = &*fleet.locked()
                     && let Some(seconds) = of(found)
                 {
                     gauge.observe(seconds, &[]);
@@ -143,9 +144,9 @@ impl Fleet {
                     gauge.observe(u64::from(healthy), &[KeyValue::new("check", check)]);
                 };
                 match &*fleet.locked() {
-                    Found::Unknown => {}
-                    Found::Nothing => observe(DATABASE, false),
-                    Found::All(found) => {
+                    FleetReading::Unknown => {}
+                    FleetReading::Nothing => observe(DATABASE, false),
+                    FleetReading::All(found) => {
                         observe(DATABASE, true);
                         found.checks.iter().for_each(|(check, healthy)| observe(check, *healthy));
                     }
@@ -154,7 +155,7 @@ impl Fleet {
             .build();
     }
 
-    fn locked(&self) -> MutexGuard<'_, Found> {
+    fn locked(&self) -> MutexGuard<'_, FleetReading> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

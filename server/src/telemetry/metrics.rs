@@ -8,8 +8,8 @@ use opentelemetry_sdk::metrics::SdkMeterProvider;
 use uuid::Uuid;
 
 use super::{
-    BrokerCounts, NoPlace, Sampled, Traces, brokers::Brokers, connections::Connections,
-    fleet::Fleet, labels::Labels, rates::Minute,
+    BrokerCounts, ConnectionRefusal, Sampled, Traces, brokers::Brokers, connections::Connections,
+    fleet::Fleet, labels::Labels, rates::MinuteRates,
 };
 use crate::clock::Clock;
 
@@ -79,7 +79,7 @@ pub struct Metrics {
     log_lines_left_out: Counter<u64>,
     connections: Connections,
     brokers: Arc<Brokers>,
-    minute: Arc<Minute>,
+    minute: Arc<MinuteRates>,
     fleet: Arc<Fleet>,
     labels: Labels,
     traces: Traces,
@@ -132,7 +132,7 @@ impl Metrics {
             let histogram = meter.u64_histogram(name).with_description(text);
             histogram.with_boundaries(ROWS.to_vec()).build()
         };
-        let minute = Minute::observed(meter, clock);
+        let minute = MinuteRates::observed(meter, clock);
         Self {
             fires: counter("carillon.fires", "Fires by verdict and reason."),
             fire_lateness: seconds("carillon.fire_lateness", "From the due time to the hand-off."),
@@ -338,7 +338,7 @@ impl Metrics {
     }
 
     /// Counts a refused connection.
-    pub fn no_place(&self, reason: NoPlace) {
+    pub fn no_place(&self, reason: ConnectionRefusal) {
         self.connections.refused(reason);
     }
 

@@ -28,7 +28,7 @@ mod traces;
 mod window;
 
 pub use brokers::BrokerCounts;
-pub use connections::NoPlace;
+pub use connections::ConnectionRefusal;
 pub use export::{Telemetry, TelemetryError, exposition};
 pub use metrics::{Metrics, Recovery, SignIn};
 pub use sampled::{Canary, Sampled};

@@ -5,17 +5,17 @@ use std::{
 
 use opentelemetry::metrics::Meter;
 
-use super::window::Window;
+use super::window::LastMinute;
 use crate::clock::Clock;
 
 /// The executions of the last minute.
-pub(super) struct Minute {
+pub(super) struct MinuteRates {
     clock: Clock,
     start: Instant,
-    window: Mutex<Window>,
+    window: Mutex<LastMinute>,
 }
 
-impl Minute {
+impl MinuteRates {
     /// Registers gauges that compute the rates on each scrape.
     pub(super) fn observed(meter: &Meter, clock: Clock) -> Arc<Self> {
         let start = clock.instant();
@@ -56,7 +56,7 @@ impl Minute {
         self.locked().summary(self.second())
     }
 
-    fn locked(&self) -> std::sync::MutexGuard<'_, Window> {
+    fn locked(&self) -> std::sync::MutexGuard<'_, LastMinute> {
         self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

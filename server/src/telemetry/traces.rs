@@ -22,9 +22,9 @@ use super::export::FLUSH;
 
 /// The destination of spans. Cheap to clone; without a collector, no spans are created.
 #[derive(Clone, Default)]
-pub struct Traces(Option<Arc<Exported>>);
+pub struct Traces(Option<Arc<TraceExporter>>);
 
-struct Exported {
+struct TraceExporter {
     processor: BatchSpanProcessor,
     scope: InstrumentationScope,
     /// The share of runs that are traced.
@@ -111,7 +111,7 @@ impl Traces {
         let scope = InstrumentationScope::builder("carillon")
             .with_version(env!("CARGO_PKG_VERSION"))
             .build();
-        Self(Some(Arc::new(Exported { processor, scope, ratio })))
+        Self(Some(Arc::new(TraceExporter { processor, scope, ratio })))
     }
 
     pub(super) fn shutdown(&self) -> OTelSdkResult {
@@ -137,12 +137,15 @@ impl Traces {
             KeyValue::new("carillon.scheduled_at", fire.scheduled_at.to_rfc3339()),
             KeyValue::new("carillon.reason", fire.reason.to_owned()),
         ];
-        let at = (fire.due_at, fire.handed_at);
-        to.send(fire.id, FIRE, 0, Span::of("fire", at).with(about));
-        let at = (fire.claimed_at, fire.handed_from);
-        to.send(fire.id, CLAIM, FIRE, Span::of("claim", at));
-        let at = (fire.handed_from, fire.handed_at);
-        to.send(fire.id, HANDOFF, FIRE, Span::of("hand-off", at));
+        let span = RecordedSpan::of("fire", fire.due_at, fire.handed_at).with(about);
+        to.send(fire.id, FIRE, 0, span);
+        to.send(fire.id, CLAIM, FIRE, RecordedSpan::of("claim", fire.claimed_at, fire.handed_from));
+        to.send(
+            fire.id,
+            HANDOFF,
+            FIRE,
+            RecordedSpan::of("hand-off", fire.handed_from, fire.handed_at),
+        );
     }
 
     /// Records an attempt that ended.
@@ -155,15 +158,17 @@ impl Traces {
                 KeyValue::new("carillon.attempt", i64::from(attempt.attempt)),
             ]
         };
-        let span = Span::of("task", attempt.at).with(about()).ended(attempt.outcome);
+        let (from, until) = attempt.at;
+        let span = RecordedSpan::of("task", from, until).with(about()).ended(attempt.outcome);
         to.send(attempt.run, TASK | number, RUN, span);
-        if let Some(at) = attempt.at_target {
+        if let Some((from, until)) = attempt.at_target {
             let mut about = about();
             about.push(KeyValue::new("carillon.target", attempt.target));
             if let Some(status) = attempt.status {
                 about.push(KeyValue::new("http.response.status_code", status));
             }
-            let span = Span::of("target", at).with(about).ended(attempt.outcome).at_others();
+            let span = RecordedSpan::of("target", from, until).with(about);
+            let span = span.ended(attempt.outcome).at_others();
             to.send(attempt.run, number, TASK | number, span);
         }
     }
@@ -181,16 +186,16 @@ impl Traces {
             about.push(KeyValue::new("carillon.schedule_id", id.to_string()));
         }
         let parent = if run.by_fire { FIRE } else { 0 };
-        let span = Span::of("run", (run.started_at, at)).with(about).ended(state);
+        let span = RecordedSpan::of("run", run.started_at, at).with(about).ended(state);
         to.send(run.id, RUN, parent, span);
     }
 
-    fn to(&self, run: Uuid) -> Option<&Exported> {
+    fn to(&self, run: Uuid) -> Option<&TraceExporter> {
         self.0.as_deref().filter(|to| to.is_traced(run))
     }
 }
 
-impl Exported {
+impl TraceExporter {
     /// Decides by the random part of the key, so that all nodes agree.
     fn is_traced(&self, run: Uuid) -> bool {
         const RANDOM: u64 = (1 << 62) - 1;
@@ -198,7 +203,7 @@ impl Exported {
         ((low & RANDOM) as f64) < self.ratio * RANDOM as f64 || self.ratio >= 1.0
     }
 
-    fn send(&self, run: Uuid, id: u64, parent: u64, span: Span) {
+    fn send(&self, run: Uuid, id: u64, parent: u64, span: RecordedSpan) {
         let context = SpanContext::new(
             TraceId::from_bytes(*run.as_bytes()),
             SpanId::from_bytes(id.to_be_bytes()),
@@ -225,7 +230,7 @@ impl Exported {
     }
 }
 
-struct Span {
+struct RecordedSpan {
     name: &'static str,
     kind: SpanKind,
     from: DateTime<Utc>,
@@ -234,8 +239,8 @@ struct Span {
     status: Status,
 }
 
-impl Span {
-    fn of(name: &'static str, (from, to): (DateTime<Utc>, DateTime<Utc>)) -> Self {
+impl RecordedSpan {
+    fn of(name: &'static str, from: DateTime<Utc>, to: DateTime<Utc>) -> Self {
         let (kind, status) = (SpanKind::Internal, Status::Unset);
         Self { name, kind, from, to, about: Vec::new(), status }
     }

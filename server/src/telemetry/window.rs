@@ -5,12 +5,12 @@ const SECONDS: usize = 60;
 
 /// The executions that ended in the last minute, by the second.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
-    buckets: [Bucket; SECONDS],
+pub(super) struct LastMinute {
+    buckets: [SecondBucket; SECONDS],
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Bucket {
+struct SecondBucket {
     second: u64,
     ended: u64,
     failed: u64,
@@ -26,19 +26,19 @@ pub(super) struct Summary {
     pub(super) failed_share: f64,
 }
 
-impl Default for Window {
+impl Default for LastMinute {
     fn default() -> Self {
-        Self { buckets: [Bucket::default(); SECONDS] }
+        Self { buckets: [SecondBucket::default(); SECONDS] }
     }
 }
 
-impl Window {
+impl LastMinute {
     /// Records an execution that ended in `second`, counted from any fixed point.
     pub(super) fn record(&mut self, second: u64, took: Duration, failed: bool) {
         let slot = usize::try_from(second % SECONDS as u64).unwrap_or(0);
         let bucket = &mut self.buckets[slot];
         if bucket.second != second {
-            *bucket = Bucket { second, ..Bucket::default() };
+            *bucket = SecondBucket { second, ..SecondBucket::default() };
         }
         bucket.ended += 1;
         bucket.failed += u64::from(failed);
@@ -51,7 +51,7 @@ impl Window {
             .buckets
             .iter()
             .filter(|bucket| bucket.second <= second && second - bucket.second < SECONDS as u64);
-        let sum = recent.fold(Bucket::default(), |sum, bucket| Bucket {
+        let sum = recent.fold(SecondBucket::default(), |sum, bucket| SecondBucket {
             second,
             ended: sum.ended + bucket.ended,
             failed: sum.failed + bucket.failed,
@@ -72,13 +72,13 @@ mod tests {
 
     #[test]
     fn an_empty_minute_has_no_average() {
-        let summary = Window::default().summary(1_000);
+        let summary = LastMinute::default().summary(1_000);
         assert_eq!(summary, Summary { per_minute: 0, average_seconds: 0.0, failed_share: 0.0 });
     }
 
     #[test]
     fn what_ended_more_than_a_minute_ago_is_forgotten() {
-        let mut window = Window::default();
+        let mut window = LastMinute::default();
         window.record(100, Duration::from_secs(4), true);
         window.record(130, Duration::from_secs(2), false);
         assert_eq!(window.summary(130).per_minute, 2);

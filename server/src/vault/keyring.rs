@@ -100,8 +100,8 @@ impl Vault {
         key.open(place, &sealed.text).ok_or_else(|| VaultError::broken(place))
     }
 
-    /// Fails if there are secrets that no key here opens: their tasks would otherwise fail one by
-    /// one, long after whoever could correct it has left.
+    /// Fails if there are secrets that no key here opens. Otherwise their tasks would fail one by
+    /// one, long after the operator who started the server has left.
     pub async fn check(&self, store: &Store) -> Result<(), VaultError> {
         self.check_secrets(store.read()).await
     }

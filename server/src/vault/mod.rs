@@ -24,7 +24,7 @@ mod opening;
 pub use key::{Key, NotAKey, SecretScope};
 pub use keyring::{Sealed, Vault, VaultError};
 pub(crate) use mask::Mask;
-pub(crate) use opening::Whose;
+pub(crate) use opening::SecretNamespace;
 
 /// Replaces a secret where it is shown.
 pub(crate) const MASK: &str = "***";

@@ -11,7 +11,7 @@ use crate::{
 
 /// The namespace in which secrets are looked up.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Whose {
+pub(crate) enum SecretNamespace {
     /// The namespace of a run.
     Run(Uuid),
     /// This one.
@@ -23,8 +23,9 @@ impl Vault {
     /// answers: an outage is not the fault of the task that needs them.
     pub(crate) async fn opened(
         &self,
-        (store, clock): (&Store, &Clock),
-        whose: Whose,
+        store: &Store,
+        clock: &Clock,
+        whose: SecretNamespace,
         names: &[String],
     ) -> Result<BTreeMap<String, SecretString>, VaultError> {
         let mut opened = BTreeMap::new();
@@ -47,14 +48,14 @@ impl Vault {
 async fn found(
     store: &Store,
     clock: &Clock,
-    whose: Whose,
+    whose: SecretNamespace,
     names: &[String],
 ) -> Result<Vec<entity::secret::Model>, StoreError> {
     let mut pause = Duration::from_millis(50);
     loop {
         let answer = match whose {
-            Whose::Run(run) => secrets::of_run(store.read(), run, names).await,
-            Whose::Namespace(id) => secrets::of_names(store.read(), id, names).await,
+            SecretNamespace::Run(run) => secrets::of_run(store.read(), run, names).await,
+            SecretNamespace::Namespace(id) => secrets::of_names(store.read(), id, names).await,
         };
         match answer {
             Err(error) if error.is_transient() => clock.sleep(pause).await,

@@ -14,7 +14,7 @@ use axum::{
 };
 use serde_json::json;
 
-use super::refusal::Told;
+use super::refusal::RefusalText;
 use crate::api::{self, AnswerPlace};
 
 /// The media types of a response.
@@ -113,7 +113,9 @@ pub(super) async fn with_errors(request: Request, next: Next) -> Response {
     }
     let media = Media::asked(request.headers());
     let mut response = next.run(request).await;
-    let Some(Told(message)) = response.extensions_mut().remove::<Told>() else { return response };
+    let Some(RefusalText(message)) = response.extensions_mut().remove::<RefusalText>() else {
+        return response;
+    };
     let status = response.status();
     let code = code(status);
     let body = json!({ "errors": [{ "message": message, "extensions": { "code": code } }] });

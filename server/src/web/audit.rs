@@ -18,7 +18,7 @@ use crate::{
         AuditScope, Audited, CSV_HEAD, CommandError, audit_page, audit_scope, check_audit_filter,
         csv_line, json_line,
     },
-    store::{Window, audit},
+    store::{PageWindow, audit},
 };
 
 /// Number of entries read at once: one may have half a megabyte.
@@ -29,7 +29,7 @@ const PAUSE: u64 = 30;
 /// Which entries to export, and in what format.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct AuditExportQuery {
     #[serde(default)]
     format: Format,
     namespace: Option<String>,
@@ -78,7 +78,7 @@ impl Format {
 pub(super) async fn export(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
-    wanted: Result<Query<Wanted>, QueryRejection>,
+    wanted: Result<Query<AuditExportQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let Query(wanted) = wanted.map_err(|rejection| {
         let text = format!(
@@ -154,7 +154,7 @@ impl Export {
         if *self.scope.get_or_insert(scope) != scope {
             return Err(Refusal::new(StatusCode::CONFLICT, "the namespace is another one now"));
         }
-        let window = Window { after, ..Window::first(BATCH) };
+        let window = PageWindow { after, ..PageWindow::first(BATCH) };
         let page = audit_page(store, scope, self.filter.clone(), &window).await.map_err(refused)?;
         let last = page.rows.last().map(|entry| entry.row.id);
         self.next = last.filter(|_| page.has_next);

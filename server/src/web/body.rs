@@ -192,7 +192,7 @@ mod tests {
     async fn a_body_that_trickles_in_is_waited_for_only_so_long() {
         let clock = ManualClock::new(DateTime::UNIX_EPOCH);
         let trickling = clock.clone();
-        // One byte per second, without end.
+        // One byte per second, forever.
         let bytes = stream::repeat_with(move || {
             trickling.pass(Duration::from_secs(1));
             Ok::<_, axum::Error>(vec![b'x'])

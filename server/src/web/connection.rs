@@ -28,7 +28,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tower::Service;
 
 use super::{inbound::Inbound, places::KeptPlace, probes, refusal::Refusal};
-use crate::telemetry::NoPlace;
+use crate::telemetry::ConnectionRefusal;
 
 /// Answers the requests of one connection.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ pub(super) struct Requests {
     pub(super) peer: SocketAddr,
     pub(super) inbound: Inbound,
     /// Set for a connection beyond the limit.
-    pub(super) kept: Option<(Arc<KeptPlace>, NoPlace)>,
+    pub(super) kept: Option<(Arc<KeptPlace>, ConnectionRefusal)>,
     pub(super) draining: CancellationToken,
 }
 
@@ -82,12 +82,12 @@ impl Requests {
     }
 }
 
-fn full(why: NoPlace) -> Refusal {
+fn full(why: ConnectionRefusal) -> Refusal {
     match why {
-        NoPlace::Full => Refusal::unavailable(
+        ConnectionRefusal::Full => Refusal::unavailable(
             "the server has as many connections as it takes (connections.max); try again later",
         ),
-        NoPlace::Address => Refusal::too_many(
+        ConnectionRefusal::Address => Refusal::too_many(
             "this address has as many connections as one may have (connections.per_address); close \
              some, or name a proxy in trusted_proxies",
             1,

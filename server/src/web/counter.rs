@@ -8,24 +8,24 @@ use std::{
 
 /// How many are held for each key.
 #[derive(Debug)]
-pub(super) struct Counter<K>(Mutex<HashMap<K, usize>>);
+pub(super) struct ItemCounter<K>(Mutex<HashMap<K, usize>>);
 
 /// One held item; released when it is dropped.
 #[derive(Debug)]
-pub(super) struct Counted<K: Eq + Hash + Clone> {
-    counter: Arc<Counter<K>>,
+pub(super) struct CountedItem<K: Eq + Hash + Clone> {
+    counter: Arc<ItemCounter<K>>,
     key: K,
 }
 
-impl<K> Default for Counter<K> {
+impl<K> Default for ItemCounter<K> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<K: Eq + Hash + Clone> Counter<K> {
+impl<K: Eq + Hash + Clone> ItemCounter<K> {
     /// One more for `key`; `None` if that would exceed `max`.
-    pub(super) fn take(self: &Arc<Self>, key: K, max: usize) -> Option<Counted<K>> {
+    pub(super) fn take(self: &Arc<Self>, key: K, max: usize) -> Option<CountedItem<K>> {
         let mut held = self.locked();
         let count = held.entry(key.clone()).or_insert(0);
         if *count >= max {
@@ -36,7 +36,7 @@ impl<K: Eq + Hash + Clone> Counter<K> {
         }
         *count += 1;
         drop(held);
-        Some(Counted { counter: self.clone(), key })
+        Some(CountedItem { counter: self.clone(), key })
     }
 
     fn locked(&self) -> MutexGuard<'_, HashMap<K, usize>> {
@@ -44,7 +44,7 @@ impl<K: Eq + Hash + Clone> Counter<K> {
     }
 }
 
-impl<K: Eq + Hash + Clone> Drop for Counted<K> {
+impl<K: Eq + Hash + Clone> Drop for CountedItem<K> {
     fn drop(&mut self) {
         let mut held = self.counter.locked();
         if let Some(count) = held.get_mut(&self.key) {
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_key_has_its_own_limit_and_no_memory_of_what_was_given_back() {
-        let counter = Arc::new(Counter::default());
+        let counter = Arc::new(ItemCounter::default());
         let held: Vec<_> = (0..2).map_while(|_| counter.take("a", 2)).collect();
         assert_eq!(held.len(), 2);
         assert!(counter.take("a", 2).is_none());

@@ -17,7 +17,7 @@ use super::{
     auth::Asking,
     inbound::{Inbound, STRANGERS_SOCKET},
     refusal::Refusal,
-    refusals::Kind,
+    refusals::RefusalKind,
     router::GRAPHQL_BODY,
     transport::Protocol,
 };
@@ -89,7 +89,7 @@ pub(super) async fn subscribe(
     let place = match web.sockets.of_address(asking.address) {
         Ok(place) => place,
         Err(text) => {
-            web.refusals.note(Kind::Socket, &asking.address.to_string());
+            web.refusals.note(RefusalKind::Socket, &asking.address.to_string());
             return Refusal::too_many(text, 1).into_response();
         }
     };

@@ -25,7 +25,7 @@ use crate::{
     store::{
         Refusing, StoreError, namespaces,
         reads::{
-            health::{Scope, has_tag},
+            health::{HealthScope, has_tag},
             within::Within,
         },
     },
@@ -62,7 +62,7 @@ async fn checks(web: &Web) -> Result<Vec<Check>, Silent> {
     let asked = web.clone();
     let examined = async move {
         let limits = &asked.config.health;
-        examine(&asked.probed, &asked.clock, &asked.cluster, &Scope::default(), limits).await
+        examine(&asked.probed, &asked.clock, &asked.cluster, &HealthScope::default(), limits).await
     };
     web.health.answer(|| examined).await
 }
@@ -183,7 +183,7 @@ async fn judged(
     let sight = sight_of(web, asking, namespace)?;
     let is_configured =
         narrow.tag.as_ref().is_some_and(|tag| web.config.health.tags.contains_key(tag));
-    let scope = Scope { within: namespace.map_or(Within::All, Within::One), tag: narrow.tag };
+    let scope = HealthScope { within: namespace.map_or(Within::All, Within::One), tag: narrow.tag };
     // The same goes for a tag that nothing has.
     if sight == Sight::Names && !is_configured {
         let has = has_tag(&web.probed, &scope).await.map_err(|error| unreachable(web, &error))?;
@@ -236,39 +236,39 @@ fn unreachable(web: &Web, error: &StoreError) -> Refusal {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct HealthBody<'a> {
     status: &'static str,
     issues: Vec<&'a str>,
     #[serde(flatten)]
-    more: Option<More>,
+    more: Option<HealthDetails>,
 }
 
 /// The part that strangers do not see if the endpoints are closed.
 #[derive(Serialize)]
-struct More {
+struct HealthDetails {
     checks: Map<String, Value>,
     version: &'static str,
     zone_data: timetable::ZoneData,
     database: &'static str,
 }
 
-fn answer<'a>(web: &Web, healthy: bool, checks: &'a [Check], sight: Sight) -> Answer<'a> {
+fn answer<'a>(web: &Web, healthy: bool, checks: &'a [Check], sight: Sight) -> HealthBody<'a> {
     let figure = |check: &Check| json!({ "healthy": check.healthy, "value": check.value, "limit": check.limit });
     let status = if healthy { "healthy" } else { "unhealthy" };
     let is_known = match sight {
         Sight::Word => {
             let issue = (!healthy).then_some("what is wrong is told to whoever is known");
-            return Answer { status, issues: issue.into_iter().collect(), more: None };
+            return HealthBody { status, issues: issue.into_iter().collect(), more: None };
         }
         Sight::Figures => false,
         Sight::Names => true,
     };
-    let more = More {
+    let more = HealthDetails {
         checks: checks.iter().map(|check| (check.name.to_owned(), figure(check))).collect(),
         version: env!("CARGO_PKG_VERSION"),
         zone_data: timetable::zone_data(),
         database: web.probed.dialect().name(),
     };
     let issues = checks.iter().filter_map(|check| check.issue_for(is_known)).collect();
-    Answer { status, issues, more: Some(more) }
+    HealthBody { status, issues, more: Some(more) }
 }

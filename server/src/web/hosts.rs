@@ -18,7 +18,7 @@ use url::Url;
 use super::{
     Web,
     refusal::Refusal,
-    refusals::{Kind, cut},
+    refusals::{RefusalKind, cut},
 };
 use crate::config::Config;
 
@@ -76,7 +76,7 @@ pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) 
     let refused =
         request.uri().host().into_iter().chain(named).find(|host| !web.hosts.allows(host));
     let Some(host) = refused else { return next.run(request).await };
-    web.refusals.note(Kind::Host, host);
+    web.refusals.note(RefusalKind::Host, host);
     let text = format!(
         "this server is not asked by the name '{}'; use its address, or add the name to \
          allowed_hosts",

@@ -20,10 +20,10 @@ const UNLIMITED: u64 = u64::MAX;
 
 /// The remaining bytes of a connection. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Inbound(Arc<Left>);
+pub(super) struct Inbound(Arc<InboundAllowance>);
 
 #[derive(Debug)]
-struct Left {
+struct InboundAllowance {
     raw: AtomicU64,
     in_messages: AtomicU64,
 }
@@ -31,7 +31,7 @@ struct Left {
 impl Default for Inbound {
     fn default() -> Self {
         let unlimited = || AtomicU64::new(UNLIMITED);
-        Self(Arc::new(Left { raw: unlimited(), in_messages: unlimited() }))
+        Self(Arc::new(InboundAllowance { raw: unlimited(), in_messages: unlimited() }))
     }
 }
 

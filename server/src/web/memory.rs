@@ -34,20 +34,20 @@ pub(super) struct Memory<T> {
     clock: Clock,
     /// How long an answer counts as new.
     fresh: Duration,
-    state: Arc<watch::Sender<State<T>>>,
+    state: Arc<watch::Sender<ProbeState<T>>>,
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct ProbeState<T> {
     last: Option<(T, Instant)>,
     /// The query in progress, with its start.
-    asked: Option<Asked>,
+    asked: Option<ProbeStart>,
     /// The start of the first failed query since the last good answer.
     failing: Option<DateTime<Utc>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct ProbeStart {
     at: DateTime<Utc>,
     instant: Instant,
 }
@@ -66,7 +66,7 @@ impl<T> Clone for Memory<T> {
 
 impl<T: Clone + Send + Sync + 'static> Memory<T> {
     pub(super) fn new(question: &'static str, clock: Clock) -> Self {
-        let state = State { last: None, asked: None, failing: None };
+        let state = ProbeState { last: None, asked: None, failing: None };
         Self { question, clock, fresh: FRESH, state: Arc::new(watch::Sender::new(state)) }
     }
 
@@ -78,7 +78,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
     /// Whether nothing is known yet, and it is too early to say that the database does not answer.
     pub(super) fn is_waiting(&self) -> bool {
         let state = self.state.borrow();
-        let is_early = |asked: &Asked| self.waits(asked) < SILENCE;
+        let is_early = |asked: &ProbeStart| self.waits(asked) < SILENCE;
         state.failing.is_none() && state.last.is_none() && state.asked.iter().all(is_early)
     }
 
@@ -119,8 +119,8 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
 
     /// Whether a new query is needed; it is then recorded as started.
     fn begin(&self) -> bool {
-        let asked = Asked { at: self.clock.now(), instant: self.clock.instant() };
-        let begin = |state: &mut State<T>| {
+        let asked = ProbeStart { at: self.clock.now(), instant: self.clock.instant() };
+        let begin = |state: &mut ProbeState<T>| {
             let begins = state.asked.is_none();
             state.asked.get_or_insert(asked);
             begins
@@ -165,7 +165,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
     }
 
     /// How long a query has been waiting for its answer.
-    fn waits(&self, asked: &Asked) -> Duration {
+    fn waits(&self, asked: &ProbeStart) -> Duration {
         self.clock.instant().duration_since(asked.instant)
     }
 

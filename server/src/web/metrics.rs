@@ -19,7 +19,7 @@ use crate::{
     store::{
         StoreError,
         reads::{
-            health::{Scope, figures},
+            health::{HealthScope, figures},
             within::Within,
         },
         schedules,
@@ -63,9 +63,9 @@ impl Web {
     }
 }
 
-/// Counts in the database, unless that was done just now. A count that takes long goes on without
-/// the scrape: the process's own figures matter most while the database does not answer. Until then
-/// the last counts stay.
+/// Counts in the database, unless that was done just now. The scrape does not wait for a slow
+/// count, because the process's own figures matter most while the database does not answer. Until
+/// the count is done, the last counts are reported.
 async fn sample(web: &Web) {
     let metrics = web.telemetry.metrics();
     let zone_data = timetable::zone_data().version.to_string();
@@ -90,7 +90,7 @@ async fn count(web: &Web) -> Result<Sampled, StoreError> {
     let (store, now) = (&web.probed, Timestamp::from(web.clock.now()));
     tell_apart(web).await?;
     let sizes = store.sizes(now).await?;
-    let scope = Scope::default();
+    let scope = HealthScope::default();
     let figures = figures(store, &scope, now).await?;
     let checks = examine(store, &web.clock, &web.cluster, &scope, &web.config.health).await?;
     let without_worker = queues_without_worker(store, &Within::All, now).await?.len();

@@ -67,5 +67,5 @@ mod workers;
 
 pub use auth::SessionStore;
 pub use router::{probe_router, router};
-pub use serve::{Front, Limits};
+pub use serve::{ConnectionLimits, Front};
 pub use state::Web;

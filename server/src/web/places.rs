@@ -16,8 +16,8 @@ use ipnet::IpNet;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::counter::{Counted, Counter};
-use crate::telemetry::{Metrics, NoPlace};
+use super::counter::{CountedItem, ItemCounter};
+use crate::telemetry::{ConnectionRefusal, Metrics};
 
 /// Maximum number of kept connections that have not sent a complete request yet, and of those that
 /// are being answered.
@@ -25,26 +25,26 @@ pub(super) const MAX_KEPT: usize = 32;
 
 /// The places for ordinary connections.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct ConnectionPlaces {
     max: usize,
     max_of_address: usize,
     /// Many clients come through a proxy: proxies have no limit per address.
     proxies: Vec<IpNet>,
     free: Arc<Semaphore>,
-    addresses: Arc<Counter<IpAddr>>,
+    addresses: Arc<ItemCounter<IpAddr>>,
     metrics: Metrics,
 }
 
 /// One ordinary place.
 #[derive(Debug)]
 pub(super) struct ConnectionPlace {
-    places: Arc<Places>,
+    places: Arc<ConnectionPlaces>,
     /// `None` only while it is dropped.
     free: Option<OwnedSemaphorePermit>,
-    _address: Option<Counted<IpAddr>>,
+    _address: Option<CountedItem<IpAddr>>,
 }
 
-impl Places {
+impl ConnectionPlaces {
     pub(super) fn new(
         max: usize,
         max_of_address: usize,
@@ -57,17 +57,20 @@ impl Places {
     }
 
     /// A place for a connection from `address`.
-    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<ConnectionPlace, NoPlace> {
+    pub(super) fn take(
+        self: &Arc<Self>,
+        address: IpAddr,
+    ) -> Result<ConnectionPlace, ConnectionRefusal> {
         let address = address.to_canonical();
         let is_proxy = self.proxies.iter().any(|network| network.contains(&address));
         let counted = match is_proxy {
             true => None,
             false => {
                 let counted = self.addresses.take(address, self.max_of_address);
-                Some(counted.ok_or(NoPlace::Address)?)
+                Some(counted.ok_or(ConnectionRefusal::Address)?)
             }
         };
-        let free = self.free.clone().try_acquire_owned().map_err(|_| NoPlace::Full)?;
+        let free = self.free.clone().try_acquire_owned().map_err(|_| ConnectionRefusal::Full)?;
         self.record();
         Ok(ConnectionPlace { places: self.clone(), free: Some(free), _address: counted })
     }
@@ -87,13 +90,13 @@ impl Drop for ConnectionPlace {
 
 /// The places reserved for probes.
 #[derive(Debug)]
-pub(super) struct Kept {
-    waiting: Mutex<Waiting>,
+pub(super) struct ProbePlaces {
+    waiting: Mutex<ProbeQueue>,
     answering: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct ProbeQueue {
     next: u64,
     oldest_first: VecDeque<(u64, CancellationToken)>,
 }
@@ -101,20 +104,20 @@ struct Waiting {
 /// One reserved place.
 #[derive(Debug)]
 pub(super) struct KeptPlace {
-    kept: Arc<Kept>,
+    kept: Arc<ProbePlaces>,
     number: u64,
     /// Cancelled when the place is given to another connection.
     pub(super) lost: CancellationToken,
     answering: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
-impl Default for Kept {
+impl Default for ProbePlaces {
     fn default() -> Self {
         Self { waiting: Mutex::default(), answering: Arc::new(Semaphore::new(MAX_KEPT)) }
     }
 }
 
-impl Kept {
+impl ProbePlaces {
     /// A place; if all are taken, the oldest one is replaced.
     pub(super) fn take(self: &Arc<Self>) -> KeptPlace {
         let lost = CancellationToken::new();
@@ -131,7 +134,7 @@ impl Kept {
         KeptPlace { kept: self.clone(), number, lost, answering: Mutex::default() }
     }
 
-    fn locked(&self) -> MutexGuard<'_, Waiting> {
+    fn locked(&self) -> MutexGuard<'_, ProbeQueue> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -160,9 +163,9 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
 
-    fn places(max: usize, of_address: usize, proxies: &[&str]) -> Arc<Places> {
+    fn places(max: usize, of_address: usize, proxies: &[&str]) -> Arc<ConnectionPlaces> {
         let proxies = proxies.iter().map(|network| network.parse().unwrap()).collect();
-        Places::new(max, of_address, proxies, Metrics::unread(Clock::system()))
+        ConnectionPlaces::new(max, of_address, proxies, Metrics::unread(Clock::system()))
     }
 
     fn address(text: &str) -> IpAddr {
@@ -176,19 +179,19 @@ mod tests {
         let first = places.take(one).unwrap();
         // The same address as IPv6.
         let _second = places.take(address("::ffff:203.0.113.1")).unwrap();
-        assert_eq!(places.take(one).err(), Some(NoPlace::Address));
+        assert_eq!(places.take(one).err(), Some(ConnectionRefusal::Address));
         let _third = places.take(two).unwrap();
         let _fourth = places.take(address("10.1.1.1")).unwrap();
-        assert_eq!(places.take(address("10.1.1.1")).err(), Some(NoPlace::Full));
+        assert_eq!(places.take(address("10.1.1.1")).err(), Some(ConnectionRefusal::Full));
         // A refused connection holds nothing.
-        assert_eq!(places.take(two).err(), Some(NoPlace::Full));
+        assert_eq!(places.take(two).err(), Some(ConnectionRefusal::Full));
         drop(first);
         assert!(places.take(two).is_ok());
     }
 
     #[test]
     fn a_kept_place_goes_to_the_newest_unless_its_probe_is_being_answered() {
-        let kept = Arc::new(Kept::default());
+        let kept = Arc::new(ProbePlaces::default());
         let probe = kept.take();
         probe.answers();
         let held: Vec<_> = (0..MAX_KEPT).map(|_| kept.take()).collect();

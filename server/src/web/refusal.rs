@@ -13,7 +13,7 @@ use crate::{
 
 /// The text of a refusal: attached to the response, for `/graphql` to reshape.
 #[derive(Clone, Debug)]
-pub(super) struct Told(pub(super) String);
+pub(super) struct RefusalText(pub(super) String);
 
 /// An error as JSON: `{"error": "..."}`; `/graphql` has `errors` instead.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ fn unavailable(error: &(dyn std::error::Error + 'static)) -> Option<&'static str
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let body = Json(serde_json::json!({ "error": self.error }));
-        let told = Extension(Told(self.error));
+        let told = Extension(RefusalText(self.error));
         match self.header {
             Some(header) => (self.status, [header], told, body).into_response(),
             None => (self.status, told, body).into_response(),

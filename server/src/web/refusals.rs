@@ -17,7 +17,7 @@ const MAX_TEXT: usize = 200;
 
 /// Why a request or a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum RefusalKind {
     /// There is no place for the connection.
     Connection,
     /// There are too many WebSockets.
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Failed,
 }
 
-impl Kind {
+impl RefusalKind {
     fn word(self) -> &'static str {
         match self {
             Self::Connection => "connection",
@@ -46,11 +46,11 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub(super) struct Refusals {
     clock: Clock,
-    kinds: Arc<Mutex<HashMap<Kind, Counted>>>,
+    kinds: Arc<Mutex<HashMap<RefusalKind, RefusalCount>>>,
 }
 
 #[derive(Debug)]
-struct Counted {
+struct RefusalCount {
     since: Instant,
     /// Refusals that no line has reported yet.
     untold: u64,
@@ -64,17 +64,17 @@ impl Refusals {
 
     /// Logs a refusal, or counts it if its kind was logged within the last minute. `example`
     /// describes it; it may come from outside.
-    pub(super) fn note(&self, kind: Kind, example: &str) {
+    pub(super) fn note(&self, kind: RefusalKind, example: &str) {
         if let Some(count) = self.count(kind, example) {
             tell(kind, count, example);
         }
     }
 
     /// How many refusals a line must report, if it is time for one.
-    fn count(&self, kind: Kind, example: &str) -> Option<u64> {
+    fn count(&self, kind: RefusalKind, example: &str) -> Option<u64> {
         let now = self.clock.instant();
         let mut kinds = self.locked();
-        let fresh = Counted { since: now, untold: 0, example: String::new() };
+        let fresh = RefusalCount { since: now, untold: 0, example: String::new() };
         match kinds.get_mut(&kind) {
             Some(counted) if now.duration_since(counted.since) < INTERVAL => {
                 counted.untold += 1;
@@ -105,14 +105,14 @@ impl Refusals {
         }
     }
 
-    fn locked(&self) -> MutexGuard<'_, HashMap<Kind, Counted>> {
+    fn locked(&self) -> MutexGuard<'_, HashMap<RefusalKind, RefusalCount>> {
         self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn tell(kind: Kind, count: u64, example: &str) {
+fn tell(kind: RefusalKind, count: u64, example: &str) {
     let (kind, example) = (kind.word(), cut(example));
-    if kind == Kind::Failed.word() {
+    if kind == RefusalKind::Failed.word() {
         tracing::error!(count, %example, "failed to answer requests");
     } else {
         tracing::warn!(kind, count, %example, "refused requests");
@@ -144,18 +144,18 @@ mod tests {
     fn a_kind_is_told_at_once_and_then_once_a_minute_with_its_count() {
         let clock = ManualClock::new(DateTime::UNIX_EPOCH);
         let refusals = Refusals::new(clock.clock());
-        assert_eq!(refusals.count(Kind::Site, "a"), Some(1));
-        assert_eq!(refusals.count(Kind::Host, "a"), Some(1), "another kind");
+        assert_eq!(refusals.count(RefusalKind::Site, "a"), Some(1));
+        assert_eq!(refusals.count(RefusalKind::Host, "a"), Some(1), "another kind");
         for _ in 0..10_000 {
-            assert_eq!(refusals.count(Kind::Site, "a"), None);
+            assert_eq!(refusals.count(RefusalKind::Site, "a"), None);
         }
         clock.pass(INTERVAL);
-        assert_eq!(refusals.count(Kind::Site, "a"), Some(10_001));
-        assert_eq!(refusals.count(Kind::Site, "b"), None);
+        assert_eq!(refusals.count(RefusalKind::Site, "a"), Some(10_001));
+        assert_eq!(refusals.count(RefusalKind::Site, "b"), None);
         // If no more come, the rest is logged as well.
         clock.pass(INTERVAL);
         refusals.flush();
-        assert_eq!(refusals.locked()[&Kind::Site].untold, 0);
+        assert_eq!(refusals.locked()[&RefusalKind::Site].untold, 0);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::{
     auth::SessionStore,
     body, calendar, console, cross_origin, explorer, graphql, headers, hosts, probes,
     refusal::Refusal,
-    refusals::{Kind, cut},
+    refusals::{RefusalKind, cut},
     same_origin, workers,
 };
 use crate::{
@@ -125,7 +125,7 @@ async fn noticed(State(web): State<Web>, request: Request, next: Next) -> Respon
     if let Some(path) = path
         && response.status().is_server_error()
     {
-        web.refusals.note(Kind::Failed, &format!("{path}: {}", response.status()));
+        web.refusals.note(RefusalKind::Failed, &format!("{path}: {}", response.status()));
     }
     response
 }

@@ -15,7 +15,7 @@ use axum::{
 use super::{
     Web, answered,
     refusal::Refusal,
-    refusals::{Kind, cut},
+    refusals::{RefusalKind, cut},
 };
 
 /// Accepts requests that only read, carry their own token, or come from our own pages.
@@ -32,7 +32,7 @@ pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) 
     match from_elsewhere(headers, web.config.public_url.as_deref()) {
         None => next.run(request).await,
         Some(origin) => {
-            web.refusals.note(Kind::Site, origin);
+            web.refusals.note(RefusalKind::Site, origin);
             let origin = cut(origin);
             let text = format!(
                 "this request comes from another site ({origin}); open Carillon at its own \

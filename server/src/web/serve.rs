@@ -17,13 +17,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     connection::Requests,
     inbound::Inbound,
-    places::{Kept, MAX_KEPT, Places},
-    refusals::{Kind, Refusals},
+    places::{ConnectionPlaces, MAX_KEPT, ProbePlaces},
+    refusals::{RefusalKind, Refusals},
     stream::{ConnectionHold, Stream},
 };
 use crate::{
     clock::Clock,
-    telemetry::{Metrics, NoPlace},
+    telemetry::{ConnectionRefusal, Metrics},
 };
 
 /// Pause after a failure that the client did not cause, such as too many open files.
@@ -36,7 +36,7 @@ const OTHER_FILES: u64 = 64;
 
 /// Limits of connections.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// Timeout for the head of a request, from the connection's beginning or the end of the
     /// previous request.
     pub head: Duration,
@@ -48,7 +48,7 @@ pub struct Limits {
     pub per_address: usize,
 }
 
-impl Limits {
+impl ConnectionLimits {
     /// Limits for a process that may have this many files open and keeps this many database
     /// connections. At least half of the remaining files are for targets.
     pub fn with_files(files: u64, database: u32) -> Self {
@@ -68,7 +68,7 @@ impl Limits {
 /// Answers requests on the connections of a listener.
 pub struct Front {
     router: Router,
-    limits: Limits,
+    limits: ConnectionLimits,
     clock: Clock,
     metrics: Metrics,
     api: Handle,
@@ -80,7 +80,7 @@ pub struct Front {
 
 impl Front {
     /// A front whose API runs on the current runtime.
-    pub fn new(router: Router, limits: Limits, clock: Clock, metrics: Metrics) -> Self {
+    pub fn new(router: Router, limits: ConnectionLimits, clock: Clock, metrics: Metrics) -> Self {
         let refusals = Refusals::new(clock.clone());
         let (draining, stop) = (CancellationToken::new(), CancellationToken::new());
         let (api, proxies) = (Handle::current(), Vec::new());
@@ -107,10 +107,10 @@ impl Front {
 
     /// Answers requests until it is stopped; then finishes those in progress.
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
-        let Limits { connections, per_address, .. } = self.limits;
+        let ConnectionLimits { connections, per_address, .. } = self.limits;
         let (proxies, metrics) = (self.proxies.clone(), self.metrics.clone());
-        let places = Places::new(connections, per_address, proxies, metrics);
-        let kept = Arc::new(Kept::default());
+        let places = ConnectionPlaces::new(connections, per_address, proxies, metrics);
+        let kept = Arc::new(ProbePlaces::default());
         let open = TaskTracker::new();
         loop {
             let accepted = tokio::select! {
@@ -131,7 +131,7 @@ impl Front {
                 Ok(place) => self.connection(peer, ConnectionHold::Place { _place: place }, None),
                 Err(why) => {
                     self.metrics.no_place(why);
-                    self.refusals.note(Kind::Connection, &peer.ip().to_string());
+                    self.refusals.note(RefusalKind::Connection, &peer.ip().to_string());
                     let place = Arc::new(kept.take());
                     self.connection(
                         peer,
@@ -152,8 +152,8 @@ impl Front {
         &self,
         peer: SocketAddr,
         hold: ConnectionHold,
-        kept: Option<(Arc<super::places::KeptPlace>, NoPlace)>,
-    ) -> Connection {
+        kept: Option<(Arc<super::places::KeptPlace>, ConnectionRefusal)>,
+    ) -> ClientConnection {
         let requests = Requests {
             router: self.router.clone(),
             api: self.api.clone(),
@@ -163,20 +163,20 @@ impl Front {
             draining: self.draining.clone(),
         };
         let (limits, clock, stop) = (self.limits, self.clock.clone(), self.stop.clone());
-        Connection { requests, hold, limits, clock, stop }
+        ClientConnection { requests, hold, limits, clock, stop }
     }
 }
 
 /// An accepted connection.
-struct Connection {
+struct ClientConnection {
     requests: Requests,
     hold: ConnectionHold,
-    limits: Limits,
+    limits: ConnectionLimits,
     clock: Clock,
     stop: CancellationToken,
 }
 
-impl Connection {
+impl ClientConnection {
     /// Serves it until the client disconnects, is cut off, or becomes a WebSocket.
     async fn run(self, stream: TcpStream) {
         let Self { requests, hold, limits, clock, stop } = self;
@@ -231,12 +231,12 @@ mod tests {
     #[test]
     fn http_leaves_files_for_targets_the_database_and_probes() {
         for (files, database) in [(256, 10), (1_024, 10), (1_024, 200), (65_536, 1_000)] {
-            let limits = Limits::with_files(files, database);
+            let limits = ConnectionLimits::with_files(files, database);
             let left = files.saturating_sub(limits.connections as u64);
             let probes = 2 * MAX_KEPT as u64;
             assert!(left >= u64::from(database) + OTHER_FILES + probes, "{files}: {limits:?}");
             assert!(limits.per_address < limits.connections, "{limits:?}");
         }
-        assert_eq!(Limits::with_files(u64::MAX, 10).connections, 10_000);
+        assert_eq!(ConnectionLimits::with_files(u64::MAX, 10).connections, 10_000);
     }
 }

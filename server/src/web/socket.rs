@@ -18,10 +18,11 @@ use uuid::Uuid;
 use super::{
     Web,
     auth::{self, Asking, Credential},
-    counter::Counted,
+    counter::CountedItem,
     inbound::Inbound,
     transport::{
-        self, INIT_TIMEOUT, Outgoing, Protocol, Refused, Responses, UNAUTHORIZED, closing,
+        self, INIT_TIMEOUT, OutgoingMessage, Protocol, RefusedSocket, Responses, UNAUTHORIZED,
+        closing,
     },
 };
 use crate::{
@@ -78,14 +79,14 @@ impl Init {
 
 /// The client that opened a socket.
 #[derive(Debug)]
-struct Opened {
+struct SocketClient {
     credential: Credential,
     address: IpAddr,
     reason: Option<String>,
     /// The user at that time, and their grants.
     known: Option<(Uuid, Grants)>,
     /// Their slot among the sockets that one person may have.
-    _place: Option<Counted<Uuid>>,
+    _place: Option<CountedItem<Uuid>>,
 }
 
 /// Serves one socket until its client disconnects, falls silent, or loses access. A client without
@@ -129,7 +130,7 @@ pub(super) async fn serve(
     let execute = |request| gate.execute(request);
     let served = transport::serve(protocol, &mut stream, &outgoing, init, execute);
     let written = async {
-        while let Some(Outgoing { message, place }) = waiting.recv().await {
+        while let Some(OutgoingMessage { message, place }) = waiting.recv().await {
             if sink.send(message).await.is_err() {
                 return;
             }
@@ -183,21 +184,21 @@ async fn identify(
     asking: Asking,
     inbound: &Inbound,
     payload: serde_json::Value,
-) -> Result<Opened, Refused> {
+) -> Result<SocketClient, RefusedSocket> {
     let init: Option<Init> = serde_json::from_value(payload)
-        .map_err(|error| Refused::bad(format!("connection_init cannot be read: {error}")))?;
+        .map_err(|error| RefusedSocket::bad(format!("connection_init cannot be read: {error}")))?;
     let Asking { viewer, credential, address } = asking;
     let (token, reason) = init.map_or((None, None), |mut init| (init.bearer(), init.reason));
     let reason = match reason {
         Some(text) => {
             let kept = auth::reason_in(&text);
-            Some(kept.ok_or_else(|| Refused::bad("the reason is too long"))?)
+            Some(kept.ok_or_else(|| RefusedSocket::bad("the reason is too long"))?)
         }
         None => viewer.and_then(|viewer| viewer.reason),
     };
     let credential = token.map_or(credential, |token| Credential::Token(token.into()));
     let viewer = credential.viewer(web, address).await;
-    let failed = |_| Refused::later("the server could not look the sender up");
+    let failed = |_| RefusedSocket::later("the server could not look the sender up");
     let viewer = viewer.map_err(failed)?;
     let known = viewer.map(|viewer| (viewer.id, viewer.grants));
     let place = known.as_ref().map(|(id, _)| web.sockets.of_person(*id)).transpose()?;
@@ -205,17 +206,17 @@ async fn identify(
         inbound.lift();
     }
     if known.is_none() && matches!(credential, Credential::Token(_)) {
-        return Err(Refused::unauthorized("this token is unknown, expired or revoked"));
+        return Err(RefusedSocket::unauthorized("this token is unknown, expired or revoked"));
     }
-    Ok(Opened { credential, address, reason, known, _place: place })
+    Ok(SocketClient { credential, address, reason, known, _place: place })
 }
 
 /// Returns when the socket must be closed, and why.
 async fn watch(
     web: &Web,
-    opened: &OnceLock<Opened>,
+    opened: &OnceLock<SocketClient>,
     heard: &AtomicBool,
-    outgoing: &mpsc::Sender<Outgoing>,
+    outgoing: &mpsc::Sender<OutgoingMessage>,
 ) -> (u16, &'static str) {
     // Measured in real time, whatever the application's clock shows.
     let clock = Clock::system();
@@ -249,7 +250,7 @@ async fn watch(
     }
 }
 
-impl Opened {
+impl SocketClient {
     /// The current user. If the database does not answer, nothing is known about anybody.
     async fn viewer(&self, web: &Web) -> Result<Option<Viewer>, ()> {
         self.credential.viewer(web, self.address).await.map_err(drop)
@@ -260,7 +261,7 @@ impl Opened {
 #[derive(Clone)]
 struct Gate {
     web: Web,
-    opened: Arc<OnceLock<Opened>>,
+    opened: Arc<OnceLock<SocketClient>>,
     operations: Arc<Semaphore>,
 }
 

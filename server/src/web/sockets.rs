@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 
 use uuid::Uuid;
 
-use super::counter::{Counted, Counter};
+use super::counter::{CountedItem, ItemCounter};
 use crate::config;
 
 /// The open sockets of this server. Cheap to clone; clones share one count.
@@ -13,8 +13,8 @@ use crate::config;
 pub(super) struct Sockets {
     max_of_address: usize,
     max_of_person: usize,
-    addresses: Arc<Counter<IpAddr>>,
-    people: Arc<Counter<Uuid>>,
+    addresses: Arc<ItemCounter<IpAddr>>,
+    people: Arc<ItemCounter<Uuid>>,
 }
 
 impl Sockets {
@@ -29,7 +29,7 @@ impl Sockets {
     }
 
     /// One more for an address.
-    pub(super) fn of_address(&self, address: IpAddr) -> Result<Counted<IpAddr>, String> {
+    pub(super) fn of_address(&self, address: IpAddr) -> Result<CountedItem<IpAddr>, String> {
         self.addresses.take(address, self.max_of_address).ok_or_else(|| {
             let max = self.max_of_address;
             format!(
@@ -40,7 +40,7 @@ impl Sockets {
     }
 
     /// One more for a user, a service account or a token.
-    pub(super) fn of_person(&self, id: Uuid) -> Result<Counted<Uuid>, String> {
+    pub(super) fn of_person(&self, id: Uuid) -> Result<CountedItem<Uuid>, String> {
         self.people.take(id, self.max_of_person).ok_or_else(|| {
             let max = self.max_of_person;
             format!(

@@ -6,11 +6,11 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Front, Limits, auth::LookupCache, console::Files, hosts::Hosts, memory::Memory, metrics::FRESH,
-    refusals::Refusals, sockets::Sockets, watch::Watch,
+    ConnectionLimits, Front, auth::LookupCache, console::Files, hosts::Hosts, memory::Memory,
+    metrics::FRESH, refusals::Refusals, sockets::Sockets, watch::ScrapeToken,
 };
 use crate::{
-    access::{Guesses, Holder, Limiter, oidc::Provider},
+    access::{Guesses, Limiter, TokenHolder, oidc::Provider},
     api,
     clock::Clock,
     commands::Commands,
@@ -31,11 +31,11 @@ const FEEDS: usize = 2;
 
 /// The state that the handlers share. Cheap to clone: each request does so about ten times.
 #[derive(Clone)]
-pub struct Web(Arc<Parts>);
+pub struct Web(Arc<WebParts>);
 
 /// The parts of the state.
 #[derive(Clone)]
-pub struct Parts {
+pub struct WebParts {
     pub(super) store: Store,
     /// The store that probes use.
     pub(super) probed: Store,
@@ -47,7 +47,7 @@ pub struct Parts {
     pub(super) files: Files,
     pub(super) commands: Commands,
     /// The owners of the tokens in recent requests.
-    pub(super) tokens: Arc<LookupCache<Option<Holder>, Arc<StoreError>>>,
+    pub(super) tokens: Arc<LookupCache<Option<TokenHolder>, Arc<StoreError>>>,
     /// Counts guesses at passwords.
     pub(super) guesses: Arc<Guesses>,
     /// Counts guesses at the tokens of calendars.
@@ -57,7 +57,7 @@ pub struct Parts {
     pub(super) oidc: Option<Arc<Provider>>,
     pub(super) feeds: Arc<Semaphore>,
     /// Who may read the monitoring endpoints.
-    pub(super) watch: Watch,
+    pub(super) watch: ScrapeToken,
     /// Whether the database answers.
     pub(super) database: Memory<()>,
     /// The health of all namespaces.
@@ -92,7 +92,7 @@ impl Web {
         let feeds = Arc::new(Semaphore::new(FEEDS));
         let guesses = commands.guesses();
         let feed_limiter = Arc::new(Limiter::new(clock.clone()));
-        Self(Arc::new(Parts {
+        Self(Arc::new(WebParts {
             probed: store.clone(),
             store,
             clock,
@@ -109,7 +109,7 @@ impl Web {
             exports,
             feeds,
             oidc: None,
-            watch: Watch::default(),
+            watch: ScrapeToken::default(),
             // A probe waits in real time, whatever the application's clock shows.
             database: Memory::new("whether it answers", Clock::system()),
             health: Memory::new("how healthy it is", Clock::system()),
@@ -142,19 +142,29 @@ impl Web {
     }
 
     /// Answers connections with this state, within `limits`, until `stop`.
-    pub fn front(&self, router: Router, limits: Limits, stop: CancellationToken) -> Front {
+    pub fn front(
+        &self,
+        router: Router,
+        limits: ConnectionLimits,
+        stop: CancellationToken,
+    ) -> Front {
         self.counted_front(router, limits, stop, self.telemetry.metrics().clone())
     }
 
     /// The same for the probes' listener, whose connections are not counted in the gauges.
-    pub fn probe_front(&self, router: Router, limits: Limits, stop: CancellationToken) -> Front {
+    pub fn probe_front(
+        &self,
+        router: Router,
+        limits: ConnectionLimits,
+        stop: CancellationToken,
+    ) -> Front {
         self.counted_front(router, limits, stop, Metrics::unread(self.clock.clone()))
     }
 
     fn counted_front(
         &self,
         router: Router,
-        limits: Limits,
+        limits: ConnectionLimits,
         stop: CancellationToken,
         metrics: Metrics,
     ) -> Front {
@@ -167,15 +177,15 @@ impl Web {
     /// The same for a server whose monitoring endpoints require that token.
     #[must_use]
     pub fn with_watch(mut self, token: Option<SecretString>) -> Self {
-        Arc::make_mut(&mut self.0).watch = Watch::by(token);
+        Arc::make_mut(&mut self.0).watch = ScrapeToken::by(token);
         self
     }
 }
 
 impl Deref for Web {
-    type Target = Parts;
+    type Target = WebParts;
 
-    fn deref(&self) -> &Parts {
+    fn deref(&self) -> &WebParts {
         &self.0
     }
 }

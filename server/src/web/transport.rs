@@ -78,12 +78,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Protocol {
 
 /// Why a socket is not opened.
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(super) struct RefusedSocket {
     code: u16,
     reason: String,
 }
 
-impl Refused {
+impl RefusedSocket {
     /// The opening message cannot be parsed.
     pub(super) fn bad(reason: impl Into<String>) -> Self {
         Self { code: BAD_MESSAGE, reason: reason.into() }
@@ -100,7 +100,7 @@ impl Refused {
     }
 }
 
-impl From<String> for Refused {
+impl From<String> for RefusedSocket {
     fn from(reason: String) -> Self {
         Self::later(reason)
     }
@@ -146,12 +146,12 @@ fn is_quota(error: &io::Error) -> bool {
 
 /// A message to a client. The place of a large answer is held until the message is written.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(super) struct OutgoingMessage {
     pub(super) message: Message,
     pub(super) place: AnswerPlace,
 }
 
-impl From<Message> for Outgoing {
+impl From<Message> for OutgoingMessage {
     fn from(message: Message) -> Self {
         Self { message, place: AnswerPlace::default() }
     }
@@ -159,7 +159,7 @@ impl From<Message> for Outgoing {
 
 /// Queues a message. The queue holds one large message at most: a client that does not read it is
 /// waited for.
-async fn queue(outgoing: &mpsc::Sender<Outgoing>, sent: Outgoing) -> Option<()> {
+async fn queue(outgoing: &mpsc::Sender<OutgoingMessage>, sent: OutgoingMessage) -> Option<()> {
     if matches!(&sent.message, Message::Text(text) if text.len() > LARGE) {
         drop(outgoing.reserve_many(outgoing.max_capacity()).await.ok()?);
     }
@@ -195,7 +195,7 @@ enum Received {
 
 /// A message from the server.
 #[derive(Serialize)]
-struct Sent<'a, T> {
+struct ServerMessage<'a, T> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     #[serde(rename = "type")]
@@ -204,7 +204,7 @@ struct Sent<'a, T> {
     payload: Option<T>,
 }
 
-impl<T: Serialize> Sent<'_, T> {
+impl<T: Serialize> ServerMessage<'_, T> {
     fn message(&self) -> Message {
         // Names, numbers and texts: serializing cannot fail.
         Message::text(serde_json::to_string(self).unwrap_or_default())
@@ -212,15 +212,15 @@ impl<T: Serialize> Sent<'_, T> {
 }
 
 fn bare(id: Option<&str>, kind: &'static str) -> Message {
-    Sent::<()> { id, kind, payload: None }.message()
+    ServerMessage::<()> { id, kind, payload: None }.message()
 }
 
 /// Runs the protocol until the client disconnects (`None`) or must be closed (the close frame).
 /// `init` opens the socket, `execute` starts an operation.
-pub(super) async fn serve<F: Future<Output = Result<(), Refused>>>(
+pub(super) async fn serve<F: Future<Output = Result<(), RefusedSocket>>>(
     protocol: Protocol,
     mut incoming: impl Stream<Item = Result<Message, Error>> + Unpin,
-    outgoing: &mpsc::Sender<Outgoing>,
+    outgoing: &mpsc::Sender<OutgoingMessage>,
     init: impl FnOnce(serde_json::Value) -> F,
     execute: impl Fn(Request) -> Responses,
 ) -> Option<CloseFrame> {
@@ -234,22 +234,22 @@ pub(super) async fn serve<F: Future<Output = Result<(), Refused>>>(
     loop {
         let sent = tokio::select! {
             received = incoming.next() => match read(received?) {
-                Read::Broken(frame) => return frame,
-                Read::Nothing => continue,
-                Read::Left => return None,
-                Read::Bad(reason) => return Some(closing(BAD_MESSAGE, &reason)),
-                Read::Message(Received::ConnectionInit { payload }) => {
+                Incoming::Broken(frame) => return frame,
+                Incoming::Nothing => continue,
+                Incoming::Left => return None,
+                Incoming::Bad(reason) => return Some(closing(BAD_MESSAGE, &reason)),
+                Incoming::Message(Received::ConnectionInit { payload }) => {
                     let Some(init) = init.take() else {
                         let reason = "Too many initialisation requests";
                         return Some(closing(TOO_MANY_INITS, reason));
                     };
-                    if let Err(Refused { code, reason }) = init(payload).await {
+                    if let Err(RefusedSocket { code, reason }) = init(payload).await {
                         return Some(closing(code, &reason));
                     }
                     conversation.is_open = true;
                     Some(bare(None, "connection_ack").into())
                 }
-                Read::Message(received) => match conversation.hear(received, &execute) {
+                Incoming::Message(received) => match conversation.hear(received, &execute) {
                     Ok(sent) => sent,
                     Err(frame) => return frame,
                 },
@@ -263,7 +263,7 @@ pub(super) async fn serve<F: Future<Output = Result<(), Refused>>>(
     }
 }
 
-enum Read {
+enum Incoming {
     Message(Received),
     Bad(String),
     Broken(Option<CloseFrame>),
@@ -271,20 +271,20 @@ enum Read {
     Nothing,
 }
 
-fn read(received: Result<Message, Error>) -> Read {
+fn read(received: Result<Message, Error>) -> Incoming {
     let message = match received {
         Ok(message) => message,
-        Err(error) => return Read::Broken(broken(error)),
+        Err(error) => return Incoming::Broken(broken(error)),
     };
     let read = match &message {
         Message::Text(text) => serde_json::from_str(text),
         Message::Binary(bytes) => serde_json::from_slice(bytes),
-        Message::Close(_) => return Read::Left,
-        Message::Ping(_) | Message::Pong(_) => return Read::Nothing,
+        Message::Close(_) => return Incoming::Left,
+        Message::Ping(_) | Message::Pong(_) => return Incoming::Nothing,
     };
     match read {
-        Ok(received) => Read::Message(received),
-        Err(error) => Read::Bad(format!("Invalid message: {error}")),
+        Ok(received) => Incoming::Message(received),
+        Err(error) => Incoming::Bad(format!("Invalid message: {error}")),
     }
 }
 
@@ -305,7 +305,7 @@ impl Conversation {
         &mut self,
         received: Received,
         execute: impl Fn(Request) -> Responses,
-    ) -> Result<Option<Outgoing>, Option<CloseFrame>> {
+    ) -> Result<Option<OutgoingMessage>, Option<CloseFrame>> {
         match received {
             Received::Subscribe { .. } if !self.is_open => {
                 Err(Some(closing(UNAUTHORIZED, "Unauthorized")))
@@ -330,7 +330,7 @@ impl Conversation {
                 Ok(is_told.then(|| bare(Some(&id), "complete").into()))
             }
             Received::Ping { payload } => {
-                Ok(Some(Sent { id: None, kind: "pong", payload }.message().into()))
+                Ok(Some(ServerMessage { id: None, kind: "pong", payload }.message().into()))
             }
             Received::Pong {} | Received::ConnectionInit { .. } => Ok(None),
             Received::ConnectionTerminate {} => Err(None),
@@ -338,7 +338,11 @@ impl Conversation {
     }
 
     /// A response of an operation, or its end.
-    fn tell(&mut self, id: &str, response: Option<(Response, AnswerPlace)>) -> Option<Outgoing> {
+    fn tell(
+        &mut self,
+        id: &str,
+        response: Option<(Response, AnswerPlace)>,
+    ) -> Option<OutgoingMessage> {
         let Some((response, place)) = response else {
             return self.live.remove(id).map(|_| bare(Some(id), "complete").into());
         };
@@ -347,18 +351,18 @@ impl Conversation {
                 Protocol::Transport => "next",
                 Protocol::Legacy => "data",
             };
-            let message = Sent { id: Some(id), kind, payload: Some(response) }.message();
-            return Some(Outgoing { message, place });
+            let message = ServerMessage { id: Some(id), kind, payload: Some(response) }.message();
+            return Some(OutgoingMessage { message, place });
         }
         // An error message ends its operation.
         self.live.remove(id).iter().for_each(AbortHandle::abort);
         let id = Some(id);
         let message = match self.protocol {
             Protocol::Transport => {
-                Sent { id, kind: "error", payload: Some(&response.errors) }.message()
+                ServerMessage { id, kind: "error", payload: Some(&response.errors) }.message()
             }
             Protocol::Legacy => {
-                Sent { id, kind: "error", payload: response.errors.first() }.message()
+                ServerMessage { id, kind: "error", payload: response.errors.first() }.message()
             }
         };
         Some(message.into())

@@ -27,9 +27,9 @@ const CLOSED: &str = "this needs a sign-in: send 'Authorization: Bearer' with th
 
 /// The token, hashed, so that the duration of a comparison reveals nothing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watch(Option<[u8; 32]>);
+pub(super) struct ScrapeToken(Option<[u8; 32]>);
 
-impl Watch {
+impl ScrapeToken {
     pub(super) fn by(token: Option<SecretString>) -> Self {
         Self(token.map(|token| hashed(token.expose_secret())))
     }

@@ -16,9 +16,11 @@ use crate::{
     access::{Viewer, ViewerKind},
     commands::{
         CommandError,
-        workers::{Asked, HEARTBEAT_SECONDS, Job, MAX_WAIT_SECONDS, NewWorker, WorkerError},
+        workers::{
+            HEARTBEAT_SECONDS, MAX_WAIT_SECONDS, NewWorker, PollRequest, PolledJob, WorkerError,
+        },
     },
-    store::workers::jobs::Claim,
+    store::workers::jobs::JobClaim,
 };
 
 /// Enough for a result of 256 KiB with escaped texts, or a heartbeat that names a thousand jobs.
@@ -59,23 +61,23 @@ struct Poll {
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct JobRef {
     id: Uuid,
     token: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Heartbeat {
+struct HeartbeatBody {
     worker_id: Uuid,
     #[serde(default)]
-    jobs: Vec<Named>,
+    jobs: Vec<JobRef>,
     #[serde(default)]
     draining: bool,
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct WorkerLogLine {
     #[serde(default)]
     stream: Stream,
     text: String,
@@ -101,7 +103,7 @@ struct OfJob<T> {
 
 #[derive(Deserialize)]
 struct Log {
-    lines: Vec<Line>,
+    lines: Vec<WorkerLogLine>,
 }
 
 #[derive(Deserialize)]
@@ -173,14 +175,14 @@ async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Va
         }
         "poll" => {
             let Poll { worker_id, free, wait_seconds, jobs } = read(body)?;
-            let asked = Asked { free, wait_seconds, has: jobs };
+            let asked = PollRequest { free, wait_seconds, has: jobs };
             let polled = commands.poll_jobs(who, worker_id, &asked, &web.draining).await?;
             let jobs: Vec<Value> = polled.jobs.into_iter().map(job).collect();
             Ok(json!({ "jobs": jobs, "stop": polled.stop, "drain": polled.drain }))
         }
         "heartbeat" => {
-            let Heartbeat { worker_id, jobs, draining } = read(body)?;
-            let claims: Vec<Claim> =
+            let HeartbeatBody { worker_id, jobs, draining } = read(body)?;
+            let claims: Vec<JobClaim> =
                 jobs.into_iter().map(|named| claim(worker_id, named)).collect();
             let kept = commands.keep_jobs(who, worker_id, &claims, draining).await?;
             let drain = web.draining.is_cancelled();
@@ -190,19 +192,19 @@ async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Va
             let asked: OfJob<Log> = read(body)?;
             let lines = asked.said.lines.into_iter();
             let lines = lines.map(|line| (line.stream == Stream::Stderr, line.text)).collect();
-            let claim = Claim { worker: asked.worker_id, id: asked.id, token: asked.token };
+            let claim = JobClaim { worker: asked.worker_id, id: asked.id, token: asked.token };
             commands.log_job(who, asked.worker_id, &claim, lines).await?;
             Ok(json!({}))
         }
         "complete" => {
             let asked: OfJob<Complete> = read(body)?;
-            let claim = Claim { worker: asked.worker_id, id: asked.id, token: asked.token };
+            let claim = JobClaim { worker: asked.worker_id, id: asked.id, token: asked.token };
             commands.complete_job(who, asked.worker_id, &claim, asked.said.output).await?;
             Ok(json!({}))
         }
         "fail" => {
             let asked: OfJob<Fail> = read(body)?;
-            let claim = Claim { worker: asked.worker_id, id: asked.id, token: asked.token };
+            let claim = JobClaim { worker: asked.worker_id, id: asked.id, token: asked.token };
             commands
                 .fail_job(who, asked.worker_id, &claim, asked.said.message, !asked.said.retry)
                 .await?;
@@ -210,7 +212,7 @@ async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Va
         }
         "extend" => {
             let asked: OfJob<Extend> = read(body)?;
-            let claim = Claim { worker: asked.worker_id, id: asked.id, token: asked.token };
+            let claim = JobClaim { worker: asked.worker_id, id: asked.id, token: asked.token };
             let seconds = asked.said.seconds;
             commands.extend_job(who, asked.worker_id, &claim, seconds).await?;
             Ok(json!({ "leaseSeconds": seconds }))
@@ -224,11 +226,11 @@ async fn answered(web: &Web, who: &Viewer, word: &str, body: &[u8]) -> Result<Va
     }
 }
 
-fn claim(worker: Uuid, Named { id, token }: Named) -> Claim {
-    Claim { worker, id, token }
+fn claim(worker: Uuid, JobRef { id, token }: JobRef) -> JobClaim {
+    JobClaim { worker, id, token }
 }
 
-fn job(job: Job) -> Value {
+fn job(job: PolledJob) -> Value {
     json!({
         "id": job.id, "token": job.token, "queue": job.queue, "task": job.task,
         "input": job.input, "timeoutSeconds": job.timeout.as_secs_f64(), "run": job.about,

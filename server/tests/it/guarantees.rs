@@ -1,4 +1,4 @@
-//! Every line of docs/guarantees-evidence.md is shown by tests that are there.
+//! Every line of docs/guarantees-evidence.md names tests that exist.
 
 use std::{
     fs,
@@ -31,7 +31,7 @@ fn a_line_without_its_test_is_noticed() {
     assert!(missing("c", "`layers`: `imports_are_read_...`; `guarantees`").is_empty());
 }
 
-/// The first cell and the last one of each line of the tables that name tests.
+/// The first and the last cell of each line of the tables that name tests.
 fn shown(text: &str) -> Vec<(&str, &str)> {
     let mut names_tests = false;
     let mut lines = Vec::new();
@@ -51,7 +51,7 @@ fn shown(text: &str) -> Vec<(&str, &str)> {
     lines
 }
 
-/// What a line names that is not there: a file or folder of tests, and behind it tests in that.
+/// The names in a line that do not exist: a file or folder of tests, followed by tests in it.
 fn missing(what: &str, shown: &str) -> Vec<String> {
     let names: Vec<&str> = shown.split('`').skip(1).step_by(2).collect();
     if names.is_empty() {
@@ -80,7 +80,7 @@ fn places(root: &Path, name: &str) -> Vec<PathBuf> {
     ROOTS.iter().flat_map(|place| of(place)).collect()
 }
 
-/// Whether one of the sources has a test of that name; with dots behind it, of such a beginning.
+/// Whether one of the sources has a test with that name; a name that ends with dots is a prefix.
 fn is_there(within: &[PathBuf], name: &str) -> bool {
     let function = match name.strip_suffix("...") {
         Some(begin) => format!("fn {begin}"),

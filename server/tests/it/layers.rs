@@ -12,7 +12,7 @@ use std::{
 
 use self::imports::Source;
 
-/// What may use everything has no line in the table.
+/// The modules above all layers, which may use everything and have no line in the table.
 const ABOVE_ALL: &[&str] = &["app", "cli", "lib", "main"];
 const CRATES: &[&str] = &["entity", "migration", "timetable"];
 
@@ -28,7 +28,7 @@ fn table() -> BTreeMap<String, BTreeSet<String>> {
     table
 }
 
-/// The names in the sentence of the document that begins so.
+/// The names in the document's sentence that begins like this.
 fn named_behind(words: &str) -> BTreeSet<String> {
     let text = document();
     let sentence = text.split(words).nth(1).unwrap_or_else(|| panic!("there is no {words:?}"));
@@ -96,7 +96,7 @@ fn the_parts_of_a_layer_form_no_circle() {
                 uses.entry(part.clone()).or_default().extend(used);
             }
         }
-        // What uses nothing that is left is taken away, again and again; a circle stays.
+        // Repeatedly removes the parts that use no remaining part; a circle is left.
         while let Some(lowest) = uses
             .iter()
             .find(|(_, used)| !used.iter().any(|part| uses.contains_key(part)))
@@ -120,7 +120,7 @@ fn names(sources: &[Source]) -> Names {
     sources.iter().flat_map(|source| source.names.clone()).collect()
 }
 
-/// The path to where something is defined, whatever makes it known elsewhere.
+/// The path of the definition, whatever re-exports it.
 fn canonical(path: &[String], names: &Names) -> Vec<String> {
     let mut path = path.to_vec();
     for _ in 0..8 {

@@ -1,4 +1,4 @@
-//! What is shipped to start a server with: its flags, variables, ports and paths are those of the
+//! The files shipped to start a server with: their flags, variables, ports and paths match the
 //! binary. Nothing here can build an image or reach a cluster.
 
 use std::{
@@ -17,14 +17,14 @@ use crate::{
 
 const UNIT: &str = "assets/systemd/carillon.service";
 
-/// Whether the binary has a variable: of a setting, or of the command line.
+/// Whether the binary has a variable, of a setting or of the command line.
 pub(crate) fn is_variable(name: &str) -> bool {
     let Some(name) = name.strip_prefix("CARILLON_") else { return true };
     let setting = name.to_lowercase().replace("__", ".");
     name == "CONFIG" || settings().contains(&setting)
 }
 
-/// Refuses a command line that the binary does not take.
+/// Fails on a command line that the binary does not accept.
 pub(crate) fn assert_taken(line: &[&str]) {
     let help = Command::new(&[line[0], "--help"]).run().done();
     for flag in line.iter().filter(|word| word.starts_with("--")) {
@@ -51,7 +51,7 @@ pub(crate) fn secrets_key(folder: &Path) -> PathBuf {
     path
 }
 
-/// Judges manifests of Kubernetes, and starts a server that has their configuration.
+/// Checks Kubernetes manifests, and starts a server with their configuration.
 pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
     let of_kind = |kind: &str| {
         documents
@@ -71,7 +71,7 @@ pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
         let name = variable["name"].as_str().unwrap();
         assert!(is_variable(name), "{name} is no setting");
     }
-    // All select the pods that the deployment makes.
+    // All select the pods that the deployment creates.
     let labels = &of_kind("Deployment")["spec"]["template"]["metadata"]["labels"];
     for (kind, path) in [
         ("Deployment", "/spec/selector/matchLabels"),
@@ -80,13 +80,13 @@ pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
     ] {
         assert_eq!(of_kind(kind).pointer(path), Some(labels), "{kind}");
     }
-    // The server that has their configuration, but another port.
+    // The server with their configuration, but another port.
     let file = of_kind("ConfigMap")["data"]["carillon.toml"].as_str().unwrap();
     let port = container["ports"][0]["containerPort"].as_u64().unwrap();
     assert!(file.contains(&format!("listen = \"0.0.0.0:{port}\"")), "{file}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("carillon.toml");
-    // A key that a volume would bring.
+    // A key such as a mounted volume would provide.
     let key = secrets_key(folder.path());
     let here = file.replace("/etc/carillon-secrets/secrets.key", key.to_str().unwrap());
     fs::write(&path, here).unwrap();
@@ -100,7 +100,7 @@ pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
     }
     let answer = server.get("/metrics").send().await.unwrap();
     assert!(answer.text().await.unwrap().contains("# TYPE "));
-    // What a stop may take is less than what Kubernetes waits for.
+    // The time limit of a shutdown is less than what Kubernetes waits for.
     assert!(file.contains("shutdown_grace = \"30s\""));
     assert!(pod["terminationGracePeriodSeconds"].as_u64().unwrap() > 30);
 }
@@ -129,7 +129,7 @@ fn the_image_calls_the_binary_as_it_is() {
     let serve = words(&instructions("CMD")[0]);
     assert_taken(&serve.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(!instructions("USER")[0].starts_with('0'), "not as root");
-    // What is copied into the image is built by a command that is there.
+    // Files copied into the image are built by an existing command.
     assert!(repository("Makefile").contains("\nrelease: "));
 }
 
@@ -139,7 +139,7 @@ fn the_unit_is_good_and_shuts_off_what_is_not_needed() {
     let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
     let line: Vec<&str> = start.split_whitespace().collect();
     assert_taken(&line[1..]);
-    // The unit names where it is installed; here the binary is elsewhere.
+    // The unit names the installed path; here the binary is elsewhere.
     let here = unit.replace(line[0], env!("CARGO_BIN_EXE_carillon"));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("carillon.service");

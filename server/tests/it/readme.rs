@@ -1,4 +1,4 @@
-//! What the README shows is what happens, and the tests that documents name are there.
+//! The README shows what really happens, and the tests that documents name exist.
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
@@ -51,9 +51,9 @@ fn every_test_that_a_document_names_is_there() {
     let folders = ["server/src", "server/tests", "timetable"].map(|folder| root.join(folder));
     let files = folders.iter().flat_map(|folder| rust_files(folder));
     let code: String = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
-    // What is named like a test and is none: metrics, and settings of others.
+    // Names that look like a test's but are not: metrics, and settings of other programs.
     let is_other = |word: &str| word.starts_with("carillon_") || word.ends_with("_timeout");
-    // A sentence without its spaces, as tests are named.
+    // A sentence without its spaces, like the names of tests.
     let is_name = |word: &&str| {
         word.matches('_').count() >= 4
             && word.starts_with(|c: char| c.is_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! The repository knows nothing outside itself.
+//! The repository refers to nothing outside itself.
 
 use std::{
     fs,
@@ -6,8 +6,8 @@ use std::{
     process::Command,
 };
 
-/// Paths upwards that no program opens: what tests send as attacks, what a build makes, and what is
-/// relative to a place outside the sources.
+/// Upward paths that no program opens: attacks that tests send, files that a build creates, and
+/// paths relative to a place outside the sources.
 const NOT_READ: &[&str] = &[
     "dist",
     "target/console.css",
@@ -39,7 +39,7 @@ fn no_tracked_file_reads_outside_the_repository() {
         if file.extension().is_some_and(|extension| extension == "md") {
             continue;
         }
-        // A file that was removed is not committed yet; one that is no text names no paths.
+        // A removed file is not committed yet; a binary file names no paths.
         let text = fs::read_to_string(&path).unwrap_or_default();
         for upward in upward_paths(&text) {
             let rest = upward.trim_start_matches("../");
@@ -86,8 +86,8 @@ fn upward_paths(text: &str) -> Vec<&str> {
     paths
 }
 
-/// Whether a path leads to something tracked: from a file's folder, or from one above it, such as
-/// the manifest's.
+/// Whether a path leads to a tracked file: from a file's folder, or from one above it, such as the
+/// manifest's.
 fn exists_above(tracked: &[&Path], file: &Path, upward: &str) -> bool {
     file.ancestors().skip(1).any(|base| {
         let mut to = base.to_path_buf();
@@ -98,7 +98,7 @@ fn exists_above(tracked: &[&Path], file: &Path, upward: &str) -> bool {
             }
             !is_upward || to.pop()
         });
-        // A TypeScript module is imported by the name that it has when it is compiled.
+        // A TypeScript module is imported by its name after compilation.
         let source = to.with_extension("ts");
         stays && tracked.iter().any(|file| file.starts_with(&to) || *file == source)
     })

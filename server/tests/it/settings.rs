@@ -1,4 +1,4 @@
-//! Every setting is in the documentation, and in the example that may be copied.
+//! Every setting is in the documentation, and in the example file.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -15,8 +15,8 @@ pub(crate) fn repository(path: &str) -> String {
 /// A name that no setting has.
 const NONE: &str = "?";
 
-/// All settings by their dotted names: a name that does not exist is refused with those that do,
-/// and what refuses it in another way is no table.
+/// All settings by their dotted names: an unknown name is refused with a list of the existing ones;
+/// any other refusal means that it is not a table.
 pub(crate) fn settings() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut tables = vec![Vec::<String>::new()];
@@ -41,7 +41,7 @@ fn every_setting_is_documented() {
     let settings = settings();
     assert!(settings.contains("listen") && settings.contains("database.url"), "{settings:?}");
     let text = repository("docs/configuration.md");
-    // Rows of the table begin with the settings that they are about.
+    // Rows of the table begin with the settings that they describe.
     let cells = text.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
     let named: BTreeSet<&str> =
         cells.flat_map(|cell| cell.trim_end_matches('`').split("`, `")).collect();
@@ -59,7 +59,7 @@ fn every_setting_is_documented() {
 #[test]
 fn the_example_has_every_setting_with_its_default() {
     let text = repository("assets/carillon.toml");
-    // What stands directly behind the mark is a setting, what stands after a blank is prose.
+    // Text directly after the mark is a setting, text after a blank is prose.
     let uncommented: String = text
         .lines()
         .map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line))
@@ -69,9 +69,10 @@ fn the_example_has_every_setting_with_its_default() {
     let given: BTreeSet<String> = leaves(&values, "").into_iter().collect();
     assert_eq!(given, settings(), "assets/carillon.toml and the settings differ");
     let mut config: Config = toml::from_str(&uncommented).unwrap();
-    // Without a provider there is none of that.
+    // Without a provider, none of these exist.
     assert!(config.oidc.take().is_some());
-    // Debug shows all but passwords. Those without a default have an example, which is announced.
+    // Debug shows everything except passwords. Settings without a default have an example, which is
+    // marked as such.
     let defaults = shown(&Config::default());
     for (line, default) in shown(&config).lines().zip(defaults.lines()) {
         let has_no_default = default.contains("None") || line.contains("Some(");
@@ -82,7 +83,7 @@ fn the_example_has_every_setting_with_its_default() {
         let before = uncommented[..place].lines().last().unwrap();
         assert!(before.ends_with("(No default.)"), "{name}: {before}");
     }
-    // As it is, it changes nothing, and the binary takes it.
+    // Unchanged, it changes nothing, and the binary accepts it.
     let command = Command::new(&["migrate", "--status", "--config", "example.toml"]);
     command.file("example.toml", &text).run().done();
 }
@@ -103,11 +104,11 @@ fn a_variable_of_digits_is_a_text_where_one_is_wanted() {
         given += 1;
     }
     assert!(given > 20, "{given}");
-    // It is read; what is then refused is what it says.
+    // It is read; the later refusal is about its content.
     let refused = command.run().refused(1);
     assert!(refused.starts_with("failed to use the configuration: "), "{refused}");
 
-    // As it stands, with its zeros.
+    // Unchanged, with its zeros.
     let status = || Command::new(&["migrate", "--status"]);
     let refused = status().env("CARILLON_DATABASE__URL", "0042").run().refused(1);
     assert!(refused.contains("0042"), "{refused}");
@@ -116,7 +117,7 @@ fn a_variable_of_digits_is_a_text_where_one_is_wanted() {
     status().env("CARILLON_NODE__CAPACITY", "7").run().done();
 }
 
-/// Values in one line each, so that two of them can be compared line by line.
+/// Each value on one line, so that two of them can be compared line by line.
 fn shown(config: &Config) -> String {
     format!("{config:?}").replace(", ", "\n")
 }

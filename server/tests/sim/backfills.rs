@@ -1,9 +1,9 @@
-//! Backfills that people order, and what must have become of them in the end.
+//! The backfills that operators request, and the state that they must reach.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use carillon::{
-    commands::{Call, CommandError, Commands, Manner, Preview, Wanted},
+    commands::{BackfillOptions, Call, CommandError, Commands, FiresPreview, RequestedFires},
     model::Spec,
     store::Store,
 };
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::{moments::Moment, operator::ada, oracle, removals, scenario::Past, segments};
 
-/// Backfills that may still be switched, in the order of their making.
+/// Backfills that can still be switched, in the order of their creation.
 pub(crate) async fn open(store: &Store) -> Vec<backfill::Model> {
     let open = backfill::Entity::find()
         .filter(backfill::Column::FinishedAt.is_null())
@@ -25,14 +25,14 @@ pub(crate) async fn open(store: &Store) -> Vec<backfill::Model> {
     open.all(store.read()).await.unwrap()
 }
 
-/// The runs that backfills have started. A row of the ledger with such a key was written by one.
+/// The runs that backfills have started. A ledger row with such a key was written by a backfill.
 pub(crate) async fn started(store: &Store) -> BTreeSet<Uuid> {
     let mut rows = removals::gone::<backfill_fire::Model>(store, "backfill_fire").await;
     rows.extend(backfill_fire::Entity::find().all(store.read()).await.unwrap());
     rows.into_iter().filter_map(|row| row.run_id).collect()
 }
 
-/// Orders a backfill of a schedule; an error is what is not as it must be, not a refusal.
+/// Requests a backfill of a schedule. Returns an error for a violation, not for a refusal.
 pub(crate) async fn order(
     commands: &Commands,
     store: &Store,
@@ -40,12 +40,12 @@ pub(crate) async fn order(
     past: &Past,
     now: DateTime<Utc>,
 ) -> Result<Result<(), CommandError>, String> {
-    // Thousands of fires take their time, and show no more than some.
+    // A preview of thousands of fires takes long and lists only some of them.
     let is_quick = schedule.expressions.0.iter().any(|text| text.ends_with("0s"));
     let most = if is_quick { 120 } else { i64::MAX };
     let from = now - TimeDelta::minutes(past.ago.min(most));
     let to = from + TimeDelta::minutes(past.minutes.min(most));
-    let mut wanted = Wanted { schedule_id: schedule.id, from, to, mode: past.mode };
+    let mut wanted = RequestedFires { schedule_id: schedule.id, from, to, mode: past.mode };
     let reader = ada().viewer().unwrap();
     let mut preview = match commands.preview_backfill(&reader, wanted).await {
         Ok(preview) => preview,
@@ -57,7 +57,7 @@ pub(crate) async fn order(
         preview.fires.truncate(past.most);
     }
     let before: BTreeSet<Uuid> = open(store).await.iter().map(|backfill| backfill.id).collect();
-    let manner = Manner {
+    let manner = BackfillOptions {
         order: past.order,
         concurrency: past.concurrency,
         reason: "a simulation".to_owned(),
@@ -65,7 +65,7 @@ pub(crate) async fn order(
     };
     let operator = ada().operator().unwrap();
     let went = commands.create_backfill(&operator, wanted, &manner, &Call::once()).await;
-    // The answer may have been lost: what there is now says what became of it.
+    // The answer may have been lost: the tables show what was done.
     let mut selected: Vec<DateTime<Utc>> = preview
         .fires
         .iter()
@@ -96,8 +96,12 @@ async fn rows(store: &Store, backfill: Uuid) -> Vec<backfill_fire::Model> {
     rows.all(store.read()).await.unwrap()
 }
 
-/// Holds a preview against the oracle.
-fn compare(schedule: &schedule::Model, wanted: &Wanted, preview: &Preview) -> Result<(), String> {
+/// Compares a preview with the oracle.
+fn compare(
+    schedule: &schedule::Model,
+    wanted: &RequestedFires,
+    preview: &FiresPreview,
+) -> Result<(), String> {
     let timing = Spec::of(schedule).timing;
     let tick = TimeDelta::milliseconds(1);
     let timing = segments::oracle_timing(&timing, schedule.anchor_at.utc());
@@ -110,7 +114,7 @@ fn compare(schedule: &schedule::Model, wanted: &Wanted, preview: &Preview) -> Re
     Ok(())
 }
 
-/// All backfills that there ever were, with their rows.
+/// All backfills that ever existed, with their rows.
 pub(crate) struct Backfills {
     all: BTreeMap<Uuid, backfill::Model>,
     rows: BTreeMap<(Uuid, i32), backfill_fire::Model>,
@@ -129,12 +133,12 @@ impl Backfills {
         }
     }
 
-    /// How many there were.
+    /// The number of backfills.
     pub(crate) fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether all of them have come to their end, and their books add up.
+    /// Checks that all have ended and that their counts add up.
     pub(crate) fn check(
         &self,
         runs: &BTreeMap<Uuid, run::Model>,
@@ -167,9 +171,9 @@ impl Backfills {
         Ok(())
     }
 
-    /// Whether each run was needed when it was made, by what its backfill asks for: nothing that had
-    /// succeeded is done again, or had run at all; unless all is to be done, or it was so long ago
-    /// that what was known of it may have gone.
+    /// Checks that each run was needed when it was created, by the mode of its backfill: instants
+    /// that have succeeded, or have run at all, are not repeated, unless all are requested or the
+    /// instant is so old that its history may have been removed.
     pub(crate) fn were_needed(
         &self,
         moments: &[Moment],
@@ -238,7 +242,7 @@ impl Backfills {
         let is_own = run.backfill_id == Some(row.backfill_id)
             && run.schedule_id == Some(row.schedule_id)
             && run.scheduled_at == row.scheduled_at;
-        // What retention took away before the books were written counts as failed.
+        // Rows that retention removed before they were counted count as failed.
         let was_gone = row.detail.is_some();
         let fits = match row.state {
             Succeeded => run.state == run::State::Succeeded,
@@ -250,7 +254,8 @@ impl Backfills {
     }
 }
 
-/// Whether the run that a row was passed over for is one of its instant, and was what it says.
+/// Whether the run because of which a row was passed over is one of its instant and was in the
+/// state that the row names.
 fn passed_over(
     row: &backfill_fire::Model,
     runs: &BTreeMap<Uuid, run::Model>,

@@ -15,10 +15,10 @@ use uuid::Uuid;
 
 use super::{eras, moments, removals, support::TestDatabase, witness};
 
-/// The tenant of all simulated schedules.
+/// The namespace of all simulated schedules.
 pub(crate) const NAMESPACE: &str = "sim";
 
-/// Which database a seed lives on.
+/// The kind of database that a seed uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Sqlite,
@@ -67,14 +67,14 @@ impl Drop for Place {
             for end in ["", "-wal", "-shm"] {
                 let mut path = path.clone().into_os_string();
                 path.push(end);
-                // What is not there need not go.
+                // The database may not exist.
                 let _ = std::fs::remove_file(path);
             }
         }
     }
 }
 
-/// The migrated file that all others are copies of, in a folder that goes away with the process.
+/// The migrated file that all others are copies of, in a folder that is removed with the process.
 fn template() -> &'static PathBuf {
     static TEMPLATE: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     let make = || {

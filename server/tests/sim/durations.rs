@@ -1,6 +1,5 @@
-//! Whether the time that things took was the time that they had: what was ended for outliving it
-//! had outlived it, nothing began once the time of its run was over, and who is to try again waits
-//! for as long as its policy says.
+//! Checks durations: whatever was ended for exceeding its time limit had exceeded it, nothing
+//! started after the time limit of its run, and retries wait as long as the policy says.
 
 use carillon::{engine::Settings, model::Definition};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -9,7 +8,8 @@ use timetable::retry::{self, Backoff};
 
 use super::{invariants::Ended, moments::Moment, order::Definitions, plan::ONLY_TASK};
 
-/// Whether it was so; between moments only in a world in which no clock was stepped.
+/// Checks all durations. Those between two moments are checked only in worlds whose clocks are
+/// never stepped.
 pub(crate) fn check(
     moments: &[Moment],
     ended: &Ended,
@@ -36,12 +36,12 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// What a run did, unless that has gone with its schedule.
+/// The definition that a run executed, unless it was removed with its schedule.
 fn definition<'a>(run: &run::Model, definitions: &'a Definitions) -> Option<&'a Definition> {
     definitions.get(&(run.workflow_id, run.workflow_version))
 }
 
-/// Between which two a task waits after so many failures.
+/// The bounds of the delay of a task after that many failures.
 pub(crate) fn wait_after(failures: i32, retry: &retry::Policy) -> (TimeDelta, TimeDelta) {
     let doublings = if retry.backoff == Backoff::Fixed { 0 } else { (failures - 1).clamp(0, 40) };
     let most = retry.initial_ms.saturating_mul(1 << doublings).min(retry.max_ms);
@@ -50,7 +50,8 @@ pub(crate) fn wait_after(failures: i32, retry: &retry::Policy) -> (TimeDelta, Ti
     (TimeDelta::milliseconds(least), TimeDelta::milliseconds(most))
 }
 
-/// A run of one task that is to be tried again. Both instants are of one moment, whatever clocks do.
+/// A run of one task that will be retried. Both instants belong to one moment, however the clocks
+/// are stepped.
 fn waited(moment: &Moment, ended: &Ended, definitions: &Definitions) -> Result<(), String> {
     use task_run::State::{Failed, TimedOut};
     let attempt = i32::try_from(moment.attempt).unwrap();
@@ -63,7 +64,7 @@ fn waited(moment: &Moment, ended: &Ended, definitions: &Definitions) -> Result<(
     let task = &definition.tasks[0];
     let finished = row.finished_at.ok_or("its attempt did not end")?;
     let wait = TimeDelta::milliseconds(moment.available_at - finished.0);
-    // What was lost is no failure, but has a number.
+    // A lost attempt is no failure, but it has a number.
     let (least, _) = wait_after(1, &task.retry);
     let (_, most) = wait_after(attempt, &task.retry);
     if (least..=most).contains(&wait) {
@@ -72,7 +73,7 @@ fn waited(moment: &Moment, ended: &Ended, definitions: &Definitions) -> Result<(
     Err(format!("it waits for {wait}, and not for {least} to {most}"))
 }
 
-/// The whole time of a run, if it has one.
+/// The time limit of a run, if it has one.
 fn limit(run: &run::Model, definition: &Definition) -> Option<DateTime<Utc>> {
     let limit = TimeDelta::milliseconds(definition.timeout_ms?);
     Some(run.started_at?.utc() + limit)

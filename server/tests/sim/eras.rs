@@ -1,6 +1,7 @@
-//! What calendars suppressed, and when: a calendar may be drawn anew at any time, and each instant
-//! is judged by what was in force at it, as far as the transaction knows that writes the instant's
-//! row. The database itself notes with each row in which era of the calendars that was.
+//! What calendars suppressed, and when. A calendar may change at any time, and each instant is
+//! judged by the calendars in force at that instant, as far as the transaction that writes its row
+//! can know. The database itself records with each row the era of the calendars in which it was
+//! written.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +13,7 @@ use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
 use timetable::CalendarEntries;
 use uuid::Uuid;
 
-/// A time of the day, in which a calendar suppresses fires, or outside of which.
+/// A time of the day inside which, or outside of which, a calendar suppresses fires.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     mode: Mode,
@@ -23,19 +24,19 @@ struct Window {
     since: DateTime<Utc>,
 }
 
-/// All that calendars have said.
+/// All versions of all calendars.
 #[derive(Default)]
 pub(crate) struct Eras {
-    /// By the sum of their versions, which each change makes greater.
+    /// The eras, numbered by the sum of the calendars' versions, which each change increases.
     said: BTreeMap<i64, BTreeMap<String, Window>>,
     of_fires: HashMap<Uuid, i64>,
-    /// How many eras a row may know: on PostgreSQL changes may come between what a claim reads of
-    /// calendars and what it writes.
+    /// How many eras a row may know: on PostgreSQL, calendars may change between a claim's read and
+    /// its write.
     known: usize,
 }
 
-/// Lets the database note the era of each row of the ledger. On PostgreSQL a row that is moved from
-/// one partition to another is noted again, and stays in its era.
+/// Makes the database record the era of each ledger row. On PostgreSQL a row that moves to another
+/// partition is recorded again, and keeps its era.
 pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
     let note = "INSERT INTO era (fire_id, era) SELECT NEW.id, \
        (SELECT coalesce(sum(version), 0) FROM calendar) WHERE true ON CONFLICT DO NOTHING;";
@@ -61,7 +62,7 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
 }
 
 impl Eras {
-    /// Notes what the calendars say now.
+    /// Records the current calendars.
     pub(crate) async fn note(&mut self, store: &Store) {
         let rows = calendar::Entity::find().all(store.read()).await.unwrap();
         let era = rows.iter().map(|row| i64::from(row.version)).sum();
@@ -76,7 +77,7 @@ impl Eras {
         self.said.insert(era, rows.into_iter().map(window).collect());
     }
 
-    /// Reads in which era each row was written.
+    /// Reads the era in which each row was written.
     pub(crate) async fn read(&mut self, store: &Store) {
         #[derive(FromQueryResult)]
         struct Row {
@@ -89,8 +90,8 @@ impl Eras {
         self.known = if store.dialect().is_postgres() { 3 } else { 1 };
     }
 
-    /// Whether that row may say this of an instant: that one of these calendars suppressed it, or
-    /// that none did.
+    /// Whether that row may claim that one of these calendars suppressed an instant, or that none
+    /// did.
     pub(crate) fn allow(
         &self,
         row: Uuid,
@@ -107,8 +108,8 @@ impl Eras {
         known.any(|said| self.suppress(said, calendars, zone, at) == is_suppressed)
     }
 
-    /// Whether one of these calendars suppresses an instant, by what is known in an era: the wall
-    /// clock shows a time that it excludes.
+    /// Whether one of these calendars suppresses an instant as known in an era: the wall clock
+    /// shows a time that it excludes.
     fn suppress(
         &self,
         known: &BTreeMap<String, Window>,
@@ -128,8 +129,8 @@ impl Eras {
         })
     }
 
-    /// What a calendar was at an instant, by its versions up to that one: the last that had begun by
-    /// then, or the first of all.
+    /// The version of a calendar at an instant, among the versions up to that one: the last one in
+    /// force by then, or the first of all.
     fn in_force(&self, name: &str, version: i32, at: DateTime<Utc>) -> Window {
         let windows = self.said.values().filter_map(|said| said.get(name));
         let of_then = windows.filter(|window| window.version <= version);

@@ -1,10 +1,9 @@
-//! What the ledger must say in the end, worked out beside the engine: by the naive oracle, from
-//! what was ordered and when.
+//! What the ledger must contain in the end, computed independently of the engine: from the naive
+//! oracle and from what operators requested and when.
 //!
-//! A schedule's life is cut where its fires changed: when they come, how they are decided, what they
-//! run. Each segment has instants that must be
-//! accounted for and instants that may be: those that were claimed ahead of their time, on a clock
-//! that was stepped back later.
+//! A schedule's life is divided where its fires changed: when they occur, how they are decided, or
+//! what they run. Each segment has instants that must be accounted for and instants that may be:
+//! those claimed ahead of their time, on a clock that was stepped back later.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,14 +23,14 @@ use super::{
     segments::{Instants, Over, Segment, TICK, within},
 };
 
-/// Everything that was ordered, as far as the ledger is concerned.
+/// Everything that was requested, as far as it concerns the ledger.
 pub(crate) struct Expectations {
     store: Store,
     names: u32,
     histories: BTreeMap<Uuid, History>,
     pub(crate) eras: Eras,
-    /// For how many days a namespace without a retention of its own keeps history, if anybody
-    /// removes any.
+    /// How many days a namespace without its own retention keeps history, if history is removed at
+    /// all.
     server_days: Option<i64>,
     /// The shortest retention that the namespace has had.
     namespace_days: Option<i64>,
@@ -44,14 +43,14 @@ pub(crate) struct History {
     segments: Vec<Segment>,
     /// The definitions that were in force, by version.
     pub(crate) specs: BTreeMap<i32, Spec>,
-    /// And the calendars that they named.
+    /// The calendars that they named.
     calendars: BTreeMap<i32, Vec<String>>,
     pub(crate) pauses: Pauses,
     pub(crate) was_deleted: bool,
 }
 
 impl Expectations {
-    /// Of a world whose server keeps history for so many days; for ever without.
+    /// For a world whose server keeps history for that many days; forever if `None`.
     pub(crate) fn new(store: Store, server_days: Option<i64>) -> Self {
         Self {
             store,
@@ -79,7 +78,7 @@ impl Expectations {
         self.histories.get(&schedule)
     }
 
-    /// The schedules that are not deleted, the first made first.
+    /// The schedules that are not deleted, oldest first.
     pub(crate) async fn living(&self) -> Vec<schedule::Model> {
         schedule::Entity::find()
             .filter(schedule::Column::DeletedAt.is_null())
@@ -90,27 +89,28 @@ impl Expectations {
             .unwrap()
     }
 
-    /// For how many days the history of a schedule is kept at the least, whoever has edited it
-    /// meanwhile; nothing, if nobody removes any.
+    /// The minimum number of days for which the history of a schedule is kept, including edits in
+    /// between; `None` if history is never removed.
     pub(crate) fn kept_days(&self, schedule: Option<Uuid>) -> Option<i64> {
         let usual = self.namespace_days?;
         let history = schedule.and_then(|schedule| self.histories.get(&schedule));
         let Some(history) = history.filter(|history| !history.was_deleted) else {
-            // What a deleted schedule has left goes by the namespace's in the end.
+            // The history of a deleted schedule is finally kept as long as its namespace's.
             let specs = history.into_iter().flat_map(|history| history.specs.values());
             return Some(specs.filter_map(|spec| spec.retention_days).fold(usual, i64::min));
         };
         history.specs.values().map(|spec| spec.retention_days.unwrap_or(usual)).min()
     }
 
-    /// Somebody may have set the namespace's retention to this.
+    /// Records that the namespace's retention may have been set to this.
     pub(crate) fn keeps(&mut self, days: Option<i64>) {
         let Some(server) = self.server_days else { return };
         let days = days.unwrap_or(server);
         self.namespace_days = self.namespace_days.map(|before| before.min(days));
     }
 
-    /// Somebody ordered a schedule of this name at `now`: if it is there, it is expected to fire.
+    /// Records a request at `now` to create a schedule of this name: if it exists, it is expected
+    /// to fire.
     pub(crate) async fn made(&mut self, name: &str, now: DateTime<Utc>) {
         let found = schedule::Entity::find()
             .filter(schedule::Column::Name.eq(name))
@@ -134,8 +134,8 @@ impl Expectations {
         self.histories.insert(row.id, history);
     }
 
-    /// Somebody ordered something about a schedule at `now`, and `before` it was like this. What
-    /// became of it is read from the tables: an answer may have been lost.
+    /// Records a request at `now` about a schedule that was `before` in this state. The result is
+    /// read from the tables, because the answer may have been lost.
     pub(crate) async fn touched(&mut self, before: &schedule::Model, now: DateTime<Utc>) {
         let found = schedule::Entity::find_by_id(before.id).one(self.store.read()).await.unwrap();
         let row = found.expect("a schedule is only marked as deleted");
@@ -143,16 +143,16 @@ impl Expectations {
         let old = Spec::of(before);
         let new = Spec::of(&row);
         let calendars = self.calendars(&row).await;
-        // What a timing named up to the moment of its end is accounted for, if it had fires left.
+        // The instants of a timing up to its end are accounted for, if it had fires left.
         let must_before = match (is_spent(before), cursor) {
             (true, _) => last_accounted(&self.store, row.id).await,
             (false, Some(cursor)) => cursor.max(now + TICK),
-            // It had come to its end, perhaps on a clock that was stepped back since.
+            // It had reached its end, perhaps on a clock that was stepped back since.
             (false, None) => last_accounted(&self.store, row.id).await.max(now + TICK),
         };
         let has_other_work = self.has_other_work(before, &row).await;
-        // What backfills alone have run beyond a clock that was set back has its rows: the timing may
-        // name it once more.
+        // Instants that only backfills have run, beyond a clock that was set back, have their rows:
+        // the timing may produce them again.
         let is_beyond = before.last_fire_at.is_some_and(|last| last.utc() > now);
         let last_past = match is_beyond {
             true => last_past(&self.store, row.id).await,
@@ -161,7 +161,8 @@ impl Expectations {
         let history = self.histories.get_mut(&row.id).expect("every schedule was ordered");
         history.pauses.note(before, &row, now);
         let has_others = history.calendars[&before.version] != calendars;
-        // What has come and waits for its jitter is left to the new version of the same timing.
+        // An instant that has come and waits for its jitter belongs to the new version of the same
+        // timing.
         let is_same = old.timing == new.timing && !has_others && row.deleted_at.is_none();
         let left = row.next_scheduled_at.map(|at| at.utc()).filter(|at| is_same && *at <= now);
         let over = Over {
@@ -177,14 +178,14 @@ impl Expectations {
             || has_others
             || begins_again(before, &row)
         {
-            // With the same timing the instants are the same as before, but none that was due before
-            // the edit runs by what is in force after it. With other calendars, they begin once more
-            // from there if all clocks were stepped back.
+            // With the same timing the instants stay the same, but none that was due before the
+            // edit runs by the new definition. With other calendars they begin again from here, if
+            // all clocks were stepped back.
             history.close(over);
             let timing = new.timing.clone();
             let first_version = row.version;
-            // Where the clock was stepped back, the old timing is accounted for beyond now; and
-            // the same one names nothing that lay before its own beginning.
+            // If the clock was stepped back, the old timing is accounted for beyond now, and the
+            // same timing produces nothing before its own beginning.
             let begun = history.segments.last().map(|last| last.after).filter(|_| is_same);
             let after = left.map_or(now.max(last_past), |left| left - TICK);
             let after = begun.map_or(after, |begun| begun.max(after));
@@ -193,8 +194,8 @@ impl Expectations {
         history.specs.insert(row.version, new);
     }
 
-    /// Whether what a schedule runs was changed through it. A module declares workflows for
-    /// themselves.
+    /// Whether the edit changed the workflow that the schedule runs. A module declares workflows
+    /// separately.
     async fn has_other_work(&self, before: &schedule::Model, row: &schedule::Model) -> bool {
         let read = self.store.read();
         let work = async |version: i32| {
@@ -216,7 +217,7 @@ impl Expectations {
         calendars.into_iter().map(|calendar| calendar.name).collect()
     }
 
-    /// Holds the ledger against all of it, at the `end`.
+    /// Compares the ledger with everything expected, at the `end`.
     pub(crate) async fn check(
         &mut self,
         fires: impl Iterator<Item = &fire::Model>,
@@ -236,7 +237,7 @@ impl Expectations {
         }
         for (id, history) in &self.histories {
             let rows = ledger.remove(id).unwrap_or_default();
-            let checked = history.check(&rows, (&self.eras, &backfilled, turns), end);
+            let checked = history.check(&rows, &self.eras, &backfilled, turns, end);
             checked.map_err(|what| format!("{}: {what}", history.name))?;
         }
         match ledger.keys().next() {
@@ -246,8 +247,8 @@ impl Expectations {
     }
 }
 
-/// Whether an edit from one to the other changed when fires come or how they are decided: anything
-/// but what people only read, what only orders runs, and for how long they are kept.
+/// Whether an edit from one definition to the other changed when fires occur or how they are
+/// decided: anything except descriptions, priorities and retention.
 fn has_other_fires(old: &Spec, new: &Spec) -> bool {
     let bare = |spec: &Spec| Spec {
         name: String::new(),
@@ -262,18 +263,18 @@ fn has_other_fires(old: &Spec, new: &Spec) -> bool {
     bare(old) != bare(new)
 }
 
-/// Whether it fires again after its end, if there is anything left to fire at.
+/// Whether it fires again after its end, if any instants are left.
 fn begins_again(before: &schedule::Model, row: &schedule::Model) -> bool {
     let may_again = is_spent(before) && !is_spent(row);
     may_again || (before.next_scheduled_at.is_none() && row.next_scheduled_at.is_some())
 }
 
-/// Whether it has had all the fires that it may have.
+/// Whether it has had its maximum number of fires.
 fn is_spent(row: &schedule::Model) -> bool {
     row.max_fires.is_some_and(|most| most <= row.fire_count)
 }
 
-/// All that was ever in a schedule's ledger.
+/// All rows that were ever in a schedule's ledger.
 async fn rows_of(store: &Store, schedule: Uuid) -> Vec<fire::Model> {
     let fires = fire::Entity::find().filter(fire::Column::ScheduleId.eq(schedule));
     let mut fires = fires.all(store.read()).await.unwrap();
@@ -282,7 +283,7 @@ async fn rows_of(store: &Store, schedule: Uuid) -> Vec<fire::Model> {
     fires
 }
 
-/// Behind the last instant in a schedule's ledger that it fired at by itself.
+/// After the last instant in a schedule's ledger that its own timing produced.
 async fn last_accounted(store: &Store, schedule: Uuid) -> DateTime<Utc> {
     let backfilled = backfills::started(store).await;
     let fires = rows_of(store, schedule).await.into_iter();
@@ -304,8 +305,8 @@ impl History {
         self.segments.last().is_some_and(|last| last.first_version > version)
     }
 
-    /// Whether a row may say of an instant that a calendar suppressed it, or that none did, as far as
-    /// whoever wrote it may have known.
+    /// Whether a row may claim that a calendar suppressed an instant, or that none did, as far as
+    /// its writer could know.
     fn may_say(
         &self,
         row: &fire::Model,
@@ -323,8 +324,8 @@ impl History {
         )
     }
 
-    /// Whether a fire that started did so as its own version says: what was in force at that moment
-    /// has the same fires.
+    /// Whether a fire that started did so under its own version: the definition in force at that
+    /// moment has the same fires.
     fn still_fires(&self, started: &Moment) -> Result<(), String> {
         let of = |version: i64| {
             let version = i32::try_from(version).unwrap();
@@ -344,30 +345,23 @@ impl History {
         last.over.get_or_insert(over);
     }
 
-    /// The segment that a row is of.
+    /// The segment that a row belongs to.
     fn place(&self, row: &fire::Model) -> Option<usize> {
         let of = |segment: &Segment| segment.first_version <= row.schedule_version;
         self.segments.iter().rposition(of)
     }
 
+    /// Checks the rows of this life, up to the `end`.
     fn check(
         &self,
         rows: &[&fire::Model],
-        (eras, backfilled, turns): (&Eras, &BTreeSet<Uuid>, &Turns),
+        eras: &Eras,
+        backfilled: &BTreeSet<Uuid>,
+        turns: &Turns,
         end: DateTime<Utc>,
     ) -> Result<(), String> {
-        // Which instants each row accounts for, by the segment of its version.
-        let mut accounted: BTreeMap<DateTime<Utc>, Vec<&fire::Model>> = BTreeMap::new();
-        let mut expected = Vec::new();
-        // What somebody skips is accounted for ahead of its time.
-        let skipped = rows.iter().filter(|row| row.reason == Reason::ByRequest);
-        for (place, segment) in self.segments.iter().enumerate() {
-            let ahead = skipped.clone().filter(|row| self.place(row) == Some(place));
-            let ahead = ahead.map(|row| row.last_scheduled_at.utc()).max();
-            let own = rows.iter().filter(|row| self.place(row) == Some(place));
-            let seen = own.map(|row| row.claimed_at.utc()).max();
-            expected.push(segment.instants(self.anchor, end, ahead, seen));
-        }
+        let expected = self.expected(rows, end);
+        let mut accounted = Accounted::new();
         let mut together: HashMap<(i64, i64), Vec<&Moment>> = HashMap::new();
         for made in rows.iter().filter(|row| !backfilled.contains(&row.id)) {
             let made = &turns.made[&made.id];
@@ -375,66 +369,113 @@ impl History {
         }
         for &row in rows {
             if backfilled.contains(&row.id) {
-                // What its backfill named was held against the oracle when it was ordered.
+                // The instants of a backfill were compared with the oracle when it was requested.
                 accounted.entry(row.scheduled_at.utc()).or_default().push(row);
                 continue;
             }
             let place = self.place(row).ok_or("a fire of no version")?;
-            let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
-            let Instants { all, may_until, .. } = &expected[place];
-            let instants = all.range(first..=last).filter(|(at, _)| *at <= may_until);
-            let instants: Vec<_> = instants.collect();
-            let (from, to) = (instants.first().map(|i| *i.0), instants.last().map(|i| *i.0));
-            if from != Some(first) || to != Some(last) || instants.len() as i64 != row.count {
-                let count = instants.len();
-                return Err(format!("{count} instants were expected where there is {row:?}"));
-            }
-            if row.count == 1 && *instants[0].1 != row.kind {
-                return Err(format!("{:?} was expected where there is {row:?}", instants[0].1));
-            }
-            for (at, _) in instants {
-                if !self.may_say(row, row.reason == Reason::Calendar, eras, *at) {
-                    return Err(format!("what calendars said of {at} does not fit {row:?}"));
-                }
-                accounted.entry(*at).or_default().push(row);
+            for at in self.instants_of(row, &expected[place], eras)? {
+                accounted.entry(at).or_default().push(row);
             }
             if let Some(started) = turns.started.get(&row.id) {
                 self.still_fires(started).map_err(|what| format!("{what}: {started:?}"))?;
             }
             let made = &turns.made[&row.id];
-            let count = |span: Span, is_meant: &dyn Fn(DateTime<Utc>) -> bool| {
-                within(all, span).filter(|(at, _)| is_meant(**at)).count()
-            };
-            let case = Case {
-                made,
-                last_at: row.last_scheduled_at.0,
-                spec: &self.specs[&row.schedule_version],
-                at_most: &|span| count(span, &|at| self.may_say(row, false, eras, at)),
-                at_least: &|span| count(span, &|at| !self.may_say(row, true, eras, at)),
-                together: &together[&(made.claimed_at, made.version)],
-            };
-            case.judge().map_err(|what| format!("{what}: {made:?}, now {row:?}"))?;
+            let together = &together[&(made.claimed_at, made.version)];
+            self.judge(row, made, together, &expected[place], eras)?;
         }
-        let is_twice = |rows: &[&fire::Model]| rows.len() > 1 && !was_forgotten(rows, backfilled);
-        if let Some((at, rows)) = accounted.iter().find(|(_, rows)| is_twice(rows)) {
-            return Err(format!("{at} is accounted for {} times: {rows:#?}", rows.len()));
+        accounted_once(&accounted, backfilled)?;
+        all_accounted(&expected, &accounted)
+    }
+
+    /// The instants of each segment. Skipped instants are accounted for ahead of their time.
+    fn expected(&self, rows: &[&fire::Model], end: DateTime<Utc>) -> Vec<Instants> {
+        let of_segment = |(place, segment): (usize, &Segment)| {
+            let own = rows.iter().filter(|row| self.place(row) == Some(place));
+            let skipped = own.clone().filter(|row| row.reason == Reason::ByRequest);
+            let ahead = skipped.map(|row| row.last_scheduled_at.utc()).max();
+            let seen = own.map(|row| row.claimed_at.utc()).max();
+            segment.instants(self.anchor, end, ahead, seen)
+        };
+        self.segments.iter().enumerate().map(of_segment).collect()
+    }
+
+    /// The instants that a row accounts for: all expected ones between its first and its last.
+    fn instants_of(
+        &self,
+        row: &fire::Model,
+        expected: &Instants,
+        eras: &Eras,
+    ) -> Result<Vec<DateTime<Utc>>, String> {
+        let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
+        let instants = expected.all.range(first..=last);
+        let instants: Vec<_> = instants.filter(|(at, _)| **at <= expected.may_until).collect();
+        let (from, to) = (instants.first().map(|i| *i.0), instants.last().map(|i| *i.0));
+        if from != Some(first) || to != Some(last) || instants.len() as i64 != row.count {
+            let count = instants.len();
+            return Err(format!("{count} instants were expected where there is {row:?}"));
         }
-        for Instants { all, may_until, must_before } in &expected {
-            let mut must = all.range(..*must_before).filter(|(at, _)| *at <= may_until);
-            if let Some((at, kind)) = must.find(|(at, _)| !accounted.contains_key(*at)) {
-                let before = accounted.range(..at).next_back().map(|(_, rows)| rows);
-                let after = accounted.range(at..).next().map(|(_, rows)| rows);
-                return Err(format!(
-                    "{at} ({kind:?}) is not in the ledger, between {before:#?} and {after:#?}"
-                ));
-            }
+        if row.count == 1 && *instants[0].1 != row.kind {
+            return Err(format!("{:?} was expected where there is {row:?}", instants[0].1));
         }
-        Ok(())
+        let is_suppressed = row.reason == Reason::Calendar;
+        match instants.iter().find(|(at, _)| !self.may_say(row, is_suppressed, eras, **at)) {
+            Some((at, _)) => Err(format!("what calendars said of {at} does not fit {row:?}")),
+            None => Ok(instants.into_iter().map(|(at, _)| *at).collect()),
+        }
+    }
+
+    /// Judges a row's verdict as it was `made`, beside those that were claimed `together` with it.
+    fn judge(
+        &self,
+        row: &fire::Model,
+        made: &Moment,
+        together: &[&Moment],
+        expected: &Instants,
+        eras: &Eras,
+    ) -> Result<(), String> {
+        let count = |span: Span, is_meant: &dyn Fn(DateTime<Utc>) -> bool| {
+            within(&expected.all, span).filter(|(at, _)| is_meant(**at)).count()
+        };
+        let case = Case {
+            made,
+            last_at: row.last_scheduled_at.0,
+            spec: &self.specs[&row.schedule_version],
+            at_most: &|span| count(span, &|at| self.may_say(row, false, eras, at)),
+            at_least: &|span| count(span, &|at| !self.may_say(row, true, eras, at)),
+            together,
+        };
+        case.judge().map_err(|what| format!("{what}: {made:?}, now {row:?}"))
     }
 }
 
-/// Whether all but the first of these rows of one instant are backfills' of a time of which nothing
-/// was known any more.
+/// The rows that account for each instant.
+type Accounted<'a> = BTreeMap<DateTime<Utc>, Vec<&'a fire::Model>>;
+
+fn accounted_once(accounted: &Accounted<'_>, backfilled: &BTreeSet<Uuid>) -> Result<(), String> {
+    let is_twice = |rows: &[&fire::Model]| rows.len() > 1 && !was_forgotten(rows, backfilled);
+    match accounted.iter().find(|(_, rows)| is_twice(rows)) {
+        Some((at, rows)) => Err(format!("{at} is accounted for {} times: {rows:#?}", rows.len())),
+        None => Ok(()),
+    }
+}
+
+fn all_accounted(expected: &[Instants], accounted: &Accounted<'_>) -> Result<(), String> {
+    for Instants { all, may_until, must_before } in expected {
+        let mut must = all.range(..*must_before).filter(|(at, _)| *at <= may_until);
+        if let Some((at, kind)) = must.find(|(at, _)| !accounted.contains_key(*at)) {
+            let before = accounted.range(..at).next_back().map(|(_, rows)| rows);
+            let after = accounted.range(at..).next().map(|(_, rows)| rows);
+            return Err(format!(
+                "{at} ({kind:?}) is not in the ledger, between {before:#?} and {after:#?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether all but the first of these rows of one instant belong to backfills of a period whose
+/// history was already removed.
 fn was_forgotten(rows: &[&fire::Model], backfilled: &BTreeSet<Uuid>) -> bool {
     let mut rows = rows.to_vec();
     rows.sort_by_key(|row| (row.claimed_at, row.id));

@@ -1,8 +1,8 @@
-//! Between a node and its database: where errors, waits and deaths strike.
+//! Injects errors, waits and deaths between a node and its database.
 //!
-//! A gate knows the round that is under way. It lets a round wait, or end with its node, only where
-//! the round holds no other transaction open: on SQLite that would hold up everybody, and in no
-//! world could it be decided what the database makes of the other transaction.
+//! A gate knows the current round. It lets a round wait, or end with its node, only if the round
+//! holds no other transaction open: on SQLite an open transaction would block everything, and in no
+//! world could the database decide about the other transaction.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -22,70 +22,71 @@ struct State {
     strike: Option<(u32, Strike)>,
     broken: Option<(u32, bool)>,
     crashed: bool,
-    /// Edges that anybody has come to.
+    /// The number of edges reached.
     edges: u64,
     round: Round,
-    /// What struck, since somebody last asked.
+    /// The faults that struck since the last query.
     struck: Vec<String>,
 }
 
-/// A round of a service, as far as the gate is concerned.
+/// A round of a service, as the gate sees it.
 #[derive(Clone, Default)]
 pub(crate) struct Round(Arc<Mutex<RoundState>>, Arc<Notify>);
 
 #[derive(Default)]
 struct RoundState {
-    /// Transactions that it has begun. One that was rolled back stays counted: then the round is
-    /// spared what must not strike beside another transaction.
+    /// The number of transactions that it has begun. Those rolled back are still counted: then the
+    /// round is spared the faults that must not strike beside another transaction.
     open: u32,
     waits: bool,
-    /// It is an operator's: nobody could go on with it later.
+    /// Whether it belongs to an operator's request, which cannot be continued later.
     is_whole: bool,
-    /// Other rounds may wait for it: while a node gets a new life, nothing else of it goes on.
+    /// Whether other rounds may wait for it: while a node gets a new life, nothing else of it
+    /// proceeds.
     is_waited_for: bool,
 }
 
 impl Gate {
-    /// What a store asks.
+    /// The gate's hooks in a store.
     pub(crate) fn faults(&self, backend: DbBackend) -> Faults {
         let (edges, statements) = (self.clone(), self.clone());
         Faults::new(move |edge| edges.at(edge), move || statements.statement(backend))
     }
 
-    /// After `edges` more edges, `strike` happens.
+    /// Lets `strike` happen after `edges` more edges.
     pub(crate) fn strike(&self, edges: u32, strike: Strike) {
         self.locked().strike = Some((edges, strike));
     }
 
-    /// After `statements` more statements, one fails.
+    /// Lets one statement fail after `statements` more statements.
     pub(crate) fn break_statement(&self, statements: u32, may_pass: bool) {
         self.locked().broken = Some((statements, may_pass));
     }
 
-    /// From here on `round` is under way.
+    /// Begins `round`.
     pub(crate) fn enter(&self, round: &Round) {
         let mut state = self.locked();
         state.round = round.clone();
         state.round.locked().open = 0;
     }
 
-    /// Nothing strikes any more.
+    /// Ends all faults.
     pub(crate) fn calm(&self) {
         let mut state = self.locked();
         (state.strike, state.broken) = (None, None);
     }
 
-    /// How many edges anybody has come to.
+    /// The number of edges reached so far.
     pub(crate) fn edges(&self) -> u64 {
         self.locked().edges
     }
 
-    /// Whether the node's process has ended; asked once.
+    /// Whether the node's process has ended; reset by this query.
     pub(crate) fn take_crash(&self) -> bool {
         std::mem::take(&mut self.locked().crashed)
     }
 
-    /// What has struck since this was asked last.
+    /// The faults that struck since the last query.
     pub(crate) fn take_struck(&self) -> Vec<String> {
         std::mem::take(&mut self.locked().struck)
     }
@@ -157,7 +158,7 @@ impl Gate {
         let may_pass = *may_pass;
         state.broken = None;
         state.struck.push("a statement fails".to_owned());
-        // The driver's message tells the store whether it may pass.
+        // The store concludes from the driver's message whether the error is transient.
         let table = if may_pass { "locked" } else { "broken" };
         Some(Statement::from_string(backend, format!("SELECT 1 FROM this_table_is_{table}")))
     }
@@ -168,24 +169,24 @@ impl Gate {
 }
 
 impl Round {
-    /// One that an operator waits for.
+    /// A round that an operator waits for.
     pub(crate) fn whole() -> Self {
         let state = RoundState { is_whole: true, ..RoundState::default() };
         Self(Arc::new(Mutex::new(state)), Arc::default())
     }
 
-    /// One of that service.
+    /// A round of that service.
     pub(crate) fn of(service: &str) -> Self {
         let state = RoundState { is_waited_for: service == "pulse", ..RoundState::default() };
         Self(Arc::new(Mutex::new(state)), Arc::default())
     }
 
-    /// Whether it waits to be let go on.
+    /// Whether it waits to be continued.
     pub(crate) fn waits(&self) -> bool {
         self.locked().waits
     }
 
-    /// Lets it go on.
+    /// Continues it.
     pub(crate) fn release(&self) {
         self.locked().waits = false;
         self.1.notify_waiters();

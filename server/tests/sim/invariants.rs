@@ -1,4 +1,4 @@
-//! What must hold in the end, when all has been calm for long enough.
+//! What must hold in the end, after a long enough calm.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -31,7 +31,7 @@ use super::{
 /// A run, a task and the number of its attempt.
 pub(crate) type Key = (Uuid, String, i32);
 
-/// The tables, and what the world outside has seen.
+/// The tables, and what the outside world has seen.
 pub(crate) struct Ended {
     pub(crate) fires: BTreeMap<Uuid, fire::Model>,
     backfills: Backfills,
@@ -44,7 +44,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Reads all of it. An attempt that was carried out twice is an error already.
+    /// Reads everything. An attempt that was executed twice is already an error.
     pub(crate) async fn read(
         expected: &Expectations,
         executions: Vec<Execution>,
@@ -81,7 +81,7 @@ impl Ended {
         })
     }
 
-    /// How large the world became, for the record.
+    /// The size that the world reached, for the record.
     pub(crate) fn size(&self) -> Size {
         Size {
             fires: self.fires.len(),
@@ -92,7 +92,7 @@ impl Ended {
         }
     }
 
-    /// Whether all is as it must be; the first thing that is not.
+    /// Checks everything; returns the first violation.
     pub(crate) async fn check(
         &self,
         expected: &mut Expectations,
@@ -126,7 +126,7 @@ impl Ended {
         expected.check(self.fires.values(), &Turns::of(&moments), self.now).await
     }
 
-    /// A verdict that is final, for a reason that there can be.
+    /// Whether a verdict is final, with a valid reason.
     fn verdict(&self, fire: &fire::Model, history: &History) -> Result<(), String> {
         let specs = || history.specs.values();
         let own = history.specs.get(&fire.schedule_version).ok_or("it has no version")?;
@@ -155,13 +155,13 @@ impl Ended {
             (Verdict::Skipped, Reason::BufferFull) => {
                 matches!(own.overlap, Overlap::BufferOne | Overlap::BufferAll)
             }
-            // By a fire of its own version or of a later one, while it was on its way.
+            // A fire of its own version or of a later one caused it, while it was on its way.
             (Verdict::Skipped, Reason::Replaced) => {
                 let later = history.specs.range(fire.schedule_version..);
                 let stops = [Overlap::CancelOther, Overlap::TerminateOther];
                 later.map(|(_, spec)| spec.overlap).any(|overlap| stops.contains(&overlap))
             }
-            // Whether one did is asked of each instant.
+            // Whether a fire did is checked for each instant.
             (Verdict::Skipped, Reason::Calendar) => true,
             (Verdict::Skipped, Reason::ByRequest | Reason::Purged) => fire.detail.is_some(),
             (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => history.pauses.cover(fire),
@@ -246,7 +246,7 @@ impl Ended {
         if fits { Ok(()) } else { Err(format!("its last attempt ended as {last:?}")) }
     }
 
-    /// The attempts at a task, in their order.
+    /// The attempts at a task, in order.
     fn numbers(&self, run: Uuid, task: &str) -> Vec<i32> {
         let (from, to) = ((run, task.to_owned(), i32::MIN), (run, task.to_owned(), i32::MAX));
         self.attempts.range(from..=to).map(|((.., attempt), _)| *attempt).collect()
@@ -258,8 +258,8 @@ impl Ended {
         self.attempts.get(&(run, task.to_owned(), last)).map(|attempt| attempt.state)
     }
 
-    /// A run of several tasks: no gap in the attempts at any of them, none after a success, none
-    /// before its turn, and all of them done if it says that it has succeeded.
+    /// Checks a run of several tasks: no task has a gap in its attempts, an attempt after a
+    /// success, or one before its turn; and all are done if the run succeeded.
     fn flow_run(&self, run: &run::Model, definition: &Definition) -> Result<(), String> {
         use task_run::State::{Failed, Lost, Skipped, Succeeded, TimedOut};
         for task in &definition.tasks {
@@ -310,7 +310,7 @@ impl Ended {
         old.is_some_and(|old| self.last(old, &attempt.task) == Some(task_run::State::Succeeded))
     }
 
-    /// What is recorded of an attempt is what the world outside saw of it.
+    /// Checks that the record of an attempt matches what the outside world saw of it.
     fn attempt(&self, attempt: &task_run::Model) -> Result<(), String> {
         let seen = self.seen.get(&(attempt.run_id, attempt.task.clone(), attempt.attempt));
         let ending = seen.and_then(|execution| execution.ended);
@@ -325,13 +325,13 @@ impl Ended {
             },
             task_run::State::Failed => ending == Some(Ending::Failure),
             task_run::State::TimedOut => overran || ending == Some(Ending::Timeout),
-            // One that is stopped before its target has begun reaches nobody.
+            // An attempt that is stopped before its target has begun reaches nothing outside.
             task_run::State::Cancelled => {
                 ended_for_another || seen.is_none() || ending == Some(Ending::Stopped)
             }
             // Its outcome was lost with its node, whatever it was.
             task_run::State::Lost => true,
-            // Of runs of several tasks.
+            // For runs of several tasks.
             task_run::State::Skipped => seen.is_none(),
         };
         if fits { Ok(()) } else { Err(format!("the world outside saw {ending:?}")) }?;

@@ -1,4 +1,4 @@
-//! Whether nodes were dead when somebody declared them so.
+//! Whether nodes that were declared dead were dead.
 
 use std::collections::HashMap;
 
@@ -8,20 +8,20 @@ use entity::node;
 use sea_orm::EntityTrait;
 use uuid::Uuid;
 
-/// When each node's heart has beaten last, on a clock that nobody steps.
+/// When each node last sent a heartbeat, on a clock that is never stepped.
 #[derive(Default)]
 pub(crate) struct Lives {
     beats: HashMap<Uuid, DateTime<Utc>>,
 }
 
 impl Lives {
-    /// Notes a heartbeat.
+    /// Records a heartbeat.
     pub(crate) fn beats(&mut self, node: Uuid, now: DateTime<Utc>) {
         self.beats.insert(node, now);
     }
 
     /// A life is over when another one of that name begins, or after too long a silence: by the
-    /// database's clock, or before somebody's eyes, however that clock went.
+    /// database's clock, or as observed by another node, however that clock was stepped.
     pub(crate) async fn ends(
         &self,
         store: &Store,

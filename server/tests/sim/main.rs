@@ -1,53 +1,52 @@
-//! A deterministic simulation of the engine: several nodes on one database, a clock that only the
-//! simulation moves, faults, then calm, then the question whether the promises were kept.
+//! A deterministic simulation of the engine: several nodes on one database and a clock that only
+//! the simulation moves; first faults, then calm, then the check whether the promises were kept.
 //!
-//! One number, the seed, decides everything. It is drawn into a scenario (a world and a list of
+//! One number, the seed, decides everything. It is expanded into a scenario (a world and a list of
 //! events) before anything happens; keys and delays are drawn from it too (`carillon::random`); and
-//! the services are carried on one round at a time, by hand (`carillon::engine::Stepwise`). They
-//! are the services of the product: nothing of the engine is written a second time here. What is
-//! written a second time, on purpose, is what the engine should have done: the oracle walks the
-//! wall clock minute by minute and knows nothing of the calculator.
+//! the services are executed one round at a time, by hand (`carillon::engine::Stepwise`). They are
+//! the product's own services: no part of the engine is reimplemented here. What is implemented a
+//! second time, on purpose, is what the engine should have done: the oracle walks the wall clock
+//! minute by minute and knows nothing of the calculator.
 //!
-//! What goes wrong: processes end, between two rounds or at the edge of a transaction - before its
-//! commit, or after it, so that the answer is lost; nodes stand still and wake up with what they
-//! knew; clocks are stepped, of a node or of all, forward and backward; transactions and statements
-//! fail; rounds wait in the middle while others go on. Wake-ups are lost and doubled all the time:
-//! rounds come without one, and half of those that were sent reach nobody. In the end nothing goes
-//! wrong any more.
+//! The faults: processes end, between two rounds or at the edge of a transaction - before its
+//! commit, or after it, so that the answer is lost; nodes freeze and wake up with outdated
+//! knowledge; clocks are stepped, of one node or of all, forward and backward; transactions and
+//! statements fail; rounds wait in the middle while others proceed. Wake-ups are lost and
+//! duplicated all the time: rounds come without one, and half of those sent have no effect. In the
+//! end there are no faults any more.
 //!
-//! Meanwhile people order all that they can: schedules made, edited, rolled back, paused, skipped
-//! and deleted, runs and buffers touched, backfills ordered, paused and stopped, calendars and
-//! limits changed, modules deployed. In some worlds days pass, and retention takes away what is old.
+//! Meanwhile operators use everything: they create, edit, roll back, pause, skip and delete
+//! schedules, touch runs and buffers, request, pause and cancel backfills, change calendars and
+//! limits, and deploy modules. In some worlds days pass, and retention removes old history.
 //!
 //! What must hold after each step: nothing that was settled or decided changes, epochs only grow,
-//! attempts follow one another without gaps, no fire starts a run beside another where that
-//! is not allowed, no backfill starts more than it may, nothing is carried out without a row, and
-//! nothing is removed that is alive, needed or young. What must hold in the end: every instant of
-//! the oracle's expansion is in exactly one row, there or removed, with a final verdict that there
-//! can be; nothing is pending or alive; the books of each backfill add up; what is recorded of an
-//! attempt is what the world outside saw.
+//! attempts follow one another without gaps, no fire starts a run beside another where that is not
+//! allowed, no backfill starts more than it may, nothing is executed without a row, and nothing is
+//! removed that is live, needed or young. What must hold in the end: every instant of the oracle's
+//! expansion is in exactly one row, present or removed, with a valid final verdict; nothing is
+//! pending or live; the counts of each backfill add up; and the record of each attempt matches what
+//! the outside world saw.
 //!
 //! To run it: `make sim`, or `SIM_SEED=7 cargo nextest run --test sim`, `SIM_SEEDS=0..1000`. A seed
-//! that fails prints its steps, made fewer where the failure stays the same; it belongs into
-//! `seeds.txt`.
+//! that fails prints its steps, shrunk as far as the failure stays the same; add it to `seeds.txt`.
 //!
 //! - `plan`: schedules, drawn from tables
 //! - `scenario`: worlds and events, drawn from a seed
-//! - `world`: a scenario lived through
-//! - `node`: the services of a node, carried on by hand; `gate`: its faults
-//! - `workshop`: the world outside, where attempts are carried out
-//! - `operator`: what people order
-//!   - `backfills`: of the past, and what became of it; `module`: files that they deploy
+//! - `world`: executes a scenario
+//! - `node`: the services of a node, executed by hand; `gate`: its faults
+//! - `workshop`: the outside world, where attempts are executed
+//! - `operator`: the requests of operators
+//!   - `backfills`: backfills and their results; `module`: the files that they deploy
 //! - `expectation`: what the ledger must say; `segments`: the parts of a schedule's life; `oracle`:
 //!   when it should have fired
 //! - `witness`: what must hold after each step, `lives` of nodes; `invariants`: in the end
-//!   - `moments`: what was noted of each row and run, as things stood; `truth`: what that says of
-//!     verdicts and reasons; `misfires`: of what was late; `order`: of when all that was;
-//!     `durations`: of how long it took; `reckoning`: whether the books add up
-//! - `removals`: what retention took away, judged and kept; `eras`: what calendars said when;
+//!   - `moments`: the recorded states of each row and run; `truth`: whether verdicts and reasons
+//!     match them; `misfires`: of late instants; `order`: the order in time; `durations`: how long
+//!     things took; `reckoning`: whether the counts add up
+//! - `removals`: what retention removed, checked and kept; `eras`: what calendars said when;
 //!   `pauses`: when schedules were paused
-//! - `database`: a database for each seed; `support`: what is borrowed of the integration tests
-//! - `runner`: many seeds, and a failing one made smaller
+//! - `database`: a database for each seed; `support`: what is shared with the integration tests
+//! - `runner`: executes many seeds, and shrinks a failing one
 
 #![expect(
     clippy::unwrap_used,
@@ -86,10 +85,10 @@ mod world;
 
 use self::{database::Kind, runner::live_all, scenario::Scenario};
 
-/// So many are lived through when nobody says otherwise.
+/// The number of seeds by default.
 const SEEDS: u64 = 200;
 
-/// Those that `SIM_SEED` or `SIM_SEEDS` names.
+/// The seeds that `SIM_SEED` or `SIM_SEEDS` names.
 fn wanted() -> Option<Vec<u64>> {
     #[expect(clippy::disallowed_methods, reason = "the tests' own configuration")]
     let given = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
@@ -100,7 +99,7 @@ fn wanted() -> Option<Vec<u64>> {
     }
 }
 
-/// Those that failed once.
+/// The seeds that once failed.
 fn failed_once() -> Vec<u64> {
     let lines = include_str!("seeds.txt").lines();
     let seeds = lines.filter_map(|line| line.split('#').next()?.split_whitespace().next());
@@ -119,7 +118,7 @@ fn some_seeds_keep_the_promises_on_postgres() {
     live_all(&seeds[..seeds.len().min(50)], Kind::Postgres);
 }
 
-/// Otherwise a failure could not be seen again.
+/// Otherwise a failure could not be reproduced.
 #[test]
 fn a_seed_decides_everything() {
     for seed in 0..5 {

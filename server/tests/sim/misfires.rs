@@ -1,5 +1,5 @@
-//! Whether what became of an instant when it was claimed is what its schedule's policy says of how
-//! late that was: reckoned from the moment of the claim and from the oracle's instants.
+//! Whether the verdict of an instant at its claim follows from its schedule's policy and its
+//! lateness, computed from the time of the claim and the oracle's instants.
 
 use entity::{
     fire::{Reason, Verdict},
@@ -9,27 +9,27 @@ use entity::{
 use super::moments::Moment;
 use carillon::model::Spec;
 
-/// Behind an instant, up to another one, in milliseconds.
+/// After one instant, up to another one, in milliseconds.
 pub(crate) type Span = (i64, i64);
 
-/// What is asked of a row.
+/// What must be known to judge a row.
 pub(crate) struct Case<'a> {
-    /// How it began.
+    /// The moment at which it was written.
     pub(crate) made: &'a Moment,
     /// The last instant that it accounts for.
     pub(crate) last_at: i64,
     /// The definition that was in force.
     pub(crate) spec: &'a Spec,
-    /// How many instants that no calendar suppressed lie within a span, at most: of some the claim
-    /// may have known the calendar as it was or as it is.
+    /// The maximum number of instants within a span that no calendar suppressed: the claim may have
+    /// known some of the calendars in their old or their new version.
     pub(crate) at_most: &'a dyn Fn(Span) -> usize,
-    /// The same, at least.
+    /// The minimum, likewise.
     pub(crate) at_least: &'a dyn Fn(Span) -> usize,
-    /// The rows that were written of the schedule at the same moment, and it.
+    /// The rows of the schedule that were written at the same moment, including this one.
     pub(crate) together: &'a [&'a Moment],
 }
 
-/// Whether it wanted to start when it was claimed, whatever stood in its way.
+/// Whether it wanted to start when it was claimed, even if something blocked it.
 fn wants_to_run(made: &Moment) -> bool {
     match (made.verdict(), made.reason()) {
         (Verdict::Pending, _) => true,
@@ -47,7 +47,7 @@ impl Case<'_> {
         let Self { made, last_at, spec, .. } = self;
         let now = made.claimed_at;
         let late_until = now - self.grace_ms() - 1;
-        // Within the grace, the newest alone is in time.
+        // Within the grace, only the newest is on time.
         let is_late = *last_at <= late_until || self.has_others();
         let window = now - spec.misfire.window_seconds * 1_000;
         let is_old = *last_at <= window;
@@ -86,7 +86,8 @@ impl Case<'_> {
         (self.spec.misfire.grace_seconds + self.spec.timing.jitter_seconds) * 1_000
     }
 
-    /// Those that wanted to run with it. What the end of a pause promises is none of a claim's.
+    /// The rows that wanted to run along with it. What the end of a pause makes up for is not part
+    /// of a claim.
     fn beside(&self) -> impl Iterator<Item = &&Moment> {
         let is_same = |other: &&&Moment| other.is_enabled() == self.made.is_enabled();
         self.together.iter().filter(is_same).filter(|other| wants_to_run(other))
@@ -102,8 +103,8 @@ impl Case<'_> {
         beside || self.last_at > at || (self.at_most)((self.last_at, now)) > 0
     }
 
-    /// Whether it ran for itself when it was due, as one that is alone and within the grace, or as
-    /// the newest of several that is in time.
+    /// Whether it ran for itself when it was due: as the only one within the grace, or as the
+    /// newest of several that is on time.
     fn runs_for_itself(&self, now: i64, jitter_ms: i64) -> bool {
         let Self { made, spec, .. } = self;
         let is_due = (0..=jitter_ms).contains(&(made.due_at - made.scheduled_at));
@@ -115,7 +116,7 @@ impl Case<'_> {
         is_due && made.due_at <= now && is_newest && in_grace && may
     }
 
-    /// Whether several were surely due with it.
+    /// Whether several were certainly due with it.
     fn came_with_others(&self) -> bool {
         self.together.iter().any(|other| {
             other.id != self.made.id
@@ -135,7 +136,7 @@ impl Case<'_> {
         if !is_young {
             return Err("it runs, and was outside of the window".to_owned());
         }
-        // Whoever ends a pause says what becomes of it.
+        // The operator who ends a pause decides what becomes of it.
         let catch_up = made.is_enabled().then_some(spec.misfire.catch_up);
         let behind = (self.at_least)((at, now - jitter_ms));
         let spacing = spec.misfire.spacing_seconds * 1_000;

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::{database::NAMESPACE, plan::Plan};
 
-/// The name of a schedule that a module declares under this number.
+/// The name of the schedule that a module declares under this number.
 pub(crate) fn name(number: usize) -> String {
     format!("m{number}")
 }
 
-/// The file of the module that declares these.
+/// The file of the module that declares these schedules.
 pub(crate) fn file(plans: &[(usize, Plan)]) -> String {
     let schedules = plans.iter().map(|(number, plan)| (name(*number), entry(plan)));
     let schedules: serde_json::Map<String, Value> = schedules.collect();

@@ -1,5 +1,5 @@
-//! What became of fires and runs, and how things stood at that moment: the database itself notes it,
-//! by triggers, in the order in which it happened. Nothing that is noted here is a judgement.
+//! The states of fires and runs, and their context at each change: the database itself records
+//! them, by triggers, in the order of the changes. The records contain no judgement.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use entity::{
 use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
-/// The columns of a moment, each with what is noted of a fire and of a run. A schedule stands there
-/// as it was at that moment.
+/// The columns of a moment, each with the value recorded for a fire and for a run. A schedule is
+/// recorded in its state at that moment.
 const COLUMNS: &[(&str, &str, &str)] = &[
     ("word", "NEW.verdict", "NEW.state"),
     ("why", "NEW.reason", "NEW.trigger"),
@@ -40,10 +40,10 @@ const COLUMNS: &[(&str, &str, &str)] = &[
     ("made_up", "CASE WHEN NEW.made_up_for IS NULL THEN 0 ELSE 1 END", "0"),
 ];
 
-/// So many of the first of them are words.
+/// The number of leading columns that are texts.
 const WORDS: usize = 4;
 
-/// Lets the database note them.
+/// Makes the database record them.
 pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
     let (seq, key) = match store.dialect().is_postgres() {
         true => ("bigserial PRIMARY KEY", "uuid"),
@@ -96,7 +96,7 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
     }
 }
 
-/// A row of the ledger or a run, as it became at some moment.
+/// A ledger row or a run, in its state at some moment.
 #[derive(Clone, Debug, FromQueryResult)]
 pub(crate) struct Moment {
     what: String,
@@ -109,13 +109,13 @@ pub(crate) struct Moment {
     overlap: String,
     pub(crate) scheduled_at: i64,
     pub(crate) due_at: i64,
-    /// Of a run: when it was made.
+    /// For a run: when it was created.
     pub(crate) claimed_at: i64,
     pub(crate) decided_at: i64,
     pub(crate) version: i64,
-    /// The version that the schedule had.
+    /// The version of the schedule at that moment.
     pub(crate) in_force: i64,
-    /// Of a run: the last, and when the next may begin.
+    /// For a run: its last attempt, and when the next may begin.
     pub(crate) attempt: i64,
     pub(crate) available_at: i64,
     pub(crate) recoveries: i64,
@@ -132,12 +132,12 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// Whether it is one of a run.
+    /// Whether it is a moment of a run.
     pub(crate) fn is_of_run(&self) -> bool {
         self.what == "run"
     }
 
-    /// Whether the row was written by then, and not before.
+    /// Whether the row was written at that moment, and not before.
     pub(crate) fn is_new(&self) -> bool {
         self.is_new == 1
     }
@@ -158,18 +158,18 @@ impl Moment {
         run::Trigger::try_from_value(&self.why).expect("a trigger")
     }
 
-    /// The policy of the schedule, if it was there.
+    /// The policy of the schedule, if it existed.
     pub(crate) fn overlap(&self) -> Option<Overlap> {
         (!self.overlap.is_empty())
             .then(|| Overlap::try_from_value(&self.overlap).expect("a policy"))
     }
 
-    /// Whether somebody was to hand it over.
+    /// Whether it was waiting to be handed over.
     pub(crate) fn is_owned(&self) -> bool {
         self.verdict() == Verdict::Pending && self.owned == 1
     }
 
-    /// Whether it waited in the buffer.
+    /// Whether it was waiting in the buffer.
     pub(crate) fn waits(&self) -> bool {
         self.verdict() == Verdict::Pending && self.waits == 1
     }
@@ -182,24 +182,24 @@ impl Moment {
         self.deleted == 1
     }
 
-    /// Whether it was too late for its deadline at `now`: the time to start in begins when it was to
-    /// run, and with what is caught up on at the latest moment that its jitter allowed.
+    /// Whether it was past its deadline at `now`: the time to start begins when it was to run, and
+    /// for a caught-up fire at the latest moment that its jitter allowed.
     pub(crate) fn is_too_late(&self, now: i64) -> bool {
         self.makes_too_late(self, now)
     }
 
-    /// The same of another fire of the schedule as it was then.
+    /// The same for another fire of the schedule in its state at that moment.
     pub(crate) fn makes_too_late(&self, other: &Self, now: i64) -> bool {
         let from = other.due_at.min(other.scheduled_at + self.jitter_ms);
         self.deadline_ms >= 0 && now - from > self.deadline_ms
     }
 
-    /// Whether `now` is no more than two seconds after it was due.
+    /// Whether `now` is at most two seconds after it was due.
     pub(crate) fn is_on_time(&self, now: i64) -> bool {
         now - self.due_at <= 2_000
     }
 
-    /// Whether it is made up for: it follows others instead of being skipped.
+    /// Whether it is made up for: then it follows other runs instead of being skipped.
     pub(crate) fn is_made_up(&self) -> bool {
         self.made_up == 1
     }
@@ -210,14 +210,14 @@ impl Moment {
     }
 }
 
-/// All that was noted, in order.
+/// All moments, in order.
 pub(crate) async fn all(store: &Store) -> Vec<Moment> {
     let statement = store.dialect().statement("SELECT * FROM moment ORDER BY seq", []);
     Moment::find_by_statement(statement).all(store.read()).await.unwrap()
 }
 
-/// How rows of the ledger began, and how they were when they started. One that is moved to another
-/// partition is noted again.
+/// The first state of ledger rows, and their state when they started. A row that moves to another
+/// partition is recorded again.
 pub(crate) struct Turns {
     pub(crate) made: HashMap<Uuid, Moment>,
     pub(crate) started: HashMap<Uuid, Moment>,

@@ -1,4 +1,4 @@
-//! A node: the engine's services, carried on one round at a time.
+//! A node: the engine's services, executed one round at a time.
 
 use std::{
     future::{Future, poll_fn},
@@ -9,7 +9,7 @@ use std::{
 
 use carillon::{
     clock::ManualClock,
-    engine::{EngineError, Settings, Signals, Step, Stepwise, cluster::Cluster},
+    engine::{EngineError, Settings, Signals, Stepwise, StepwiseService, cluster::Cluster},
     store::Store,
     telemetry::Metrics,
 };
@@ -21,18 +21,18 @@ use super::{
     workshop,
 };
 
-/// A machine and the process on it, if it is up.
+/// A machine, and the process on it if it is up.
 pub(crate) struct Node {
     pub(crate) index: usize,
     pub(crate) clock: ManualClock,
     pub(crate) signals: Signals,
     pub(crate) store: Store,
-    /// Without faults.
+    /// The store without faults.
     plain: Store,
     pub(crate) gate: Gate,
     pub(crate) settings: Settings,
     pub(crate) frozen: bool,
-    /// Whether runs of several tasks may be among those that it works on.
+    /// Whether runs of several tasks may be among those that it executes.
     has_flows: bool,
     lives: u32,
     life: Option<Life>,
@@ -43,36 +43,36 @@ struct Life {
     slots: Vec<Slot>,
 }
 
-/// A service, and what it is at.
+/// A service and its state.
 struct Slot {
     name: &'static str,
     at: At,
     round: Round,
-    /// When its next round is wanted.
+    /// When its next round is due.
     due: DateTime<Utc>,
 }
 
 enum At {
     /// Between two rounds.
-    Rest(Step),
-    /// In the middle of one: at the gate, or asleep on the clock under this number.
+    Rest(StepwiseService),
+    /// In the middle of a round: at the gate, or asleep on the clock under this number.
     Middle(Middle, Option<u64>),
-    /// For a moment, while it is carried on.
+    /// While it is being continued.
     Hands,
 }
 
-type Middle = Pin<Box<dyn Future<Output = (Step, Result<Option<String>, EngineError>)>>>;
+type Middle = Pin<Box<dyn Future<Output = (StepwiseService, Result<Option<String>, EngineError>)>>>;
 
-/// What became of a round.
+/// The result of a round.
 #[derive(Debug)]
 pub(crate) enum Went {
-    /// It did something worth telling, or nothing.
+    /// It did something to report, or nothing.
     Well(Option<String>),
     /// It failed.
     Ill(EngineError),
     /// It waits, at the gate or on the clock.
     Waiting(&'static str),
-    /// The process is gone.
+    /// The process has ended.
     Crashed,
 }
 
@@ -108,12 +108,12 @@ impl Node {
         self.life.is_some()
     }
 
-    /// Whether it can do something now.
+    /// Whether it can proceed now.
     pub(crate) fn goes_on(&self) -> bool {
         self.is_up() && !self.frozen
     }
 
-    /// What it knows of the others and of its own clock, while its process is up.
+    /// Its view of the other nodes and of its own clock, while its process is up.
     pub(crate) fn cluster(&self) -> Option<Cluster> {
         self.life.as_ref().map(|life| life.stepwise.cluster())
     }
@@ -138,7 +138,7 @@ impl Node {
         )
         .await?;
         let due = self.clock.now();
-        let slot = |step: Step| {
+        let slot = |step: StepwiseService| {
             let (name, round) = (step.name(), Round::default());
             Slot { name, at: At::Rest(step), round, due }
         };
@@ -147,7 +147,7 @@ impl Node {
         Ok(())
     }
 
-    /// Ends its process, wherever it is.
+    /// Ends its process at any point.
     pub(crate) async fn crash(&mut self) {
         self.frozen = false;
         let Some(Life { stepwise, slots }) = self.life.take() else { return };
@@ -156,14 +156,15 @@ impl Node {
         until(|| stepwise.attempts() == 0).await;
     }
 
-    /// Lets its process end in good order, if nothing of it is in the middle of something.
+    /// Shuts its process down, if no service is in the middle of a round.
     pub(crate) async fn leave(&mut self) -> Option<Result<(), EngineError>> {
         let life = self.life.as_mut()?;
         if life.slots.iter().any(|slot| !matches!(slot.at, At::Rest(_))) {
             return None;
         }
         life.stepwise.release();
-        // What the attempts did is written until none is left: a task that ends lets its run end.
+        // The results of attempts are written until none is left: the end of a task lets its run
+        // end.
         for _ in 0..20 {
             self.quiet().await;
             for name in ["steps", "settler"] {
@@ -188,7 +189,7 @@ impl Node {
         Some(left)
     }
 
-    /// How many services it has.
+    /// The number of its services.
     pub(crate) fn services(&self) -> usize {
         self.life.as_ref().map_or(0, |life| life.slots.len())
     }
@@ -198,7 +199,7 @@ impl Node {
         self.life.as_ref().map_or("down", |life| life.slots[service].name)
     }
 
-    /// The services that want to go on now.
+    /// The services that can proceed now.
     pub(crate) fn due(&self) -> Vec<usize> {
         let Some(life) = self.life.as_ref().filter(|_| !self.frozen) else { return vec![] };
         let (now, sleepers) = (self.clock.now(), self.clock.sleepers());
@@ -211,7 +212,7 @@ impl Node {
         (0..life.slots.len()).filter(|&index| is_due(&life.slots[index])).collect()
     }
 
-    /// The services that were woken have their time come.
+    /// Services that were woken are due.
     pub(crate) fn heed(&mut self) {
         let now = self.clock.now();
         let Some(life) = &mut self.life else { return };
@@ -221,7 +222,7 @@ impl Node {
         }
     }
 
-    /// When the next service wants to go on, after now.
+    /// When the next service wants to proceed, after now.
     pub(crate) fn next_due(&self) -> Option<DateTime<Utc>> {
         let life = self.life.as_ref().filter(|_| !self.frozen)?;
         let now = self.clock.now();
@@ -230,7 +231,7 @@ impl Node {
         due.filter(|due| *due > now).min()
     }
 
-    /// Carries a service on: a new round, or the one that it is in the middle of.
+    /// Continues a service: with a new round, or with the round that it is in.
     pub(crate) async fn go(&mut self, service: usize) -> Went {
         let place = self.place();
         let Some(life) = self.life.as_mut() else { return Went::Well(None) };
@@ -256,7 +257,8 @@ impl Node {
         self.gate.enter(&slot.round);
         slot.round.release();
         let halt = poll_fn(|context| {
-            // Whoever lies down while the round goes on is the round: others have their own turn.
+            // A sleeper that appears while the round proceeds belongs to the round: others have
+            // their own turn.
             let asleep_before = clock.sleepers();
             if let Poll::Ready((step, went)) = middle.as_mut().poll(context) {
                 return Poll::Ready(Halt::Done(step, went));
@@ -308,13 +310,13 @@ impl Node {
         went
     }
 
-    /// A part of a round sleeps under that number; the others go on until they have come to their
-    /// end: no round stands still with a transaction open.
+    /// A part of a round sleeps under that number. The others proceed until they end, because no
+    /// round stops with a transaction open.
     async fn gone_on(&self, middle: &mut Middle, number: u64) -> Halt {
         loop {
             let edges = self.gate.edges();
             let turn = async {
-                // One connection writes: who has it is done with it when this is through.
+                // There is one writing connection: once this returns, its holder is done with it.
                 drop(self.plain.begin().await.unwrap());
                 yield_now().await;
             };
@@ -332,8 +334,8 @@ impl Node {
         }
     }
 
-    /// Waits until each attempt on this node has begun, or come to its end, and each run of several
-    /// tasks waits for one of them, for the time, or for what it did to be written.
+    /// Waits until each attempt on this node has begun or ended, and each run of several tasks
+    /// waits for an attempt, for the time, or for its step to be written.
     pub(crate) async fn quiet(&self) {
         let Some(life) = &self.life else { return };
         workshop::at_work(self.place());
@@ -350,7 +352,8 @@ impl Node {
                 return;
             }
             if life.stepwise.attempts() > 0 {
-                // There is one connection for reading: behind this nobody waits for the tables.
+                // There is one reading connection: once this returns, no caller waits for the
+                // tables.
                 self.store.read().execute_unprepared("SELECT 1").await.unwrap();
                 yield_now().await;
             }
@@ -365,19 +368,19 @@ impl Node {
 }
 
 enum Halt {
-    Done(Step, Result<Option<String>, EngineError>),
+    Done(StepwiseService, Result<Option<String>, EngineError>),
     Waits(Option<u64>),
     Crashed,
 }
 
-/// Lets other tasks go on, as far as they wait for each other.
+/// Lets other tasks proceed as far as they wait for one another.
 async fn yield_now() {
     for _ in 0..8 {
         tokio::task::yield_now().await;
     }
 }
 
-/// Lets other tasks go on until it is so.
+/// Lets other tasks proceed until the condition holds.
 async fn until(is_so: impl Fn() -> bool) {
     for _ in 0..100_000 {
         if is_so() {

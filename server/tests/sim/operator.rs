@@ -1,12 +1,12 @@
-//! What people order, through the same commands as the API.
+//! The requests of operators, through the same commands as the API's.
 
 use std::sync::Arc;
 
 use carillon::{
     access::{Grants, Viewer, ViewerKind},
     commands::{
-        ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands, Edit, GroupEdit,
-        NewCalendar, NewSchedule, NewWorkflow, Rollback, Source,
+        ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands, DeploymentSource, Edit,
+        GroupEdit, NewCalendar, NewSchedule, NewWorkflow, Rollback,
     },
     model::Spec,
 };
@@ -39,12 +39,11 @@ pub(crate) fn commands(node: &Node, cache: &Arc<timetable::Cache>) -> Commands {
     let executor = workshop::executor();
     let commands = Commands::new(store, clock, cache.clone(), executor, node.signals.clone())
         .with_retention(node.settings.retention.unwrap_or_default());
-    // A node whose clock is wrong takes no orders.
+    // A node whose clock is wrong accepts no requests.
     node.cluster().map_or(commands.clone(), |cluster| commands.with_cluster(cluster))
 }
 
-/// Carries out `order` through `node`; says in words what became of it. An error is what is not as
-/// it must be.
+/// Executes `order` through `node`; returns a description of the result. An error is a violation.
 pub(crate) async fn order(
     node: &Node,
     cache: &Arc<timetable::Cache>,
@@ -258,7 +257,9 @@ async fn deploy(
     let (editor, call) = (ada().editor().unwrap(), Call::once());
     let before = expected.living().await;
     let file = module::file(plans);
-    let went = commands.deploy(&editor, Source { prune, ..Source::yaml(&file) }, &call).await;
+    let went = commands
+        .deploy(&editor, DeploymentSource { prune, ..DeploymentSource::yaml(&file) }, &call)
+        .await;
     for row in before.iter().filter(|row| row.module.is_some()) {
         expected.touched(row, now).await;
     }
@@ -283,10 +284,11 @@ async fn deploy(
     Ok(told(&format!("deploy {} (prune: {prune})", names.join(", ")), went.map(drop)))
 }
 
-/// Makes what schedules share.
+/// Creates what schedules share.
 pub(crate) async fn furnish(commands: &Commands, expected: &mut Expectations) {
     let (editor, call) = (ada().editor().unwrap(), Call::once());
-    commands.create_group(&editor, NAMESPACE, GROUP, &call).await.unwrap();
+    let (group, max_runs) = GROUP;
+    commands.create_group(&editor, NAMESPACE, group, max_runs, &call).await.unwrap();
     for &name in FLOWS {
         let (namespace, definition) = (NAMESPACE.to_owned(), flow(name));
         let new = NewWorkflow { namespace, name: name.to_owned(), definition };

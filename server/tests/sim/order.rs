@@ -1,4 +1,4 @@
-//! Whether moments lie in their order.
+//! Whether moments are in order.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use super::{
     invariants::{Ended, Key},
 };
 
-/// What each version of each workflow does.
+/// The definitions of all versions of all workflows.
 pub(crate) type Definitions = HashMap<(Uuid, i32), Definition>;
 
 /// Reads them.
@@ -26,13 +26,13 @@ pub(crate) async fn definitions(store: &Store) -> Definitions {
     definitions.collect()
 }
 
-/// Whether all moments of a world lie in order, in which no clock was stepped if it `is_steady`.
+/// Checks that all moments of a world are in order; `is_steady` if its clocks are never stepped.
 pub(crate) fn check(
     ended: &Ended,
     definitions: &Definitions,
     is_steady: bool,
 ) -> Result<(), String> {
-    // Between clocks that are stepped no order can be asked for.
+    // Between stepped clocks, no order can be expected.
     if !is_steady {
         return Ok(());
     }

@@ -1,4 +1,5 @@
-//! When a schedule was paused, as it was ordered: what the ledger says of pauses is held against it.
+//! When a schedule was paused, as requested: the basis for judging what the ledger says about
+//! pauses.
 
 use chrono::{DateTime, Utc};
 use entity::{fire, schedule};
@@ -8,14 +9,14 @@ use entity::{fire, schedule};
 pub(crate) struct Pauses(Vec<Pause>);
 
 struct Pause {
-    /// What lies before this was claimed by then, or accounted for.
+    /// Instants before this were claimed or accounted for by then.
     from: DateTime<Utc>,
-    /// It ends there by itself.
+    /// It ends by itself at this instant.
     until: Option<DateTime<Utc>>,
-    /// The latest that a clock has shown when somebody ordered something in it: all before that may
-    /// be accounted for, also where the clocks are stepped back after it.
+    /// The latest time that a clock showed at a request during the pause: instants before it may be
+    /// accounted for, even if the clocks are stepped back afterwards.
     latest: DateTime<Utc>,
-    /// Somebody ended it at that instant.
+    /// It was ended at this instant.
     ended: Option<DateTime<Utc>>,
 }
 
@@ -25,8 +26,9 @@ impl Pauses {
         !self.0.is_empty()
     }
 
-    /// Whether all that a row accounts for fell into one of them. What nobody has claimed by its
-    /// beginning falls into it, and nothing does from its end on, whoever comes to that when.
+    /// Whether everything that a row accounts for fell into a pause. Instants not claimed before
+    /// its beginning fall into it; instants from its end on do not, whenever they are accounted
+    /// for.
     pub(crate) fn cover(&self, row: &fire::Model) -> bool {
         let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
         self.0.iter().any(|pause| {
@@ -36,8 +38,8 @@ impl Pauses {
         })
     }
 
-    /// Somebody ordered something at `now`, which made of the schedule `before` that `row`. Where a
-    /// pause ends by itself, nobody orders anything.
+    /// Records a request at `now` that turned the schedule `before` into that `row`. The end of a
+    /// pause at its set time is no request.
     pub(crate) fn note(
         &mut self,
         before: &schedule::Model,

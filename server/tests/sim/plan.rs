@@ -1,4 +1,4 @@
-//! What a schedule of a simulated world is: drawn from tables, so that a new policy is a new line.
+//! The schedules of a simulated world, drawn from tables, so that a new policy is a new line.
 
 use carillon::{
     commands::Work,
@@ -13,8 +13,8 @@ use entity::{
 use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
 use timetable::retry;
 
-/// Where and when a world lives: zones, each with an instant at which its clock changes. The last
-/// has none.
+/// The places and times of worlds: zones, each with an instant of a clock change. The last has
+/// none.
 pub(crate) const PLACES: &[(&str, &str)] = &[
     ("Europe/Berlin", "2026-03-29T01:00:00Z"),
     ("Europe/Berlin", "2026-10-25T01:00:00Z"),
@@ -46,7 +46,7 @@ const SELDOM: &[&str] = &[
 const GAPS: &[DstGap] = &[DstGap::Shift, DstGap::Skip];
 const OVERLAPS_OF_CLOCK: &[DstOverlap] = &[DstOverlap::First, DstOverlap::Last, DstOverlap::Both];
 const CATCH_UPS: &[CatchUp] = &[CatchUp::Skip, CatchUp::Latest, CatchUp::All];
-/// Each with the number of fires that wait at the most, where there is one.
+/// Each with the maximum number of waiting fires, if it has one.
 const OVERLAPS: &[(Overlap, Option<i64>)] = &[
     (Overlap::Skip, None),
     (Overlap::Skip, None),
@@ -58,16 +58,16 @@ const OVERLAPS: &[(Overlap, Option<i64>)] = &[
     (Overlap::Allow, None),
 ];
 
-/// The group that some schedules share, and how many of its runs are at work at once.
+/// The group that some schedules share, and the limit on its runs at work.
 pub(crate) const GROUP: (&str, i64) = ("shared", 2);
 
-/// The limits that operators give it.
+/// The limits that operators set for it.
 pub(crate) const LIMITS: &[i64] = &[1, 2, 3, 5];
 
-/// Calendars that suppress fires, and which of the [`WINDOWS`] each has at first.
+/// Calendars that suppress fires, and the index of the first of the [`WINDOWS`] of each.
 pub(crate) const CALENDARS: &[(&str, usize)] = &[("night", 0), ("lunch", 1)];
 
-/// What a calendar can be: a time of the day, from, and to, which is not included.
+/// The possible windows of a calendar: from one time of the day (inclusive) to another (exclusive).
 pub(crate) const WINDOWS: &[(Mode, &str, &str)] = &[
     (Mode::Exclude, "01:30", "02:30"),
     (Mode::Exclude, "12:00", "13:30"),
@@ -76,13 +76,13 @@ pub(crate) const WINDOWS: &[(Mode, &str, &str)] = &[
     (Mode::Only, "01:00", "23:00"),
 ];
 
-/// The task of all that run none of several.
+/// The task of all schedules that do not run several.
 pub(crate) const ONLY_TASK: &str = "main";
 
 /// Workflows of several tasks that some schedules run.
 pub(crate) const FLOWS: &[&str] = &["diamond", "rescue"];
 
-/// What the workflow of that name does.
+/// The definition of the workflow of that name.
 pub(crate) fn flow(name: &str) -> Definition {
     let task = |name: &str, needs: &[&str], max_attempts: i32| Task {
         needs: needs.iter().map(|need| (*need).to_owned()).collect(),
@@ -125,7 +125,7 @@ pub(crate) struct Plan {
     pub(crate) retry: retry::Policy,
     pub(crate) timeout_ms: i64,
     pub(crate) retention_days: Option<i64>,
-    /// Instead of a task of its own.
+    /// A workflow instead of its own task.
     pub(crate) flow: Option<&'static str>,
 }
 
@@ -190,7 +190,7 @@ impl Plan {
         }
     }
 
-    /// As the control plane takes it.
+    /// The input of the control plane.
     pub(crate) fn spec(&self, name: &str) -> Spec {
         Spec {
             name: name.to_owned(),
@@ -234,7 +234,7 @@ fn expression(random: &mut StdRng, table: &[&str], start: DateTime<Utc>) -> Stri
     text.to_owned()
 }
 
-/// One of a table.
+/// One entry of a table.
 pub(crate) fn one<T: Clone>(random: &mut StdRng, table: &[T]) -> T {
     table.choose(random).expect("a table has a line").clone()
 }

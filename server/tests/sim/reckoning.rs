@@ -1,4 +1,4 @@
-//! What can be asked of the schedules' lives in the end only: whether the books add up.
+//! What can be checked only at the end of the schedules' lives: whether the counts add up.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use super::{expectation::Expectations, invariants::Ended, truth::Life};
 
-/// Whether what was said of others was true of them, and as many fires counted as the schedules say.
+/// Whether the statements that rows make about other rows are true, and whether the fires counted
+/// match the schedules' own counts.
 pub(crate) async fn check(
     lives: &BTreeMap<Uuid, Life>,
     ended: &Ended,

@@ -1,8 +1,9 @@
-//! What retention took away, kept beside the tables: so that the ledger as a whole can still be
-//! judged in the end, and each removal at once.
+//! What retention removed, kept beside the tables, so that the ledger can still be judged as a
+//! whole in the end, and each removal at once.
 //!
-//! On SQLite a row is copied when it is deleted. On PostgreSQL whole days go, and no trigger sees
-//! that: there each row has a shadow from the beginning, and what has gone is found by it.
+//! On SQLite a row is copied when it is deleted. On PostgreSQL whole days are dropped, which fires
+//! no trigger: there each row has a shadow copy from the beginning, and removed rows are found by
+//! comparison.
 
 use carillon::store::{DatabaseTransaction, Store};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -12,14 +13,14 @@ use uuid::Uuid;
 
 use super::{expectation::Expectations, witness::LIVE};
 
-/// A table that retention removes rows of, by the row `OLD`.
+/// A table that retention removes rows from, as expressions over the row `OLD`.
 struct Watched {
     table: &'static str,
     key: &'static [&'static str],
     schedule: &'static str,
     /// When it was settled.
     settled: &'static str,
-    /// What must not be so; `{live}` is the states of a run that is.
+    /// The condition that must not hold; `{live}` stands for the states of a live run.
     alive: &'static str,
 }
 
@@ -81,7 +82,7 @@ impl Watched {
         same.collect::<Vec<_>>().join(" AND ")
     }
 
-    /// What is noted of a removal.
+    /// The record of a removal.
     fn noted(&self) -> String {
         let Self { table, schedule, settled, alive, key } = self;
         let (id, alive) = (key[0], alive.replace("{live}", LIVE));
@@ -118,7 +119,7 @@ impl Watched {
         ]
     }
 
-    /// Finds what has gone since this was asked last.
+    /// Finds the rows removed since the last query.
     fn collect(&self) -> String {
         let (table, noted, same) = (self.table, self.noted(), self.same_key("t", "OLD"));
         format!(
@@ -130,7 +131,7 @@ impl Watched {
     }
 }
 
-/// Makes the places for what goes.
+/// Creates the tables for removed rows.
 pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
     let (seq, key) = match store.dialect().is_postgres() {
         true => ("bigserial PRIMARY KEY", "uuid"),
@@ -150,14 +151,14 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
     }
 }
 
-/// How far the database has noted what became of what, and what has gone.
+/// How far the database has recorded changes and removals.
 #[derive(Debug, FromQueryResult)]
 pub(crate) struct Noted {
     pub(crate) journal: i64,
     pub(crate) removed: i64,
 }
 
-/// Asks for that.
+/// Queries it.
 pub(crate) async fn noted(store: &Store) -> Noted {
     if store.dialect().is_postgres() {
         for watched in WATCHED {
@@ -170,7 +171,7 @@ pub(crate) async fn noted(store: &Store) -> Noted {
     Noted::find_by_statement(statement).one(store.read()).await.unwrap().unwrap()
 }
 
-/// The rows of a table that are there no more.
+/// The rows of a table that no longer exist.
 pub(crate) async fn gone<T: FromQueryResult>(store: &Store, table: &str) -> Vec<T> {
     let condition = if store.dialect().is_postgres() { "is_gone" } else { "true" };
     let sql = format!("SELECT * FROM gone_{table} WHERE {condition}");
@@ -187,21 +188,21 @@ struct Removed {
     alive: i64,
 }
 
-/// Reads what has gone, from where it stopped.
+/// Reads the removed rows, from where the last read stopped.
 #[derive(Default)]
 pub(crate) struct Removals {
     read: i64,
 }
 
 impl Removals {
-    /// How many rows have gone.
+    /// The number of removed rows.
     pub(crate) fn count(&self) -> usize {
         usize::try_from(self.read).unwrap()
     }
 
-    /// Whether nothing has gone that must not: what is alive, and what is younger than those whose
-    /// it is keep it. `noted` is how many rows are known to have gone, `latest` the latest that any
-    /// clock has shown.
+    /// Checks that nothing was removed that must stay: live rows, and rows younger than their
+    /// owner's retention. `noted` is the number of removals already known, `latest` the latest time
+    /// that any clock has shown.
     pub(crate) async fn look(
         &mut self,
         expected: &Expectations,

@@ -1,4 +1,4 @@
-//! Many seeds, on as many threads as there are processors; and one that fails, made smaller.
+//! Executes many seeds, on as many threads as there are processors, and shrinks a failing one.
 
 use std::{
     collections::BTreeMap,
@@ -19,8 +19,8 @@ use super::{
     world::{self, Size, Trace},
 };
 
-/// Lives through all of `seeds`; panics if any fails: with a line for each, and all that happened
-/// in the first.
+/// Executes all `seeds`; panics if any fails, with a line for each failure and all events of the
+/// first.
 pub(crate) fn live_all(seeds: &[u64], kind: Kind) {
     let start = now();
     let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -67,12 +67,12 @@ pub(crate) fn live_all(seeds: &[u64], kind: Kind) {
     }
 }
 
-/// The beginning of what was not as it must be.
+/// The first line of the violation.
 fn gist(what: &str) -> String {
     what.lines().next().unwrap_or_default().chars().take(160).collect()
 }
 
-/// Why a scenario failed, and all that happened until then.
+/// Why a scenario failed, and everything that happened until then.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) what: String,
@@ -82,18 +82,18 @@ pub(crate) struct Failure {
 /// A seed takes about a second, on a busy machine many.
 const LONGEST: Duration = Duration::from_mins(10);
 
-/// Lives through one scenario.
+/// Executes one scenario.
 pub(crate) fn live(scenario: &Scenario, kind: Kind) -> Result<Size, Failure> {
     live_traced(scenario, kind).0
 }
 
-/// The same, with all that happened.
+/// The same, with everything that happened.
 pub(crate) fn live_traced(scenario: &Scenario, kind: Kind) -> (Result<Size, Failure>, Vec<String>) {
     let trace = Trace::default();
     let lived = catch_unwind(AssertUnwindSafe(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let lived = world::live(scenario, kind, trace.clone());
-        // On the machine's clock: whoever waits for ever on a simulated one does so here.
+        // On the machine's clock: code that would wait forever on a simulated clock waits here.
         let lived = runtime.block_on(Clock::system().timeout(LONGEST, lived));
         lived.unwrap_or_else(|_| Err("it hangs".to_owned()))
     }));
@@ -113,9 +113,9 @@ pub(crate) fn live_traced(scenario: &Scenario, kind: Kind) -> (Result<Size, Fail
     (Err(Failure { what, trace: trace.clone() }), trace)
 }
 
-/// What somebody needs who is to mend it.
+/// The report that a developer needs to fix it.
 fn report(seed: u64, kind: Kind, failure: Failure) -> String {
-    // One that hangs takes its time each time.
+    // A scenario that hangs takes its whole time limit each time.
     let (scenario, failure) = match failure.what.as_str() {
         "it hangs" => (Scenario::draw(seed), failure),
         _ => shrunk(Scenario::draw(seed), kind, failure),
@@ -131,10 +131,10 @@ fn report(seed: u64, kind: Kind, failure: Failure) -> String {
     )
 }
 
-/// How long a failing seed is made smaller.
+/// How long a failing seed is shrunk.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Leaves out events and schedules, half of them, a quarter, and so on, as long as what is left
+/// Leaves out half of the events and schedules, then a quarter, and so on, as long as the rest
 /// still fails.
 fn shrunk(mut scenario: Scenario, kind: Kind, mut failure: Failure) -> (Scenario, Failure) {
     let start = now();
@@ -168,7 +168,7 @@ fn shrunk(mut scenario: Scenario, kind: Kind, mut failure: Failure) -> (Scenario
     (scenario, failure)
 }
 
-/// Whether two failures are likely the same: their words are, apart from names and numbers.
+/// Whether two failures are probably the same: their texts are, apart from names and numbers.
 fn same_kind(one: &str, other: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let head = text.split(": Model").next().unwrap_or(text);
@@ -189,10 +189,10 @@ impl Size {
     }
 }
 
-/// How often somebody is told how far it is.
+/// How often progress is printed.
 const EVERY_SECONDS: u64 = 15;
 
-/// How far it is: `12,300 of 20,000 seeds, 0 failed, 4 min left`.
+/// The progress: `12,300 of 20,000 seeds, 0 failed, 4 min left`.
 fn progress(done: u64, of: usize, failed: usize, took: Duration) -> String {
     let of = u64::try_from(of).unwrap();
     let left = took.as_secs() * of.saturating_sub(done) / done;
@@ -200,7 +200,7 @@ fn progress(done: u64, of: usize, failed: usize, took: Duration) -> String {
     format!("{} of {} seeds, {failed} failed, {left} left", grouped(done), grouped(of))
 }
 
-/// A number as people read it.
+/// A number with thousands separators.
 fn grouped(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),

@@ -1,8 +1,8 @@
-//! What happens in a seed: a world and a list of events, all of it drawn before it begins.
+//! The content of a seed: a world and a list of events, all drawn before it begins.
 //!
-//! An event says what is to be done with whatever is there then (`pick` is taken modulo the number
-//! of choices), so the list stays meaningful when events are taken out of it: that is how a failing
-//! seed is made smaller.
+//! An event acts on whatever exists at that point (`pick` is taken modulo the number of choices),
+//! so the list stays meaningful when events are removed from it: that is how a failing seed is
+//! shrunk.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -26,28 +26,28 @@ pub(crate) struct Scenario {
     pub(crate) kept_days: Option<i64>,
     pub(crate) plans: Vec<Plan>,
     pub(crate) events: Vec<Event>,
-    /// What resumes the paused schedules in the end.
+    /// How paused schedules are resumed in the end.
     pub(crate) missed: CatchUp,
-    /// Whether the dead come back in the end; one always does.
+    /// Whether dead nodes come back in the end; one always does.
     pub(crate) revival: bool,
 }
 
-/// Something that happens.
+/// An event.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
-    /// One service of a node does a round, whether it is time for it or not.
+    /// One service of a node executes a round, whether or not it is due.
     Step { node: usize, service: usize },
-    /// All services of a node whose time has come do a round; whether a wake-up reaches them.
+    /// All due services of a node execute a round; whether a wake-up reaches them.
     Rounds { node: usize, heed: bool },
-    /// An attempt comes to its end.
+    /// An attempt ends.
     End { pick: usize, ending: Ending },
     /// Time passes.
     Pass { ms: u64 },
     /// Time passes until some service wants its round.
     Next,
-    /// Somebody orders something.
+    /// An operator requests something.
     Order { node: usize, pick: usize, order: Order },
-    /// Something goes wrong.
+    /// A fault.
     Fault { node: usize, fault: Fault },
 }
 
@@ -57,40 +57,41 @@ pub(crate) enum Ending {
     Success,
     Failure,
     Timeout,
-    /// It was stopped from outside; no event asks for it.
+    /// It was stopped from outside; no event requests it.
     Stopped,
 }
 
-/// What an operator orders.
+/// The requests of operators.
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
     Create(Box<Plan>),
-    /// The policies only, or the timing too.
+    /// Only the policies, or the timing as well.
     Edit(Box<Plan>, bool),
     Delete,
     Pause(Option<i64>),
     Resume(CatchUp),
-    /// To a version that many before.
+    /// Back to a version that many before.
     Rollback(i32),
     Trigger,
-    /// Another note, tag or priority: nothing that its fires depend on.
+    /// Another note, tag or priority, which does not affect fires.
     Label(usize),
     SkipNext(i64),
     Purge,
-    /// The last of the buffer goes first.
+    /// The last fire of the buffer moves to the front.
     Reorder,
     Backfill(Past),
-    /// Of the backfills that are open.
+    /// Of the open backfills.
     PauseBackfill(usize),
     ResumeBackfill(usize),
     CancelBackfill(usize),
-    /// Which calendar, to be what.
+    /// Which calendar, and its new window.
     Redraw(usize, usize),
-    /// The group's.
+    /// The group's new limit.
     Limit(i64),
-    /// The namespace's retention.
+    /// The namespace's new retention.
     Keep(Option<i64>),
-    /// A module's file: the schedules that it declares, by number, and whether all others of it go.
+    /// A module's file: the schedules that it declares, by number, and whether all others of the
+    /// module are deleted.
     Deploy(Vec<(usize, Plan)>, bool),
     Cancel(usize),
     Retry(usize),
@@ -98,54 +99,54 @@ pub(crate) enum Order {
     Rerun(usize),
 }
 
-/// A backfill, as somebody orders it.
+/// A requested backfill.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Past {
-    /// The begin of its window, so many minutes ago.
+    /// The beginning of its window, as minutes ago.
     pub(crate) ago: i64,
     pub(crate) minutes: i64,
-    /// No more fires of the window than these.
+    /// Maximum number of fires of the window.
     pub(crate) most: usize,
     pub(crate) mode: Mode,
     pub(crate) order: backfill::Order,
     pub(crate) concurrency: i64,
 }
 
-/// What goes wrong on a node.
+/// The faults of a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
     /// Its process ends, between two steps.
     Crash,
     /// It is started, if it is down.
     Start,
-    /// It leaves in good order.
+    /// It shuts down.
     Leave,
-    /// It stands still, until it thaws.
+    /// It freezes, until it thaws.
     Freeze,
     Thaw,
     /// Its clock is stepped.
     StepClock(i64),
     /// The clocks of all nodes and of the database are stepped.
     StepAll(i64),
-    /// After so many more edges of transactions, this happens there.
+    /// After that many more edges of transactions, this happens.
     Strike(u32, Strike),
-    /// After so many more statements, one fails.
+    /// After that many more statements, one fails.
     Break(u32, bool),
 }
 
 /// What happens at the edge of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strike {
-    /// The database fails; whether that may pass.
+    /// The database fails; whether the error is transient.
     Error(bool),
     /// The process ends.
     Crash,
-    /// The service waits until its next step, while others go on.
+    /// The service waits until its next step, while others proceed.
     Pause,
 }
 
 impl Scenario {
-    /// Draws the whole of `seed`.
+    /// Draws all of `seed`.
     pub(crate) fn draw(seed: u64) -> Self {
         let random = &mut StdRng::seed_from_u64(seed);
         let (zone, change) = one(random, PLACES);
@@ -154,7 +155,7 @@ impl Scenario {
         let nodes = one(random, &[1, 2, 2, 3, 4]);
         let plans = (0..random.random_range(3..=12)).map(|_| Plan::draw(random, zone, start));
         let plans = plans.collect();
-        // Some worlds are calm all along, some are stormy.
+        // Some worlds are calm all the time, some are stormy.
         let trouble = one(random, &[0.0, 0.08, 0.15, 0.25]);
         let count = random.random_range(40..=120);
         let kept_days = random.random_bool(0.25).then(|| one(random, &[1, 1, 2, 45]));
@@ -177,7 +178,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Whether any run of it may have several tasks.
+    /// Whether any of its runs may have several tasks.
     pub(crate) fn has_flows(&self) -> bool {
         let is_flow = |plan: &Plan| plan.flow.is_some();
         let ordered = |event: &Event| {
@@ -190,7 +191,7 @@ impl Scenario {
         self.plans.iter().any(is_flow) || self.events.iter().any(ordered)
     }
 
-    /// Whether no clock is stepped, so that all of them show the same all along.
+    /// Whether no clock is stepped, so that all clocks always agree.
     pub(crate) fn is_steady(&self) -> bool {
         !self.events.iter().any(|event| {
             let Event::Fault { fault, .. } = event else { return false };
@@ -234,7 +235,7 @@ impl Event {
     }
 }
 
-/// Mostly seconds and minutes, now and then hours.
+/// Mostly seconds and minutes, occasionally hours.
 fn passing(random: &mut StdRng) -> u64 {
     match random.random_range(0..20) {
         0..8 => random.random_range(1..20_000),

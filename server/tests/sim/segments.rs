@@ -1,5 +1,5 @@
-//! The parts of a schedule's life in which its fires stay the same, and the instants of each by the
-//! oracle.
+//! The parts of a schedule's life in which its fires stay the same, and the instants of each
+//! according to the oracle.
 
 use std::{collections::BTreeMap, ops::Bound};
 
@@ -9,7 +9,7 @@ use entity::{Timestamp, fire};
 
 use super::{misfires::Span, oracle};
 
-/// A part of a life in which its fires stay the same.
+/// A part of a life in which the fires stay the same.
 pub(crate) struct Segment {
     pub(crate) timing: Timing,
     pub(crate) first_version: i32,
@@ -21,9 +21,9 @@ pub(crate) struct Segment {
 
 /// How far a segment got.
 pub(crate) struct Over {
-    /// What lies before this must be accounted for.
+    /// Instants before this must be accounted for.
     pub(crate) must_before: DateTime<Utc>,
-    /// And what lies up to here may be.
+    /// Instants up to this may be accounted for.
     pub(crate) may_until: DateTime<Utc>,
 }
 
@@ -31,18 +31,18 @@ pub(crate) const TICK: TimeDelta = TimeDelta::milliseconds(1);
 
 /// The instants of a segment.
 pub(crate) struct Instants {
-    /// As far as anybody looked, which may be further than it got: an edit on a clock that was set
-    /// back ends it before what a claim has seen.
+    /// All that any claim may have seen. This may be further than the segment got: an edit on a
+    /// clock that was set back ends it before instants that a claim has seen.
     pub(crate) all: BTreeMap<DateTime<Utc>, fire::Kind>,
-    /// Those up to here may be accounted for.
+    /// Instants up to this may be accounted for.
     pub(crate) may_until: DateTime<Utc>,
-    /// Those before this must be.
+    /// Instants before this must be.
     pub(crate) must_before: DateTime<Utc>,
 }
 
 impl Segment {
-    /// Its instants up to the `end`, or as far `ahead` as somebody skipped some; and those that a claim
-    /// `seen` last looked at.
+    /// Its instants up to the `end`, or further if instants were skipped `ahead`, and up to those
+    /// that a claim has `seen`.
     pub(crate) fn instants(
         &self,
         anchor: DateTime<Utc>,
@@ -75,7 +75,7 @@ pub(crate) fn oracle_timing(timing: &Timing, anchor: DateTime<Utc>) -> oracle::T
     }
 }
 
-/// What of `instants` lies within a span, which may end before it begins.
+/// The `instants` within a span, which may end before it begins.
 pub(crate) fn within<T>(
     instants: &BTreeMap<DateTime<Utc>, T>,
     (behind, until): Span,

@@ -1,4 +1,4 @@
-//! What the simulation borrows of the integration tests.
+//! What the simulation uses of the integration tests.
 
 #[path = "../it/support/database.rs"]
 #[expect(dead_code, reason = "a simulation makes its SQLite databases itself")]

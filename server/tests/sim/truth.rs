@@ -1,8 +1,8 @@
-//! Whether what the ledger says of its fires was true when it was said: worked out once more, from
-//! what was noted of each row and each run in the order in which it happened.
+//! Checks that what the ledger says about its fires was true when it was written, by replaying the
+//! recorded moments of rows and runs in order.
 //!
-//! One schedule after the other is lived through again. What was alive of it, what was on its way
-//! to a run and what waited is counted here, not read from what the engine has counted.
+//! The schedules are replayed one after the other. Live runs, fires on their way to a run and
+//! waiting fires are counted here, not taken from the engine's counts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,12 +15,12 @@ use uuid::Uuid;
 
 use super::moments::Moment;
 
-/// So often recovery tries, and for so long after the claim or the hand-off, in milliseconds.
+/// How often recovery tries, and for how long after the claim or the hand-off, in milliseconds.
 const TRIES: i64 = 3;
 const AGE_MS: i64 = 24 * 3_600_000;
 
-/// Whether all that was said was true, the first thing that was not; and the lives of the schedules,
-/// for what can only be asked in the end.
+/// Checks that everything written was true; returns the first violation, or else the lives of the
+/// schedules, for checks that are possible only in the end.
 pub(crate) fn judge(moments: &[Moment], is_steady: bool) -> Result<BTreeMap<Uuid, Life>, String> {
     let mut schedules: BTreeMap<Uuid, Vec<&Moment>> = BTreeMap::new();
     for moment in moments {
@@ -42,30 +42,30 @@ pub(crate) fn judge(moments: &[Moment], is_steady: bool) -> Result<BTreeMap<Uuid
     Ok(lives)
 }
 
-/// A schedule, as far as it has been lived through again.
+/// The state of a schedule during the replay.
 #[derive(Default)]
 pub(crate) struct Life {
-    /// Whether no clock was stepped: what had come before is to come again on one that was.
+    /// Whether no clock was stepped: on a stepped clock, past instants come again.
     is_steady: bool,
-    /// How each row and each run was last.
+    /// The last state of each row and each run.
     last: HashMap<(bool, Uuid), Moment>,
-    /// Runs that have not settled; those of backfills are in nobody's way.
+    /// Runs that have not settled. Those of backfills block nothing.
     live: BTreeSet<Uuid>,
-    /// Fires that somebody is to hand over.
+    /// Fires that wait for their hand-off.
     owned: BTreeSet<Uuid>,
     waiting: BTreeMap<Uuid, Moment>,
-    /// Whether a run ended just before: those that wait for room are over as soon as they are
-    /// asked to stop.
+    /// Whether a run ended just before: runs that wait for room end as soon as they are asked to
+    /// stop.
     just_ended: bool,
-    /// Those that have waited.
+    /// The fires that have waited.
     waited: BTreeSet<Uuid>,
-    /// What a fire was to end before it starts: runs, and fires on their way to one.
+    /// What a fire must end before it starts: runs, and fires on their way to one.
     to_be_ended: HashMap<Uuid, BTreeSet<Uuid>>,
-    /// How many fires counted for the maximum.
+    /// How many fires counted towards the maximum.
     pub(crate) counted: i64,
-    /// Runs that were to be asked to stop, each with the fire that they were in the way of.
+    /// Runs that must be asked to stop, each with the fire that they block.
     pub(crate) in_the_way: Vec<(Uuid, Uuid)>,
-    /// Fires that were skipped for another one, which is named.
+    /// Fires that were skipped in favour of another fire, which is named.
     pub(crate) replaced: Vec<(Uuid, Uuid)>,
 }
 
@@ -145,7 +145,7 @@ impl Life {
             (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => {
                 truth(!now.is_enabled(), "it was not paused")
             }
-            // What calendars and policies say of these, and when they lie, is asked elsewhere.
+            // Calendars, policies and the times of these are checked elsewhere.
             (Verdict::Pending, Reason::AwaitingHandoff)
             | (Verdict::Started, Reason::Backfilled)
             | (Verdict::Skipped, Reason::Calendar | Reason::ByRequest)
@@ -226,7 +226,7 @@ impl Life {
         }
     }
 
-    /// Whether a fire may go on its way to a run.
+    /// Whether a fire may be handed over.
     fn starts(&mut self, now: &Moment) -> Result<(), String> {
         match now.overlap().ok_or("its schedule was gone")? {
             Overlap::Allow => {}
@@ -241,8 +241,8 @@ impl Life {
         Ok(())
     }
 
-    /// Whether a fire may wait for what is alive. `rest` is what happened after it: what starts by the
-    /// same decision is noted behind what does not.
+    /// Whether a fire may wait for live runs. `rest` is what happened after it: fires that start by
+    /// the same decision are recorded after those that do not.
     fn waits(&mut self, now: &Moment, rest: &[&Moment]) -> Result<(), String> {
         let overlap = now.overlap().ok_or("its schedule was gone")?;
         if now.is_made_up() {
@@ -267,7 +267,7 @@ impl Life {
         truth(taken(is_free, waiting) < limit, "it waited, and no place was free")
     }
 
-    /// Whether a fire was skipped because of what was alive, which it names.
+    /// Whether a fire was skipped because of the live run that it names.
     fn overlaps(&self, now: &Moment, rest: &[&Moment]) -> Result<(), String> {
         truth(now.overlap() == Some(Overlap::Skip), "its policy is another")?;
         let named = Uuid::parse_str(&now.detail).map_err(|_| "it names nothing".to_owned())?;
@@ -303,8 +303,9 @@ impl Life {
         self.live.is_empty() && self.owned.is_empty()
     }
 
-    /// Whether nothing is alive, and how many wait and may still start, when what starts by the same
-    /// decision has started. Those of former versions and those that are too late are about to go.
+    /// Whether nothing is live, and how many fires wait and may still start, once those that start
+    /// by the same decision have started. Fires of former versions and those past their deadline
+    /// are about to leave.
     fn places(&self, now: &Moment, rest: &[&Moment]) -> (bool, i64) {
         let starts = together(rest).filter(|next| next.is_owned());
         let starting: BTreeSet<Uuid> = starts.map(|next| next.id).collect();
@@ -319,13 +320,13 @@ impl Life {
     }
 }
 
-/// How many places of a buffer are taken: where nothing is alive, its head is about to leave.
+/// How many places of a buffer are taken: if nothing is live, its first fire is about to leave.
 fn taken(is_free: bool, waiting: i64) -> i64 {
     if is_free { (waiting - 1).max(0) } else { waiting }
 }
 
-/// What was decided in one go with what came before: rows that were there already, until
-/// something else happens. What is given up, recovery gives up, and that makes room.
+/// What was decided together with the previous moments: rows that already existed, until something
+/// else happens. Rows that recovery abandons also make room.
 fn together<'a>(rest: &'a [&'a Moment]) -> impl Iterator<Item = &'a &'a Moment> {
     let is_another =
         |next: &Moment| next.is_of_run() || next.is_new() || next.verdict() == Verdict::Abandoned;

@@ -1,5 +1,5 @@
-//! What must hold after each step: the database itself keeps a journal of what became of what, by
-//! triggers, and the journal is read after each step.
+//! What must hold after each step: the database itself keeps a journal of all changes, by triggers,
+//! which is read after each step.
 
 use carillon::store::{DatabaseTransaction, Store};
 use chrono::{DateTime, Utc};
@@ -17,7 +17,7 @@ use super::{
 /// The states of a run that has not settled.
 pub(crate) const LIVE: &str = "('queued', 'running', 'retrying')";
 
-/// Live runs of fires beside which a new run of a fire starts although it must not.
+/// Live runs of fires beside which a fire's new run starts although it must not.
 const BESIDE: &str = "(SELECT count(*) FROM run r JOIN schedule s ON s.id = r.schedule_id \
    WHERE r.schedule_id = NEW.schedule_id AND r.id <> NEW.id AND s.overlap <> 'allow' \
      AND NEW.trigger = 'schedule' AND r.trigger = 'schedule' AND r.state IN {live})";
@@ -29,8 +29,8 @@ const CROWD: &str = "(SELECT CASE WHEN NEW.state = 'running' AND NEW.group_id IS
      >= (SELECT max_runs FROM concurrency_group g WHERE g.id = NEW.group_id) \
    THEN 1 ELSE 0 END)";
 
-/// Whether a new run of a backfill is one too many: another one is alive for the instant, or as
-/// many of the backfill as may be, or the backfill starts none now.
+/// Whether a new run of a backfill is one too many: another one is live for the instant, the
+/// backfill has its maximum of live runs, or it must start none now.
 const TWIN: &str = "(SELECT CASE WHEN NEW.trigger = 'backfill' AND ( \
      EXISTS (SELECT 1 FROM run r WHERE r.schedule_id = NEW.schedule_id \
        AND r.scheduled_at = NEW.scheduled_at AND r.id <> NEW.id AND r.state IN {live}) \
@@ -39,13 +39,13 @@ const TWIN: &str = "(SELECT CASE WHEN NEW.trigger = 'backfill' AND ( \
          WHERE r.backfill_id = b.id AND r.state IN {live}))) \
    THEN 1 ELSE 0 END)";
 
-/// Whether the node that works on an attempt is taken to be alive.
+/// Whether the node that works on an attempt counts as alive.
 const ALIVE: &str = "(SELECT count(*) FROM node n WHERE n.id = NEW.node_id AND n.state = 'alive')";
 
 const INTO: &str = "INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, \
    epoch, beside, crowd, twin)";
 
-/// Makes the journal.
+/// Creates the journal.
 pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
     let made = format!(
         "{INTO} SELECT 'run', NEW.id, '', NEW.state, 0, NEW.attempt, 0, NEW.epoch, {BESIDE}, \
@@ -63,7 +63,7 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
         "{INTO} SELECT 'attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, {ALIVE}, \
            0, 0;"
     );
-    // A node's heartbeats stand where those of a run have their epochs.
+    // The columns that hold a run's epochs hold a node's heartbeats.
     let life =
         |was: &str| format!("{INTO} SELECT 'node', NEW.id, {was}, NEW.heartbeat_at, 0, 0, 0;");
     let begun = life("'', NEW.state, 0, 0, 0");
@@ -77,7 +77,7 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
             )
         };
         let when = |condition: &str, body: &str| format!("IF {condition} THEN {body} END IF;");
-        // A row that is moved from one partition to another has its shadow already.
+        // A row that moves to another partition already has its shadow copy.
         let is_new = "NOT EXISTS (SELECT 1 FROM gone_run s WHERE s.id = NEW.id)";
         let trigger = |name: &str, event: &str, table: &str| {
             format!(
@@ -144,7 +144,7 @@ struct Line {
     twin: i64,
 }
 
-/// Reads the journal, and what the workshop has seen, from where it stopped.
+/// Reads the journal and the workshop's records, from where the last read stopped.
 #[derive(Default)]
 pub(crate) struct Witness {
     read: i64,
@@ -153,8 +153,8 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    /// Whether all is as it must be `now`, when no clock had been stepped; the first thing that is
-    /// not. `noted` is how far the journal goes.
+    /// Checks everything at `now`, before which no clock was stepped; returns the first violation.
+    /// `noted` is the end of the journal.
     pub(crate) async fn look(
         &mut self,
         store: &Store,
@@ -249,7 +249,7 @@ fn verdict(word: &str) -> Verdict {
     Verdict::try_from_value(&word.to_owned()).unwrap()
 }
 
-/// Nothing is carried out that was not written down before.
+/// Nothing is executed that was not recorded before.
 async fn recorded(store: &Store, execution: &Execution) -> Result<(), String> {
     let key = (execution.run, execution.task.clone(), execution.attempt);
     let row = task_run::Entity::find_by_id(key).one(store.read()).await.unwrap();
@@ -262,8 +262,8 @@ async fn recorded(store: &Store, execution: &Execution) -> Result<(), String> {
     ))
 }
 
-/// What is called lost while its node is taken to be alive is at work nowhere any more: nobody was
-/// told of it, or its node has let go of it.
+/// An attempt that is declared lost while its node counts as alive is no longer at work anywhere:
+/// it was never started, or its node has stopped it.
 async fn is_lost(store: &Store, line: &Line) -> Result<(), String> {
     let attempts = task_run::Entity::find()
         .filter(task_run::Column::RunId.eq(line.id))

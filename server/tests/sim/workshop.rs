@@ -1,7 +1,7 @@
-//! Where attempts are carried out: nothing is done, and the scenario says when and how it ends.
+//! Where attempts are executed: nothing is done, and the scenario decides when and how each ends.
 //!
-//! The workshop is the world outside. What it has seen is not in any table, so the tables can be
-//! held against it.
+//! The workshop is the outside world. Its records are not in any table, so the tables can be
+//! compared with them.
 
 use std::{
     cell::RefCell,
@@ -28,11 +28,11 @@ thread_local! {
 struct Workshop {
     seen: Vec<Execution>,
     open: Vec<Open>,
-    /// The node that goes on at this moment, and which of its lives.
+    /// The node that is executing at this moment, and which of its lives.
     at_work: (usize, u32),
 }
 
-/// An attempt, as the world outside saw it.
+/// An attempt, as the outside world saw it.
 #[derive(Clone, Debug)]
 pub(crate) struct Execution {
     pub(crate) run: Uuid,
@@ -63,12 +63,12 @@ pub(crate) fn clear() {
     WORKSHOP.take();
 }
 
-/// From here on it is this life of this node that begins attempts.
+/// From here on, this life of this node begins attempts.
 pub(crate) fn at_work(place: (usize, u32)) {
     WORKSHOP.with_borrow_mut(|shop| shop.at_work = place);
 }
 
-/// What was carried out, the first first, without as many as somebody knows already.
+/// The executed attempts in order, except as many as the caller already knows.
 pub(crate) fn seen_after(known: usize) -> Vec<Execution> {
     WORKSHOP.with_borrow(|shop| shop.seen[known..].to_vec())
 }
@@ -78,7 +78,7 @@ pub(crate) fn open_at(place: (usize, u32)) -> usize {
     WORKSHOP.with_borrow(|shop| shop.open.iter().filter(|open| open.place == place).count())
 }
 
-/// And how many of them are at the only task of their run.
+/// How many of them are at the only task of their run.
 pub(crate) fn alone_at(place: (usize, u32)) -> usize {
     WORKSHOP.with_borrow(|shop| {
         let is_alone = |open: &&Open| shop.seen[open.execution].task == ONLY_TASK;
@@ -86,12 +86,12 @@ pub(crate) fn alone_at(place: (usize, u32)) -> usize {
     })
 }
 
-/// The places of all open attempts, the first first.
+/// The places of all open attempts, in order.
 pub(crate) fn open() -> Vec<(usize, u32)> {
     WORKSHOP.with_borrow(|shop| shop.open.iter().map(|open| open.place).collect())
 }
 
-/// Whether an attempt is at work somewhere.
+/// Whether an attempt is at work anywhere.
 pub(crate) fn is_open(run: Uuid, task: &str, attempt: i32) -> bool {
     WORKSHOP.with_borrow(|shop| {
         let is_it = |open: &Open| {
@@ -102,11 +102,11 @@ pub(crate) fn is_open(run: Uuid, task: &str, attempt: i32) -> bool {
     })
 }
 
-/// Ends the open attempt of that number; says what it was.
+/// Ends the open attempt of that number and returns it.
 pub(crate) fn end(number: usize, ending: Ending) -> Execution {
     WORKSHOP.with_borrow_mut(|shop| {
         let open = shop.open.remove(number);
-        // The place may be gone.
+        // The place may no longer exist.
         let _ = open.end.send(ending);
         shop.seen[open.execution].ended = Some(ending);
         shop.seen[open.execution].clone()
@@ -144,12 +144,12 @@ fn begin(invocation: &Invocation, stop: CancellationToken) -> BoxFuture<'static,
     })
 }
 
-/// A place at which an attempt is at work, until the engine lets go of it.
+/// A place at which an attempt is at work, until the engine releases it.
 struct Bench(usize);
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        // A thread that ends may have no workshop any more.
+        // A thread that ends may no longer have a workshop.
         let _ = WORKSHOP.try_with(|shop| {
             shop.borrow_mut().open.retain(|open| open.execution != self.0);
         });

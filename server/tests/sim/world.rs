@@ -1,4 +1,4 @@
-//! A seed, lived through: nodes on one database, events, calm, and the judgement.
+//! Executes a seed: nodes on one database, events, calm, and the judgement.
 
 use std::{
     fmt::Write,
@@ -29,10 +29,10 @@ use super::{
     workshop,
 };
 
-/// What happened, a line each; kept outside, so that it survives a panic.
+/// What happened, one line each; kept outside, so that it survives a panic.
 pub(crate) type Trace = Arc<Mutex<Vec<String>>>;
 
-/// How large a world became.
+/// The size that a world reached.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Size {
     pub(crate) fires: usize,
@@ -46,11 +46,11 @@ pub(crate) struct Size {
 
 struct World {
     nodes: Vec<Node>,
-    /// The clock that leases and heartbeats follow.
+    /// The clock that leases and heartbeats use.
     database_clock: ManualClock,
     /// What the clocks would show if none had been stepped.
     true_now: DateTime<Utc>,
-    /// The latest that any of them has shown.
+    /// The latest time that any of them has shown.
     latest: DateTime<Utc>,
     cache: Arc<timetable::Cache>,
     expected: Expectations,
@@ -61,7 +61,7 @@ struct World {
     _database: Database,
 }
 
-/// Lives through the scenario; says how large the world became, or what was not as it must be.
+/// Executes the scenario; returns the size that the world reached, or the violation.
 pub(crate) async fn live(scenario: &Scenario, kind: Kind, trace: Trace) -> Result<Size, String> {
     carillon::random::seed(scenario.seed);
     workshop::clear();
@@ -166,7 +166,7 @@ impl World {
         Ok(())
     }
 
-    /// Carries a service on; whether that was worth telling.
+    /// Continues a service; returns whether there was something to report.
     async fn go(&mut self, index: usize, service: usize) -> Result<bool, String> {
         let node = &mut self.nodes[index];
         if !node.goes_on() {
@@ -190,7 +190,7 @@ impl World {
         Ok(true)
     }
 
-    /// Ends one of the attempts whose node can hear of it.
+    /// Ends one of the attempts whose node can receive the result.
     async fn end(&mut self, pick: usize, ending: Ending) {
         let hears = |&(node, life): &(usize, u32)| {
             let node: &Node = &self.nodes[node];
@@ -280,8 +280,8 @@ impl World {
         self.tell(format!("node {index}: {fault:?}"));
     }
 
-    /// Nothing goes wrong any more, every attempt succeeds, the services go on by
-    /// their timers and wake-ups, until the latest that any clock has shown is long past.
+    /// Ends all faults, lets every attempt succeed, and lets the services proceed by their timers
+    /// and wake-ups until long after the latest time that any clock has shown.
     async fn calm(&mut self, scenario: &Scenario) -> Result<(), String> {
         self.tell("calm");
         for node in &mut self.nodes {
@@ -307,13 +307,13 @@ impl World {
         }
         self.come_to_rest().await?;
         let behind = (self.latest - self.true_now).num_seconds().unsigned_abs();
-        // Longer than a heartbeat's expiry and than any wait for recovery; then what was spaced,
-        // delayed or ahead of its time; then once more an ordinary hour.
+        // First longer than a heartbeat's expiry and any wait for recovery; then spaced, delayed
+        // and skipped instants; then one more ordinary hour.
         for seconds in [5, 31, 31, 120, 301, behind + 5, 601, 3_600, 5, 5] {
             self.pass(Duration::from_secs(seconds)).await;
             self.come_to_rest().await?;
         }
-        // One instant after the other, each when somebody looks.
+        // One instant after the other, each as soon as a service looks.
         for _ in 0..60 {
             if backfills::open(self.expected.store()).await.is_empty() {
                 break;
@@ -321,7 +321,7 @@ impl World {
             self.pass(Duration::from_secs(6)).await;
             self.come_to_rest().await?;
         }
-        // What is old enough now goes.
+        // History that is old enough is removed.
         for seconds in [26 * 3_600, 3_700, 5].into_iter().filter(|_| scenario.kept_days.is_some()) {
             self.pass(Duration::from_secs(seconds)).await;
             self.come_to_rest().await?;
@@ -329,21 +329,21 @@ impl World {
         Ok(())
     }
 
-    /// Whatever can go on without time passing goes on.
+    /// Everything that can proceed without time passing proceeds.
     async fn come_to_rest(&mut self) -> Result<(), String> {
         for _ in 0..2_000 {
             let mut rests = true;
             for node in &mut self.nodes {
                 node.heed();
             }
-            // First all say that they are alive: others must not take a leap of time for a death.
+            // First all nodes send heartbeats: the others must not take a leap of time for a death.
             for pulse in [true, false] {
                 for index in 0..self.nodes.len() {
                     for service in self.nodes[index].due() {
                         let name = self.nodes[index].name(service);
                         if (name == "pulse") == pulse {
                             let told = self.go(index, service).await?;
-                            // Those who write what others ask for always want to look.
+                            // The services that write on request always want a round.
                             rests &= ["settler", "steps"].contains(&name) && !told;
                         }
                     }
@@ -363,7 +363,7 @@ impl World {
         Err(format!("the services never come to rest, with {alive:#?}"))
     }
 
-    /// The runs that are alive, with their attempts.
+    /// The live runs, with their attempts.
     async fn alive(&self) -> Vec<(run::Model, Vec<task_run::Model>)> {
         let store = self.expected.store();
         let alive = run::Entity::find().filter(run::Column::State.is_in(LIVE));

@@ -31,12 +31,13 @@ struct Steps<'a> {
 /// Steps that do not divide their range.
 pub(super) fn uneven(subject: &Subject<'_>) -> Vec<Warning> {
     let judge = |steps: Steps<'_>| steps.too_large(subject).or_else(|| steps.uneven(subject));
-    let cycles = CYCLES.iter().filter_map(|cycle| Steps::of(subject, *cycle));
+    let cycles = CYCLES.into_iter();
+    let cycles = cycles.filter_map(|(unit, size, cycle)| Steps::of(subject, unit, size, cycle));
     cycles.filter_map(judge).collect()
 }
 
 impl<'a> Steps<'a> {
-    fn of(subject: &Subject<'a>, (unit, size, cycle): (Unit, u16, &'static str)) -> Option<Self> {
+    fn of(subject: &Subject<'a>, unit: Unit, size: u16, cycle: &'static str) -> Option<Self> {
         let field = subject.cron.field(unit);
         let [item] = field.items[..] else {
             return None;

@@ -6,9 +6,22 @@ use crate::{
     expression::{Cron, Unit, unit::LAST_YEAR},
 };
 
-/// A year and month for each length of month from 28 to 31.
 const LONGEST: u32 = 31;
-const MONTHS: [(i32, u32, u32); 4] = [(2023, 2, 28), (2024, 2, 29), (2023, 4, 30), (2023, 1, 31)];
+/// A month of each length from 28 to 31 days.
+const MONTHS: [Month; 4] = [
+    Month { year: 2023, month: 2, length: 28 },
+    Month { year: 2024, month: 2, length: 29 },
+    Month { year: 2023, month: 4, length: 30 },
+    Month { year: 2023, month: 1, length: 31 },
+];
+
+/// A month of some year, and its number of days.
+#[derive(Clone, Copy)]
+struct Month {
+    year: i32,
+    month: u32,
+    length: u32,
+}
 
 impl Pattern {
     /// The text that determines the pattern of a cron expression: equal keys mean equal patterns.
@@ -58,24 +71,23 @@ fn shapes(cron: &Cron, parsed: &CronPattern) -> Result<Shapes, Fault> {
     let counts_back = cron.field(Unit::DayOfMonth).counts_back();
     for (shape, of_length) in shapes.iter_mut().zip(MONTHS).take(3) {
         if counts_back {
-            *shape = month(&parse(cron, of_length.2)?, of_length)?;
+            *shape = month(&parse(cron, of_length.length)?, of_length)?;
         } else if by_length {
             *shape = month(parsed, of_length)?;
         } else {
-            let (_, _, length) = of_length;
-            shape.iter_mut().for_each(|days| *days &= (1 << (length + 1)) - 1);
+            shape.iter_mut().for_each(|days| *days &= (1 << (of_length.length + 1)) - 1);
         }
     }
     Ok(shapes)
 }
 
 /// croner's answers for a month of one length, by the weekday of its 1st.
-fn month(parsed: &CronPattern, (year, month, length): (i32, u32, u32)) -> Result<[u32; 7], Fault> {
+fn month(parsed: &CronPattern, of: Month) -> Result<[u32; 7], Fault> {
     let mut shape = [0; 7];
     for (first, days) in (0..).zip(&mut shape) {
-        for day in 1..=length {
+        for day in 1..=of.length {
             let weekday = Weekday::from_days_from_sunday(first + day - 1);
-            if parsed.day_match(year, month, day, weekday).map_err(refused)? {
+            if parsed.day_match(of.year, of.month, day, weekday).map_err(refused)? {
                 *days |= 1 << day;
             }
         }

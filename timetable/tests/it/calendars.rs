@@ -1,5 +1,5 @@
-//! Calendars against an oracle that asks of every fire, in the plainest way, whether its local time
-//! is named.
+//! Calendars against an oracle that checks for every fire, in the plainest way, whether an entry
+//! names its local time.
 
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ fn any_mode() -> impl Strategy<Value = CalendarMode> {
     prop_oneof![Just(CalendarMode::Exclude), Just(CalendarMode::Only)]
 }
 
-/// Entries of which most are wrong.
+/// Entries, most of which are wrong.
 fn any_given() -> impl Strategy<Value = CalendarEntries> {
     let texts = || prop::collection::vec(any_text(), 0..3);
     let range = (any_text(), any_text()).prop_map(|(from, to)| DateRange { from, to });
@@ -272,7 +272,7 @@ proptest! {
         let allowed = expected.iter().filter(|suppressor| suppressor.is_none()).count();
         prop_assert_eq!(timetable.count_allowed(after, until), Some(allowed as u64));
 
-        // The same in pieces, which differ from their neighbours.
+        // The same in pieces, each with another state than its neighbours.
         let mut rest = fires.iter().zip(&expected);
         let mut before = None;
         for piece in timetable.pieces(after, until) {
@@ -289,8 +289,8 @@ proptest! {
         prop_assert!(rest.next().is_none());
     }
 
-    /// Changes come at any instants, earlier ones after later ones too: of those that have come by
-    /// the fire's, the last that was made says what the calendar was.
+    /// Changes happen at any instants, also in another order than they were made: of those in force
+    /// at the fire, the one made last determines the calendar.
     #[test]
     fn a_fire_goes_by_the_calendar_of_its_own_time(
         expression in any_rhythm(),
@@ -328,7 +328,7 @@ proptest! {
         }
     }
 
-    /// Every instant from the cursor to now has one fate, whatever is asked for.
+    /// Every instant from the cursor to now has one fate, whatever is requested.
     #[test]
     fn a_plan_under_calendars_gives_every_instant_its_fate(
         expression in any_rhythm(),
@@ -434,7 +434,7 @@ fn a_year_of_seconds_under_a_weekday_calendar_is_a_hundred_ranges() {
     assert!((105..=110).contains(&plan.entries.len()), "{} ranges", plan.entries.len());
     let pieces: Vec<_> = timetable.pieces(from, now).collect();
     let steps = pieces.last().expect("some").steps;
-    // A step more for the midnight within each weekend, and for each clock change.
+    // One more step for the midnight within each weekend, and for each clock change.
     assert!(steps <= pieces.len() * 3 / 2 + 4, "{steps} steps for {} pieces", pieces.len());
     let suppressed = plan.entries.iter().filter(|entry| entry.fate == misfire::Fate::Suppressed);
     assert!(suppressed.clone().all(|entry| entry.calendar.as_deref() == Some("weekends")));

@@ -1,4 +1,4 @@
-//! What a person reads who typed something wrong.
+//! The errors that a person sees after a typing mistake.
 
 use std::time::Duration;
 
@@ -81,12 +81,12 @@ fn every_field_of_a_definition_is_named_when_it_is_wrong() {
     }
 }
 
-/// What stands in backquotes.
+/// The text in backquotes.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Is what an error about a text advises itself accepted, in its place?
+/// Whether the advice of an error about a text is itself accepted in that place.
 fn accepted(text: &str, position: Option<std::ops::Range<usize>>, advice: &str) -> bool {
     // A form such as `*/n` stands for any number.
     let advice = advice.replace('n', "2");

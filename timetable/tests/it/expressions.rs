@@ -1,4 +1,4 @@
-//! Strategies that make cron expressions.
+//! Strategies that generate cron expressions.
 
 use chrono::{Datelike, NaiveDateTime, Timelike};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Texts of every shape: each is answered soon, and a refusal names the place.
+//! Texts of every shape: each is answered quickly, and a refusal names the position.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,10 @@ use crate::{
     support::parse,
 };
 
-/// The longest that one text may take: far more than any does, so that a busy machine fails no test.
+/// The time limit for one text: far more than any needs, so that a busy machine fails no test.
 const SOON: Duration = Duration::from_secs(5);
 
-/// Parses a text, and asks everything that a timetable can be asked.
+/// Parses a text, and calls every function of a timetable.
 fn answered(text: &str, zone: &str, after: DateTime<Utc>) {
     #[expect(clippy::disallowed_methods, reason = "what is measured is the machine's time")]
     let began = Instant::now();
@@ -38,7 +38,7 @@ fn names_the_place(text: &str, error: &TimingError) {
     let told = error.to_string();
     assert_eq!(told.lines().count(), 1, "{told}");
     assert!(told.len() < 2_000, "an error repeats no long value: {told}");
-    // Whole characters of the text, or its end.
+    // At whole characters of the text, or at its end.
     let is_within = |position| text.get(position).is_some();
     assert!(error.position.clone().is_none_or(is_within), "{error:?}");
 }
@@ -110,7 +110,7 @@ proptest! {
         prop_assert!(parse("* * * * *", &zone).is_err());
     }
 
-    /// Texts of the right letters, which get further into the grammar.
+    /// Texts made of valid letters, which get further into the grammar.
     #[test]
     fn every_text_of_crons_letters_is_answered(
         text in "[-0-9*,/?LWH#+()@a-f JANMO]{0,40}", after in any_instant(),
@@ -118,7 +118,7 @@ proptest! {
         answered(&text, "Europe/London", after);
     }
 
-    /// Texts that are almost right, which get through most of it.
+    /// Texts that are almost valid, which get through most of it.
     #[test]
     fn every_damaged_expression_is_answered(text in damaged(), after in any_instant()) {
         answered(&text, "America/New_York", after);

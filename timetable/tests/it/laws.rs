@@ -1,4 +1,4 @@
-//! What must hold for every definition, whatever it says.
+//! Laws that hold for every definition.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -30,7 +30,7 @@ fn any_zone() -> impl Strategy<Value = &'static str> {
     prop::sample::select(zone_names().collect::<Vec<_>>())
 }
 
-/// Definitions of up to four expressions that each can fire.
+/// Definitions of up to four expressions, each of which can fire.
 fn any_definition() -> impl Strategy<Value = Definition> {
     (
         prop::collection::vec(any_expression(), 1..=4),
@@ -94,7 +94,7 @@ proptest! {
         prop_assert_eq!(union, each.into_iter().collect::<Vec<_>>());
     }
 
-    /// Where no clock changes there is nothing to add to croner, and nothing is.
+    /// Where no clock changes, there is nothing to add to croner, and nothing is added.
     #[test]
     fn without_clock_changes_the_answers_are_croners(
         expression in prop_oneof![any_minutely(), any_secondly()], after in any_instant(),

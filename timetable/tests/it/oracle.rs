@@ -109,7 +109,8 @@ fn fires(timetable: &Timetable, (after, until): (i64, i64)) -> Vec<Fire> {
 /// Compares the calculator with the oracle, and its own answers with each other.
 fn compare(
     expression: &str,
-    (zone, rules): (&str, &TimeZone),
+    zone: &str,
+    rules: &TimeZone,
     dst: DstPolicy,
     window: (i64, i64),
     step: i64,
@@ -183,7 +184,7 @@ fn fires_agree_with_the_oracle_at_every_clock_change_of_every_zone() {
             let expression = around(local).new_tree(&mut runner).expect("a value").current();
             let dst = policies.new_tree(&mut runner).expect("a value").current();
             let window = (change - 5 * 3_600, change + 5 * 3_600);
-            compare(&expression, (zone, &rules), dst, window, 60);
+            compare(&expression, zone, &rules, dst, window, 60);
             compared += 1;
         }
     }
@@ -203,7 +204,7 @@ proptest! {
         hours in 1_i64..40,
     ) {
         let after = change + start * 3_600;
-        compare(&expression, (zone, &rules), dst, (after, after + hours * 3_600), 60);
+        compare(&expression, zone, &rules, dst, (after, after + hours * 3_600), 60);
     }
 
     #[test]
@@ -214,7 +215,7 @@ proptest! {
         start in -5_400_i64..3_600,
     ) {
         let after = change + start;
-        compare(&expression, (zone, &rules), dst, (after, after + 5_400), 1);
+        compare(&expression, zone, &rules, dst, (after, after + 5_400), 1);
     }
 }
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use timetable::{Definition, DstPolicy, Timetable, TimingError, ZoneSource, zone_data};
 
-/// A definition with one expression and nothing else asked for.
+/// A definition with one expression and nothing else.
 pub(crate) fn definition(expression: &str, zone: &str) -> Definition {
     Definition {
         expressions: vec![expression.to_owned()],

@@ -15,7 +15,7 @@ struct Vector {
     tz: String,
     from: DateTime<Utc>,
     expected: Vec<DateTime<Utc>>,
-    /// There are no more fires than the expected.
+    /// There are no more fires than expected.
     #[serde(default)]
     exhausted: bool,
 }
@@ -50,7 +50,7 @@ fn check(vectors: Vec<Vector>) {
         let timetable = match Timetable::new(&asked(expr, tz, *from)) {
             Ok(timetable) => timetable,
             // Three vectors ask for 29 February in common years only and expect no fire. The rule
-            // refuses what can never match, so no fire is what they get.
+            // refuses expressions that can never match, so they get no fire.
             Err(error) if expected.is_empty() && error.never_fires => continue,
             Err(error) => {
                 wrong.push(format!("{id} {expr:?} {tz}: {error}"));

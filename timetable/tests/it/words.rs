@@ -1,4 +1,4 @@
-//! What a person reads: descriptions and warnings.
+//! Descriptions and warnings, as people read them.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use timetable::{Definition, DstPolicy, Gap, Overlap, Timetable, Warning, Warning
 
 use crate::support::{definition, instant, timetable};
 
-/// What a description says of `*/1` is what fires.
+/// The description of `*/1` matches what fires.
 #[test]
 fn a_step_of_one_restricts_nothing() {
     let (from, until) = (instant("2026-01-01T00:00:00Z"), instant("2027-01-01T00:00:00Z"));
@@ -377,7 +377,7 @@ fn the_fields_of_a_definition_are_judged_together() {
     }
 }
 
-/// Where the bounds are in the way, the expression is not to blame.
+/// If the bounds prevent fires, the expression is not to blame.
 #[test]
 fn what_never_fires_is_told_which_field_is_the_cause() {
     let asked = |text: &str, start: Option<&str>, end: Option<&str>| Definition {
@@ -433,7 +433,7 @@ fn what_never_fires_is_told_which_field_is_the_cause() {
             warnings.iter().map(|w| (w.code, w.field.as_str(), w.message.as_str())).collect();
         assert_eq!(found, [(code, field, message)], "{asked:?}");
     }
-    // One that fires at its start is not before it.
+    // A start that is itself a fire does not lie before it.
     let first = asked("@at 2026-06-01T00:00:00Z", Some("2026-06-01T00:00:00Z"), None);
     assert_eq!(warnings(&first), []);
 }
@@ -532,7 +532,7 @@ fn the_next_change_of_the_clock_that_touches_a_time_is_told_with_what_it_does() 
     assert_eq!(change("30 2 * * 1-5", from, until), None);
     assert_eq!(change("30 4 * * *", from, until), None);
     assert_eq!(change("*/5 * * * *", from, until), None);
-    // What spring does not touch autumn may.
+    // An expression that spring does not affect may be affected by autumn.
     let late = instant("2027-12-01T00:00:00Z");
     let autumn = change("30 2 31 10 *", from, late).expect("the clocks go back");
     assert_eq!(autumn.at, instant("2027-10-31T01:00:00Z"));

@@ -5,7 +5,7 @@ use timetable::{Definition, DstPolicy, Fire, FireKind, Gap, Overlap, Timetable, 
 
 use crate::support::{definition, instant, timetable};
 
-/// chrono-tz carries older data, so it is asked about years that were past when it was made.
+/// chrono-tz has older data, so it is compared for years that were past when it was released.
 #[test]
 fn chrono_tz_reads_the_same_clocks() {
     let (from, until) = (instant("2000-01-01T00:00:00Z"), instant("2024-01-01T00:00:00Z"));
@@ -21,7 +21,7 @@ fn chrono_tz_reads_the_same_clocks() {
     assert_eq!(differing, [""; 0]);
 }
 
-/// The search ends after the four hundred years in which every case of a rule for all years occurs.
+/// The search ends after the four hundred years in which every case of a yearly rule occurs.
 #[test]
 fn a_time_that_exists_in_no_year_is_answered_with_none() {
     let from = instant("2026-01-01T00:00:00Z");

@@ -14,7 +14,7 @@ use leptos::{ev::KeyboardEvent, html, prelude::*};
 
 use self::terms::{complete, terms, without};
 use super::{
-    Field, Glyph, Look, Waiting, button, icon, icon_button, live, menu, pointed, use_typing,
+    Field, Glyph, Look, Typing, Waiting, button, icon, icon_button, live, menu, pointed, use_typing,
 };
 use crate::model::Failure;
 
@@ -110,36 +110,105 @@ fn view_buttons(
     views.iter().copied().map(view).collect()
 }
 
-/// The completions of the typed text. Clicking one accepts it.
-fn offer_list(
+/// The completion of the line. Completions are offered while the user types, and disappear once one is accepted.
+#[derive(Clone, Copy)]
+struct Completion {
+    input: NodeRef<html::Input>,
+    typed: RwSignal<Option<String>>,
     offers: Memo<Option<Vec<terms::Offer>>>,
+    /// The offer that the arrow keys have reached.
     active: RwSignal<Option<usize>>,
-    take: impl Fn(String) + Copy + Send + Sync + 'static,
-) -> AnyView {
-    live(move || {
-        let Some(offers) = offers.get() else { return ().into_any() };
-        let option = |(at, offer): (usize, &terms::Offer)| {
-            let text = offer.text.clone();
-            let press = move |event: leptos::ev::MouseEvent| {
-                // Keep the focus in the field.
-                event.prevent_default();
-                take(text.clone());
-            };
-            view! {
-                <li
-                    role="option"
-                    id=format!("query-offer-{at}")
-                    aria-selected=move || (active.get() == Some(at)).to_string()
-                    on:mousedown=press
-                >
-                    <code>{offer.words.clone()}</code>" "<span class="hint">{offer.hint}</span>
-                </li>
+    typing: Typing,
+}
+
+fn use_completion(
+    fields: &'static [QueryField],
+    known: Signal<Vec<(&'static str, Vec<String>)>>,
+    search: Callback<String>,
+) -> Completion {
+    let typed = RwSignal::new(None::<String>);
+    let offers = Memo::new(move |_| {
+        let text = typed.get()?;
+        Some(complete(&text, fields, &known.get())).filter(|offers| !offers.is_empty())
+    });
+    let (input, active) = (NodeRef::new(), RwSignal::new(None));
+    Completion { input, typed, offers, active, typing: use_typing(search) }
+}
+
+impl Completion {
+    fn type_in(self, text: String) {
+        self.active.set(None);
+        self.typed.set(Some(text.clone()));
+        self.typing.typed(text);
+    }
+
+    fn accept(self, text: String) {
+        self.active.set(None);
+        if let Some(input) = self.input.get_untracked() {
+            input.set_value(&text);
+            let _hidden = input.focus();
+        }
+        self.typed.set(text.ends_with(':').then(|| text.clone()));
+        self.typing.typed(text);
+    }
+
+    fn close(self) {
+        self.typed.set(None);
+    }
+
+    fn press(self, event: &KeyboardEvent) {
+        let Some(offers) = self.offers.get_untracked() else { return };
+        let last = offers.len() - 1;
+        match (event.key().as_str(), self.active.get_untracked()) {
+            ("ArrowDown", at) => self.active.set(Some(at.map_or(0, |at| (at + 1).min(last)))),
+            ("ArrowUp", at) => self.active.set(at.and_then(|at| at.checked_sub(1))),
+            ("Enter" | "Tab", Some(at)) => {
+                if let Some(offer) = offers.get(at) {
+                    self.accept(offer.text.clone());
+                }
             }
-            .into_any()
-        };
-        let options: Vec<_> = offers.iter().enumerate().map(option).collect();
-        view! { <ul class="query-offers" role="listbox" id="query-offers" aria-label="Completions">{options}</ul> }
-            .into_any()
+            ("Escape", _) => self.close(),
+            _ => return,
+        }
+        event.prevent_default();
+    }
+
+    /// The offers. Clicking one accepts it.
+    fn list(self) -> AnyView {
+        live(move || {
+            let Some(offers) = self.offers.get() else { return ().into_any() };
+            let option = |(at, offer): (usize, &terms::Offer)| {
+                let text = offer.text.clone();
+                let press = move |event: leptos::ev::MouseEvent| {
+                    // Keep the focus in the field.
+                    event.prevent_default();
+                    self.accept(text.clone());
+                };
+                view! {
+                    <li
+                        role="option"
+                        id=format!("query-offer-{at}")
+                        aria-selected=move || (self.active.get() == Some(at)).to_string()
+                        on:mousedown=press
+                    >
+                        <code>{offer.words.clone()}</code>" "<span class="hint">{offer.hint}</span>
+                    </li>
+                }
+                .into_any()
+            };
+            let options: Vec<_> = offers.iter().enumerate().map(option).collect();
+            view! { <ul class="query-offers" role="listbox" id="query-offers" aria-label="Completions">{options}</ul> }
+                .into_any()
+        })
+    }
+}
+
+/// The error that the server reports for the search, with the wrong part marked.
+fn search_error(refusal: Signal<Option<Failure>>, value: Signal<String>) -> AnyView {
+    live(move || {
+        let Some(failure) = refusal.get() else { return ().into_any() };
+        let place = failure.position.map(|(start, end)| pointed(&value.get(), start, end));
+        view! { {place}<p>{failure.message}</p> }.into_any()
     })
 }
 
@@ -162,49 +231,9 @@ pub(crate) fn QueryBar(
     #[prop(into, optional)]
     known: Signal<Vec<(&'static str, Vec<String>)>>,
 ) -> impl IntoView {
-    let input = NodeRef::<html::Input>::new();
-    let typed = RwSignal::new(None::<String>);
-    let active = RwSignal::new(None::<usize>);
-    let typing = use_typing(search);
-    // Completions are offered while the user types, and disappear once one is accepted.
-    let offers = Memo::new(move |_| {
-        let text = typed.get()?;
-        Some(complete(&text, fields, &known.get())).filter(|offers| !offers.is_empty())
-    });
-    let take = move |text: String| {
-        active.set(None);
-        if let Some(input) = input.get_untracked() {
-            input.set_value(&text);
-            let _hidden = input.focus();
-        }
-        typed.set(text.ends_with(':').then(|| text.clone()));
-        typing.typed(text);
-    };
-    let key = move |event: KeyboardEvent| {
-        let Some(offers) = offers.get_untracked() else { return };
-        let last = offers.len() - 1;
-        match (event.key().as_str(), active.get_untracked()) {
-            ("ArrowDown", at) => active.set(Some(at.map_or(0, |at| (at + 1).min(last)))),
-            ("ArrowUp", at) => active.set(at.and_then(|at| at.checked_sub(1))),
-            ("Enter" | "Tab", Some(at)) => {
-                if let Some(offer) = offers.get(at) {
-                    take(offer.text.clone());
-                }
-            }
-            ("Escape", _) => typed.set(None),
-            _ => return,
-        }
-        event.prevent_default();
-    };
-    let list = offer_list(offers, active, take);
-    let chips = chips(value, search);
+    let completion = use_completion(fields, known, search);
     let views = view_buttons(views, value, search);
-    let refusal = move || loading.failure.get().filter(Failure::is_of_search);
-    let wrong = move || {
-        let failure = refusal()?;
-        let place = failure.position.map(|(start, end)| pointed(&value.get(), start, end));
-        Some(view! { {place}<p>{failure.message}</p> }.into_any())
-    };
+    let refusal = Signal::derive(move || loading.failure.get().filter(Failure::is_of_search));
     view! {
         <search class="query-bar">
             <div class="query-line">
@@ -215,37 +244,32 @@ pub(crate) fn QueryBar(
                         role="combobox"
                         aria-label=label
                         aria-autocomplete="list"
-                        aria-expanded=move || offers.with(Option::is_some).to_string()
+                        aria-expanded=move || completion.offers.with(Option::is_some).to_string()
                         aria-controls="query-offers"
-                        aria-activedescendant=move || active.get().map(|at| format!("query-offer-{at}"))
-                        aria-invalid=move || refusal().is_some().then_some("true")
+                        aria-activedescendant=move || completion.active.get().map(|at| format!("query-offer-{at}"))
+                        aria-invalid=move || refusal.get().is_some().then_some("true")
                         aria-describedby="search-error"
                         placeholder=placeholder
                         autocomplete="off"
                         autocapitalize="off"
                         spellcheck="false"
-                        node_ref=input
+                        node_ref=completion.input
                         prop:value=move || value.get()
-                        on:keydown=key
-                        on:blur=move |_| typed.set(None)
-                        on:input:target=move |event| {
-                            let text = event.target().value();
-                            active.set(None);
-                            typed.set(Some(text.clone()));
-                            typing.typed(text);
-                        }
+                        on:keydown=move |event| completion.press(&event)
+                        on:blur=move |_| completion.close()
+                        on:input:target=move |event| completion.type_in(event.target().value())
                     />
                     <kbd aria-hidden="true">"/"</kbd>
-                    {list}
+                    {completion.list()}
                 </div>
                 <div class="query-views" role="group" aria-label="Views">
                     {views}
                     {own.map(|own| own_views(own, value, search))}
                 </div>
             </div>
-            {chips}
+            {chips(value, search)}
             <div class="field-error" id="search-error" aria-live="polite">
-                {live(move || wrong().unwrap_or_else(|| ().into_any()))}
+                {search_error(refusal, value)}
             </div>
         </search>
     }

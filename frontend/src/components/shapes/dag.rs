@@ -82,7 +82,7 @@ pub(crate) fn dag(
     });
     let edges: Vec<_> = edges.collect();
     let drawn =
-        nodes.iter().zip(&layout.places).map(|(node, place)| box_of(node, *place, chosen, choose));
+        nodes.iter().zip(&layout.places).map(|(node, &(x, y))| box_of(node, x, y, chosen, choose));
     let drawn: Vec<_> = drawn.collect();
     let map = (nodes.len() > MAP_FROM).then(|| map(nodes, &layout, look));
     let frame = NodeRef::<html::Div>::new();
@@ -149,7 +149,7 @@ fn edge(from: (f64, f64), to: (f64, f64)) -> String {
     format!("M{x1} {y1}C{middle} {y1} {middle} {y2} {x2} {y2}")
 }
 
-fn box_of(node: &DagNode, (x, y): (f64, f64), chosen: &str, choose: Callback<String>) -> AnyView {
+fn box_of(node: &DagNode, x: f64, y: f64, chosen: &str, choose: Callback<String>) -> AnyView {
     let is_chosen = node.name == chosen;
     let to = if is_chosen { String::new() } else { node.name.clone() };
     let key = to.clone();

@@ -64,7 +64,7 @@ fn run_with(actions: Actions) -> AnyView {
         {Field::new("run-as-of", "As of (optional, your time)", as_of).kind("datetime-local").error(of(wrong, "asOf"))
             .hint("The scheduled instant that the run gets.").text()}
     };
-    form(actions, Action::RunWith, (Look::Primary, "Run"), wrong, plan, fields.into_any())
+    form(actions, Action::RunWith, Look::Primary, "Run", wrong, plan, fields.into_any())
 }
 
 /// Asks for the reason, and until when.
@@ -105,7 +105,7 @@ fn pause(actions: Actions) -> AnyView {
         {Field::new("pause-until", "Until (optional, your time)", until).kind("datetime-local")
             .error(of(wrong, "until")).text()}
     };
-    form(actions, Action::Pause, (Look::Primary, "Pause"), wrong, plan, fields.into_any())
+    form(actions, Action::Pause, Look::Primary, "Pause", wrong, plan, fields.into_any())
 }
 
 /// The fires that would fall into the pause.
@@ -175,7 +175,7 @@ fn resume(actions: Actions) -> AnyView {
             {CHOICES.map(radio).into_iter().collect::<Vec<_>>()}
         </fieldset>
     };
-    form(actions, Action::Resume, (Look::Primary, "Resume"), wrong, plan, fields.into_any())
+    form(actions, Action::Resume, Look::Primary, "Resume", wrong, plan, fields.into_any())
 }
 
 /// The ways to resume, as `resumePreview` returns them.
@@ -218,7 +218,7 @@ fn skip(actions: Actions) -> AnyView {
         {Field::new("skip-reason", "Reason", reason).error(of(wrong, "reason"))
             .hint("Kept with each of them in the ledger.").text()}
     };
-    form(actions, Action::Skip, (Look::Primary, "Skip"), wrong, plan, fields.into_any())
+    form(actions, Action::Skip, Look::Primary, "Skip", wrong, plan, fields.into_any())
 }
 
 fn given_reason(reason: RwSignal<String>) -> Result<String, Failure> {
@@ -253,7 +253,7 @@ fn delete(actions: Actions) -> AnyView {
         <p>"It stops firing; its ledger and runs are kept until retention removes them. Type "<strong>{name}</strong>" to confirm."</p>
         {Field::new("delete-name", "Name of the schedule", typed).first().error(of(wrong, "name")).text()}
     };
-    form(actions, Action::Delete, (Look::Danger, "Delete"), wrong, plan, fields.into_any())
+    form(actions, Action::Delete, Look::Danger, "Delete", wrong, plan, fields.into_any())
 }
 
 fn undelete(actions: Actions, subject: &Subject) -> impl Fn() + use<> {

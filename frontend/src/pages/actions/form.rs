@@ -27,7 +27,8 @@ pub(super) type Wrong = RwSignal<Option<Failure>>;
 pub(super) fn form(
     actions: Actions,
     kind: Action,
-    (look, action): (Look, &'static str),
+    look: Look,
+    label: &'static str,
     wrong: Wrong,
     plan: impl Fn(String) -> Result<Plan, Failure> + 'static,
     fields: AnyView,
@@ -75,7 +76,7 @@ pub(super) fn form(
             <div role="alert">{move || general()}</div>
             <footer class="dialog-foot">
                 {button(Look::Plain, None, "Cancel", move || open.set(false))}
-                <button type="submit" class=look.class() aria-disabled=move || busy.get().to_string()>{action}</button>
+                <button type="submit" class=look.class() aria-disabled=move || busy.get().to_string()>{label}</button>
             </footer>
         </form>
     }

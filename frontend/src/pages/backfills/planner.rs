@@ -187,6 +187,22 @@ fn form(
                 .into_any()
         })
     };
+    view! {
+        <form class="form-main" on:submit=submit novalidate>
+            {which_fires(draft, names, wrong)}
+            {how(draft, wrong)}
+            <div role="alert">{move || general()}</div>
+            <p class="form-foot">
+                <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>"Start backfill"</button>
+                <a class="button" href=Route::Backfills.path()>"Cancel"</a>
+            </p>
+        </form>
+    }
+    .into_any()
+}
+
+/// The schedule, the range, and which of its instants.
+fn which_fires(draft: Draft, names: Load<Page<ScheduleName>>, wrong: Wrong) -> AnyView {
     let options = names.draw(|page| {
         let option = |row: &std::sync::Arc<ScheduleName>| {
             view! { <option value=row.name.clone()></option> }.into_any()
@@ -197,38 +213,38 @@ fn form(
         button(Look::Plain, None, words, move || draft.choose(days))
     };
     view! {
-        <form class="form-main" on:submit=submit novalidate>
-            <fieldset class="panel form-section">
-                <legend>"Which fires"</legend>
-                {Field::new("schedule", "Schedule", draft.schedule).required().first().list("schedule-names")
-                    .error(of(wrong, "scheduleId")).hint("By name. Paused schedules can be backfilled as well.").text()}
-                <datalist id="schedule-names">{options}</datalist>
-                <div class="actions" role="group" aria-label="Ranges">{Vec::from(RANGES.map(range))}</div>
-                <div class="field-grid">
-                    {Field::new("from", "From (your time)", draft.from).kind("datetime-local").error(of(wrong, "from")).text()}
-                    {Field::new("to", "To, exclusive (your time)", draft.to).kind("datetime-local").error(of(wrong, "to")).text()}
-                </div>
-                {Field::new("mode", "Among these", draft.mode).error(of(wrong, "mode")).choice(&[
-                    ("missing", "instants without a run"),
-                    ("failed", "also those whose runs all failed"),
-                    ("all", "all, including those that succeeded"),
-                ])}
-            </fieldset>
-            <fieldset class="panel form-section">
-                <legend>"How"</legend>
-                <div class="field-grid">
-                    {Field::new("order", "Order", draft.order).choice(&[("oldest", "Oldest first"), ("newest", "Newest first")])}
-                    {Field::new("concurrency", "At once", draft.concurrency).kind("number").error(of(wrong, "concurrency")).text()}
-                </div>
-                {Field::new("reason", "Reason", draft.reason).required().error(of(wrong, "reason"))
-                    .hint("Kept with the backfill and in the audit log.").text()}
-            </fieldset>
-            <div role="alert">{move || general()}</div>
-            <p class="form-foot">
-                <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>"Start backfill"</button>
-                <a class="button" href=Route::Backfills.path()>"Cancel"</a>
-            </p>
-        </form>
+        <fieldset class="panel form-section">
+            <legend>"Which fires"</legend>
+            {Field::new("schedule", "Schedule", draft.schedule).required().first().list("schedule-names")
+                .error(of(wrong, "scheduleId")).hint("By name. Paused schedules can be backfilled as well.").text()}
+            <datalist id="schedule-names">{options}</datalist>
+            <div class="actions" role="group" aria-label="Ranges">{Vec::from(RANGES.map(range))}</div>
+            <div class="field-grid">
+                {Field::new("from", "From (your time)", draft.from).kind("datetime-local").error(of(wrong, "from")).text()}
+                {Field::new("to", "To, exclusive (your time)", draft.to).kind("datetime-local").error(of(wrong, "to")).text()}
+            </div>
+            {Field::new("mode", "Among these", draft.mode).error(of(wrong, "mode")).choice(&[
+                ("missing", "instants without a run"),
+                ("failed", "also those whose runs all failed"),
+                ("all", "all, including those that succeeded"),
+            ])}
+        </fieldset>
+    }
+    .into_any()
+}
+
+/// The order, how many at once, and the reason.
+fn how(draft: Draft, wrong: Wrong) -> AnyView {
+    view! {
+        <fieldset class="panel form-section">
+            <legend>"How"</legend>
+            <div class="field-grid">
+                {Field::new("order", "Order", draft.order).choice(&[("oldest", "Oldest first"), ("newest", "Newest first")])}
+                {Field::new("concurrency", "At once", draft.concurrency).kind("number").error(of(wrong, "concurrency")).text()}
+            </div>
+            {Field::new("reason", "Reason", draft.reason).required().error(of(wrong, "reason"))
+                .hint("Kept with the backfill and in the audit log.").text()}
+        </fieldset>
     }
     .into_any()
 }

@@ -6,7 +6,7 @@ use super::{Kind, Subjects};
 use crate::{
     api::{self, Many, Order},
     components::{Dialog, Field, Look, button, live},
-    data::{self, use_actor},
+    data::{self, Actor, use_actor},
     model::{CatchUp, Failure, ManyOutcome},
     state::{Said, use_address},
     time::Moment,
@@ -69,7 +69,7 @@ pub(super) fn dialog(
 /// to perform the action. One that takes longer than a request is sent again with its key until nothing remains.
 async fn send(
     namespace: String,
-    portions: Vec<(String, Option<i64>)>,
+    portions: Portions,
     order: Order,
     progress: impl Fn(i64),
 ) -> Result<(ManyOutcome, Vec<i64>), Failure> {
@@ -97,140 +97,193 @@ async fn send(
     Ok((sum, counts))
 }
 
+/// The searches of an action's portions, each with the number of schedules that it matched.
+type Portions = Vec<(String, Option<i64>)>;
+
+/// The form in the dialog.
+#[derive(Clone, Copy)]
+struct BulkForm {
+    open: RwSignal<bool>,
+    kind: Kind,
+    subjects: Subjects,
+    actor: Actor,
+    namespace: StoredValue<String>,
+    searches: StoredValue<Vec<String>>,
+    counts: StoredValue<Vec<i64>>,
+    stage: RwSignal<Stage>,
+    reason: RwSignal<String>,
+    until: RwSignal<String>,
+    wrong: RwSignal<Option<Failure>>,
+}
+
+impl BulkForm {
+    /// Counts the schedules that match, and what would be refused.
+    fn count(self) {
+        // The reason is asked for later; the count does not depend on it.
+        let order = self.kind.order("count".to_owned(), None);
+        let searches = self.searches.get_value().into_iter();
+        let portions = searches.map(|search| (search, None)).collect();
+        let namespace = self.namespace.get_value();
+        spawn_local(async move {
+            let counted = send(namespace, portions, order, |_| ()).await;
+            let _closed = match counted {
+                Ok((outcome, found)) => {
+                    let _gone = self.counts.try_set_value(found);
+                    self.stage.try_set(Stage::Counted(outcome))
+                }
+                Err(failure) => self.stage.try_set(Stage::Failed(failure)),
+            };
+        });
+    }
+
+    /// Performs the action on the schedules that were counted.
+    fn perform(self) {
+        let Stage::Counted(counted) = self.stage.get_untracked() else { return };
+        let reason = self.reason.get_untracked().trim().to_owned();
+        if self.kind.needs_reason() && reason.is_empty() {
+            return self.wrong.set(Some(Failure::of_field(
+                "reason",
+                "Give a reason, so that others can understand it.",
+            )));
+        }
+        let until = Moment::parse_local(&self.until.get_untracked());
+        let all = counted.matched;
+        self.stage.set(Stage::Working(0, all));
+        let counts = self.counts.get_value().into_iter().map(Some);
+        let portions: Portions = self.searches.get_value().into_iter().zip(counts).collect();
+        let namespace = self.namespace.get_value();
+        let order = self.kind.order(reason, until);
+        spawn_local(async move {
+            let progress = move |done| drop(self.stage.try_set(Stage::Working(done, all)));
+            let outcome = send(namespace.clone(), portions.clone(), order, progress).await;
+            self.subjects.list.refresh();
+            match outcome {
+                Ok((outcome, _)) => self.report(outcome, namespace, portions),
+                Err(failure) => drop(self.stage.try_set(Stage::Failed(failure))),
+            }
+        });
+    }
+
+    /// Says what was done, and closes the dialog unless something was refused.
+    fn report(self, outcome: ManyOutcome, namespace: String, portions: Portions) {
+        let said = Said::new(format!("{} schedules are {}.", outcome.done, self.kind.words().1));
+        self.actor.say(match self.kind {
+            Kind::Pause => said.undo(move || self.resume(namespace.clone(), portions.clone())),
+            Kind::Resume | Kind::Run | Kind::Skip | Kind::Delete => said,
+        });
+        if outcome.refused == 0 {
+            self.subjects.selection.clear();
+            let _closed = self.open.try_set(false);
+        } else {
+            let _closed = self.stage.try_set(Stage::Over(outcome));
+        }
+    }
+
+    /// Takes a pause back.
+    fn resume(self, namespace: String, portions: Portions) {
+        spawn_local(async move {
+            let order = Order::Resume { missed: CatchUp::Latest };
+            match send(namespace, portions, order, |_| ()).await {
+                Ok(_) => self.actor.say("They are active again.".to_owned()),
+                Err(failure) => self.actor.complain(&failure),
+            }
+            self.subjects.list.refresh();
+        });
+    }
+
+    /// The count, the progress or the result.
+    fn shown(self) -> AnyView {
+        let words = self.kind.words().1;
+        live(move || {
+            match self.stage.get() {
+            Stage::Counting => view! { <p role="status">"Counting …"</p> }.into_any(),
+            Stage::Counted(outcome) => counted(self.kind, &outcome),
+            Stage::Working(done, all) => view! {
+                <p role="status">{format!("{done} of {all} …")}</p>
+                <progress max=all.to_string() value=done.to_string() aria-label="Progress"></progress>
+            }
+            .into_any(),
+            Stage::Over(outcome) => view! {
+                <p role="status">{format!("{} are {words}, {} were refused.", outcome.done, outcome.refused)}</p>
+                {refusals(&outcome)}
+            }
+            .into_any(),
+            Stage::Failed(failure) => {
+                view! { <p class="form-error" role="alert">{failure.message.clone()}" "{failure.advice()}</p> }
+                    .into_any()
+            }
+        }
+        })
+    }
+
+    /// The reason and the end, for actions that have them.
+    fn fields(self) -> AnyView {
+        let error = Signal::derive(move || self.wrong.get());
+        let reason = self.kind.needs_reason().then(|| {
+            Field::new("bulk-reason", "Reason", self.reason)
+                .first()
+                .required()
+                .error(error)
+                .hint("Kept with each of them, and in the audit log.")
+                .text()
+        });
+        let until = (self.kind == Kind::Pause).then(|| {
+            Field::new("bulk-until", "Until (optional, your time)", self.until)
+                .kind("datetime-local")
+                .text()
+        });
+        view! { {reason}{until} }.into_any()
+    }
+
+    /// The button that performs the action, once there is something to perform it on.
+    fn button(self) -> AnyView {
+        live(move || match self.stage.get() {
+            Stage::Counted(outcome) if outcome.matched > 0 && !outcome.too_many => {
+                let look = if self.kind == Kind::Delete { Look::Danger } else { Look::Primary };
+                let words = format!("{} {}", self.kind.words().0, count_words(outcome.matched));
+                view! { <button type="submit" class=look.class()>{words}</button> }.into_any()
+            }
+            Stage::Counting
+            | Stage::Counted(_)
+            | Stage::Working(..)
+            | Stage::Over(_)
+            | Stage::Failed(_) => ().into_any(),
+        })
+    }
+}
+
 fn content(
     open: RwSignal<bool>,
     kind: Kind,
     which: Callback<(), Vec<String>>,
     subjects: Subjects,
 ) -> AnyView {
-    let (actor, address) = (use_actor(), use_address());
-    let stage = RwSignal::new(Stage::Counting);
-    let reason = RwSignal::new(String::new());
-    let until = RwSignal::new(String::new());
-    let wrong = RwSignal::new(None::<Failure>);
-    let counts = StoredValue::new(Vec::<i64>::new());
-    let searches = StoredValue::new(which.run(()));
-    let namespace = untrack(|| address.namespace());
-    let place = StoredValue::new(namespace.clone());
-    spawn_local(async move {
-        // The reason is asked for later; the count does not depend on it.
-        let order = kind.order("count".to_owned(), None);
-        let portions = searches.get_value().into_iter().map(|search| (search, None)).collect();
-        let counted = send(namespace, portions, order, |_| ()).await;
-        let _closed = match counted {
-            Ok((outcome, found)) => {
-                let _gone = counts.try_set_value(found);
-                stage.try_set(Stage::Counted(outcome))
-            }
-            Err(failure) => stage.try_set(Stage::Failed(failure)),
-        };
-    });
+    let address = use_address();
+    let form = BulkForm {
+        open,
+        kind,
+        subjects,
+        actor: use_actor(),
+        namespace: StoredValue::new(untrack(|| address.namespace())),
+        searches: StoredValue::new(which.run(())),
+        counts: StoredValue::new(Vec::new()),
+        stage: RwSignal::new(Stage::Counting),
+        reason: RwSignal::new(String::new()),
+        until: RwSignal::new(String::new()),
+        wrong: RwSignal::new(None),
+    };
+    form.count();
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
-        let Stage::Counted(counted) = stage.get_untracked() else { return };
-        let text = reason.get_untracked().trim().to_owned();
-        if kind.needs_reason() && text.is_empty() {
-            return wrong.set(Some(Failure::of_field(
-                "reason",
-                "Give a reason, so that others can understand it.",
-            )));
-        }
-        let end = Moment::parse_local(&until.get_untracked());
-        stage.set(Stage::Working(0, counted.matched));
-        let portions: Vec<_> = searches
-            .get_value()
-            .into_iter()
-            .zip(counts.get_value().into_iter().map(Some))
-            .collect();
-        let again = portions.clone();
-        let namespace = place.get_value();
-        let order = kind.order(text, end);
-        spawn_local(async move {
-            let all = counted.matched;
-            let progress = move |done| drop(stage.try_set(Stage::Working(done, all)));
-            let outcome = send(namespace.clone(), portions, order, progress).await;
-            subjects.list.refresh();
-            match outcome {
-                Ok((outcome, _)) => {
-                    let text = format!("{} schedules are {}.", outcome.done, kind.words().1);
-                    let said = Said::new(text);
-                    actor.say(match kind {
-                        Kind::Pause => said.undo(move || {
-                            let (namespace, again) = (namespace.clone(), again.clone());
-                            spawn_local(async move {
-                                let order = Order::Resume { missed: CatchUp::Latest };
-                                match send(namespace, again, order, |_| ()).await {
-                                    Ok(_) => actor.say("They are active again.".to_owned()),
-                                    Err(failure) => actor.complain(&failure),
-                                }
-                                subjects.list.refresh();
-                            });
-                        }),
-                        Kind::Resume | Kind::Run | Kind::Skip | Kind::Delete => said,
-                    });
-                    if outcome.refused == 0 {
-                        subjects.selection.clear();
-                        let _closed = open.try_set(false);
-                    } else {
-                        let _closed = stage.try_set(Stage::Over(outcome));
-                    }
-                }
-                Err(failure) => drop(stage.try_set(Stage::Failed(failure))),
-            }
-        });
+        form.perform();
     };
-    let shown = live(move || {
-        match stage.get() {
-        Stage::Counting => view! { <p role="status">"Counting …"</p> }.into_any(),
-        Stage::Counted(outcome) => counted(kind, &outcome),
-        Stage::Working(done, all) => view! {
-            <p role="status">{format!("{done} of {all} …")}</p>
-            <progress max=all.to_string() value=done.to_string() aria-label="Progress"></progress>
-        }
-        .into_any(),
-        Stage::Over(outcome) => view! {
-            <p role="status">{format!("{} are {}, {} were refused.", outcome.done, kind.words().1, outcome.refused)}</p>
-            {refusals(&outcome)}
-        }
-        .into_any(),
-        Stage::Failed(failure) => {
-            view! { <p class="form-error" role="alert">{failure.message.clone()}" "{failure.advice()}</p> }
-                .into_any()
-        }
-    }
-    });
-    let error = Signal::derive(move || wrong.get());
-    let fields = kind.needs_reason().then(|| {
-        Field::new("bulk-reason", "Reason", reason)
-            .first()
-            .required()
-            .error(error)
-            .hint("Kept with each of them, and in the audit log.")
-            .text()
-    });
-    let end = (kind == Kind::Pause).then(|| {
-        Field::new("bulk-until", "Until (optional, your time)", until).kind("datetime-local").text()
-    });
-    let foot = live(move || match stage.get() {
-        Stage::Counted(outcome) if outcome.matched > 0 && !outcome.too_many => {
-            let look = if kind == Kind::Delete { Look::Danger } else { Look::Primary };
-            let words = format!("{} {}", kind.words().0, count_words(outcome.matched));
-            view! { <button type="submit" class=look.class()>{words}</button> }.into_any()
-        }
-        Stage::Counting
-        | Stage::Counted(_)
-        | Stage::Working(..)
-        | Stage::Over(_)
-        | Stage::Failed(_) => ().into_any(),
-    });
     view! {
         <form on:submit=submit novalidate>
-            {shown}
-            {fields}
-            {end}
+            {form.shown()}
+            {form.fields()}
             <footer class="dialog-foot">
                 {button(Look::Plain, None, "Close", move || open.set(false))}
-                {foot}
+                {form.button()}
             </footer>
         </form>
     }

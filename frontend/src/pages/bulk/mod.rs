@@ -60,7 +60,7 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
         }
     });
     let has_more = move || {
-        // An action on all needs a search, so that nobody changes everything by accident.
+        // An action on all needs a search, so that one cannot change everything by accident.
         let more = total.get().filter(|total| *total > selection.count() as i64);
         more.filter(|_| !search.get().is_empty())
     };

@@ -119,29 +119,44 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
     view! {
         <div class="form-grid">
             <form class="form-main" on:submit=submit novalidate>
-                <fieldset class="panel form-section">
-                    <legend>"Days"</legend>
-                    <div class="field-grid">
-                        {Field::new("name", "Name", draft.name).required().first().error(of(wrong, "name")).text()}
-                        {Field::new("mode", "It", draft.mode).error(of(wrong, "mode")).choice(&[
-                            ("exclude", "suppresses what it names"),
-                            ("only", "allows only its entries"),
-                        ])}
-                    </div>
-                    {year::view(year, draft, entries)}
-                    {weekdays(draft)}
-                </fieldset>
-                <fieldset class="panel form-section">
-                    <legend>"Ranges and hours"</legend>
-                    {Field::new("ranges", "Ranges, one a line", draft.ranges).code().error(of(wrong, "ranges"))
-                        .hint("2026-07-01 to 2026-07-31, or 2026-12-20T18:00 to 2027-01-02T08:00").area(3)}
-                    {Field::new("windows", "Hours of the day, one per line", draft.windows).code().error(of(wrong, "windows"))
-                        .hint("09:00 to 17:00 on Mon Tue Wed Thu Fri. Without days: every day.").area(3)}
-                </fieldset>
+                {days(draft, wrong, year::view(year, draft, entries))}
+                {ranges_and_hours(draft, wrong)}
                 {foot}
             </form>
             <div class="form-side">{calendar.map(|calendar| side(&calendar, entries, namespace, edits))}</div>
         </div>
+    }
+    .into_any()
+}
+
+/// The name, what its entries do, and its days: those of a `year` that are clicked, and those of every week.
+fn days(draft: Draft, wrong: Wrong, year: AnyView) -> AnyView {
+    view! {
+        <fieldset class="panel form-section">
+            <legend>"Days"</legend>
+            <div class="field-grid">
+                {Field::new("name", "Name", draft.name).required().first().error(of(wrong, "name")).text()}
+                {Field::new("mode", "It", draft.mode).error(of(wrong, "mode")).choice(&[
+                    ("exclude", "suppresses what it names"),
+                    ("only", "allows only its entries"),
+                ])}
+            </div>
+            {year}
+            {weekdays(draft)}
+        </fieldset>
+    }
+    .into_any()
+}
+
+fn ranges_and_hours(draft: Draft, wrong: Wrong) -> AnyView {
+    view! {
+        <fieldset class="panel form-section">
+            <legend>"Ranges and hours"</legend>
+            {Field::new("ranges", "Ranges, one per line", draft.ranges).code().error(of(wrong, "ranges"))
+                .hint("2026-07-01 to 2026-07-31, or 2026-12-20T18:00 to 2027-01-02T08:00").area(3)}
+            {Field::new("windows", "Hours of the day, one per line", draft.windows).code().error(of(wrong, "windows"))
+                .hint("09:00 to 17:00 on Mon Tue Wed Thu Fri. Without days: every day.").area(3)}
+        </fieldset>
     }
     .into_any()
 }

@@ -1,4 +1,4 @@
-//! Calendars: what suppresses fires, and of which schedules.
+//! Calendars: what suppresses fires, and for which schedules.
 //!
 //! - `editor`: one calendar: a clickable year, its other entries, the schedules that use it
 //! - `draft`: a calendar while it is edited

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     api::{self, SeriesQuery},
     components::{AsyncView, Week, heat_map, live, panel, use_drag},
-    data::use_load,
+    data::{Load, use_load},
     model::{Page, RunStats, ScheduleName},
     route::Route,
     state::{use_address, use_every, use_range, use_title, use_zone},
@@ -39,19 +39,7 @@ pub(crate) fn Metrics() -> impl IntoView {
     let filters = use_filters(Route::Metrics, &NAMES);
     let range = use_range(&Route::Metrics);
     let (address, zone) = (use_address(), use_zone());
-    // The address contains the schedule's name; its id comes from the server.
-    let named = use_load(move || {
-        let search = Some(exactly(&filters.some("schedule")?));
-        Some(api::planning::schedule_names(address.namespace(), search, None))
-    });
-    let schedule = Memo::new(move |_| {
-        let name = filters.some("schedule")?;
-        let found = |known: &Page<ScheduleName>| {
-            let is_it = |known: &&Arc<ScheduleName>| known.name.eq_ignore_ascii_case(&name);
-            known.rows.iter().find(is_it).map(|known| known.id.clone())
-        };
-        named.with(found).flatten()
-    });
+    let schedule = use_schedule_id(filters);
     let series = move |from: Moment, until: Option<Moment>, step: i64| {
         let is_unknown = filters.some("schedule").is_some() && schedule.get().is_none();
         let query = SeriesQuery {
@@ -82,24 +70,10 @@ pub(crate) fn Metrics() -> impl IntoView {
         loading.refresh();
         now_loading.refresh();
     });
-    let runs = Callback::new(move |(from, until)| untrack(|| runs_between(filters, from, until)));
-    let chosen = Callback::new(move |(from, until)| address.go(&runs.run((from, until))));
-    let drags = [use_drag(), use_drag(), use_drag(), use_drag()];
-    let draw = move |which: usize, chart: fn(&RunStats, &Drawing) -> AnyView| {
-        let drag = drags.get(which).copied().unwrap_or_else(use_drag);
-        live(move || {
-            let drawing = Drawing { zone: zone.get().zone(None), drag, runs, chosen };
-            stats.with(|stats| chart(stats, &drawing)).unwrap_or_else(|| ().into_any())
-        })
-    };
     let hours = move || {
         week.with(|week| {
             heat_map("Runs by weekday and hour", &by_hour(week, &zone.get().zone(None)))
         })
-    };
-    let aside = move |on: &'static str| {
-        let watched = live(move || watch(on, search(filters)));
-        view! { <span class="panel-aside">{hint()}{watched}</span> }
     };
     view! {
         <header class="page-head">
@@ -112,12 +86,7 @@ pub(crate) fn Metrics() -> impl IntoView {
         <AsyncView loading=loading what="the figures">
             {stats.draw(figures::sums)}
             {stats.draw(incomplete)}
-            <div class="charts">
-                {panel("Throughput", aside("failed,recovered"), draw(0, charts::throughput))}
-                {panel("Not run", aside("missed"), draw(1, charts::not_run))}
-                {panel("Duration", aside("slow,recovered"), draw(2, charts::durations))}
-                {panel("Lateness", aside("late"), draw(3, charts::latenesses))}
-            </div>
+            {range_charts(filters, stats)}
         </AsyncView>
         <div class="charts">
             {panel("When it runs", view! { <span class="muted">"last 7 days"</span> }, live(move || hours().unwrap_or_else(|| ().into_any())))}
@@ -126,8 +95,47 @@ pub(crate) fn Metrics() -> impl IntoView {
     }
 }
 
-fn hint() -> AnyView {
-    view! { <span class="muted">"drag to see the runs"</span> }.into_any()
+/// The id of the schedule that the address names. It comes from the server.
+fn use_schedule_id(filters: Filters) -> Memo<Option<String>> {
+    let named = use_load(move || {
+        let search = Some(exactly(&filters.some("schedule")?));
+        Some(api::planning::schedule_names(filters.address().namespace(), search, None))
+    });
+    Memo::new(move |_| {
+        let name = filters.some("schedule")?;
+        let found = |known: &Page<ScheduleName>| {
+            let is_it = |known: &&Arc<ScheduleName>| known.name.eq_ignore_ascii_case(&name);
+            known.rows.iter().find(is_it).map(|known| known.id.clone())
+        };
+        named.with(found).flatten()
+    })
+}
+
+/// The charts of the range. Each can be dragged over, and watched by an alert rule.
+fn range_charts(filters: Filters, stats: Load<RunStats>) -> AnyView {
+    let (zone, address) = (use_zone(), filters.address());
+    let runs = Callback::new(move |(from, until)| untrack(|| runs_between(filters, from, until)));
+    let chosen = Callback::new(move |(from, until)| address.go(&runs.run((from, until))));
+    let chart =
+        move |title, watched_for: &'static str, draw: fn(&RunStats, &Drawing) -> AnyView| {
+            let drag = use_drag();
+            let drawn = live(move || {
+                let drawing = Drawing { zone: zone.get().zone(None), drag, runs, chosen };
+                stats.with(|stats| draw(stats, &drawing)).unwrap_or_else(|| ().into_any())
+            });
+            let watched = live(move || watch(watched_for, search(filters)));
+            let hint = view! { <span class="muted">"drag to see the runs"</span> };
+            panel(title, view! { <span class="panel-aside">{hint}{watched}</span> }, drawn)
+        };
+    view! {
+        <div class="charts">
+            {chart("Throughput", "failed,recovered", charts::throughput)}
+            {chart("Not run", "missed", charts::not_run)}
+            {chart("Duration", "slow,recovered", charts::durations)}
+            {chart("Lateness", "late", charts::latenesses)}
+        </div>
+    }
+    .into_any()
 }
 
 fn incomplete(stats: &RunStats) -> AnyView {

@@ -32,7 +32,7 @@ use crate::{
     api::{self, SeriesQuery},
     components::{AsyncView, cluster_strip, live, panel, use_drag},
     data::{Feed, Load, use_feed, use_load},
-    model::WorkProblem,
+    model::{LiveRun, Minutes, NextSchedule, OverviewAnswer, RunStats, WorkProblem},
     route::Route,
     state::{
         Range, Throttle, ranged_path, use_address, use_every, use_range, use_session, use_title,
@@ -43,7 +43,7 @@ use crate::{
 
 const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 const DAY: i64 = 86_400_000;
-/// So far back the server groups problems; a minute less, for a browser's clock that is behind.
+/// How far back the server groups problems, less a minute in case the browser's clock is behind.
 const OLDEST_PROBLEM: i64 = 30 * DAY - 60_000;
 /// How often expensive queries are repeated while runs start and end.
 const SLOW_MS: i64 = 5_000;
@@ -52,10 +52,57 @@ const SLOW_MS: i64 = 5_000;
 #[component]
 pub(crate) fn Overview() -> impl IntoView {
     use_title(|| "Overview".to_owned());
-    let (session, zone, address) = (use_session(), use_zone(), use_address());
-    let house = use_load(move || Some(api::overview(address.namespace(), session.health_of())));
-    let range = use_range(&Route::Overview);
-    // What goes on now is that of the last day, whichever range is shown.
+    let (session, range) = (use_session(), use_range(&Route::Overview));
+    let loads = use_loads(range);
+    let Loads { overview, troubles, past, alive, day, minutes, next } = loads;
+    use_updates(loads);
+    let numbers = overview.loading;
+    let is_empty = Memo::new(move |_| overview.with(|answer| answer.overview.schedules) == Some(0));
+    view! {
+        <header class="page-head">
+            <h1>"Overview"</h1>
+            {live(move || if session.edits() { new_schedule() } else { ().into_any() })}
+        </header>
+        {verdict(numbers, move || overview.with(|answer| answer.health.clone()))}
+        {live(move || if is_empty.get() { first_steps::first_steps() } else { ().into_any() })}
+        {troubles.draw(|problems| work::line(problems))}
+        <since::Since/>
+        <AsyncView loading=numbers what="the overview">
+            {overview.draw(|answer| numbers::figures(&answer.overview))}
+            {overview.draw(|answer| cluster_strip(&answer.overview.nodes))}
+            <div class="overview-grid">
+                <div class="overview-main">
+                    {panel("Problems", extent(range, "Since the range began"), problems(range, troubles, past))}
+                    {panel("Runs that ended", metrics(range), ended_runs(day))}
+                </div>
+                <div class="overview-side">
+                    {panel("Live runs", view! { <a href=Route::Runs.narrowed(&[("state", "live")])>"All"</a> }, alive.draw(|runs| live_runs::live_runs(runs)))}
+                    {panel("Next hour", (), view! { {next_minutes(minutes)}{next.draw(|next| next_hour::schedules(next))} })}
+                </div>
+            </div>
+        </AsyncView>
+    }
+}
+
+/// The queries of the page.
+#[derive(Clone, Copy)]
+struct Loads {
+    overview: Load<OverviewAnswer>,
+    /// The problems of the last day.
+    troubles: Load<Vec<WorkProblem>>,
+    /// The problems of another range.
+    past: Load<Vec<WorkProblem>>,
+    alive: Load<Vec<LiveRun>>,
+    /// What ended in the range: the last day, unless another one is chosen.
+    day: Load<RunStats>,
+    minutes: Load<Minutes>,
+    next: Load<Vec<NextSchedule>>,
+}
+
+fn use_loads(range: Range) -> Loads {
+    let (session, address) = (use_session(), use_address());
+    let overview = use_load(move || Some(api::overview(address.namespace(), session.health_of())));
+    // The current problems are those of the last day, whichever range is shown.
     let troubles = use_load(move || Some(api::problems(address.namespace(), None)));
     let past = use_load(move || {
         let oldest = Moment::now().earlier(OLDEST_PROBLEM);
@@ -78,7 +125,14 @@ pub(crate) fn Overview() -> impl IntoView {
     });
     let minutes = use_load(move || Some(api::minutes(address.namespace())));
     let next = use_load(move || Some(api::next_schedules(address.namespace())));
-    let numbers = house.loading;
+    Loads { overview, troubles, past, alive, day, minutes, next }
+}
+
+/// Loads again what events say has changed, and everything twice a minute.
+fn use_updates(loads: Loads) {
+    let address = use_address();
+    let Loads { overview, troubles, past, alive, day, minutes, next } = loads;
+    let numbers = overview.loading;
     // Changes of runs update the figures at once; queries that are expensive for the server follow a few seconds
     // later.
     let (slow, slow_plans) = (Throttle::new(SLOW_MS), Throttle::new(SLOW_MS));
@@ -107,67 +161,46 @@ pub(crate) fn Overview() -> impl IntoView {
         refresh,
     );
     use_every(HALF_A_MINUTE, refresh);
+}
+
+/// The runs that ended, over time. Dragging over a part of it opens their list.
+fn ended_runs(day: Load<RunStats>) -> AnyView {
+    let (address, zone, drag) = (use_address(), use_zone(), use_drag());
     let runs = Callback::new(|(from, until): (Moment, Moment)| {
         let ended = format!("finished:>={} finished:<{}", from.to_rfc3339(), until.to_rfc3339());
         Route::Runs.narrowed(&[("q", &ended)])
     });
     let chosen = Callback::new(move |range| address.go(&runs.run(range)));
-    let (day_drag, hour_drag) = (use_drag(), use_drag());
-    let bars = move || {
-        live(move || {
-            let drawing = Drawing { zone: zone.get().zone(None), drag: day_drag, runs, chosen };
-            day.with(|stats| throughput(stats, &drawing)).unwrap_or_else(|| ().into_any())
-        })
-    };
-    let hour = move || {
-        live(move || {
-            let zone = zone.get().zone(None);
-            minutes
-                .with(|minutes| next_hour::minutes(minutes, &zone, hour_drag))
-                .unwrap_or_else(|| ().into_any())
-        })
-    };
-    let is_empty = Memo::new(move |_| house.with(|house| house.overview.schedules) == Some(0));
-    view! {
-        <header class="page-head">
-            <h1>"Overview"</h1>
-            {live(move || if session.edits() { new_schedule() } else { ().into_any() })}
-        </header>
-        {verdict(numbers, move || house.with(|house| house.health.clone()))}
-        {live(move || if is_empty.get() { first_steps::first_steps() } else { ().into_any() })}
-        {troubles.draw(|problems| work::line(problems))}
-        <since::Since/>
-        <AsyncView loading=numbers what="the overview">
-            {house.draw(|house| numbers::figures(&house.overview))}
-            {house.draw(|house| cluster_strip(&house.overview.nodes))}
-            <div class="overview-grid">
-                <div class="overview-main">
-                    {panel("Problems", extent(range, "Since the range began"), problems(range, troubles, past))}
-                    {panel("Runs that ended", metrics(range), bars())}
-                </div>
-                <div class="overview-side">
-                    {panel("Live runs", view! { <a href=Route::Runs.narrowed(&[("state", "live")])>"All"</a> }, alive.draw(|runs| live_runs::live_runs(runs)))}
-                    {panel("Next hour", (), view! { {hour()}{next.draw(|next| next_hour::schedules(next))} })}
-                </div>
-            </div>
-        </AsyncView>
-    }
+    live(move || {
+        let drawing = Drawing { zone: zone.get().zone(None), drag, runs, chosen };
+        day.with(|stats| throughput(stats, &drawing)).unwrap_or_else(|| ().into_any())
+    })
 }
 
-/// Of which range a panel is; `between` stands for two instants, which the header names.
+/// The starts of the next hour, by minute.
+fn next_minutes(minutes: Load<Minutes>) -> AnyView {
+    let (zone, drag) = (use_zone(), use_drag());
+    live(move || {
+        let zone = zone.get().zone(None);
+        let drawn = minutes.with(|minutes| next_hour::minutes(minutes, &zone, drag));
+        drawn.unwrap_or_else(|| ().into_any())
+    })
+}
+
+/// The range that a panel covers. `between` stands for a range between two instants, which the header names.
 fn extent(range: Range, between: &'static str) -> AnyView {
     let words = move || range.preset().map_or(between, |preset| preset.words);
     view! { <span class="muted">{words}</span> }.into_any()
 }
 
-/// The same, and the way to more figures.
+/// The same, with a link to more figures.
 fn metrics(range: Range) -> AnyView {
     let address = use_address();
     let href = move || ranged_path(address, &Route::Metrics);
     view! { {extent(range, "In the range")}<a href=href>"Metrics"</a> }.into_any()
 }
 
-/// What went wrong in the range: a day of it is there already.
+/// What went wrong in the range. The problems of the last day are already loaded.
 fn problems(range: Range, day: Load<Vec<WorkProblem>>, past: Load<Vec<WorkProblem>>) -> AnyView {
     let is_usual = Memo::new(move |_| range.is_usual());
     live(move || {
@@ -180,7 +213,7 @@ fn problems(range: Range, day: Load<Vec<WorkProblem>>, past: Load<Vec<WorkProble
     })
 }
 
-/// The link to the form.
+/// The link to the form for a new schedule.
 pub(super) fn new_schedule() -> AnyView {
     view! { <a class="button button-primary" href=Route::NewSchedule.path()>"New schedule"</a> }
         .into_any()

@@ -11,10 +11,10 @@ use crate::{
         fire_history, fire_mark, live, pager, reason_text, when,
     },
     data::{Feed, Load, use_feed, use_listing},
-    model::{Fire, ScheduleDetail, ScheduleState, Verdict},
+    model::{Fire, Page, ScheduleDetail, ScheduleState, Verdict},
     pages::{cursors, place},
     route::Route,
-    state::use_address,
+    state::{Address, use_address},
     time::duration,
 };
 
@@ -29,17 +29,48 @@ const FILTERS: [(&str, &str, &[Verdict]); 5] = [
     ("open", "Open", &[Verdict::Pending]),
 ];
 
+/// The name and verdicts of the filter that the address names; tracked.
+fn filter(address: Address) -> (&'static str, &'static [Verdict]) {
+    let name = address.query("verdict");
+    let found = FILTERS.into_iter().find(|(known, ..)| *known == name);
+    found.map_or(("", &[]), |(name, _, verdicts)| (name, verdicts))
+}
+
+fn filter_links(address: Address) -> AnyView {
+    let link = move |(name, words, _): (&'static str, &'static str, _)| {
+        let href = move || {
+            // Read only to follow changes of the address: the rest of the query is kept.
+            let _moves = address.query("tab");
+            address.with(&[("verdict", name), ("after", ""), ("before", "")])
+        };
+        let is_chosen = move || (filter(address).0 == name).then_some("true");
+        view! { <a href=href aria-current=is_chosen>{words}</a> }.into_any()
+    };
+    view! { <nav class="filters" aria-label="Fires by verdict">{Vec::from(FILTERS.map(link))}</nav> }
+        .into_any()
+}
+
+/// The last fires as a row of marks, the oldest first.
+fn pulse(fires: Load<Page<Fire>>) -> AnyView {
+    fires.draw(|page| {
+        if page.rows.is_empty() {
+            return ().into_any();
+        }
+        let past = |fire: &std::sync::Arc<Fire>| PastFire {
+            mark: mark(fire),
+            title: format!("{}: {}", local(fire), fire.reason.text),
+        };
+        fire_history(page.rows.iter().rev().map(past).collect())
+    })
+}
+
 /// The tab.
 #[component]
 pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl IntoView {
     let address = use_address();
     let (id, paused_id, slots_id) = (schedule.clone(), schedule.clone(), schedule.clone());
-    let wanted = move || {
-        let name = address.query("verdict");
-        FILTERS.into_iter().find(|(known, ..)| *known == name).unwrap_or(FILTERS[0])
-    };
     let fires = use_listing(SIZE, move || {
-        let (_, _, verdicts) = wanted();
+        let (_, verdicts) = filter(address);
         let verdicts = (!verdicts.is_empty()).then(|| verdicts.to_vec());
         api::fires(id.clone(), verdicts, place(address), SIZE)
     });
@@ -57,25 +88,6 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
     );
     let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
     let (open, meant) = (RwSignal::new(false), RwSignal::new(None::<String>));
-    let pulse = fires.load.draw(|page| {
-        if page.rows.is_empty() {
-            return ().into_any();
-        }
-        let past = |fire: &std::sync::Arc<Fire>| PastFire {
-            mark: mark(fire),
-            title: format!("{}: {}", local(fire), fire.reason.text),
-        };
-        fire_history(page.rows.iter().rev().map(past).collect())
-    });
-    let link = move |(name, words, _): (&'static str, &'static str, _)| {
-        let href = move || {
-            // Read only to follow changes of the address: the rest of the query is kept.
-            let _moves = address.query("tab");
-            address.with(&[("verdict", name), ("after", ""), ("before", "")])
-        };
-        let is_chosen = move || (wanted().0 == name).then_some("true");
-        view! { <a href=href aria-current=is_chosen>{words}</a> }.into_any()
-    };
     let table = move || {
         Table::new("Fire ledger", fires.list, columns(zone), name)
             .actions(move |fire: &Fire| {
@@ -103,14 +115,14 @@ pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl Int
     });
     view! {
         {slots(slots_id, load)}
-        {pulse}
+        {pulse(fires.load)}
         {paused}
-        <nav class="filters" aria-label="Fires by verdict">{Vec::from(FILTERS.map(link))}</nav>
+        {filter_links(address)}
         <AsyncView
             loading=fires.load.loading
             what="the ledger"
             is_empty=Signal::derive(move || fires.list.is_empty())
-            empty=move || if wanted().0.is_empty() {
+            empty=move || if filter(address).0.is_empty() {
                 empty("No fire yet", "Each expected fire gets a row here, whether it runs or not.", ())
             } else {
                 empty("No such fire", "No fire of this schedule has this outcome.", ())

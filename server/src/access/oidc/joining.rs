@@ -20,7 +20,7 @@ use crate::{
 
 /// The user who signed in through the provider, or why the sign-in failed.
 #[derive(Debug)]
-pub enum Joined {
+pub enum SignInOutcome {
     /// They may sign in.
     User(Box<Model>),
     /// An administrator has disabled the user.
@@ -37,7 +37,7 @@ pub async fn join(
     identity: &Identity,
     mapping: &[GroupGrant],
     source: &str,
-) -> Result<Joined, StoreError> {
+) -> Result<SignInOutcome, StoreError> {
     match once(store, clock, identity, mapping, source).await {
         // A user with that identity or name was added at the same moment.
         Err(StoreError::Broken { constraint: Constraint::UserIdentity | Constraint::UserName }) => {
@@ -53,14 +53,14 @@ async fn once(
     identity: &Identity,
     mapping: &[GroupGrant],
     source: &str,
-) -> Result<Joined, StoreError> {
+) -> Result<SignInOutcome, StoreError> {
     let tx = store.begin().await?;
     let given = given(&tx, identity, mapping).await?;
     let now = clock.now();
     let mut had_or_has = false;
     let found = users::lock_by_identity(&tx, &identity.issuer, &identity.subject).await?;
     let joined = match found {
-        Some(user) if user.disabled_at.is_some() => Joined::Disabled,
+        Some(user) if user.disabled_at.is_some() => SignInOutcome::Disabled,
         Some(mut user) => {
             let before = user.given_elsewhere.clone().unwrap_or_default();
             users::set_given_elsewhere(&tx, user.id, given.clone(), now.into()).await?;
@@ -77,13 +77,13 @@ async fn once(
             let own = user.role.is_some() || !memberships::of_user(&tx, user.id).await?.is_empty();
             if own || !given.0.is_empty() {
                 users::stamp_sign_in(&tx, user.id, Timestamp::from(now)).await?;
-                Joined::User(Box::new(user))
+                SignInOutcome::User(Box::new(user))
             } else {
-                Joined::NoGroup
+                SignInOutcome::NoGroup
             }
         }
         // A person without any grants is not stored: a provider may know very many people.
-        None if given.0.is_empty() => Joined::NoGroup,
+        None if given.0.is_empty() => SignInOutcome::NoGroup,
         None => {
             let name = free_name(&tx, identity).await?;
             let user = Model {
@@ -108,7 +108,7 @@ async fn once(
                 "issuer": identity.issuer, "subject": identity.subject, "groups": given,
             });
             audit::insert(&tx, entry(clock, &user, source, "user.add", None, after)).await?;
-            Joined::User(Box::new(user))
+            SignInOutcome::User(Box::new(user))
         }
     };
     store.commit(tx).await?;

@@ -17,8 +17,8 @@ mod joining;
 mod provider;
 mod token;
 
-pub use joining::{Joined, join};
-pub use provider::{Begun, Provider};
+pub use joining::{SignInOutcome, join};
+pub use provider::{Provider, StartedSignIn};
 pub use token::Identity;
 
 use crate::target::FetchError;

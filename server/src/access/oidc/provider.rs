@@ -65,14 +65,14 @@ pub struct Provider {
     home: String,
     clock: Clock,
     outgoing: Outgoing,
-    known: Mutex<Known>,
+    known: Mutex<CachedMetadata>,
     /// The latest metadata, for callers that do not wait.
     latest: watch::Sender<Option<Arc<ProviderMetadataWithLogout>>>,
 }
 
 /// A sign-in in progress: where to send the browser, and which values must come back.
 #[derive(Debug)]
-pub struct Begun {
+pub struct StartedSignIn {
     /// The provider's page.
     pub url: Url,
     /// Comes back with the browser.
@@ -85,7 +85,7 @@ pub struct Begun {
 
 /// The cached metadata, and the time of the last failed try.
 #[derive(Debug, Default)]
-struct Known {
+struct CachedMetadata {
     metadata: Option<(Arc<ProviderMetadataWithLogout>, Instant)>,
     failed: Option<Instant>,
 }
@@ -135,7 +135,7 @@ impl Provider {
     }
 
     /// Begins a sign-in.
-    pub async fn begin(&self) -> Result<Begun, OidcError> {
+    pub async fn begin(&self) -> Result<StartedSignIn, OidcError> {
         let client = self.client(&*self.metadata(None).await?)?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let flow = CoreAuthenticationFlow::AuthorizationCode;
@@ -143,7 +143,7 @@ impl Provider {
         let wanted = self.settings.scopes.iter().filter(|scope| *scope != "openid");
         let request = request.add_scopes(wanted.cloned().map(Scope::new));
         let (url, state, nonce) = request.set_pkce_challenge(challenge).url();
-        Ok(Begun {
+        Ok(StartedSignIn {
             url,
             state: state.secret().clone(),
             nonce: nonce.secret().clone(),
@@ -260,7 +260,7 @@ impl Provider {
             Ok(metadata) => {
                 let metadata = Arc::new(metadata);
                 self.latest.send_replace(Some(metadata.clone()));
-                *known = Known { metadata: Some((metadata.clone(), now)), failed: None };
+                *known = CachedMetadata { metadata: Some((metadata.clone(), now)), failed: None };
                 Ok(metadata)
             }
             Err(error) => {

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::rule::AlertRule;
 use crate::{
     api::{
-        context::Ask,
+        context::ContextExt,
         error::Result,
         loaders::{AlertRuleRow, NamespaceName, ScheduleRow},
         scalar::{Instant, Long},

@@ -3,7 +3,7 @@ use entity::alert_channel::{self, Model};
 use uuid::Uuid;
 
 use crate::{
-    api::{context::Ask, error::Result, loaders::NamespaceName, scalar::Instant},
+    api::{context::ContextExt, error::Result, loaders::NamespaceName, scalar::Instant},
     commands::{ChannelEdit, ChannelInput, CommandError, NewChannel, SavedChannel},
     store::alerts::channels,
     target::Secret,

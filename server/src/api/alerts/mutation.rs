@@ -10,7 +10,9 @@ use super::{
     rule_input::{CreateAlertRuleInput, UpdateAlertRuleInput},
 };
 use crate::{
-    api::{call::call, context::Ask, error::Result, payload::DeletePayload, scalar::Instant},
+    api::{
+        call::call, context::ContextExt, error::Result, payload::DeletePayload, scalar::Instant,
+    },
     commands::{Acknowledging, Call, Muting},
 };
 

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::{channel::AlertChannel, rule::AlertRule};
 use crate::{
     api::{
-        context::Ask,
+        context::ContextExt,
         error::Result,
         loaders::{AlertChannelRow, AlertRuleRow, NamespaceName},
         scalar::Instant,

@@ -1,6 +1,6 @@
 use async_graphql::SimpleObject;
 
-use crate::{api::scalar::Instant, engine::alerting::alerts::Preview};
+use crate::{api::scalar::Instant, engine::alerting::alerts::RulePreview};
 
 /// The largest number of past days that a rule is tried out against.
 pub(super) const MAX_DAYS: i64 = 30;
@@ -30,8 +30,8 @@ pub(crate) struct AlertRulePreviewMessage {
     alerts: i64,
 }
 
-impl From<Preview> for AlertRulePreview {
-    fn from(preview: Preview) -> Self {
+impl From<RulePreview> for AlertRulePreview {
+    fn from(preview: RulePreview) -> Self {
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let messages = preview.messages.into_iter().map(|message| AlertRulePreviewMessage {
             at: Instant(message.at),

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api::{
-        context::Ask,
+        context::ContextExt,
         error::Result,
         page::{Connection, Paging, connection, cost, cost_by},
         query::{namespace_id, usual, within},
@@ -20,7 +20,7 @@ use crate::{
         BadInput, NewRule,
         alerts::{MAX_CHANNELS, MAX_RULES, check_rule},
     },
-    engine::alerting::alerts::Preview,
+    engine::alerting::alerts::RulePreview,
     store::alerts::{channels, notes, outbox, rules},
 };
 
@@ -30,7 +30,7 @@ const PREVIEW: usize = 10_000;
 /// How many rules or channels of several namespaces are listed.
 const MAX_ACROSS: u64 = 500;
 
-/// How many are listed of a namespace that may have so many, or of all.
+/// The number listed: for one namespace the `most` that it may have, otherwise a common limit.
 fn limit(namespace: Option<&str>, most: u64) -> u64 {
     namespace.map_or(MAX_ACROSS, |_| most)
 }
@@ -46,7 +46,7 @@ pub(crate) struct AlertQuery;
 
 #[Object]
 impl AlertQuery {
-    /// The alert rules by name, 100 at the most; of several namespaces 500.
+    /// The alert rules by name: at most 100, or 500 across several namespaces.
     #[graphql(complexity = "listed(namespace.as_deref(), MAX_RULES, child_complexity)")]
     async fn alert_rules(
         &self,
@@ -61,7 +61,7 @@ impl AlertQuery {
         Ok(rows.into_iter().map(AlertRule).collect())
     }
 
-    /// The channels by name, 50 at the most; of several namespaces 500.
+    /// The channels by name: at most 50, or 500 across several namespaces.
     #[graphql(complexity = "listed(namespace.as_deref(), MAX_CHANNELS, child_complexity)")]
     async fn alert_channels(
         &self,
@@ -94,7 +94,7 @@ impl AlertQuery {
         }
         check_rule(&spec)?;
         let now = cx.commands().clock.now();
-        let preview = Preview::of(cx.store(), (namespace, &name), spec.rule, now, days).await?;
+        let preview = RulePreview::of(cx.store(), namespace, &name, spec.rule, now, days).await?;
         Ok(preview.into())
     }
 

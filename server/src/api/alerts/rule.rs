@@ -5,7 +5,7 @@ use super::channel::AlertChannel;
 use crate::{
     api::{
         calendar::CalendarWindow,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         loaders::{AlertChannelRow, NamespaceName},
         page::DECLARED,
@@ -72,7 +72,7 @@ impl AlertRule {
         Ok(self.rule()?.late_after_seconds)
     }
 
-    /// For STALLED: the time without a node taking it from which it counts as stalled.
+    /// For STALLED: how long a due schedule or a waiting run may go without being taken by a node.
     async fn stalled_after_seconds(&self) -> Result<i64> {
         Ok(self.rule()?.stalled_after_seconds)
     }

@@ -20,11 +20,11 @@ const VALUE: usize = 96;
 
 /// The size of one answer as it grows.
 #[derive(Debug, Default)]
-pub(super) struct Budget {
+pub(super) struct AnswerBudget {
     bytes: AtomicUsize,
 }
 
-impl Budget {
+impl AnswerBudget {
     /// Starts over: a subscription has an answer for each event.
     pub(super) fn restart(&self) {
         self.bytes.store(0, Relaxed);

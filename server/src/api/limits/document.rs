@@ -15,7 +15,7 @@ use async_graphql::{
     parser::types::{ExecutableDocument, Selection, SelectionSet},
 };
 
-use super::{heavy, introspection::Within, refused, refused_at};
+use super::{heavy, introspection::SelectionKind, refused, refused_at};
 
 /// The largest number of fields, with fragments expanded.
 const MAX_FIELDS: u64 = 10_000;
@@ -105,31 +105,31 @@ pub(super) fn count(document: &ExecutableDocument, is_stranger: bool) -> ServerR
             return Err(refused(text, max));
         }
     }
-    let mut counter = Counter { document, counted: HashMap::new() };
+    let mut counter = CostCounter { document, counted: HashMap::new() };
     let mut sum = Amount::default();
     for (_, operation) in document.operations.iter() {
         let set = &operation.node.selection_set.node;
-        sum.add(counter.count(set, operation.pos, 0, Within::Data)?);
+        sum.add(counter.count(set, operation.pos, 0, SelectionKind::Data)?);
     }
     for (name, fragment) in &document.fragments {
-        sum.add(counter.fragment(name, fragment.pos, 0, Within::Data)?);
+        sum.add(counter.fragment(name, fragment.pos, 0, SelectionKind::Data)?);
     }
     sum.check(is_stranger)?;
     Ok(sum)
 }
 
-struct Counter<'a> {
+struct CostCounter<'a> {
     document: &'a ExecutableDocument,
-    counted: HashMap<(&'a Name, Within), Amount>,
+    counted: HashMap<(&'a Name, SelectionKind), Amount>,
 }
 
-impl<'a> Counter<'a> {
+impl<'a> CostCounter<'a> {
     fn count(
         &mut self,
         set: &'a SelectionSet,
         at: Pos,
         depth: usize,
-        within: Within,
+        within: SelectionKind,
     ) -> ServerResult<Amount> {
         let mut sum = Amount::default();
         for item in &set.items {
@@ -142,7 +142,7 @@ impl<'a> Counter<'a> {
                     let mut inner = self.deeper(&set.node, item.pos, depth, inside)?;
                     own.aliases = u64::from(field.node.alias.is_some());
                     own.heavy = u64::from(heavy::is(within, name));
-                    own.heavy_by_row = if within == Within::Timing { own.heavy } else { 0 };
+                    own.heavy_by_row = if within == SelectionKind::Timing { own.heavy } else { 0 };
                     inner.introspection = inside.cost(within, name, inner.introspection);
                     inner
                 }
@@ -172,7 +172,7 @@ impl<'a> Counter<'a> {
         set: &'a SelectionSet,
         at: Pos,
         depth: usize,
-        within: Within,
+        within: SelectionKind,
     ) -> ServerResult<Amount> {
         // A fragment that spreads itself is refused here as too deep.
         if depth >= MAX_NESTING {
@@ -186,7 +186,7 @@ impl<'a> Counter<'a> {
         name: &'a Name,
         at: Pos,
         depth: usize,
-        within: Within,
+        within: SelectionKind,
     ) -> ServerResult<Amount> {
         if let Some(counted) = self.counted.get(&(name, within)) {
             return Ok(*counted);
@@ -211,7 +211,7 @@ fn too_deep(at: Pos) -> ServerError {
 }
 
 fn too_nested(at: Pos) -> ServerError {
-    let max = Within::MAX_LISTS;
+    let max = SelectionKind::MAX_LISTS;
     let text = format!(
         "the request's introspection nests more than {max} lists of fields or types; ask for \
          types one by one"

@@ -1,7 +1,7 @@
 //! The fields that compute instead of reading rows. A request with such a field is executed off the
 //! event loop (see `aside`), and may contain only a few.
 
-use super::introspection::Within;
+use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
 const FIELDS: [&str; 15] = [
@@ -25,11 +25,11 @@ const FIELDS: [&str; 15] = [
 const FIELDS_OF_TIMING: [&str; 1] = ["warnings"];
 
 /// Whether a field of this name is expensive in a selection of `within`.
-pub(super) fn is(within: Within, name: &str) -> bool {
+pub(super) fn is(within: SelectionKind, name: &str) -> bool {
     match within {
-        Within::Data => FIELDS.contains(&name),
-        Within::Timing => FIELDS_OF_TIMING.contains(&name),
-        Within::Schema(_) => false,
+        SelectionKind::Data => FIELDS.contains(&name),
+        SelectionKind::Timing => FIELDS_OF_TIMING.contains(&name),
+        SelectionKind::Schema(_) => false,
     }
 }
 

@@ -6,7 +6,7 @@
 
 /// What a selection reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Within {
+pub(super) enum SelectionKind {
     /// Data that the schema describes.
     Data,
     /// The timing of a schedule, some of whose fields compute.
@@ -15,7 +15,7 @@ pub(super) enum Within {
     Schema(u8),
 }
 
-impl Within {
+impl SelectionKind {
     /// The deepest nesting of lists that lead from types to types: in a client's full introspection
     /// they nest once.
     pub(super) const MAX_LISTS: u8 = 2;

@@ -50,11 +50,11 @@ const LARGE_COMPLEXITY: usize = 10_000;
 const LARGE: usize = 16 * 1024;
 
 /// Refuses a request that exceeds one of these limits.
-pub(super) struct Limits;
+pub(super) struct RequestLimits;
 
-impl ExtensionFactory for Limits {
+impl ExtensionFactory for RequestLimits {
     fn create(&self) -> Arc<dyn Extension> {
-        Arc::new(Judge::default())
+        Arc::new(RequestJudge::default())
     }
 }
 
@@ -138,14 +138,14 @@ fn text_limits(is_stranger: bool) -> text::TextLimits {
 
 /// Checks one request, and follows its answer.
 #[derive(Default)]
-struct Judge {
+struct RequestJudge {
     complexity: AtomicUsize,
-    budget: budget::Budget,
-    pace: pace::Pace,
+    budget: budget::AnswerBudget,
+    pace: pace::TurnPace,
     place: Mutex<AnswerPlace>,
 }
 
-impl Judge {
+impl RequestJudge {
     fn place(&self) -> AnswerPlace {
         self.place.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -158,7 +158,7 @@ impl Judge {
 }
 
 #[async_trait]
-impl Extension for Judge {
+impl Extension for RequestJudge {
     async fn prepare_request(
         &self,
         ctx: &ExtensionContext<'_>,

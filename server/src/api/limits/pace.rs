@@ -16,9 +16,9 @@ const MAX_TURN: Duration = Duration::from_millis(10);
 
 /// The current turn of one execution.
 #[derive(Debug, Default)]
-pub(super) struct Pace(Mutex<Option<Instant>>);
+pub(super) struct TurnPace(Mutex<Option<Instant>>);
 
-impl Pace {
+impl TurnPace {
     /// Executes, and records when each turn begins.
     pub(super) async fn follow<T>(
         &self,
@@ -59,7 +59,7 @@ mod tests {
     /// How many of five values are built before another task first runs, if each takes that long.
     async fn made_in_a_turn(each: Duration) -> usize {
         let manual = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
-        let (clock, pace, made) = (manual.clock(), Pace::default(), AtomicUsize::new(0));
+        let (clock, pace, made) = (manual.clock(), TurnPace::default(), AtomicUsize::new(0));
         let value = || async {
             pace.rest(Some(&clock)).await;
             manual.pass(each);
@@ -81,7 +81,7 @@ mod tests {
     #[tokio::test]
     async fn values_that_wait_do_not_all_begin_in_the_next_turn() {
         let manual = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
-        let (clock, pace) = (manual.clock(), Pace::default());
+        let (clock, pace) = (manual.clock(), TurnPace::default());
         let (begun, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         // Each value has parts, which are built concurrently as well.
         let part = || async {

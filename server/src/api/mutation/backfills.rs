@@ -7,12 +7,12 @@ use uuid::Uuid;
 use crate::{
     api::{
         backfill::{BackfillMode, BackfillOrder, BackfillPayload},
-        context::Ask,
+        context::ContextExt,
         error::Result,
         retention::NamespaceRetention,
         scalar::Instant,
     },
-    commands::{Call, Manner, Wanted},
+    commands::{BackfillOptions, Call, RequestedFires},
 };
 
 /// Mutations of backfills and retention.
@@ -39,9 +39,9 @@ impl OrderingPast {
         idempotency_key: Option<String>,
     ) -> Result<BackfillPayload> {
         let right = cx.operator()?;
-        let wanted = Wanted { schedule_id, from: from.0, to: to.0, mode: mode.into() };
+        let wanted = RequestedFires { schedule_id, from: from.0, to: to.0, mode: mode.into() };
         let (order, concurrency) = (order.into(), concurrency.into());
-        let manner = Manner { order, concurrency, reason, context };
+        let manner = BackfillOptions { order, concurrency, reason, context };
         let arguments = json!([
             schedule_id,
             wanted.from,

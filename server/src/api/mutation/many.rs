@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::{
     api::{
         call::text,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         loaders::{RunRow, ScheduleRow},
         page::DECLARED,
@@ -16,7 +16,7 @@ use crate::{
         schedule::{CatchUp, OverlapPolicy, Schedule},
         schedule_input::{MisfireInput, given},
     },
-    commands::{BadInput, ByHand, Call, MAX_AT_ONCE, ManyDone, ManyEdit, Refusal, Which},
+    commands::{BadInput, BulkRefusal, ByHand, Call, MAX_AT_ONCE, ManyDone, ManyEdit, Which},
 };
 
 /// What a bulk operation costs beside the ten objects that its answer shows, so that a request may
@@ -301,7 +301,7 @@ pub(crate) struct OrderRefusal {
 
 impl Outcome {
     fn new(done: ManyDone, dry_run: bool) -> Self {
-        let told = |Refusal { id, code, message }| OrderRefusal { id, code, message };
+        let told = |BulkRefusal { id, code, message }| OrderRefusal { id, code, message };
         Self {
             dry_run,
             matched: done.matched,

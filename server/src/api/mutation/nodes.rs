@@ -5,7 +5,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::{
-    api::{context::Ask, error::Result, node::Node},
+    api::{context::ContextExt, error::Result, node::Node},
     commands::Call,
 };
 

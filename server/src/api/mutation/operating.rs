@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     api::{
-        context::Ask,
+        context::ContextExt,
         error::Result,
         payload::{BufferPayload, RunPayload, SchedulePayload, SkipPayload, schedule},
         scalar::Instant,

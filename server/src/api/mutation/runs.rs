@@ -5,7 +5,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::{
-    api::{context::Ask, error::Result, payload::RunPayload},
+    api::{context::ContextExt, error::Result, payload::RunPayload},
     commands::Call,
 };
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::{
     api::{
         call::call,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         payload::{CreatedSchedule, DeletePayload, SchedulePayload},
         schedule_input::{CreateScheduleInput, UpdateScheduleInput, new_schedules},

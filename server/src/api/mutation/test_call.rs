@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::{
     api::{
         call::call,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         scalar::Long,
         task_input::{TargetInput, TaskInput},

@@ -8,7 +8,7 @@ use crate::{
     api::{
         calendar::{CreateCalendarInput, UpdateCalendarInput},
         call::call,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         group::{CreateConcurrencyGroupInput, UpdateConcurrencyGroupInput},
         payload::{CalendarPayload, ConcurrencyGroupPayload, DeletePayload, WorkflowPayload},
@@ -122,8 +122,8 @@ impl OrderingShared {
     ) -> Result<ConcurrencyGroupPayload> {
         let right = cx.editor()?;
         let call = call("createConcurrencyGroup", &input, idempotency_key)?;
-        let group = (&*input.name, input.max_runs);
-        let made = cx.commands().create_group(&right, &input.namespace, group, &call).await?;
+        let CreateConcurrencyGroupInput { namespace, name, max_runs } = &input;
+        let made = cx.commands().create_group(&right, namespace, name, *max_runs, &call).await?;
         ConcurrencyGroupPayload::of(cx, made).await
     }
 

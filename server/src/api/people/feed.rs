@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     api::{
-        call::call, context::Ask, error::Result, loaders::NamespaceName, page::cost,
+        call::call, context::ContextExt, error::Result, loaders::NamespaceName, page::cost,
         payload::DeletePayload, scalar::Instant,
     },
     commands::{Call, CommandError, MAX_FEEDS, MadeFeed, NewFeed},
@@ -72,8 +72,8 @@ impl CalendarFeed {
     }
 }
 
-/// A calendar feed to create: of a namespace, of one schedule, or of the schedules that match a
-/// search.
+/// A calendar feed to create: for a namespace, for one schedule, or for the schedules that match
+/// a search.
 #[derive(InputObject)]
 pub(crate) struct CreateCalendarFeedInput {
     /// Unique among your feeds; 1 to 64 characters without spaces.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     access::Tokens,
-    api::{call::call, context::Ask, error::Result, payload::DeletePayload, viewer::Role},
+    api::{call::call, context::ContextExt, error::Result, payload::DeletePayload, viewer::Role},
     commands::{Call, NewPassword, NewPerson, OwnPassword},
     model::OwnQuotas,
 };
@@ -69,8 +69,9 @@ impl PeopleMutation {
         let role = role.map(entity::user::Role::from);
         let arguments = json!([user_id, role.map(told), sees_payloads, reason]).to_string();
         let call = Call::new("setUserRole", &arguments, idempotency_key)?;
-        let (commands, given) = (cx.commands(), (role, sees_payloads));
-        let id = commands.set_user_role(&right, user_id, given, reason.as_deref(), &call).await?;
+        let (commands, reason) = (cx.commands(), reason.as_deref());
+        let set = commands.set_user_role(&right, user_id, role, sees_payloads, reason, &call);
+        let id = set.await?;
         UserPayload::of(cx, id).await
     }
 
@@ -148,8 +149,8 @@ impl PeopleMutation {
         let right = cx.admin()?;
         let arguments = json!([user, namespace, reason]).to_string();
         let call = Call::new("removeMembership", &arguments, idempotency_key)?;
-        let (which, reason) = ((&*user, &*namespace), reason.as_deref());
-        let member = cx.commands().remove_membership(&right, which, reason, &call).await?;
+        let (commands, reason) = (cx.commands(), reason.as_deref());
+        let member = commands.remove_membership(&right, &user, &namespace, reason, &call).await?;
         Ok(member.into())
     }
 
@@ -283,8 +284,8 @@ impl PeopleMutation {
         let right = cx.owner()?;
         let arguments = json!([name, new_name, reason]).to_string();
         let call = Call::new("renameNamespace", &arguments, idempotency_key)?;
-        let (names, reason) = ((&*name, &*new_name), reason.as_deref());
-        let id = cx.commands().rename_namespace(&right, names, reason, &call).await?;
+        let (commands, reason) = (cx.commands(), reason.as_deref());
+        let id = commands.rename_namespace(&right, &name, &new_name, reason, &call).await?;
         NamespacePayload::load(cx, id).await
     }
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api::{
-        context::Ask,
+        context::ContextExt,
         error::Result,
         page::{Connection, Paging, connection, cost},
     },

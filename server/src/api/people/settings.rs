@@ -6,7 +6,7 @@ use crate::{
     access::ViewerKind,
     api::{
         call::call,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         loaders::{ScheduleRow, SettingsOf},
         page::DECLARED,

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::quota::NamespaceQuotas;
 use crate::{
-    api::{context::Ask, error::Result, scalar::Instant, viewer::Role},
+    api::{context::ContextExt, error::Result, scalar::Instant, viewer::Role},
     commands::CommandError,
     store::namespaces,
 };

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     api::{
-        context::Ask,
+        context::ContextExt,
         error::Result,
         loaders::{NamespaceName, UserRow},
         scalar::Instant,

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::member::Membership;
 use crate::{
     api::{
-        context::Ask,
+        context::ContextExt,
         error::Result,
         loaders::{FirstMemberships, NamespaceName, UserRow},
         page::{DECLARED, bounded_by, cost_by},
@@ -79,8 +79,8 @@ impl User {
         given.iter().cloned().map(GivenGrant).collect()
     }
 
-    /// Their first memberships in single namespaces, in addition to their role everywhere; at most
-    /// 1000.
+    /// The first of their memberships in individual namespaces, in addition to their role in every
+    /// namespace; at most 1000.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn memberships(
         &self,

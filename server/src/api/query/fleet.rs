@@ -4,7 +4,7 @@ use async_graphql::{Context, Object};
 
 use super::names::{ROOT, namespace_id, usual, within};
 use crate::api::{
-    context::Ask,
+    context::ContextExt,
     error::Result,
     health::Health,
     node::{NODES, Node, Shard},

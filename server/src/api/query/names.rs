@@ -4,7 +4,7 @@ use async_graphql::Context;
 use uuid::Uuid;
 
 use crate::{
-    api::{context::Ask, error::Result},
+    api::{context::ContextExt, error::Result},
     commands::BadInput,
     store::reads::within::Within,
 };
@@ -14,16 +14,16 @@ use crate::{
 pub(super) const ROOT: usize = 100;
 
 /// How an object is identified.
-pub(super) enum Named {
+pub(super) enum IdOrName {
     Id(Uuid),
     Name(String),
 }
 
 /// Which of the two arguments the caller gave.
-pub(super) fn one_of(id: Option<Uuid>, name: Option<String>) -> Result<Named> {
+pub(super) fn one_of(id: Option<Uuid>, name: Option<String>) -> Result<IdOrName> {
     match (id, name) {
-        (Some(id), None) => Ok(Named::Id(id)),
-        (None, Some(name)) => Ok(Named::Name(name)),
+        (Some(id), None) => Ok(IdOrName::Id(id)),
+        (None, Some(name)) => Ok(IdOrName::Name(name)),
         (Some(_), Some(name)) => {
             let help = "give one of the two";
             Err(BadInput::new("name", name, "is given beside 'id'", help).into())

@@ -9,7 +9,7 @@ use crate::{
     api::{
         backfill::{Backfill, BackfillMode, BackfillState},
         backfill_preview::BackfillPreview,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         filters::{FireFilter, RunFilter, sought},
         fire::Fire,
@@ -19,7 +19,7 @@ use crate::{
         scalar::Instant,
         sort::{RunSort, runs_page, sort_cost},
     },
-    commands::Wanted,
+    commands::RequestedFires,
     search::List,
     store::{reads, schedules},
 };
@@ -134,7 +134,7 @@ impl ReadingRuns {
         #[graphql(default_with = "BackfillMode::Missing")] mode: BackfillMode,
     ) -> Result<BackfillPreview> {
         let right = cx.viewer()?;
-        let wanted = Wanted { schedule_id, from: from.0, to: to.0, mode: mode.into() };
+        let wanted = RequestedFires { schedule_id, from: from.0, to: to.0, mode: mode.into() };
         Ok(BackfillPreview(cx.commands().preview_backfill(&right, wanted).await?))
     }
 

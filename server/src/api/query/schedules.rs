@@ -3,10 +3,10 @@
 use async_graphql::{Context, Object};
 use uuid::Uuid;
 
-use super::names::{Named, ROOT, namespace_id, one_of, usual, within};
+use super::names::{IdOrName, ROOT, namespace_id, one_of, usual, within};
 use crate::{
     api::{
-        context::Ask,
+        context::ContextExt,
         deleted::{self, DeletedSchedule},
         error::Result,
         filters::ScheduleFilter,
@@ -84,11 +84,11 @@ impl ReadingSchedules {
         cx.viewer()?;
         let connection = cx.store().read();
         let found = match one_of(id, name)? {
-            Named::Id(id) => {
+            IdOrName::Id(id) => {
                 let row = schedules::by_id(connection, id).await?;
                 row.filter(|row| row.deleted_at.is_none() && cx.is_home(row.namespace_id))
             }
-            Named::Name(name) => {
+            IdOrName::Name(name) => {
                 let namespace = namespace_id(cx, &namespace).await?;
                 schedules::by_name(connection, namespace, &name).await?
             }

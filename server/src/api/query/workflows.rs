@@ -3,11 +3,11 @@
 use async_graphql::{Context, Object};
 use uuid::Uuid;
 
-use super::names::{Named, ROOT, name_cursor, name_key, namespace_id, one_of, usual, within};
+use super::names::{IdOrName, ROOT, name_cursor, name_key, namespace_id, one_of, usual, within};
 use crate::{
     api::{
         calendar::Calendar,
-        context::Ask,
+        context::ContextExt,
         error::Result,
         group::ConcurrencyGroup,
         page::{Connection, Paging, connection, cost, cost_by},
@@ -53,11 +53,11 @@ impl ReadingShared {
         cx.viewer()?;
         let connection = cx.store().read();
         let row = match one_of(id, name)? {
-            Named::Id(id) => {
+            IdOrName::Id(id) => {
                 let found = workflows::by_ids(connection, &[id]).await?.pop();
                 found.filter(|row| row.deleted_at.is_none() && cx.is_home(row.namespace_id))
             }
-            Named::Name(name) => {
+            IdOrName::Name(name) => {
                 let namespace = namespace_id(cx, &namespace).await?;
                 workflows::by_name(connection, namespace, &name).await?
             }

@@ -5,7 +5,7 @@ use super::{CliError, Server, output};
 
 /// The namespace, the number of entries, and the output format.
 #[derive(Debug, Args)]
-struct Listed {
+struct ListOptions {
     #[command(flatten)]
     server: Server,
     /// Namespace of the alerts
@@ -23,7 +23,7 @@ struct Listed {
 #[derive(Debug, Args)]
 pub(super) struct List {
     #[command(flatten)]
-    listed: Listed,
+    listed: ListOptions,
     /// Include alerts that have ended
     #[arg(long)]
     all: bool,
@@ -46,7 +46,7 @@ pub(super) struct Rules {
 #[derive(Debug, Args)]
 pub(super) struct Messages {
     #[command(flatten)]
-    listed: Listed,
+    listed: ListOptions,
     /// Only messages whose delivery was given up
     #[arg(long)]
     dead: bool,
@@ -71,7 +71,7 @@ const MESSAGES: &str = "query ($namespace: String!, $state: NotificationState, $
 impl List {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let open = (!self.all).then_some(true);
-        let Listed { server, namespace, limit, json } = self.listed;
+        let ListOptions { server, namespace, limit, json } = self.listed;
         let asked = json!({ "namespace": namespace, "open": open, "first": limit });
         let answer = server.ask("list the alerts", ALERTS, asked).await?;
         let alerts = &answer["alerts"]["nodes"];
@@ -127,7 +127,7 @@ impl Rules {
 impl Messages {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let state = self.dead.then_some("DEAD");
-        let Listed { server, namespace, limit, json } = self.listed;
+        let ListOptions { server, namespace, limit, json } = self.listed;
         let asked = json!({ "namespace": namespace, "state": state, "first": limit });
         let answer = server.ask("list the messages", MESSAGES, asked).await?;
         let messages = &answer["notifications"]["nodes"];

@@ -1,14 +1,14 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{FACTS, Wanted};
+use super::{FACTS, FireSelection};
 use crate::cli::{CliError, output, trigger};
 
 /// Create a backfill; it runs what its preview shows
 #[derive(Debug, Args)]
 pub(super) struct Create {
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: FireSelection,
     /// Order in which the fires run
     #[arg(long, value_enum, default_value = "oldest-first")]
     order: Order,

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{CliError, named::Named, when::past};
+use super::{CliError, named::NamedSchedule, when::past};
 
 /// Run a schedule for past instants
 #[derive(Debug, Args)]
@@ -44,9 +44,9 @@ impl Backfill {
 
 /// The fires of a schedule to backfill.
 #[derive(Debug, Args)]
-struct Wanted {
+struct FireSelection {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// Start of the window, inclusive
     #[arg(long, value_name = "WHEN", value_parser = past)]
     from: DateTime<Utc>,
@@ -68,7 +68,7 @@ enum Mode {
     All,
 }
 
-impl Wanted {
+impl FireSelection {
     /// The variables that preview and create share.
     async fn variables(&self, action: &'static str) -> Result<Value, CliError> {
         let id = self.named.id(action).await?;

@@ -1,14 +1,14 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::Wanted;
+use super::FireSelection;
 use crate::cli::{CliError, output};
 
 /// Show what a backfill would run
 #[derive(Debug, Args)]
 pub(super) struct Preview {
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: FireSelection,
     /// List only the fires in this state
     #[arg(long, value_enum)]
     standing: Option<InstantState>,

@@ -7,7 +7,7 @@ use crate::cli::{CliError, client::Server, output, why::Why};
 
 /// One backfill.
 #[derive(Debug, Args)]
-struct One {
+struct OneBackfill {
     #[command(flatten)]
     server: Server,
     /// The backfill's id
@@ -21,7 +21,7 @@ struct One {
 #[derive(Debug, Args)]
 pub(super) struct Pause {
     #[command(flatten)]
-    one: One,
+    one: OneBackfill,
     #[command(flatten)]
     why: Why,
 }
@@ -30,7 +30,7 @@ pub(super) struct Pause {
 #[derive(Debug, Args)]
 pub(super) struct Resume {
     #[command(flatten)]
-    one: One,
+    one: OneBackfill,
     #[command(flatten)]
     why: Why,
 }
@@ -39,7 +39,7 @@ pub(super) struct Resume {
 #[derive(Debug, Args)]
 pub(super) struct Cancel {
     #[command(flatten)]
-    one: One,
+    one: OneBackfill,
     #[command(flatten)]
     why: Why,
 }
@@ -73,7 +73,7 @@ impl Cancel {
     }
 }
 
-impl One {
+impl OneBackfill {
     async fn order(&self, action: &'static str, query: &str, why: &Why) -> Result<(), CliError> {
         // Cancelling has an argument for the reason, which the runs receive; pausing has none, and
         // its header counts.

@@ -1,14 +1,14 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{FACTS, Named, print};
+use super::{FACTS, NamedSchedule, print};
 use crate::cli::{CliError, output};
 
 /// List the waiting fires, in the order in which they will start
 #[derive(Debug, Args)]
 pub(super) struct List {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// Maximum number of fires, 1 to 1000
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     limit: u32,

@@ -7,7 +7,7 @@ mod reorder;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::{CliError, named::Named, output};
+use super::{CliError, named::NamedSchedule, output};
 
 /// List, reorder and purge the fires that wait for a schedule's runs
 #[derive(Debug, Args)]

@@ -2,14 +2,14 @@ use clap::Args;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::Named;
+use super::NamedSchedule;
 use crate::cli::{CliError, output};
 
 /// Remove fires from the buffer: the ledger shows them as skipped, and by whom
 #[derive(Debug, Args)]
 pub(super) struct Purge {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// The fires' ids; see 'carillon buffer list'
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     fires: Vec<Uuid>,

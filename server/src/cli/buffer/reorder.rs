@@ -2,14 +2,14 @@ use clap::Args;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{FACTS, Named, print};
+use super::{FACTS, NamedSchedule, print};
 use crate::cli::{CliError, output};
 
 /// Move fires to the head of the buffer; the others follow in their current order
 #[derive(Debug, Args)]
 pub(super) struct Move {
     #[command(flatten)]
-    named: Named,
+    named: NamedSchedule,
     /// The fires' ids, in the order in which they should start; see 'carillon buffer list'
     #[arg(required = true)]
     fires: Vec<Uuid>,

@@ -14,7 +14,7 @@ use super::{
     CliError,
     client::{ClientError, Server},
     output,
-    progress::Progress,
+    progress::ProgressLine,
     search,
     why::Why,
 };
@@ -36,7 +36,7 @@ impl Bulk {
 
 /// What a bulk operation selects, and how it is executed.
 #[derive(Debug, Args)]
-struct Sought {
+struct BulkSelection {
     #[command(flatten)]
     server: Server,
     /// A search that selects the objects, as in 'state:failed tag:billing'
@@ -116,7 +116,7 @@ impl Order {
     }
 }
 
-impl Sought {
+impl BulkSelection {
     async fn carry_out(self, order: Order) -> Result<(), CliError> {
         search::check(order.list, "SEARCH", Some(&self.search))?;
         // With the same key, a repeated request continues where the last one ran out of time.
@@ -133,7 +133,7 @@ impl Sought {
         }
         let query = order.query();
         let mut before: Option<Value> = None;
-        let progress = Progress::begin(order.action);
+        let progress = ProgressLine::begin(order.action);
         let done = loop {
             let asked = variables.clone();
             let answer = self.server.order(order.action, &query, asked, &order.why).await;

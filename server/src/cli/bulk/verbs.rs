@@ -2,7 +2,7 @@ use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{Order, Sought};
+use super::{BulkSelection, Order};
 use crate::{
     cli::{
         CliError,
@@ -31,7 +31,7 @@ pub(super) enum Verb {
 #[derive(Debug, Args)]
 pub(super) struct Pause {
     #[command(flatten)]
-    sought: Sought,
+    sought: BulkSelection,
     /// Reason, for the next person on call
     #[arg(long)]
     reason: String,
@@ -44,7 +44,7 @@ pub(super) struct Pause {
 #[derive(Debug, Args)]
 pub(super) struct Resume {
     #[command(flatten)]
-    sought: Sought,
+    sought: BulkSelection,
     /// What to do about the fires that fell into the pause
     #[arg(long, value_enum, value_name = "MODE", default_value = "skip")]
     catch_up: CatchUp,
@@ -56,7 +56,7 @@ pub(super) struct Resume {
 #[derive(Debug, Args)]
 pub(super) struct SkipNext {
     #[command(flatten)]
-    sought: Sought,
+    sought: BulkSelection,
     /// Maximum number of fires per schedule, 1 to 100
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=100))]
     count: i32,
@@ -69,7 +69,7 @@ pub(super) struct SkipNext {
 #[derive(Debug, Args)]
 pub(super) struct Trigger {
     #[command(flatten)]
-    sought: Sought,
+    sought: BulkSelection,
     /// JSON object merged into each schedule's context; its keys take precedence
     #[arg(long, value_name = "JSON", value_parser = context)]
     context: Option<Value>,
@@ -84,7 +84,7 @@ pub(super) struct Trigger {
 #[derive(Debug, Args)]
 pub(super) struct Change {
     #[command(flatten)]
-    sought: Sought,
+    sought: BulkSelection,
     /// The changes, as the API's `ChangeSchedulesInput`; '-' reads them from standard input
     #[arg(value_name = "JSON")]
     change: String,
@@ -96,7 +96,7 @@ pub(super) struct Change {
 #[derive(Debug, Args)]
 pub(super) struct Delete {
     #[command(flatten)]
-    sought: Sought,
+    sought: BulkSelection,
     #[command(flatten)]
     why: Why,
 }
@@ -105,7 +105,7 @@ pub(super) struct Delete {
 #[derive(Debug, Args)]
 pub(super) struct CancelRuns {
     #[command(flatten)]
-    sought: Sought,
+    sought: BulkSelection,
     #[command(flatten)]
     why: Why,
 }
@@ -114,14 +114,14 @@ pub(super) struct CancelRuns {
 #[derive(Debug, Args)]
 pub(super) struct RetryRuns {
     #[command(flatten)]
-    sought: Sought,
+    sought: BulkSelection,
     #[command(flatten)]
     why: Why,
 }
 
 impl Verb {
     /// The mutation and its selection.
-    pub(super) fn order(self) -> Result<(Order, Sought), CliError> {
+    pub(super) fn order(self) -> Result<(Order, BulkSelection), CliError> {
         let schedules = |action, past, field| Order::new(List::Schedules, action, past, field);
         let runs = |action, past, field| Order::new(List::Runs, action, past, field);
         Ok(match self {

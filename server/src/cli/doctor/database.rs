@@ -14,7 +14,7 @@ use crate::{
     store::{
         Migrations, Options, Schema, Store, StoreError, alerts, backup,
         claims::MAX_OFFSET_MS,
-        inspect::{self, Look},
+        inspect::{self, Inspection},
         reads::feed,
         secrets, users,
     },
@@ -67,8 +67,8 @@ fn unreachable(error: &StoreError) -> Finding {
     Finding::error("database", format!("failed to {text}"), help)
 }
 
-fn version(look: &Look) -> Finding {
-    let Look { kind, version, .. } = look;
+fn version(look: &Inspection) -> Finding {
+    let Inspection { kind, version, .. } = look;
     let (least, named) = OLDEST;
     if *kind == "postgres" && look.version_number < least {
         let found = format!("PostgreSQL {version} is too old");
@@ -78,7 +78,7 @@ fn version(look: &Look) -> Finding {
     Finding::ok("database", format!("{name} {version} answers"))
 }
 
-fn writes(look: &Look) -> Finding {
+fn writes(look: &Inspection) -> Finding {
     match &look.refuses {
         None => Finding::ok("writing", "the database takes what is written"),
         Some(why) => {
@@ -106,7 +106,7 @@ fn time(asked: DateTime<Utc>, database: DateTime<Utc>, answered: DateTime<Utc>) 
     }
 }
 
-fn safety(look: &Look) -> Finding {
+fn safety(look: &Inspection) -> Finding {
     if look.unsafe_settings.is_empty() {
         return Finding::ok("durability", "a commit that was answered is on the disk");
     }
@@ -114,7 +114,7 @@ fn safety(look: &Look) -> Finding {
     Finding::warning("durability", found, "turn them on in PostgreSQL's configuration")
 }
 
-fn room(look: &Look, own: u32) -> Option<Finding> {
+fn room(look: &Inspection, own: u32) -> Option<Finding> {
     let (used, most) = look.connections?;
     let needed = i64::from(own) + BESIDE_POOL;
     let found = format!("{used} of {most} connections are open, and a node takes up to {needed}");

@@ -25,7 +25,7 @@ pub(super) async fn follow(
     json: bool,
 ) -> Result<(), CliError> {
     let clock = Clock::system();
-    let mut told = Told::default();
+    let mut told = PrintedVerdicts::default();
     let (mut rows, _) = ledger.newest(since, limit).await?;
     let start = rows.last().and_then(at).unwrap_or_else(|| clock.now());
     loop {
@@ -44,9 +44,9 @@ pub(super) async fn follow(
 
 /// The verdicts that were printed, by row.
 #[derive(Default)]
-struct Told(HashMap<String, (DateTime<Utc>, String)>);
+struct PrintedVerdicts(HashMap<String, (DateTime<Utc>, String)>);
 
-impl Told {
+impl PrintedVerdicts {
     /// Whether a row is new, or its verdict has changed.
     fn is_news(&mut self, row: &Value) -> bool {
         let (Some(id), Some(at)) = (row["id"].as_str(), at(row)) else { return false };
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn a_row_is_told_once_for_each_verdict() {
         let row = |verdict: &str| json!({ "id": "a", "scheduledAt": "2026-11-26T02:00:00Z", "verdict": verdict });
-        let mut told = Told::default();
+        let mut told = PrintedVerdicts::default();
         let news = ["PENDING", "PENDING", "STARTED", "STARTED"].map(|v| told.is_news(&row(v)));
         assert_eq!(news, [true, false, true, false]);
         told.forget("2026-11-26T03:00:00Z".parse().unwrap());

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     CliError,
-    client::{Left, MAX_LISTED, Server},
+    client::{MAX_LISTED, MoreEntries, Server},
     named, output, search,
     when::past,
 };
@@ -114,7 +114,7 @@ impl Ledger<'_> {
         &self,
         since: Option<DateTime<Utc>>,
         limit: u32,
-    ) -> Result<(Vec<Value>, Left), CliError> {
+    ) -> Result<(Vec<Value>, MoreEntries), CliError> {
         let query = format!(
             "query ($namespace: String, $filter: LedgerFilter, $search: String, $first: Int, $after: String,
                     $count: Boolean! = false) {{

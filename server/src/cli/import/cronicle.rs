@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     exported::{is_on, items, number, task, text},
-    gathered::{Gathered, Origin},
+    gathered::{ForeignEntry, Gathered},
     plain::plain,
 };
 use crate::{
@@ -44,7 +44,7 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, source: &str, zone: &s
             }
             Ok(_) => {}
             Err(error) => {
-                let origin = Origin { place, entry: "global/schedule" };
+                let origin = ForeignEntry { place, entry: "global/schedule" };
                 gathered.refuse(&origin, format!("it is no JSON: {error}"));
             }
         }
@@ -54,7 +54,7 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, source: &str, zone: &s
 fn one(gathered: &mut Gathered, place: String, event: &Value, zone: &str) {
     let (id, title) = (text(event, "id"), text(event, "title"));
     let name = title.or(id).unwrap_or_default();
-    let origin = Origin { place, entry: name };
+    let origin = ForeignEntry { place, entry: name };
     let mut changes = Vec::new();
     match schedule(event, zone, &mut changes) {
         Ok(schedule) => {

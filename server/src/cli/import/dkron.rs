@@ -8,7 +8,7 @@ use timetable::Dialect;
 
 use super::{
     exported::{is_on, items, number, task, text},
-    gathered::{Gathered, Origin},
+    gathered::{ForeignEntry, Gathered},
     kubernetes::expressions,
     plain::plain,
 };
@@ -29,7 +29,7 @@ pub(super) fn gather(
         let name = text(job, "name").unwrap_or_default();
         let when = text(job, "schedule").unwrap_or_default();
         let entry = format!("{name} {when}");
-        let origin = Origin { place: format!("{file}:{}", index + 1), entry: entry.trim() };
+        let origin = ForeignEntry { place: format!("{file}:{}", index + 1), entry: entry.trim() };
         let mut changes = Vec::new();
         match schedule(job, when, zone, dialect, &mut changes) {
             Ok(schedule) => gathered.add(&origin, &[name], schedule, None, changes),

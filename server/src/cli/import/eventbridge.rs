@@ -8,7 +8,7 @@ use timetable::Dialect;
 
 use super::{
     exported::{items, number, script, task, text},
-    gathered::{Gathered, Origin},
+    gathered::{ForeignEntry, Gathered},
 };
 use crate::{
     commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry, Seconds},
@@ -27,7 +27,7 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, json: &Value) {
         let name = text(item, "Name").unwrap_or_default();
         let when = text(item, "ScheduleExpression").unwrap_or_default();
         let entry = format!("{name} {when}");
-        let origin = Origin { place: format!("{file}:{}", index + 1), entry: entry.trim() };
+        let origin = ForeignEntry { place: format!("{file}:{}", index + 1), entry: entry.trim() };
         let mut changes = Vec::new();
         match schedule(gathered, item, when, &mut changes) {
             Ok(schedule) => {

@@ -55,7 +55,7 @@ pub(super) enum Outcome {
 }
 
 /// An entry of another scheduler.
-pub(super) struct Origin<'a> {
+pub(super) struct ForeignEntry<'a> {
     pub(super) place: String,
     pub(super) entry: &'a str,
 }
@@ -91,7 +91,7 @@ impl Gathered {
     /// differs.
     pub(super) fn add(
         &mut self,
-        origin: &Origin<'_>,
+        origin: &ForeignEntry<'_>,
         wanted: &[&str],
         mut schedule: ScheduleEntry,
         workflow: Workflow,
@@ -148,18 +148,18 @@ impl Gathered {
     }
 
     /// Refuses an entry.
-    pub(super) fn refuse(&mut self, origin: &Origin<'_>, why: impl Into<String>) {
+    pub(super) fn refuse(&mut self, origin: &ForeignEntry<'_>, why: impl Into<String>) {
         self.put(origin, Outcome::Unsupported, None, vec![why.into()]);
     }
 
     /// Counts an entry that was found but not requested.
-    pub(super) fn skip(&mut self, origin: &Origin<'_>, why: impl Into<String>) {
+    pub(super) fn skip(&mut self, origin: &ForeignEntry<'_>, why: impl Into<String>) {
         self.put(origin, Outcome::Skipped, None, vec![why.into()]);
     }
 
     fn put(
         &mut self,
-        origin: &Origin<'_>,
+        origin: &ForeignEntry<'_>,
         outcome: Outcome,
         schedule: Option<String>,
         mut notes: Vec<String>,

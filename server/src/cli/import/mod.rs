@@ -52,11 +52,11 @@ enum From {
     /// Import systemd timers and their services
     Systemd(Systemd),
     /// Import EventBridge Scheduler schedules, as printed by 'aws scheduler get-schedule'
-    Eventbridge(Exported),
+    Eventbridge(ExportedFiles),
     /// Import Dkron jobs, as returned by its API: curl http://HOST:8080/v1/jobs
     Dkron(Dkron),
     /// Import Cronicle events, from the file of 'control.sh export'
-    Cronicle(Exported),
+    Cronicle(ExportedFiles),
 }
 
 /// Import crontab files
@@ -122,7 +122,7 @@ struct Systemd {
 
 /// Import a JSON export
 #[derive(Debug, Args)]
-struct Exported {
+struct ExportedFiles {
     /// Exported files; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -137,7 +137,7 @@ struct Exported {
 #[derive(Debug, Args)]
 struct Dkron {
     #[command(flatten)]
-    exported: Exported,
+    exported: ExportedFiles,
     /// Dialect of 'schedule', if it is not cron's
     #[arg(long, value_enum, value_name = "DIALECT")]
     dialect: Option<DialectFlag>,
@@ -216,7 +216,7 @@ impl Systemd {
     }
 }
 
-impl Exported {
+impl ExportedFiles {
     fn run(
         self,
         take: impl Fn(&mut gathered::Gathered, &str, &str, &str) -> Result<(), CliError>,

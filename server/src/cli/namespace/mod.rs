@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{CliError, flags::Existing, offline::Office, output, why::Why};
 use crate::{
     commands::Call,
-    store::{Window, namespaces},
+    store::{PageWindow, namespaces},
 };
 
 /// Manage the namespaces
@@ -76,9 +76,9 @@ impl Namespace {
                 output::line(format!("made the namespace '{name}'"))
             }
             Action::Rename { name, new_name, why } => {
-                let (owner, names) = (why.somebody_here().owner()?, (&*name, &*new_name));
+                let owner = why.somebody_here().owner()?;
                 let commands = office.commands()?;
-                commands.rename_namespace(&owner, names, None, &Call::once()).await?;
+                commands.rename_namespace(&owner, &name, &new_name, None, &Call::once()).await?;
                 output::line(format!("'{name}' is '{new_name}' now"))
             }
             Action::Quotas { name, quotas, reset, why, json } => {
@@ -93,7 +93,7 @@ async fn list(office: &Office, as_json: bool) -> Result<(), CliError> {
     let mut rows = Vec::new();
     loop {
         let after = rows.last().map(|row: &entity::namespace::Model| row.id);
-        let window = Window { after, ..Window::first(BATCH) };
+        let window = PageWindow { after, ..PageWindow::first(BATCH) };
         let page = namespaces::page(office.store.read(), None, &window).await?;
         rows.extend(page.rows);
         if !page.has_next {

@@ -34,14 +34,14 @@ struct Question {
 /// The fires, or why there can be none. A well-formed timing that never matches any date has both:
 /// it is refused, and its list of fires is known to be empty.
 #[derive(Debug, Default, Serialize)]
-struct Answer {
+struct BatchAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     fires: Option<Vec<PreviewFire>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
-impl Answer {
+impl BatchAnswer {
     fn refused(error: String) -> Self {
         Self { error: Some(error), fires: None }
     }
@@ -64,7 +64,7 @@ pub(super) fn answer(file: &str, defaults: &Defaults<'_>, count: usize) -> Resul
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let answer = answer_line(&line, defaults, count).unwrap_or_else(Answer::refused);
+        let answer = answer_line(&line, defaults, count).unwrap_or_else(BatchAnswer::refused);
         let mut text = serde_json::to_vec(&answer)
             .map_err(io::Error::from)
             .map_err(CliError::io("write JSON"))?;
@@ -74,7 +74,7 @@ pub(super) fn answer(file: &str, defaults: &Defaults<'_>, count: usize) -> Resul
     Ok(())
 }
 
-fn answer_line(line: &[u8], defaults: &Defaults<'_>, count: usize) -> Result<Answer, String> {
+fn answer_line(line: &[u8], defaults: &Defaults<'_>, count: usize) -> Result<BatchAnswer, String> {
     let question: Question = serde_json::from_slice(line)
         .map_err(|error| format!("not a question: {error}; give {{\"expr\": ..., \"tz\": ...}}"))?;
     let tz = question.tz.as_deref().unwrap_or(defaults.tz);
@@ -100,9 +100,9 @@ fn answer_line(line: &[u8], defaults: &Defaults<'_>, count: usize) -> Result<Ans
         Ok(timetable) => timetable,
         Err(error) => {
             let fires = error.never_fires.then(Vec::new);
-            return Ok(Answer { fires, error: Some(error.to_string()) });
+            return Ok(BatchAnswer { fires, error: Some(error.to_string()) });
         }
     };
     let fires = timetable.fires(from, DateTime::<Utc>::MAX_UTC).take(count);
-    Ok(Answer { fires: Some(fires.map(PreviewFire::from).collect()), error: None })
+    Ok(BatchAnswer { fires: Some(fires.map(PreviewFire::from).collect()), error: None })
 }

@@ -42,7 +42,7 @@ impl Retention {
 
 /// A namespace of a server, or one schedule in it.
 #[derive(Debug, Args)]
-struct Whose {
+struct RetentionOwner {
     #[command(flatten)]
     server: Server,
     /// Namespace whose history is kept

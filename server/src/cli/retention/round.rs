@@ -10,7 +10,7 @@ use super::super::{CliError, flags::Existing, offline::Office, output};
 use crate::{
     app,
     commands::CommandError,
-    engine::maintenance::retention::{self, Manner, Preview, RetentionReport},
+    engine::maintenance::retention::{self, Preview, RetentionReport, RoundOptions},
     store::namespaces,
     telemetry::Metrics,
 };
@@ -33,7 +33,7 @@ pub(super) struct Round {
 const PAUSE: Duration = Duration::from_millis(150);
 
 /// A row of the output: table, namespace, rows, estimated bytes.
-type Line = (&'static str, Option<String>, i64, i64);
+type RemovedRows = (&'static str, Option<String>, i64, i64);
 
 impl Round {
     pub(super) async fn run(self) -> Result<(), CliError> {
@@ -49,7 +49,7 @@ impl Round {
             };
             let lines = preview.figures.iter();
             let lines = lines.map(|row| (row.table, name(row.namespace_id), row.rows, row.bytes));
-            let lines: Vec<Line> = lines.collect();
+            let lines: Vec<RemovedRows> = lines.collect();
             return if self.json { as_json(&preview, &lines) } else { print(&preview, &lines) };
         }
         let metrics = Metrics::unread(clock.clone());
@@ -60,7 +60,7 @@ impl Round {
         }
         // A server that uses the same SQLite database acquires its write lock by retrying.
         let pause = if store.dialect().is_postgres() { Duration::ZERO } else { PAUSE };
-        let manner = Manner::by_hand(pause);
+        let manner = RoundOptions::by_hand(pause);
         let now = clock.now();
         let report = retention::run_once(&settings, &store, &clock, &metrics, now, manner).await;
         let report = report.map_err(CommandError::from)?;
@@ -68,7 +68,7 @@ impl Round {
     }
 }
 
-fn as_json(preview: &Preview, lines: &[Line]) -> Result<(), CliError> {
+fn as_json(preview: &Preview, lines: &[RemovedRows]) -> Result<(), CliError> {
     let tables = lines.iter().map(|(table, namespace, rows, bytes)| {
         json!({ "table": table, "namespace": namespace, "rows": rows, "estimatedBytes": bytes })
     });
@@ -83,8 +83,8 @@ fn as_json(preview: &Preview, lines: &[Line]) -> Result<(), CliError> {
     }))
 }
 
-fn print(preview: &Preview, lines: &[Line]) -> Result<(), CliError> {
-    let row = |(table, namespace, rows, bytes): &Line| {
+fn print(preview: &Preview, lines: &[RemovedRows]) -> Result<(), CliError> {
+    let row = |(table, namespace, rows, bytes): &RemovedRows| {
         let namespace = namespace.clone().unwrap_or_else(|| "-".to_owned());
         [(*table).to_owned(), namespace, rows.to_string(), format!("~{bytes}")]
     };

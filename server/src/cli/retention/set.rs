@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{PREVIEW, Whose, day, figures};
+use super::{PREVIEW, RetentionOwner, day, figures};
 use crate::cli::{CliError, named::find, output, why::Why};
 
 /// Set how long history is kept, or show what a change would remove
@@ -11,7 +11,7 @@ pub(super) struct Set {
     #[arg(value_name = "DAYS", value_parser = days)]
     days: Days,
     #[command(flatten)]
-    whose: Whose,
+    whose: RetentionOwner,
     /// Only show what the next round would remove with and without the change
     #[arg(long)]
     dry_run: bool,
@@ -54,7 +54,7 @@ impl Set {
         if self.dry_run {
             return self.look().await;
         }
-        let Whose { server, namespace, schedule } = &self.whose;
+        let RetentionOwner { server, namespace, schedule } = &self.whose;
         let days = self.days.0;
         let Some(name) = schedule else {
             let variables = json!({ "namespace": namespace, "days": days });
@@ -83,7 +83,7 @@ impl Set {
 
     /// What the next round would remove now, and after the change.
     async fn look(&self) -> Result<(), CliError> {
-        let Whose { server, namespace, schedule } = &self.whose;
+        let RetentionOwner { server, namespace, schedule } = &self.whose;
         let query = format!(
             "query ($of: String!, $if: RetentionChangeInput!) {{ \
              now: retentionPreview(namespace: $of) {{ {PREVIEW} }} \

@@ -1,14 +1,14 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::Whose;
+use super::RetentionOwner;
 use crate::cli::{CliError, client::ClientError, output};
 
 /// Show how long history is kept
 #[derive(Debug, Args)]
 pub(super) struct Show {
     #[command(flatten)]
-    whose: Whose,
+    whose: RetentionOwner,
     /// Answer as JSON
     #[arg(long)]
     json: bool,
@@ -29,7 +29,7 @@ const ACTION: &str = "say how long history is kept";
 
 impl Show {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let Whose { server, namespace, schedule } = &self.whose;
+        let RetentionOwner { server, namespace, schedule } = &self.whose;
         let Some(name) = schedule else {
             let answer = server.ask(ACTION, SHOW, json!({ "namespace": namespace })).await?;
             let kept = &answer["retention"];

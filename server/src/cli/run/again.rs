@@ -1,21 +1,21 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{FACTS, One};
+use super::{FACTS, OneRun};
 use crate::cli::CliError;
 
 /// Retry a settled run from the start, with the current definition of its workflow
 #[derive(Debug, Args)]
 pub(super) struct Retry {
     #[command(flatten)]
-    one: One,
+    one: OneRun,
 }
 
 /// Rerun a settled run from where it failed, with the workflow definition that it began with
 #[derive(Debug, Args)]
 pub(super) struct Rerun {
     #[command(flatten)]
-    one: One,
+    one: OneRun,
 }
 
 impl Retry {

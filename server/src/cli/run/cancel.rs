@@ -1,14 +1,14 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{FACTS, One};
+use super::{FACTS, OneRun};
 use crate::cli::CliError;
 
 /// Cancel a run: at once if it is waiting, through its node if it is at work
 #[derive(Debug, Args)]
 pub(super) struct Cancel {
     #[command(flatten)]
-    one: One,
+    one: OneRun,
     /// Reason, for the run and the audit log
     #[arg(long)]
     reason: Option<String>,

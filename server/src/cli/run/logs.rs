@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{One, refused_if_none};
+use super::{OneRun, refused_if_none};
 use crate::{
     cli::{
         CliError,
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Logs {
     #[command(flatten)]
-    one: One,
+    one: OneRun,
     /// Only lines of this task
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
@@ -35,7 +35,7 @@ const PAGE: &str = "query ($id: UUID!, $after: String) {
 impl Logs {
     pub(in crate::cli) async fn run(self) -> Result<(), CliError> {
         const ACTION: &str = "read the log";
-        let One { server, run, json } = &self.one;
+        let OneRun { server, run, json } = &self.one;
         let clock = Clock::system();
         let mut after = Value::Null;
         loop {

@@ -46,7 +46,7 @@ impl Run {
 
 /// One run of a server.
 #[derive(Debug, Args)]
-struct One {
+struct OneRun {
     #[command(flatten)]
     server: Server,
     /// The run's id
@@ -59,7 +59,7 @@ struct One {
 /// The fields that are shown of a run.
 const FACTS: &str = "id state trigger scheduledAt attempt retryOf cancel { by at reason }";
 
-impl One {
+impl OneRun {
     /// The run that a mutation by `$id` returns.
     async fn order(
         &self,

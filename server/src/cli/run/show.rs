@@ -1,14 +1,14 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{One, refused_if_none};
+use super::{OneRun, refused_if_none};
 use crate::cli::{CliError, output};
 
 /// Show how a run went: its tasks, their attempts, and why it ended as it did
 #[derive(Debug, Args)]
 pub(super) struct Show {
     #[command(flatten)]
-    one: One,
+    one: OneRun,
 }
 
 const SHOW: &str = "query ($id: UUID!) { run(id: $id) {

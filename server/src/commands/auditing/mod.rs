@@ -16,7 +16,7 @@ pub use lines::{CSV_HEAD, csv_line, json_line};
 use super::{BadInput, CommandError, secrets};
 use crate::{
     access::Viewer,
-    store::{Page, Store, StoreError, Window, audit, namespaces},
+    store::{Page, PageWindow, Store, StoreError, audit, namespaces},
 };
 
 /// The part of the log that a caller may read. Only created by [`audit_scope`].
@@ -66,7 +66,7 @@ pub async fn audit_page(
     store: &Store,
     AuditScope(namespace): AuditScope,
     filter: audit::Filter,
-    window: &Window<Uuid>,
+    window: &PageWindow<Uuid>,
 ) -> Result<Page<Audited>, CommandError> {
     check_audit_filter(&filter)?;
     let filter = audit::Filter { namespace, ..filter };

@@ -14,7 +14,7 @@ use crate::{
 
 /// The requested fires of a schedule.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct RequestedFires {
     /// The schedule.
     pub schedule_id: Uuid,
     /// Beginning of the window, inclusive.
@@ -27,16 +27,16 @@ pub struct Wanted {
 
 /// The fires of a window, with their standing.
 #[derive(Clone, Debug)]
-pub struct Preview {
+pub struct FiresPreview {
     /// The schedule as it is now.
     pub schedule: schedule::Model,
     /// In the order of their instants.
-    pub fires: Vec<Looked>,
+    pub fires: Vec<PreviewedFire>,
 }
 
 /// A fire of a window.
 #[derive(Clone, Copy, Debug)]
-pub struct Looked {
+pub struct PreviewedFire {
     /// When.
     pub fire: Fire,
     /// Its standing.
@@ -52,14 +52,14 @@ impl Commands {
     pub async fn preview_backfill(
         &self,
         right: &Reader,
-        wanted: Wanted,
-    ) -> Result<Preview, CommandError> {
+        wanted: RequestedFires,
+    ) -> Result<FiresPreview, CommandError> {
         let window = self.backfill_window(wanted)?;
         self.look_at_window(right.permit(), wanted, window).await
     }
 
-    pub(super) fn backfill_window(&self, wanted: Wanted) -> Result<Window, BadInput> {
-        let Wanted { from, to, .. } = wanted;
+    pub(super) fn backfill_window(&self, wanted: RequestedFires) -> Result<Window, BadInput> {
+        let RequestedFires { from, to, .. } = wanted;
         let now = self.clock.now();
         if from < DateTime::UNIX_EPOCH {
             let help = "give an instant from 1970-01-01T00:00:00Z on";
@@ -81,9 +81,9 @@ impl Commands {
     pub(super) async fn look_at_window(
         &self,
         permit: Permit<'_>,
-        wanted: Wanted,
+        wanted: RequestedFires,
         window: Window,
-    ) -> Result<Preview, CommandError> {
+    ) -> Result<FiresPreview, CommandError> {
         let id = wanted.schedule_id;
         let schedule = schedules::by_id(self.store.read(), id)
             .await?
@@ -120,9 +120,9 @@ impl Commands {
                 | InstantState::Forgotten) => standing,
             };
             let selected = selects(wanted.mode, standing);
-            Looked { fire, standing, fire_id: facts.fire_id(), selected }
+            PreviewedFire { fire, standing, fire_id: facts.fire_id(), selected }
         };
-        Ok(Preview { fires: fires.into_iter().map(looked).collect(), schedule })
+        Ok(FiresPreview { fires: fires.into_iter().map(looked).collect(), schedule })
     }
 
     /// The part of the schedule's life for which history is gone: from its creation until as long

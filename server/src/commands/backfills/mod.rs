@@ -15,8 +15,8 @@ mod switch;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use look::{Looked, Preview, Wanted};
-pub use order::Manner;
+pub use look::{FiresPreview, PreviewedFire, RequestedFires};
+pub use order::BackfillOptions;
 
 /// A backfill that was created or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use sea_orm::{ActiveEnum, Set};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{OrderedBackfill, Preview, Wanted};
+use super::{FiresPreview, OrderedBackfill, RequestedFires};
 use crate::{
     access::{Operator, Viewer},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
@@ -19,7 +19,7 @@ use crate::{
 
 /// How to run them.
 #[derive(Clone, Debug)]
-pub struct Manner {
+pub struct BackfillOptions {
     /// In which order.
     pub order: Order,
     /// How many at once, 1 to 100.
@@ -31,7 +31,7 @@ pub struct Manner {
 }
 
 /// A fire in the form of a backfill's row.
-type Listed = (Timestamp, Kind);
+type ListedFire = (Timestamp, Kind);
 
 impl Commands {
     /// Creates a backfill and stores the fires to run. It does not matter whether the schedule is
@@ -39,8 +39,8 @@ impl Commands {
     pub async fn create_backfill(
         &self,
         right: &Operator,
-        wanted: Wanted,
-        manner: &Manner,
+        wanted: RequestedFires,
+        manner: &BackfillOptions,
         call: &Call,
     ) -> Result<OrderedBackfill, CommandError> {
         let window = self.backfill_window(wanted)?;
@@ -109,7 +109,7 @@ impl Commands {
         schedule: &schedule::Model,
         window: Window,
         mode: Mode,
-        manner: &Manner,
+        manner: &BackfillOptions,
     ) -> ActiveModel {
         ActiveModel {
             id: Set(id),
@@ -133,9 +133,9 @@ impl Commands {
 }
 
 /// The fires to run, in the order of their turns.
-fn listed(preview: &Preview, order: Order) -> Vec<Listed> {
+fn listed(preview: &FiresPreview, order: Order) -> Vec<ListedFire> {
     let selected = preview.fires.iter().filter(|looked| looked.selected);
-    let mut fires: Vec<Listed> =
+    let mut fires: Vec<ListedFire> =
         selected.map(|looked| (looked.fire.at.into(), kind(looked.fire.kind))).collect();
     match order {
         Order::OldestFirst => {}
@@ -145,7 +145,7 @@ fn listed(preview: &Preview, order: Order) -> Vec<Listed> {
 }
 
 /// Why there is nothing to run.
-fn nothing(preview: &Preview, wanted: Wanted) -> BadInput {
+fn nothing(preview: &FiresPreview, wanted: RequestedFires) -> BadInput {
     if preview.fires.is_empty() {
         let Schedule { expressions, anchor_at, .. } = &preview.schedule;
         let anchor = anchor_at.utc();

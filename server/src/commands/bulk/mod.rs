@@ -5,13 +5,13 @@
 //! for a single command, and each item has its entry in the audit log, beside one for the whole.
 //! The answer says how many were done and which were refused, and why.
 //!
-//! A bulk request stops when its time is over, and the answer says how many items remain, so the
+//! A bulk request stops when it runs out of time, and the answer says how many items remain, so the
 //! caller always gets an answer. It runs in a separate task, which records what was done even if
 //! the caller is gone.
 //!
 //! With an idempotency key, the found items are stored under it before the first is handled, and
 //! afterwards the remaining ones; each item's command has its own key, derived from it. If the
-//! request was cut short (its time was over, the server stopped, the answer was lost), repeating it
+//! request was cut short (no time left, the server stopped, the answer was lost), repeating it
 //! does not search again, which would find other items after the changes: it continues where it
 //! stopped, and does nothing twice.
 //!
@@ -84,7 +84,7 @@ pub struct ManyDone {
     /// For how many it was refused.
     pub refused: u64,
     /// The first refusals.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<BulkRefusal>,
     /// How many remain because the time was over or the database was lost. Repeated with the same
     /// idempotency key, the request continues with them.
     pub remaining: u64,
@@ -92,7 +92,7 @@ pub struct ManyDone {
 
 /// The progress of a request, as stored under its key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Progress {
+struct BulkProgress {
     told: ManyDone,
     /// The items that are still to be handled.
     left: Vec<Uuid>,
@@ -100,7 +100,7 @@ struct Progress {
 
 /// An item for which the action was refused.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct BulkRefusal {
     /// The schedule or run.
     pub id: Uuid,
     /// The kind of refusal: `CONFLICT`, `NOT_FOUND`, `BAD_USER_INPUT`.
@@ -120,7 +120,7 @@ pub(super) struct BulkRequest<'a> {
 }
 
 /// A request whose items are known.
-struct Begun {
+struct StartedRequest {
     who: Viewer,
     namespace: Uuid,
     search: String,
@@ -154,7 +154,7 @@ impl Commands {
         if !which.dry_run && call.has_key() {
             // Read only: the key is taken once the items are known.
             let tx = self.store.begin().await?;
-            earlier = self.recall::<Progress>(&tx, who, call).await?;
+            earlier = self.recall::<BulkProgress>(&tx, who, call).await?;
             tx.rollback().await?;
         }
         let progress = if let Some(earlier) = earlier {
@@ -168,13 +168,13 @@ impl Commands {
                 return as_expected(which, matched).map(|()| told);
             }
             fits(which, matched)?;
-            let found = Progress { told: ManyDone { remaining: matched, ..told }, left };
+            let found = BulkProgress { told: ManyDone { remaining: matched, ..told }, left };
             self.keep_found(who, call, found).await?
         };
         if progress.left.is_empty() && progress.told.matched > 0 {
             return Ok(progress.told);
         }
-        let begun = Begun {
+        let begun = StartedRequest {
             who: who.clone(),
             namespace,
             search: which.search.clone(),
@@ -202,8 +202,8 @@ impl Commands {
         &self,
         who: &Viewer,
         call: &Call,
-        found: Progress,
-    ) -> Result<Progress, CommandError> {
+        found: BulkProgress,
+    ) -> Result<BulkProgress, CommandError> {
         let tx = self.store.begin().await?;
         let progress = match self.recall(&tx, who, call).await? {
             Some(earlier) => earlier,
@@ -217,8 +217,12 @@ impl Commands {
     }
 
     /// Handles the remaining items, until the time is over or the database is lost.
-    async fn go_on(&self, begun: Begun, progress: Progress) -> Result<ManyDone, CommandError> {
-        let Progress { mut told, left } = progress;
+    async fn go_on(
+        &self,
+        begun: StartedRequest,
+        progress: BulkProgress,
+    ) -> Result<ManyDone, CommandError> {
+        let BulkProgress { mut told, left } = progress;
         let is_lost = AtomicBool::new(false);
         let goes_on = |index: &usize| {
             let in_time = *index == 0 || self.clock.instant() < begun.until;
@@ -244,7 +248,7 @@ impl Commands {
                 Err(Ok((code, message))) => {
                     told.refused += 1;
                     if told.refusals.len() < REFUSALS {
-                        told.refusals.push(Refusal { id, code: code.to_owned(), message });
+                        told.refusals.push(BulkRefusal { id, code: code.to_owned(), message });
                     }
                 }
                 Err(Err(error)) => {
@@ -264,17 +268,21 @@ impl Commands {
         {
             return Err(problem);
         }
-        self.end(begun, Progress { told, left }).await
+        self.end(begun, BulkProgress { told, left }).await
     }
 
-    async fn in_turn(&self, begun: &Begun, id: Uuid) -> Result<(), CommandError> {
+    async fn in_turn(&self, begun: &StartedRequest, id: Uuid) -> Result<(), CommandError> {
         // The semaphore is never closed.
         let _turn = self.many.acquire().await.ok();
         self.do_to(&begun.deed, id, &begun.call.of_item(id)).await
     }
 
     /// Records what was done; tries again if the database was just lost.
-    async fn end(&self, begun: &Begun, progress: Progress) -> Result<ManyDone, CommandError> {
+    async fn end(
+        &self,
+        begun: &StartedRequest,
+        progress: BulkProgress,
+    ) -> Result<ManyDone, CommandError> {
         let mut endings = 1;
         loop {
             match self.write_end(begun, &progress).await {
@@ -287,13 +295,13 @@ impl Commands {
 
     async fn write_end(
         &self,
-        begun: &Begun,
-        progress: &Progress,
+        begun: &StartedRequest,
+        progress: &BulkProgress,
     ) -> Result<ManyDone, CommandError> {
-        let Begun { who, call, .. } = begun;
-        let Progress { told, left } = progress;
+        let StartedRequest { who, call, .. } = begun;
+        let BulkProgress { told, left } = progress;
         let tx = self.store.begin().await?;
-        if let Some(other) = self.recall::<Progress>(&tx, who, call).await?
+        if let Some(other) = self.recall::<BulkProgress>(&tx, who, call).await?
             && other.left.len() <= left.len()
             && told.matched > 0
         {

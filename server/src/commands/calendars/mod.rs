@@ -23,7 +23,8 @@ use timetable::CalendarEntries;
 use uuid::Uuid;
 
 use super::{
-    BadInput, Call, CommandError, Commands, audit::Entry, calendars::silence::Foreseen, versions,
+    BadInput, Call, CommandError, Commands, audit::Entry, calendars::silence::ForeseenEffect,
+    versions,
 };
 use crate::{
     access::{Editor, Viewer},
@@ -160,7 +161,7 @@ impl Commands {
         id: Uuid,
         version: i32,
         apply: &mut Option<Redraw>,
-    ) -> Result<Option<(CalendarSpec, Option<Foreseen>)>, CommandError> {
+    ) -> Result<Option<(CalendarSpec, Option<ForeseenEffect>)>, CommandError> {
         let found = calendars::by_ids(self.store.read(), &[id]).await?.pop();
         let is_it = |row: &Model| {
             row.deleted_at.is_none()

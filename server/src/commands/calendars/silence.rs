@@ -42,7 +42,7 @@ const MARGIN: TimeDelta = TimeDelta::minutes(10);
 
 /// The foreseen effect of calendar changes, computed before they are made.
 #[derive(Debug)]
-pub(in crate::commands) struct Foreseen {
+pub(in crate::commands) struct ForeseenEffect {
     /// The check began at this time or later.
     since: Timestamp,
     /// The calendars of the namespace after the change, by their versions.
@@ -58,7 +58,7 @@ impl Commands {
         &self,
         namespace: Uuid,
         changes: &[(Model, CalendarSpec)],
-    ) -> Result<Option<Foreseen>, CommandError> {
+    ) -> Result<Option<ForeseenEffect>, CommandError> {
         let (read, dialect) = (self.store.read(), self.store.dialect());
         let since = Timestamp::from(self.clock.now() - MARGIN);
         let mut versions: HashMap<_, _> =
@@ -88,7 +88,7 @@ impl Commands {
             }
         }
         versions.extend(after.iter().map(|row| (row.id, row.version)));
-        Ok(Some(Foreseen { since, versions, suspects }))
+        Ok(Some(ForeseenEffect { since, versions, suspects }))
     }
 
     /// The first schedules by name whose fires are all suppressed by the calendars as this
@@ -98,7 +98,7 @@ impl Commands {
         tx: &DatabaseTransaction,
         row: &Model,
         before: &[Model],
-        foreseen: Option<&Foreseen>,
+        foreseen: Option<&ForeseenEffect>,
     ) -> Result<Vec<String>, CommandError> {
         let dialect = self.store.dialect();
         let foreseen = match foreseen {
@@ -107,7 +107,7 @@ impl Commands {
         };
         let since = foreseen.map(|foreseen| foreseen.since);
         let (mut silenced, mut last) = (Vec::new(), None::<String>);
-        if let Some(Foreseen { suspects, .. }) = foreseen {
+        if let Some(ForeseenEffect { suspects, .. }) = foreseen {
             let mut suspects = schedules::by_ids(tx, suspects).await?;
             suspects.retain(|schedule| {
                 let names_it = |Keys(keys): &Keys| keys.contains(&row.id);
@@ -165,12 +165,12 @@ impl Commands {
     }
 
     /// Refuses this transaction's changes to the calendars in `before` if one of them would
-    /// suppress every fire of a schedule, whoever owns it; returns the calendars that changed.
+    /// suppress every fire of a schedule, of any owner; returns the calendars that changed.
     pub(in crate::commands) async fn silences_nobody(
         &self,
         tx: &DatabaseTransaction,
         before: &[Model],
-        foreseen: Option<&Foreseen>,
+        foreseen: Option<&ForeseenEffect>,
     ) -> Result<Vec<Model>, CommandError> {
         let mut redrawn = Vec::new();
         let keys: Vec<_> = before.iter().map(|row| row.id).collect();
@@ -193,7 +193,7 @@ impl Commands {
     }
 }
 
-impl Foreseen {
+impl ForeseenEffect {
     /// Whether the calendars are as foreseen. A new one can only be named by schedules that have
     /// changed since.
     async fn is_so(&self, tx: &DatabaseTransaction, namespace: Uuid) -> Result<bool, StoreError> {

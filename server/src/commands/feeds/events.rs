@@ -2,13 +2,13 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use entity::{Timestamp, schedule::Model};
 use timetable::{Fire, Timetable};
 
-use super::Opened;
+use super::OpenFeed;
 use crate::{
     commands::{CommandError, Commands, bulk::query::sought},
     model::{Spec, calendars},
     search::List,
     store::{
-        Window,
+        PageWindow,
         reads::{self, within::Within},
         schedules,
     },
@@ -26,16 +26,16 @@ const LOOKS: usize = 100_000;
 
 /// A run, or the runs of a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct FeedEvent {
     /// Its schedule.
-    pub schedule: Shown,
+    pub schedule: FeedSchedule,
     /// When.
-    pub when: When,
+    pub when: EventTime,
 }
 
 /// What a calendar shows of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct FeedSchedule {
     /// Its key.
     pub id: uuid::Uuid,
     /// Its name.
@@ -52,14 +52,14 @@ pub struct Shown {
 
 /// When something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum EventTime {
     /// Once.
     At(DateTime<Utc>),
     /// The number of times on that day in UTC.
     On(NaiveDate, u64),
 }
 
-impl When {
+impl EventTime {
     fn begins(self) -> DateTime<Utc> {
         match self {
             Self::At(at) => at,
@@ -71,8 +71,8 @@ impl When {
 /// The events of a feed, soonest first, and whether these are all.
 pub async fn events(
     commands: &Commands,
-    opened: &Opened,
-) -> Result<(Vec<Event>, bool), CommandError> {
+    opened: &OpenFeed,
+) -> Result<(Vec<FeedEvent>, bool), CommandError> {
     let now = commands.clock.now();
     let rows = schedules_of(commands, opened).await?;
     let named = calendars::named(rows.iter().map(|row| &row.calendars));
@@ -98,7 +98,7 @@ pub async fn events(
 }
 
 /// The schedules of the feed that will fire.
-async fn schedules_of(commands: &Commands, opened: &Opened) -> Result<Vec<Model>, CommandError> {
+async fn schedules_of(commands: &Commands, opened: &OpenFeed) -> Result<Vec<Model>, CommandError> {
     let rows = shown(commands, opened).await?;
     let fires = |row: &Model| row.enabled && row.deleted_at.is_none();
     Ok(rows.into_iter().filter(|row| fires(row) && row.next_scheduled_at.is_some()).collect())
@@ -107,9 +107,9 @@ async fn schedules_of(commands: &Commands, opened: &Opened) -> Result<Vec<Model>
 /// The schedules of a feed, at most 1,000.
 pub(super) async fn shown(
     commands: &Commands,
-    opened: &Opened,
+    opened: &OpenFeed,
 ) -> Result<Vec<Model>, CommandError> {
-    let Opened { feed, .. } = opened;
+    let OpenFeed { feed, .. } = opened;
     let store = &commands.store;
     let within = Within::One(feed.namespace_id);
     Ok(match (feed.schedule_id, &feed.search) {
@@ -120,7 +120,7 @@ pub(super) async fn shown(
         (None, Some(search)) => {
             let search = sought(&commands.clock, List::Schedules, search, false)?;
             let filter = reads::schedules::Filter { search: Some(search), ..Default::default() };
-            let window = Window::first(SCHEDULES);
+            let window = PageWindow::first(SCHEDULES);
             reads::schedules::page(store, &within, &filter, false, &window).await?.rows
         }
         (None, None) => reads::overview::soonest(store, &within, SCHEDULES).await?,
@@ -133,7 +133,7 @@ fn of_schedule(
     timetable: &Timetable,
     now: DateTime<Utc>,
     looks: &mut usize,
-    found: &mut Vec<Event>,
+    found: &mut Vec<FeedEvent>,
 ) -> bool {
     let moment = TimeDelta::milliseconds(1);
     let until = midnight_after(now.date_naive(), DAYS);
@@ -142,7 +142,7 @@ fn of_schedule(
     let mut left = row
         .max_fires
         .map_or(u64::MAX, |most| u64::try_from(most - row.fire_count).unwrap_or_default());
-    let shown = Shown {
+    let shown = FeedSchedule {
         id: row.id,
         name: row.name.clone(),
         description: timetable.describe(),
@@ -160,14 +160,14 @@ fn of_schedule(
         let date = next.at.date_naive();
         let end = midnight_after(date, 1) - moment;
         let fires = count(timetable, next.at - moment, end).min(left);
-        let event = |when| Event { schedule: shown.clone(), when };
+        let event = |when| FeedEvent { schedule: shown.clone(), when };
         if fires > EACH {
-            found.push(event(When::On(date, fires)));
+            found.push(event(EventTime::On(date, fires)));
         } else {
             let each =
                 std::iter::successors(Some(next), |fire: &Fire| timetable.next_allowed(fire.at));
             let each = each.take(usize::try_from(fires).unwrap_or(usize::MAX));
-            found.extend(each.map(|fire| event(When::At(fire.at))));
+            found.extend(each.map(|fire| event(EventTime::At(fire.at))));
             *looks = looks.saturating_sub(usize::try_from(fires).unwrap_or(usize::MAX));
         }
         left -= fires.max(1).min(left);

@@ -12,7 +12,7 @@ mod events;
 mod open;
 mod standing;
 
-pub use events::{Event, Shown, When, events};
-pub use open::{Opened, open};
+pub use events::{EventTime, FeedEvent, FeedSchedule, events};
+pub use open::{OpenFeed, open};
 pub(crate) use open::{PREFIX, hashed};
 pub use standing::{BadgeCounts, standing};

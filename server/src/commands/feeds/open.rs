@@ -19,7 +19,7 @@ const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
 
 /// A feed whose owner may see what it shows.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct OpenFeed {
     /// Its row.
     pub feed: Model,
     /// The name of its namespace.
@@ -33,10 +33,12 @@ pub(crate) fn hashed(key: &str) -> String {
 
 /// The feed of that kind with that key, if its owner may view its namespace.
 pub async fn open(
-    (store, clock): (&Store, &Clock),
+    store: &Store,
+    clock: &Clock,
     elsewhere: Elsewhere<'_>,
-    (kind, key): (Kind, &str),
-) -> Result<Option<Opened>, StoreError> {
+    kind: Kind,
+    key: &str,
+) -> Result<Option<OpenFeed>, StoreError> {
     if !key.starts_with(PREFIX) || key.len() > 256 {
         return Ok(None);
     }
@@ -55,7 +57,7 @@ pub async fn open(
     if feed.used_at.is_none_or(|used| now - used.utc() >= USE_STAMP) {
         note_use(store.clone(), feed.id, now.into());
     }
-    Ok(Some(Opened { feed, namespace: namespace.name }))
+    Ok(Some(OpenFeed { feed, namespace: namespace.name }))
 }
 
 /// Stores the time of use in the background, so that the caller need not wait.

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use entity::{run, schedule::Model};
 use uuid::Uuid;
 
-use super::{Opened, events::shown};
+use super::{OpenFeed, events::shown};
 use crate::{
     commands::{CommandError, Commands},
     store::reads::batches,
@@ -48,7 +48,7 @@ impl BadgeCounts {
 }
 
 /// The current counts for a badge.
-pub async fn standing(commands: &Commands, opened: &Opened) -> Result<BadgeCounts, CommandError> {
+pub async fn standing(commands: &Commands, opened: &OpenFeed) -> Result<BadgeCounts, CommandError> {
     let found = shown(commands, opened).await?;
     // The badge of a deleted schedule still shows its name.
     let schedule = opened.feed.schedule_id.and(found.first()).map(|row| row.name.clone());

@@ -10,10 +10,10 @@ use uuid::Uuid;
 
 use super::{
     declared,
-    deploy::{Site, inside},
+    deploy::{DeploymentContext, inside},
     difference::{Pictured, between},
     file::{ChannelEntry, RuleEntry},
-    plan::{Action, Change},
+    plan::{Action, ObjectChange},
 };
 use crate::{
     commands::{
@@ -22,7 +22,7 @@ use crate::{
     },
     store::{
         alerts::{channels, rules},
-        modules::Kind,
+        modules::DeclaredKind,
         secrets,
     },
 };
@@ -38,11 +38,11 @@ impl Commands {
     /// Channels first, because rules name them; removals happen in reverse order.
     pub(super) async fn apply_alerts(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         alerts: Alerts,
         prune: bool,
         aftermath: &mut Aftermath,
-    ) -> Result<Vec<Change>, CommandError> {
+    ) -> Result<Vec<ObjectChange>, CommandError> {
         let (tx, namespace, module) = (site.tx, site.namespace, site.module);
         let mut changes = Vec::new();
         let is_said = !alerts.channels.is_empty() || !alerts.rules.is_empty();
@@ -68,7 +68,7 @@ impl Commands {
         for row in &rules {
             if is_gone(&row.module, alerts.rules.contains_key(&row.name)) {
                 self.remove_rule(tx, site.who, row, aftermath).await?;
-                changes.push(Change::gone("alert_rule", &row.name));
+                changes.push(ObjectChange::gone("alert_rule", &row.name));
             }
         }
         let gone: Vec<_> = channels
@@ -102,18 +102,18 @@ impl Commands {
         }
         for row in gone {
             self.remove_channel(tx, site.who, row).await?;
-            changes.push(Change::gone("alert_channel", &row.name));
+            changes.push(ObjectChange::gone("alert_channel", &row.name));
         }
         Ok(changes)
     }
 
     async fn declare_channel(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         name: &str,
         row: Option<&alert_channel::Model>,
         entry: ChannelEntry,
-    ) -> Result<(Uuid, Change), CommandError> {
+    ) -> Result<(Uuid, ObjectChange), CommandError> {
         let kind = entry.kind;
         let missing = self.missing_secrets(site, &entry).await?;
         let Some(row) = row else {
@@ -122,10 +122,10 @@ impl Commands {
                 .add_channel(site.tx, site.who, site.namespace, Some(site.module), draft)
                 .await?;
             let made = format!("made{missing}");
-            return Ok((id, Change::new(Action::Create, "alert_channel", name, made)));
+            return Ok((id, ObjectChange::new(Action::Create, "alert_channel", name, made)));
         };
-        let own = (row.id, &row.module);
-        let adopted = self.own(site, "name", name, Kind::AlertChannel, own).await?;
+        let (kind_of, module) = (DeclaredKind::AlertChannel, row.module.as_deref());
+        let adopted = self.own(site, "name", name, kind_of, row.id, module).await?;
         let there = ChannelEntry::of_shown(row.kind, &row.shown);
         let draft = Draft { name, kind, input: entry.input(Some(&there))? };
         let wanted = self.redrafted(row, draft)?;
@@ -140,13 +140,13 @@ impl Commands {
             self.revise_channel(site.tx, site.who, row, wanted).await?;
         }
         let told = is_other.then(|| format!("changed{missing}"));
-        Ok((row.id, Change::of(adopted, "alert_channel", name, (told, fields))))
+        Ok((row.id, ObjectChange::of(adopted, "alert_channel", name, told, fields)))
     }
 
     /// Names the secrets of a channel that are not set: its messages wait for them.
     async fn missing_secrets(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         entry: &ChannelEntry,
     ) -> Result<String, CommandError> {
         let mut names = entry.secret_names();
@@ -162,14 +162,14 @@ impl Commands {
 
     async fn declare_rule(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         name: &str,
         row: Option<&alert_rule::Model>,
         entry: RuleEntry,
         ids: &HashMap<String, Uuid>,
         names: &HashMap<Uuid, String>,
         aftermath: &mut Aftermath,
-    ) -> Result<Change, CommandError> {
+    ) -> Result<ObjectChange, CommandError> {
         let mut channels = Vec::with_capacity(entry.channels.len());
         for (index, channel) in entry.channels.iter().enumerate() {
             let found = ids.get(channel).copied().ok_or_else(|| {
@@ -182,15 +182,15 @@ impl Commands {
         let spec = entry.spec(name, channels);
         let Some(row) = row else {
             self.add_rule(site.tx, site.who, site.namespace, Some(site.module), &spec).await?;
-            return Ok(Change::new(Action::Create, "alert_rule", name, "made"));
+            return Ok(ObjectChange::new(Action::Create, "alert_rule", name, "made"));
         };
-        let own = (row.id, &row.module);
-        let adopted = self.own(site, "name", name, Kind::AlertRule, own).await?;
+        let module = row.module.as_deref();
+        let adopted = self.own(site, "name", name, DeclaredKind::AlertRule, row.id, module).await?;
         let before = pictured(row, names)?;
         let revised = self.revise_rule(site.tx, site.who, row, &spec, aftermath).await?;
         let fields = between(&before, &declared::rule(RuleEntry::of(spec, names)));
         let told = revised.then(|| "changed".to_owned());
-        Ok(Change::of(adopted, "alert_rule", name, (told, fields)))
+        Ok(ObjectChange::of(adopted, "alert_rule", name, told, fields))
     }
 }
 

@@ -17,8 +17,8 @@ use uuid::Uuid;
 use crate::{
     access::{Grants, Viewer, ViewerKind},
     commands::{
-        BadInput, Call, CommandError, Commands, Source,
-        modules::{Action, Change},
+        BadInput, Call, CommandError, Commands, DeploymentSource,
+        modules::{Action, ObjectChange},
     },
     store::{
         namespaces,
@@ -60,11 +60,12 @@ impl Commands {
             }
         }
         let (right, source, call) = (us.editor()?, source(fires), Call::default());
-        let differs = |change: &Change| change.action != Action::Unchanged;
-        let wanted = Source::yaml(&source);
-        let compared = self.deploy(&right, Source { dry_run: true, ..wanted }, &call).await?;
+        let differs = |change: &ObjectChange| change.action != Action::Unchanged;
+        let wanted = DeploymentSource::yaml(&source);
+        let compared =
+            self.deploy(&right, DeploymentSource { dry_run: true, ..wanted }, &call).await?;
         if compared.changes.iter().any(differs) {
-            self.deploy(&right, Source::yaml(&source), &call).await?;
+            self.deploy(&right, DeploymentSource::yaml(&source), &call).await?;
             tracing::info!(fires, "the canary is as configured");
         }
         Ok(())

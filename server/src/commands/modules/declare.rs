@@ -4,10 +4,10 @@ use uuid::Uuid;
 
 use super::{
     declared,
-    deploy::{Site, at_key, inside},
+    deploy::{DeploymentContext, at_key, inside},
     difference::between,
     file::{CalendarEntry, ScheduleEntry},
-    plan::{Action, Change, FieldChange},
+    plan::{Action, FieldChange, ObjectChange},
 };
 use crate::{
     commands::{
@@ -21,7 +21,7 @@ use crate::{
     model::Definition,
     store::{
         calendars, groups,
-        modules::{self, Kind},
+        modules::{self, DeclaredKind},
         schedules, workflows,
     },
 };
@@ -29,52 +29,58 @@ use crate::{
 impl Commands {
     pub(super) async fn declare_calendar(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         name: &str,
         entry: CalendarEntry,
-    ) -> Result<Change, CommandError> {
+    ) -> Result<ObjectChange, CommandError> {
         let spec = entry.spec(name);
         let Some(row) = calendars::by_name(site.tx, site.namespace, name).await? else {
             let module = Some(site.module);
             self.create_calendar_in(site.tx, site.who, site.namespace, &spec, module).await?;
-            return Ok(Change::new(Action::Create, "calendar", name, "made"));
+            return Ok(ObjectChange::new(Action::Create, "calendar", name, "made"));
         };
-        let adopted = self.own(site, "name", name, Kind::Calendar, (row.id, &row.module)).await?;
+        let adopted = self
+            .own(site, "name", name, DeclaredKind::Calendar, row.id, row.module.as_deref())
+            .await?;
         let before = declared::calendar(spec_of(&row)?);
         let is_other = self.update_calendar_in(site.tx, site.who, &row, &spec, None).await?;
         let told = is_other.then(|| "changed".to_owned());
         let fields = between(&before, &declared::calendar(spec));
-        Ok(Change::of(adopted, "calendar", name, (told, fields)))
+        Ok(ObjectChange::of(adopted, "calendar", name, told, fields))
     }
 
     pub(super) async fn declare_group(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         name: &str,
         max_runs: i64,
-    ) -> Result<Change, CommandError> {
+    ) -> Result<ObjectChange, CommandError> {
         let field = format!("groups.{name}");
         let Some(row) = groups::by_name(site.tx, site.namespace, name).await? else {
-            let (module, group) = (Some(site.module), (name, max_runs));
-            let added = self.add_group(site.tx, site.who, site.namespace, group, module).await;
+            let DeploymentContext { tx, who, namespace, .. } = *site;
+            let module = Some(site.module);
+            let added = self.add_group(tx, who, namespace, name, max_runs, module).await;
             added.map_err(|error| at_key(error, &field))?;
-            return Ok(Change::new(Action::Create, "group", name, "made"));
+            return Ok(ObjectChange::new(Action::Create, "group", name, "made"));
         };
-        let adopted = self.own(site, &field, name, Kind::Group, (row.id, &row.module)).await?;
+        let adopted = self
+            .own(site, &field, name, DeclaredKind::Group, row.id, row.module.as_deref())
+            .await?;
         let revised = self.revise_group(site.tx, site.who, &row, name, max_runs).await;
         let told = revised.map_err(|error| at_key(error, &field))?;
         let before = declared::group(row.max_runs.into());
         let fields = between(&before, &declared::group(max_runs));
-        Ok(Change::of(adopted, "group", name, (told, fields)))
+        Ok(ObjectChange::of(adopted, "group", name, told, fields))
     }
 
     pub(super) async fn declare_workflow(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         field: &str,
         name: &str,
-        (at, mut definition): (At<'_>, Definition),
-    ) -> Result<Change, CommandError> {
+        at: At<'_>,
+        mut definition: Definition,
+    ) -> Result<ObjectChange, CommandError> {
         let inside = |error| inside(error, field);
         let Some(row) = workflows::by_name(site.tx, site.namespace, name).await? else {
             self.check_definition(at, &mut definition, None).map_err(inside)?;
@@ -84,10 +90,12 @@ impl Commands {
             let added =
                 self.add_workflow(site.tx, site.who, site.namespace, name, &definition, module);
             let added = added.await.map_err(inside)?;
-            let made = Change::new(Action::Create, "workflow", name, "made");
-            return Ok(Change { unset: added.unset, ..made });
+            let made = ObjectChange::new(Action::Create, "workflow", name, "made");
+            return Ok(ObjectChange { unset: added.unset, ..made });
         };
-        let adopted = self.own(site, field, name, Kind::Workflow, (row.id, &row.module)).await?;
+        let adopted = self
+            .own(site, field, name, DeclaredKind::Workflow, row.id, row.module.as_deref())
+            .await?;
         let old = self.definition_of(site.tx, &row).await?;
         for task in &mut definition.tasks {
             // A mask in its original position keeps the stored value; others are refused below.
@@ -100,19 +108,19 @@ impl Commands {
         allowed.map_err(inside)?;
         let revised = self.revise_workflow(site.tx, site.who, &row, &old, &definition).await?;
         let fields = between(&declared::workflow(&old), &declared::workflow(&definition));
-        let change = Change::of(adopted, "workflow", name, (revised.change, fields));
-        Ok(Change { unset: revised.unset, ..change })
+        let change = ObjectChange::of(adopted, "workflow", name, revised.change, fields);
+        Ok(ObjectChange { unset: revised.unset, ..change })
     }
 
     /// `own` is the change of the workflow that belongs to the schedule's own task.
     pub(super) async fn declare_schedule(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         name: &str,
         entry: ScheduleEntry,
         work: Work,
-        own: Option<Change>,
-    ) -> Result<Change, CommandError> {
+        own: Option<ObjectChange>,
+    ) -> Result<ObjectChange, CommandError> {
         let paused = entry.paused;
         let mut spec = entry.spec(name);
         let unset = own.iter().flat_map(|own| own.unset.clone());
@@ -121,12 +129,14 @@ impl Commands {
             let new = NewSchedule { namespace: String::new(), spec, work, paused };
             let module = Some(site.module);
             let saved = self.create_in(site.tx, site.who, site.namespace, new, module).await?;
-            let made = Change::new(Action::Create, "schedule", name, "made");
-            return Ok(Change { warnings: saved.warnings, unset, ..made });
+            let made = ObjectChange::new(Action::Create, "schedule", name, "made");
+            return Ok(ObjectChange { warnings: saved.warnings, unset, ..made });
         };
         // Found without a lock: a claim or a pause may have changed it since.
         let row = self.locked(site.tx, row.id).await?;
-        let adopted = self.own(site, "name", name, Kind::Schedule, (row.id, &row.module)).await?;
+        let adopted = self
+            .own(site, "name", name, DeclaredKind::Schedule, row.id, row.module.as_deref())
+            .await?;
         // The file sets the note; an operator's change to it stays until the note in the file
         // changes.
         let is_theirs = match site.last.note(name) {
@@ -153,25 +163,26 @@ impl Commands {
         let updated = self.update_in(site.tx, site.who, &row, &spec, Some(work), note);
         let (saved, told) = updated.await?;
         // Taking over its own workflow along with it is not worth reporting.
-        let is_told = |own: &Change| own.action != Action::Adopt || !own.fields.is_empty();
-        let own = own.filter(Change::is_one).filter(is_told);
+        let is_told = |own: &ObjectChange| own.action != Action::Adopt || !own.fields.is_empty();
+        let own = own.filter(ObjectChange::is_one).filter(is_told);
         let task = own.as_ref().map(|own| own.detail.clone());
         fields.extend(own.into_iter().flat_map(task_fields));
         let told: Vec<String> =
             [Some(told).filter(|told| !told.is_empty()), task].into_iter().flatten().collect();
         let told = (!told.is_empty()).then(|| told.join("; "));
-        let change = Change::of(adopted, "schedule", name, (told, fields));
-        Ok(Change { warnings: saved.warnings, unset, ..change })
+        let change = ObjectChange::of(adopted, "schedule", name, told, fields);
+        Ok(ObjectChange { warnings: saved.warnings, unset, ..change })
     }
 
     /// Whether the object must be adopted, which is then done; an error if that is not allowed.
     pub(super) async fn own(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         field: &str,
         name: &str,
-        kind: Kind,
-        (id, module): (Uuid, &Option<String>),
+        kind: DeclaredKind,
+        id: Uuid,
+        module: Option<&str>,
     ) -> Result<bool, CommandError> {
         let (problem, help) = match module {
             Some(module) if module == site.module => return Ok(false),
@@ -202,7 +213,7 @@ impl Commands {
 }
 
 /// The changes of a schedule's own task, under the keys that they have in the schedule.
-fn task_fields(own: Change) -> Vec<FieldChange> {
+fn task_fields(own: ObjectChange) -> Vec<FieldChange> {
     if own.action == Action::Create {
         let after = Some(own.detail);
         return vec![FieldChange { path: "task".to_owned(), before: None, after }];

@@ -8,9 +8,9 @@ use uuid::Uuid;
 use super::{
     alerts::Alerts,
     declared::Declared,
-    effect::{Effect, Outlook, Outlooks},
+    effect::{Effect, Outlooks, ScheduleOutlook},
     file::{File, Format},
-    plan::{Change, Deployment},
+    plan::{Deployment, ObjectChange},
 };
 use crate::{
     access::{Editor, Viewer},
@@ -18,7 +18,7 @@ use crate::{
         BadInput, Call, CommandError, Commands, Work,
         alerts::Aftermath,
         audit::Entry,
-        calendars::{silence::Foreseen, spec_of},
+        calendars::{silence::ForeseenEffect, spec_of},
         workflows::At,
     },
     model::{check, naming},
@@ -27,7 +27,7 @@ use crate::{
 
 /// A module's file to deploy, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct DeploymentSource<'a> {
     /// The module's file.
     pub text: &'a str,
     /// Its format.
@@ -42,7 +42,7 @@ pub struct Source<'a> {
     pub reason: Option<&'a str>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> DeploymentSource<'a> {
     /// A module in YAML, deployed for real; what it no longer declares is deleted.
     pub fn yaml(text: &'a str) -> Self {
         let format = Format::Yaml;
@@ -58,7 +58,7 @@ pub(super) const MAX_ENTRIES: usize = 1_000;
 const OTHERS: u64 = 200;
 
 /// The context shared by all writes of one deployment.
-pub(super) struct Site<'a> {
+pub(super) struct DeploymentContext<'a> {
     pub(super) tx: &'a DatabaseTransaction,
     pub(super) who: &'a Viewer,
     pub(super) namespace: Uuid,
@@ -73,7 +73,7 @@ impl Commands {
     pub async fn deploy(
         &self,
         right: &Editor,
-        source: Source<'_>,
+        source: DeploymentSource<'_>,
         call: &Call,
     ) -> Result<Deployment, CommandError> {
         let file = File::read(source.text, source.format)?;
@@ -82,7 +82,7 @@ impl Commands {
             check::text("reason", reason, 500)?;
         }
         within_bounds(&file)?;
-        let names = Names::of(&file);
+        let names = DeclaredNames::of(&file);
         if !source.dry_run {
             self.shorten_before(right, source, &file, &names).await?;
         }
@@ -92,21 +92,21 @@ impl Commands {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &file.namespace).await?;
-        let theirs = (&*file.module, &*names.schedules);
         // Schedules before calendars: the same lock order as for saving a schedule.
-        schedules::lock_declared(&tx, namespace, theirs).await?;
+        schedules::lock_declared(&tx, namespace, &file.module, &names.schedules).await?;
         if source.dry_run {
             // Rows that it would write ahead are not reported, so they need not be written and
             // rolled back.
-            let now = self.clock.now();
-            schedules::pass_over_far_behind(&tx, namespace, theirs, now.into()).await?;
+            let (module, now) = (&file.module, self.clock.now().into());
+            schedules::pass_over_far_behind(&tx, namespace, module, &names.schedules, now).await?;
         }
         let (module, declared) = (file.module.clone(), Declared::of(&file));
         let last = self.declared(&tx, namespace, &module).await?;
         let mut who = right.who().clone();
         who.reason = source.reason.map(str::to_owned).or(who.reason);
         let (who, adopt) = (&who, source.adopt);
-        let site = Site { tx: &tx, who, namespace, module: &module, adopt, last: &last };
+        let site =
+            DeploymentContext { tx: &tx, who, namespace, module: &module, adopt, last: &last };
         let mut outlooks = self.before(&site, &names).await?;
         let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
         let mut aftermath = Aftermath::default();
@@ -120,8 +120,8 @@ impl Commands {
             deployment.effect = Some(self.effect(outlooks).await?);
             return Ok(deployment);
         }
-        if deployment.changes.iter().any(Change::is_one) {
-            let told = |change: &Change| json!([change.action, change.kind, change.name]);
+        if deployment.changes.iter().any(ObjectChange::is_one) {
+            let told = |change: &ObjectChange| json!([change.action, change.kind, change.name]);
             let changed = deployment.changes.iter().filter(|change| change.is_one());
             let entry = Entry {
                 action: "module.deploy",
@@ -152,9 +152,9 @@ impl Commands {
     async fn shorten_before(
         &self,
         right: &Editor,
-        source: Source<'_>,
+        source: DeploymentSource<'_>,
         file: &File,
-        names: &Names,
+        names: &DeclaredNames,
     ) -> Result<(), CommandError> {
         let read = self.store.read();
         let namespace = match self.namespace(read, right.permit(), &file.namespace).await {
@@ -173,8 +173,8 @@ impl Commands {
         &self,
         right: &Editor,
         file: &File,
-        names: &Names,
-    ) -> Result<Option<Foreseen>, CommandError> {
+        names: &DeclaredNames,
+    ) -> Result<Option<ForeseenEffect>, CommandError> {
         let read = self.store.read();
         let Ok(namespace) = self.namespace(read, right.permit(), &file.namespace).await else {
             return Ok(None);
@@ -195,11 +195,11 @@ impl Commands {
 
     async fn apply(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         file: File,
         prune: bool,
         aftermath: &mut Aftermath,
-    ) -> Result<Vec<Change>, CommandError> {
+    ) -> Result<Vec<ObjectChange>, CommandError> {
         let alerts = Alerts { channels: file.alert_channels, rules: file.alert_rules };
         let declared: BTreeSet<String> = file.schedules.keys().cloned().collect();
         let dated: BTreeSet<String> = file.calendars.keys().cloned().collect();
@@ -219,8 +219,8 @@ impl Commands {
         }
         for (name, entry) in file.workflows {
             let field = format!("workflows.{name}");
-            let work = (At::Workflow(""), entry.definition());
-            changes.push(self.declare_workflow(site, &field, &name, work).await?);
+            let (at, definition) = (At::Workflow(""), entry.definition());
+            changes.push(self.declare_workflow(site, &field, &name, at, definition).await?);
         }
         for (name, mut entry) in file.schedules {
             let field = format!("schedules.{name}");
@@ -231,8 +231,8 @@ impl Commands {
                         let problem = "is the name of a workflow in this file, too";
                         return Err(BadInput::new(field, name, problem, help).into());
                     }
-                    let work = (At::Task("task"), task.definition());
-                    let own = self.declare_workflow(site, &field, &name, work).await?;
+                    let (at, definition) = (At::Task("task"), task.definition());
+                    let own = self.declare_workflow(site, &field, &name, at, definition).await?;
                     (Some(own), Work::Workflow(name.clone()))
                 }
                 (None, Some(workflow)) => (None, Work::Workflow(workflow)),
@@ -255,7 +255,11 @@ impl Commands {
     }
 
     /// The schedules that the deployment may affect, before it.
-    async fn before(&self, site: &Site<'_>, names: &Names) -> Result<Outlooks, CommandError> {
+    async fn before(
+        &self,
+        site: &DeploymentContext<'_>,
+        names: &DeclaredNames,
+    ) -> Result<Outlooks, CommandError> {
         let (tx, namespace) = (site.tx, site.namespace);
         let mut rows = schedules::of_module(tx, namespace, site.module).await?;
         rows.extend(schedules::by_names(tx, namespace, &names.schedules).await?);
@@ -271,8 +275,8 @@ impl Commands {
     /// The same schedules after the deployment.
     async fn after(
         &self,
-        site: &Site<'_>,
-        names: &Names,
+        site: &DeploymentContext<'_>,
+        names: &DeclaredNames,
         outlooks: &mut Outlooks,
     ) -> Result<(), CommandError> {
         let (tx, namespace) = (site.tx, site.namespace);
@@ -292,7 +296,7 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         rows: Vec<entity::schedule::Model>,
-    ) -> Result<HashMap<Uuid, Outlook>, CommandError> {
+    ) -> Result<HashMap<Uuid, ScheduleOutlook>, CommandError> {
         let mut found = HashMap::with_capacity(rows.len());
         for row in rows {
             if found.contains_key(&row.id) {
@@ -300,7 +304,7 @@ impl Commands {
             }
             match self.timetable_of(tx, &row).await {
                 Ok(timetable) => {
-                    found.insert(row.id, Outlook { row, timetable });
+                    found.insert(row.id, ScheduleOutlook { row, timetable });
                 }
                 // A schedule whose timing cannot be read does not fire.
                 Err(CommandError::BadInput(_)) => {}
@@ -333,12 +337,12 @@ fn within_bounds(file: &File) -> Result<(), BadInput> {
 }
 
 /// The names in a file whose objects may exist already.
-struct Names {
+struct DeclaredNames {
     schedules: Vec<String>,
     calendars: Vec<String>,
 }
 
-impl Names {
+impl DeclaredNames {
     fn of(file: &File) -> Self {
         Self {
             schedules: file.schedules.keys().cloned().collect(),

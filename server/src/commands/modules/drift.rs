@@ -1,7 +1,7 @@
 //! What differs from a module's last deployment.
 //!
 //! Most drift is intended: pauses, notes and mutes belong to the operators, and no deployment
-//! reverts them. What the module owns can differ only if somebody bypassed the commands; the next
+//! reverts them. What the module owns can differ only if the commands were bypassed; the next
 //! deployment corrects it.
 
 use chrono::{DateTime, SecondsFormat, Utc};

@@ -64,22 +64,22 @@ pub struct ScheduleEffect {
 
 /// The upcoming behaviour of one schedule.
 #[derive(Clone)]
-pub(crate) struct Outlook {
+pub(crate) struct ScheduleOutlook {
     pub(crate) row: Model,
     pub(crate) timetable: Timetable,
 }
 
 /// The effect of another timing on the fires of a schedule, as of `now`.
 pub(crate) fn effect_of_edit(
-    before: &Outlook,
+    before: &ScheduleOutlook,
     timetable: Timetable,
     now: DateTime<Utc>,
 ) -> ScheduleEffect {
     let until = now + TimeDelta::days(DAYS);
     // An edit resets the cursor.
     let row = Model { next_scheduled_at: Some(now.into()), ..before.row.clone() };
-    let after = Outlook { row, timetable };
-    let (old, new) = (Ahead::of(before, now, until), Ahead::of(&after, now, until));
+    let after = ScheduleOutlook { row, timetable };
+    let (old, new) = (FiresAhead::of(before, now, until), FiresAhead::of(&after, now, until));
     let name = before.row.name.clone();
     let (mut looks, shown) = (OF_ONE, SAMPLE_OF_EDIT);
     compare(name, old.as_ref(), new.as_ref(), until, shown, &mut looks)
@@ -104,8 +104,8 @@ pub(crate) fn instants(
 /// Schedules before and after a deployment.
 #[derive(Default)]
 pub(super) struct Outlooks {
-    pub(super) before: HashMap<Uuid, Outlook>,
-    pub(super) after: HashMap<Uuid, Outlook>,
+    pub(super) before: HashMap<Uuid, ScheduleOutlook>,
+    pub(super) after: HashMap<Uuid, ScheduleOutlook>,
     /// The changed calendars, with their versions before.
     pub(super) versions: HashMap<Uuid, i32>,
 }
@@ -129,8 +129,8 @@ impl Outlooks {
             if self.is_same(before, after) {
                 continue;
             }
-            let before = before.and_then(|one| Ahead::of(one, now, until));
-            let after = after.and_then(|one| Ahead::of(one, now, until));
+            let before = before.and_then(|one| FiresAhead::of(one, now, until));
+            let after = after.and_then(|one| FiresAhead::of(one, now, until));
             let one = compare(name(id), before.as_ref(), after.as_ref(), until, SAMPLE, &mut looks);
             effect.added += one.added;
             effect.removed += one.removed;
@@ -143,7 +143,7 @@ impl Outlooks {
     }
 
     /// Whether everything that determines its fires is the same.
-    fn is_same(&self, before: Option<&Outlook>, after: Option<&Outlook>) -> bool {
+    fn is_same(&self, before: Option<&ScheduleOutlook>, after: Option<&ScheduleOutlook>) -> bool {
         let (Some(before), Some(after)) = (before, after) else { return false };
         let (old, new) = (&before.row, &after.row);
         let keys = new.calendars.iter().flat_map(|keys| keys.0.iter());
@@ -161,16 +161,16 @@ impl Outlooks {
 pub(crate) type Instants<'a> = Box<dyn Iterator<Item = DateTime<Utc>> + 'a>;
 
 /// The fires of one schedule in the window.
-struct Ahead<'a> {
+struct FiresAhead<'a> {
     timetable: &'a Timetable,
     after: DateTime<Utc>,
     until: DateTime<Utc>,
     left: u64,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> FiresAhead<'a> {
     /// `None` if it does not fire: it is paused, or no fires are left.
-    fn of(one: &'a Outlook, now: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
+    fn of(one: &'a ScheduleOutlook, now: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
         let row = &one.row;
         let cursor = row.next_scheduled_at?.utc();
         let mut after = now.max(cursor - MS);
@@ -196,13 +196,13 @@ impl<'a> Ahead<'a> {
 
 fn compare(
     name: String,
-    before: Option<&Ahead<'_>>,
-    after: Option<&Ahead<'_>>,
+    before: Option<&FiresAhead<'_>>,
+    after: Option<&FiresAhead<'_>>,
     until: DateTime<Utc>,
     shown: usize,
     looks: &mut usize,
 ) -> ScheduleEffect {
-    let count = |one: Option<&Ahead<'_>>| one.map_or(Some(0), Ahead::count);
+    let count = |one: Option<&FiresAhead<'_>>| one.map_or(Some(0), FiresAhead::count);
     let mut told = ScheduleEffect {
         name,
         before: count(before),
@@ -228,7 +228,7 @@ fn compare(
         }
         (None | Some(_), None | Some(_)) => {}
     }
-    let (mut old, mut new) = (before.map(Ahead::instants), after.map(Ahead::instants));
+    let (mut old, mut new) = (before.map(FiresAhead::instants), after.map(FiresAhead::instants));
     let (mut left, mut right) = (next(&mut old), next(&mut new));
     for _ in 0..OF_ONE.min(*looks) {
         *looks -= 1;

@@ -40,7 +40,7 @@ use crate::{
 
 /// What to export.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct ExportRequest {
     /// The namespace, by name.
     pub namespace: String,
     /// Only what this module owns.
@@ -72,14 +72,14 @@ pub struct Exported {
 const MAX: usize = 5_000;
 
 /// Files being built, by the module that owns their contents.
-type Files = BTreeMap<Option<String>, File>;
+type ModuleFiles = BTreeMap<Option<String>, File>;
 
 impl Commands {
     /// The files that declare the existing objects.
     pub async fn export(
         &self,
         permit: Permit<'_>,
-        wanted: &Wanted,
+        wanted: &ExportRequest,
     ) -> Result<Vec<Exported>, CommandError> {
         check::name("name", &wanted.name)?;
         let read = self.store.read();
@@ -91,7 +91,7 @@ impl Commands {
             });
         }
         let rows = self.wanted_schedules(read, namespace, wanted).await?;
-        let mut files = Files::new();
+        let mut files = ModuleFiles::new();
         self.put_schedules(read, wanted, &rows, &mut files).await?;
         let is_part = wanted.search.is_some();
         if !is_part {
@@ -128,7 +128,7 @@ impl Commands {
         &self,
         read: &Link,
         namespace: Uuid,
-        wanted: &Wanted,
+        wanted: &ExportRequest,
     ) -> Result<Vec<schedule::Model>, CommandError> {
         let mut filter = Filter::default();
         if let Some(text) = &wanted.search {
@@ -156,9 +156,9 @@ impl Commands {
     async fn put_schedules(
         &self,
         read: &Link,
-        wanted: &Wanted,
+        wanted: &ExportRequest,
         rows: &[schedule::Model],
-        files: &mut Files,
+        files: &mut ModuleFiles,
     ) -> Result<(), CommandError> {
         let mut known: HashMap<Uuid, workflow::Model> = HashMap::new();
         let ids: BTreeSet<Uuid> = rows.iter().map(|row| row.workflow_id).collect();
@@ -209,8 +209,8 @@ impl Commands {
         &self,
         read: &Link,
         namespace: Uuid,
-        wanted: &Wanted,
-        files: &mut Files,
+        wanted: &ExportRequest,
+        files: &mut ModuleFiles,
     ) -> Result<(), CommandError> {
         let is_wanted = |owner: &Option<String>| wanted.module.is_none() || *owner == wanted.module;
         for row in calendars::all(read, namespace).await? {
@@ -243,8 +243,8 @@ impl Commands {
         &self,
         read: &Link,
         namespace: Uuid,
-        wanted: &Wanted,
-        files: &mut Files,
+        wanted: &ExportRequest,
+        files: &mut ModuleFiles,
     ) -> Result<(), CommandError> {
         let is_wanted = |owner: &Option<String>| wanted.module.is_none() || *owner == wanted.module;
         let mut names = HashMap::new();
@@ -265,7 +265,11 @@ impl Commands {
     }
 }
 
-fn file_of<'a>(files: &'a mut Files, wanted: &Wanted, owner: &Option<String>) -> &'a mut File {
+fn file_of<'a>(
+    files: &'a mut ModuleFiles,
+    wanted: &ExportRequest,
+    owner: &Option<String>,
+) -> &'a mut File {
     let name = owner.as_ref().unwrap_or(&wanted.name);
     files.entry(owner.clone()).or_insert_with(|| File::new(name, &wanted.namespace))
 }

@@ -24,7 +24,7 @@ const GOOD: &str = include_str!("every_key.yaml");
 /// test.
 const SOON: Duration = Duration::from_secs(10);
 
-/// Values of every type, and texts of which fields of different kinds take some.
+/// Values of every type, and texts that are valid in some kind of field.
 const TEXTS: &[&str] = &[
     "",
     "a",

@@ -6,7 +6,7 @@ use timetable::{Timetable, Warning};
 use uuid::Uuid;
 
 use super::file::{File, TaskEntry};
-use crate::model::{BadInput, Definition, Problem};
+use crate::model::{BadInput, Definition, DefinitionProblem};
 
 /// The findings for one schedule.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl File {
 }
 
 fn check(definition: &Definition, place: &str) -> Result<(), BadInput> {
-    let told = |problem: Problem| {
+    let told = |problem: DefinitionProblem| {
         let field = format!("{place}.{}", problem.field);
         BadInput::new(field, problem.value, problem.problem, problem.help)
     };

@@ -35,10 +35,10 @@ mod prune;
 #[cfg(test)]
 mod hostile;
 
-pub use deploy::Source;
+pub use deploy::DeploymentSource;
 pub use drift::{Drift, Drifted, Side};
 pub use effect::{Effect, ScheduleEffect};
-pub(crate) use effect::{Outlook, effect_of_edit, instants};
-pub use export::{Exported, Wanted as WantedExport};
+pub(crate) use effect::{ScheduleOutlook, effect_of_edit, instants};
+pub use export::{ExportRequest as WantedExport, Exported};
 pub use file::{Format, schema};
-pub use plan::{Action, Change, Deployment, FieldChange};
+pub use plan::{Action, Deployment, FieldChange, ObjectChange};

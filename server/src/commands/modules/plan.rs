@@ -14,7 +14,7 @@ pub struct Deployment {
     /// Whether nothing was written.
     pub dry_run: bool,
     /// What happened to each object that the module declares or declared.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ObjectChange>,
     /// Its effect on upcoming fires; `None` in the answer to a repeated call.
     #[serde(skip)]
     pub effect: Option<Effect>,
@@ -22,7 +22,7 @@ pub struct Deployment {
 
 /// What happened to one object.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Change {
+pub struct ObjectChange {
     /// See [`Action`].
     pub action: Action,
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
@@ -68,7 +68,7 @@ pub enum Action {
     Unchanged,
 }
 
-impl Change {
+impl ObjectChange {
     pub(super) fn new(action: Action, kind: &str, name: &str, detail: impl Into<String>) -> Self {
         let (kind, name, detail) = (kind.to_owned(), name.to_owned(), detail.into());
         Self { action, kind, name, detail, fields: vec![], warnings: vec![], unset: vec![] }
@@ -79,7 +79,8 @@ impl Change {
         is_adopted: bool,
         kind: &str,
         name: &str,
-        (told, fields): (Option<String>, Vec<FieldChange>),
+        told: Option<String>,
+        fields: Vec<FieldChange>,
     ) -> Self {
         let action = match (is_adopted, &told) {
             (true, _) => Action::Adopt,

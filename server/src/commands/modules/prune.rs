@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{deploy::Site, plan::Change};
+use super::{deploy::DeploymentContext, plan::ObjectChange};
 use crate::{
     commands::{CommandError, Commands},
     store::{calendars, groups, schedules, workflows},
@@ -11,9 +11,9 @@ use crate::{
 impl Commands {
     pub(super) async fn prune_schedules(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         declared: &BTreeSet<String>,
-    ) -> Result<Vec<Change>, CommandError> {
+    ) -> Result<Vec<ObjectChange>, CommandError> {
         let mut changes = Vec::new();
         for row in schedules::of_module(site.tx, site.namespace, site.module).await? {
             if declared.contains(&row.name) {
@@ -21,32 +21,32 @@ impl Commands {
             }
             let row = self.locked(site.tx, row.id).await?;
             self.delete_in(site.tx, site.who, &row, Some("no longer declared")).await?;
-            changes.push(Change::gone("schedule", &row.name));
+            changes.push(ObjectChange::gone("schedule", &row.name));
         }
         Ok(changes)
     }
 
     pub(super) async fn prune_calendars(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         declared: &BTreeSet<String>,
-    ) -> Result<Vec<Change>, CommandError> {
+    ) -> Result<Vec<ObjectChange>, CommandError> {
         let mut changes = Vec::new();
         for row in calendars::of_module(site.tx, site.namespace, site.module).await? {
             if declared.contains(&row.name) {
                 continue;
             }
             self.delete_calendar_in(site.tx, site.who, &row, Some("no longer declared")).await?;
-            changes.push(Change::gone("calendar", &row.name));
+            changes.push(ObjectChange::gone("calendar", &row.name));
         }
         Ok(changes)
     }
 
     pub(super) async fn prune_workflows(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         kept: &BTreeSet<String>,
-    ) -> Result<Vec<Change>, CommandError> {
+    ) -> Result<Vec<ObjectChange>, CommandError> {
         let mut changes = Vec::new();
         for row in workflows::of_module(site.tx, site.namespace, site.module).await? {
             if kept.contains(&row.name) {
@@ -60,21 +60,21 @@ impl Commands {
                 ));
             }
             workflows::delete(site.tx, row.id, self.clock.now().into()).await?;
-            changes.push(Change::gone("workflow", &row.name));
+            changes.push(ObjectChange::gone("workflow", &row.name));
         }
         Ok(changes)
     }
 
     pub(super) async fn prune_groups(
         &self,
-        site: &Site<'_>,
+        site: &DeploymentContext<'_>,
         kept: &BTreeSet<String>,
-    ) -> Result<Vec<Change>, CommandError> {
+    ) -> Result<Vec<ObjectChange>, CommandError> {
         let mut changes = Vec::new();
         for row in groups::of_module(site.tx, site.namespace, site.module).await? {
             if !kept.contains(&row.name) {
                 self.remove_group(site.tx, site.who, &row).await?;
-                changes.push(Change::gone("group", &row.name));
+                changes.push(ObjectChange::gone("group", &row.name));
             }
         }
         Ok(changes)

@@ -67,9 +67,9 @@ impl Commands {
         };
         memberships::put(&tx, row).await?;
         let after = json!({ "role": new.role.to_value(), "seesPayloads": new.sees_payloads });
-        let change = (before.as_ref().map(shown), Some(after));
-        let what = ("membership.set", reason);
-        self.audit_member(&tx, right, &member, &user.name, what, change).await?;
+        let before = before.as_ref().map(shown);
+        let (name, action) = (&user.name, "membership.set");
+        self.audit_member(&tx, right, &member, name, action, reason, before, Some(after)).await?;
         self.remember(&tx, right.who(), call, &member).await?;
         commit_rights(&self.store, tx).await?;
         Ok(member)
@@ -79,7 +79,8 @@ impl Commands {
     pub async fn remove_membership(
         &self,
         right: &Admin,
-        (user, namespace): (&str, &str),
+        user: &str,
+        namespace: &str,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Member, CommandError> {
@@ -94,8 +95,8 @@ impl Commands {
         let before = memberships::find(&tx, row.id, id).await?;
         let before = before.ok_or_else(|| CommandError::not_found("member", user))?;
         memberships::remove(&tx, row.id, id).await?;
-        let (what, change) = (("membership.remove", reason), (Some(shown(&before)), None));
-        self.audit_member(&tx, right, &member, user, what, change).await?;
+        let (action, before) = ("membership.remove", Some(shown(&before)));
+        self.audit_member(&tx, right, &member, user, action, reason, before, None).await?;
         self.remember(&tx, right.who(), call, &member).await?;
         commit_rights(&self.store, tx).await?;
         Ok(member)
@@ -107,8 +108,10 @@ impl Commands {
         right: &Admin,
         member: &Member,
         name: &str,
-        (action, reason): (&'static str, Option<&str>),
-        (before, after): (Option<Value>, Option<Value>),
+        action: &'static str,
+        reason: Option<&str>,
+        before: Option<Value>,
+        after: Option<Value>,
     ) -> Result<(), CommandError> {
         let entry = Entry {
             action,

@@ -51,7 +51,7 @@ impl Commands {
             });
         }
         let address = who.source.parse().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        // Somebody who uses another person's open session may guess no faster than at the sign-in.
+        // With another person's open session, one may guess no faster than at the sign-in.
         self.guesses.attempt(&who.name, address).await.map_err(|hindrance| match hindrance {
             Hindrance::Wait(wait) => CommandError::TooOften(wait.as_secs() + 1),
             Hindrance::Unknown(error) => error.into(),

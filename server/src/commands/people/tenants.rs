@@ -57,7 +57,8 @@ impl Commands {
     pub async fn rename_namespace(
         &self,
         right: &Owner,
-        (name, new_name): (&str, &str),
+        name: &str,
+        new_name: &str,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {

@@ -227,7 +227,7 @@ fn check_queues(new: &NewApiToken) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Nobody can create a token that may do more than they may themselves.
+/// A user cannot create a token with more rights than their own.
 fn within_own(who: &Viewer, role: Role, namespace: Option<Uuid>) -> Result<(), CommandError> {
     let has = match namespace {
         Some(id) => who.grants.within(id).map(|grant| grant.role),

@@ -107,7 +107,8 @@ impl Commands {
         &self,
         right: &Owner,
         id: Uuid,
-        (role, sees_payloads): (Option<Role>, bool),
+        role: Option<Role>,
+        sees_payloads: bool,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {

@@ -52,7 +52,7 @@ impl Commands {
         adopts: bool,
     ) -> Result<(), CommandError> {
         let (read, now) = (self.store.read(), self.clock.now());
-        let behind = schedules::far_behind(read, namespace, (module, names), now.into()).await?;
+        let behind = schedules::far_behind(read, namespace, module, names, now.into()).await?;
         for row in behind {
             let is_named = names.contains(&row.name);
             let concerns = match row.module.as_deref() {

@@ -10,12 +10,12 @@ use timetable::{Timetable, Warning};
 /// An edit starts from now: what the old definition missed is not made up for with the new one, so
 /// an edit never starts a run for a past instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::commands) struct Cursor {
+pub(in crate::commands) struct ScheduleCursor {
     scheduled_at: Option<Timestamp>,
     fire_at: Option<Timestamp>,
 }
 
-impl Cursor {
+impl ScheduleCursor {
     /// The first fire after `begin`.
     pub(in crate::commands) fn after(timetable: &Timetable, begin: DateTime<Utc>) -> Self {
         let next = timetable.next(begin);

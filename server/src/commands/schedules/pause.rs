@@ -15,7 +15,7 @@ use super::{Saved, cursor, rows::changed_at};
 use crate::{
     access::{Operator, Reader, Viewer},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
-    engine::planning::accounting::{self, Account, PauseEnd, Progress},
+    engine::planning::accounting::{self, Account, PauseEnd, PauseProgress},
     model::check,
     store::{DatabaseTransaction, claims::NewFire, schedules},
 };
@@ -37,14 +37,14 @@ pub struct ResumeChoice {
     /// The policy for the fires that fell into the pause.
     pub missed: CatchUp,
     /// What it would write.
-    pub foreseen: Foreseen,
+    pub foreseen: ForeseenRows,
     /// The next instant after that.
     pub next: Option<DateTime<Utc>>,
 }
 
 /// The rows that a resume would write.
 #[derive(Clone, Debug, Default)]
-pub struct Foreseen {
+pub struct ForeseenRows {
     /// The first of them, in order.
     pub fires: Vec<NewFire>,
     /// Their number.
@@ -151,7 +151,7 @@ impl Commands {
         }
         self.has_right_zones(tx).await?;
         let word = engine_word(missed);
-        let Progress { is_done, .. } =
+        let PauseProgress { is_done, .. } =
             accounting::resume(&self.store, &self.cache, tx, row.id, word, now).await?;
         if !is_done {
             return Ok(None);
@@ -183,7 +183,7 @@ impl Commands {
             within_reach(at, since.or(Some(now)), now)?;
         }
         let mut end = self.pause_end(&row, at).await?;
-        let mut foreseen = Foreseen::default();
+        let mut foreseen = ForeseenRows::default();
         while end.is_old() {
             foreseen.add(end.next_part(&self.store, connection, engine_word(CatchUp::Skip)).await?);
         }
@@ -277,7 +277,7 @@ fn within_reach(
     Ok(())
 }
 
-impl Foreseen {
+impl ForeseenRows {
     fn add(&mut self, Account { fires, .. }: Account) {
         let (runs, others): (Vec<_>, Vec<_>) =
             fires.iter().partition(|fire| fire.verdict == Verdict::Pending);

@@ -13,7 +13,7 @@ use crate::{
         error::schedule_name_taken,
         workflows::{Resolved, reference},
     },
-    engine::planning::closing::{self, Closing, Ending},
+    engine::planning::closing::{self, Closing, TimingEnd},
     model::spec::Spec,
     store::{Constraint, DatabaseTransaction, StoreError, schedules, workflows},
 };
@@ -27,7 +27,7 @@ impl Commands {
         reason: Option<&str>,
     ) -> Result<(), CommandError> {
         let now = self.clock.now();
-        let ending = Ending::Deleted;
+        let ending = TimingEnd::Deleted;
         let closing =
             Closing { schedule_id: row.id, is_paused: !row.enabled, ending, until: now, now };
         closing::close(&self.store, &self.cache, tx, closing).await?;

@@ -72,12 +72,13 @@ impl Commands {
         let fires: Vec<NewFire> = entries
             .into_iter()
             .map(|entry| {
+                let skipped = |entry, reason| {
+                    accounting::new_fire(&schedule, entry, Verdict::Skipped, reason, now)
+                };
                 if entry.fate == Fate::Suppressed {
-                    let why = (Verdict::Skipped, Reason::Calendar);
-                    return accounting::new_fire(&schedule, entry, why, now);
+                    return skipped(entry, Reason::Calendar);
                 }
-                let why = (Verdict::Skipped, Reason::ByRequest);
-                let fire = accounting::new_fire(&schedule, entry, why, now);
+                let fire = skipped(entry, Reason::ByRequest);
                 NewFire { detail: Some(asked.clone()), ..fire }
             })
             .collect();

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::{
     commands::{BadInput, CommandError, Commands},
     model::{
-        calendars::{self, Current},
+        calendars::{self, CurrentCalendars},
         spec::Spec,
     },
     store::{DatabaseTransaction, calendars as rows},
@@ -74,7 +74,8 @@ impl Commands {
         tx: &DatabaseTransaction,
         namespace: Uuid,
         spec: &Spec,
-        (id, anchor): (Uuid, DateTime<Utc>),
+        id: Uuid,
+        anchor: DateTime<Utc>,
     ) -> Result<(Timetable, Option<Keys>), CommandError> {
         let definition = spec.timing.definition(id, anchor);
         let plain = self.cache.timetable(&definition).map_err(BadInput::timing)?;
@@ -102,7 +103,7 @@ impl Commands {
         }
         let found = rows::by_names(connection, namespace, names, are_held).await?;
         let mut keys = Vec::with_capacity(names.len());
-        let mut current = Current::new();
+        let mut current = CurrentCalendars::new();
         for (index, name) in names.iter().enumerate() {
             let row = found.iter().find(|row| row.name == *name).ok_or_else(|| {
                 let help = "name a calendar of this namespace, or make it first";

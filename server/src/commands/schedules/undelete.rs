@@ -116,8 +116,8 @@ impl Commands {
         spec: &Spec,
         now: DateTime<Utc>,
     ) -> Result<Saved, CommandError> {
-        let place = (row.id, row.anchor_at.utc());
-        let (timetable, keys) = self.timetable(tx, row.namespace_id, spec, place).await?;
+        let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
+        let (timetable, keys) = self.timetable(tx, namespace, spec, row.id, anchor).await?;
         let version = row.version + 1;
         let group_id = self.group_key(tx, row.namespace_id, spec.group.as_deref()).await?;
         let mut columns = ActiveModel {
@@ -131,10 +131,10 @@ impl Commands {
             ..spec.columns()
         };
         if spec.max_fires.is_some_and(|max| max <= row.fire_count) {
-            cursor::Cursor::none().fill(&mut columns);
+            cursor::ScheduleCursor::none().fill(&mut columns);
         } else {
             let begin = closing::begin(&self.store, tx, row.id, row.last_fire_at, now).await?;
-            cursor::Cursor::after(&timetable, begin).fill(&mut columns);
+            cursor::ScheduleCursor::after(&timetable, begin).fill(&mut columns);
         }
         let written = schedules::undelete(tx, self.store.dialect(), row.id, columns).await;
         written.map_err(|error| name_broken(error, &spec.name))?;

@@ -20,7 +20,7 @@ use crate::{
         BadInput, CommandError, Commands, Saved, UnsetSecret, Work, audit::Entry,
         quotas::fires_an_hour, versions, workflows::Resolved,
     },
-    engine::planning::closing::{self, Closing, Ending},
+    engine::planning::closing::{self, Closing, TimingEnd},
     model::spec::Spec,
     store::{DatabaseTransaction, quotas::Usage, schedules},
 };
@@ -166,8 +166,8 @@ impl Commands {
     ) -> Result<Revision<'a>, CommandError> {
         self.check_spec(spec)?;
         let (before, now) = (self.spec_of(tx, row).await?, self.clock.now());
-        let place = (row.id, row.anchor_at.utc());
-        let (timetable, calendars) = self.timetable(tx, row.namespace_id, spec, place).await?;
+        let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
+        let (timetable, calendars) = self.timetable(tx, namespace, spec, row.id, anchor).await?;
         let revision = Revision { row, before, spec, timetable, calendars, now };
         revision.check()?;
         Ok(revision)
@@ -246,16 +246,16 @@ impl Commands {
         };
         if begins_anew {
             // Instants of the old version are accounted for before the new one begins.
-            let (is_paused, ending, now) = (!row.enabled, Ending::Edited, *now);
+            let (is_paused, ending, now) = (!row.enabled, TimingEnd::Edited, *now);
             let closing = Closing { schedule_id: row.id, is_paused, ending, until, now };
             closing::close(&self.store, &self.cache, tx, closing).await?;
         }
         if revision.is_spent() {
-            cursor::Cursor::none().fill(columns);
+            cursor::ScheduleCursor::none().fill(columns);
         } else if moves {
             let begin = closing::begin(&self.store, tx, row.id, row.last_fire_at, *now).await?;
             let begin = if until < *now { until } else { begin };
-            cursor::Cursor::after(timetable, begin).fill(columns);
+            cursor::ScheduleCursor::after(timetable, begin).fill(columns);
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    access::{Admin, Viewer},
+    access::Admin,
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
     model::check,
     random::new_id,
@@ -91,9 +91,16 @@ impl Commands {
                 secrets::insert(&tx, row).await.map_err(|error| set_at_once(error, &new.name))?;
             }
         }
-        let what = ("secret.set", reason);
-        let change = (before.as_ref().map(shown), Some(after));
-        self.audit_secret(&tx, right.who(), id, namespace, &new.name, what, change).await?;
+        let entry = Entry {
+            action: "secret.set",
+            namespace: Some(namespace),
+            subject_id: Some(id),
+            subject: &new.name,
+            reason,
+            before: before.as_ref().map(shown),
+            after: Some(after),
+        };
+        self.audit(&tx, right.who(), entry).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit(tx).await?;
         Ok(id)
@@ -103,7 +110,8 @@ impl Commands {
     pub async fn delete_secret(
         &self,
         right: &Admin,
-        (namespace, name): (&str, &str),
+        namespace: &str,
+        name: &str,
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
@@ -116,8 +124,16 @@ impl Commands {
         let row = secrets::lock(&tx, namespace, name).await?;
         let row = row.ok_or_else(|| CommandError::not_found("secret", name))?;
         secrets::delete(&tx, row.id).await?;
-        let (what, change) = (("secret.delete", reason), (Some(shown(&row)), None));
-        self.audit_secret(&tx, right.who(), row.id, namespace, name, what, change).await?;
+        let entry = Entry {
+            action: "secret.delete",
+            namespace: Some(namespace),
+            subject_id: Some(row.id),
+            subject: name,
+            reason,
+            before: Some(shown(&row)),
+            after: None,
+        };
+        self.audit(&tx, right.who(), entry).await?;
         self.remember(&tx, right.who(), call, &row.id).await?;
         self.store.commit(tx).await?;
         Ok(row.id)
@@ -140,28 +156,6 @@ impl Commands {
         }
         let problem = "the idempotency key was used for another value, or the secret was set since";
         Err(CommandError::conflict(problem, "use a new key for each call"))
-    }
-
-    async fn audit_secret(
-        &self,
-        tx: &DatabaseTransaction,
-        who: &Viewer,
-        id: Uuid,
-        namespace: Uuid,
-        name: &str,
-        (action, reason): (&'static str, Option<&str>),
-        (before, after): (Option<Value>, Option<Value>),
-    ) -> Result<(), CommandError> {
-        let entry = Entry {
-            action,
-            namespace: Some(namespace),
-            subject_id: Some(id),
-            subject: name,
-            reason,
-            before,
-            after,
-        };
-        Ok(self.audit(tx, who, entry).await?)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
         secrets::{masked_url, origin},
     },
     model::{Ping, spec::Spec},
-    target::{Scope, Secret, TargetError},
+    target::{Secret, TargetError, TemplateScope},
     vault::MASK,
 };
 
@@ -38,12 +38,14 @@ impl Commands {
                 let problem = "lets a template choose the server".to_owned();
                 return Err(bad(problem, "write scheme and host out"));
             }
-            self.executor.check_in(&request, Scope::NO_RUN).map_err(|error| match error {
-                TargetError::Invalid { problem, help, .. } => bad(problem, &help),
-                other @ TargetError::Setup { .. } => {
-                    bad(other.to_string(), "mend the server's configuration")
-                }
-            })?;
+            self.executor.check_in(&request, TemplateScope::NO_RUN).map_err(
+                |error| match error {
+                    TargetError::Invalid { problem, help, .. } => bad(problem, &help),
+                    other @ TargetError::Setup { .. } => {
+                        bad(other.to_string(), "mend the server's configuration")
+                    }
+                },
+            )?;
         }
         Ok(())
     }

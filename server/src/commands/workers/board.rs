@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::{
     clock::Clock,
     single_flight::SingleFlight,
-    store::{Store, StoreError, workers::jobs::Kind},
+    store::{Store, StoreError, workers::jobs::JobKind},
 };
 
 /// How long the row of a worker is used again.
@@ -24,7 +24,7 @@ const FEW_WORKERS: usize = 100;
 /// However many workers wait, the tables are read once for all of them after a write, and a
 /// worker's own rows are read only if there is something for it.
 pub(in crate::commands) struct Board {
-    last: tokio::sync::Mutex<Option<Look>>,
+    last: tokio::sync::Mutex<Option<CachedReading>>,
     /// Rows of workers as they were read last.
     workers: SingleFlight<Uuid, (Instant, Option<worker::Model>)>,
     polls: Mutex<HashMap<Uuid, CancellationToken>>,
@@ -33,21 +33,21 @@ pub(in crate::commands) struct Board {
 }
 
 #[derive(Clone, Debug)]
-struct Look {
+struct CachedReading {
     /// Everything up to this change is included.
     change: u64,
     at: Instant,
-    found: Arc<Found>,
+    found: Arc<BoardReading>,
 }
 
 /// The result of a read.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    waiting: Vec<Kind>,
+pub(super) struct BoardReading {
+    waiting: Vec<JobKind>,
     stopping: HashSet<Uuid>,
 }
 
-impl Found {
+impl BoardReading {
     /// Whether a job that this worker may take is waiting.
     pub(super) fn has_for(&self, worker: &worker::Model) -> bool {
         self.waiting.iter().any(|kind| {
@@ -106,10 +106,12 @@ impl Board {
         &self,
         store: &Store,
         change: u64,
-        (now, instant, age): (Timestamp, Instant, Duration),
-    ) -> Result<Arc<Found>, StoreError> {
+        now: Timestamp,
+        instant: Instant,
+        age: Duration,
+    ) -> Result<Arc<BoardReading>, StoreError> {
         let mut last = self.last.lock().await;
-        let is_fresh = |look: &&Look| {
+        let is_fresh = |look: &&CachedReading| {
             look.change >= change && instant.saturating_duration_since(look.at) < age
         };
         if let Some(look) = last.as_ref().filter(is_fresh) {
@@ -118,18 +120,18 @@ impl Board {
         // Counted before reading: if something is written meanwhile, the tables are read once more.
         let change = *store.changes().follow().borrow();
         let (waiting, stopping) = store.waiting_for_workers(now).await?;
-        let found = Arc::new(Found { waiting, stopping });
-        *last = Some(Look { change, at: instant, found: found.clone() });
+        let found = Arc::new(BoardReading { waiting, stopping });
+        *last = Some(CachedReading { change, at: instant, found: found.clone() });
         Ok(found)
     }
 
     /// Registers a worker's wait: an earlier wait of the same worker at this node ends.
-    pub(super) fn waits(&self, worker: Uuid) -> Waiting<'_> {
+    pub(super) fn waits(&self, worker: Uuid) -> WaitingWorker<'_> {
         let over = CancellationToken::new();
         if let Some(earlier) = self.polls().insert(worker, over.clone()) {
             earlier.cancel();
         }
-        Waiting { board: self, worker, over }
+        WaitingWorker { board: self, worker, over }
     }
 
     /// The jobs that a worker was already told to stop.
@@ -163,14 +165,14 @@ fn is_new((read_at, _): &(Instant, Option<worker::Model>)) -> bool {
 }
 
 /// A worker that waits at this node.
-pub(super) struct Waiting<'a> {
+pub(super) struct WaitingWorker<'a> {
     board: &'a Board,
     worker: Uuid,
     /// Cancelled when a later wait replaces this one.
     pub(super) over: CancellationToken,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingWorker<'_> {
     fn drop(&mut self) {
         // A later wait has its own entry.
         if !self.over.is_cancelled() {
@@ -191,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_worker_is_woken_for_what_it_may_take() {
-        let kind = |queue: &str, tags: Option<&[&str]>| Kind {
+        let kind = |queue: &str, tags: Option<&[&str]>| JobKind {
             namespace_id: Uuid::nil(),
             queue: queue.to_owned(),
             tags: tags.map(strings),
@@ -216,9 +218,9 @@ mod tests {
             (kind("emails", Some(&["eu"])), true),
             (kind("emails", Some(&["eu", "gpu"])), false),
             (kind("videos", None), false),
-            (Kind { namespace_id: Uuid::max(), ..kind("emails", None) }, false),
+            (JobKind { namespace_id: Uuid::max(), ..kind("emails", None) }, false),
         ] {
-            let found = Found { waiting: vec![kind], stopping: HashSet::new() };
+            let found = BoardReading { waiting: vec![kind], stopping: HashSet::new() };
             assert_eq!(found.has_for(&worker), may, "{found:?}");
         }
     }

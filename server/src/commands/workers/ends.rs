@@ -12,12 +12,12 @@ use crate::{
     commands::{CommandError, Commands},
     store::{
         StoreError,
-        workers::jobs::{self, Claim, End},
+        workers::jobs::{self, JobClaim, JobEnd},
     },
 };
 
 /// Concurrent reports of workers.
-pub(in crate::commands) type EndBatcher = Batcher<(Claim, End), Answer>;
+pub(in crate::commands) type EndBatcher = Batcher<(JobClaim, JobEnd), Answer>;
 
 /// The result of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(in crate::commands) enum Answer {
 
 impl Commands {
     /// Ends a job as its worker reports, together with those of concurrent reports.
-    pub(super) async fn end_job(&self, claim: &Claim, end: End) -> Result<(), WorkerError> {
+    pub(super) async fn end_job(&self, claim: &JobClaim, end: JobEnd) -> Result<(), WorkerError> {
         let commands = self.clone();
         let answer = self.ends.submit((claim.clone(), end.clone()), move |reports| {
             let commands = commands.clone();
@@ -60,13 +60,13 @@ impl Commands {
         if said == Some(end) { Ok(()) } else { Err(WorkerError::Stale) }
     }
 
-    async fn end_together(&self, reports: Vec<(Claim, End)>) -> Vec<Answer> {
+    async fn end_together(&self, reports: Vec<(JobClaim, JobEnd)>) -> Vec<Answer> {
         let ids: Vec<Uuid> = reports.iter().map(|(claim, _)| claim.id).collect();
         // Of two reports on a job, the later one finds out alone what the first one did.
         let mut seen = HashSet::new();
         let is_first: Vec<bool> = ids.iter().map(|id| seen.insert(*id)).collect();
         let mut first = is_first.iter();
-        let batch: Vec<(Claim, End)> =
+        let batch: Vec<(JobClaim, JobEnd)> =
             reports.into_iter().filter(|_| first.next() == Some(&true)).collect();
         match self.store.settle_jobs_if_held(&batch, self.clock.now().into()).await {
             Ok(ended) => {
@@ -89,11 +89,11 @@ impl Commands {
     }
 
     /// How the worker of this claim ended the job, if it did.
-    async fn reported(&self, claim: &Claim) -> Result<Option<End>, WorkerError> {
+    async fn reported(&self, claim: &JobClaim) -> Result<Option<JobEnd>, WorkerError> {
         let row = jobs::of_claim(self.store.read(), claim).await?;
         Ok(row.and_then(|row| match row.state {
-            State::Succeeded => Some(End::Completed(row.output.unwrap_or_default())),
-            State::Failed => Some(End::Failed(row.error.unwrap_or_default(), row.is_final)),
+            State::Succeeded => Some(JobEnd::Completed(row.output.unwrap_or_default())),
+            State::Failed => Some(JobEnd::Failed(row.error.unwrap_or_default(), row.is_final)),
             State::Waiting | State::Held | State::Lost | State::Cancelled => None,
         }))
     }

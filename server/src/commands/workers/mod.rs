@@ -27,11 +27,11 @@ use uuid::Uuid;
 pub(super) use board::Board;
 pub(super) use ends::EndBatcher;
 pub use error::WorkerError;
-pub use poll::{Asked, Job, Polled};
+pub use poll::{PollRequest, Polled, PolledJob};
 pub(crate) use queues::MAX_LIMITED;
 pub(crate) use register::MAX_WORKERS;
 pub use register::{NewWorker, PROTOCOL};
-pub use words::Kept;
+pub use words::HeartbeatAnswer;
 
 use crate::{
     access::Viewer,

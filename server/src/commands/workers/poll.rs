@@ -14,7 +14,7 @@ use crate::{
     store::{
         DatabaseTransaction,
         workers::{
-            jobs::{self, Claim},
+            jobs::{self, JobClaim},
             programs, queues,
         },
     },
@@ -37,7 +37,7 @@ const PREFIX: &str = "carjob_";
 
 /// A job as its worker receives it.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct PolledJob {
     /// Its key.
     pub id: Uuid,
     /// The token that each request about it must contain.
@@ -58,7 +58,7 @@ pub struct Job {
 #[derive(Clone, Debug, Default)]
 pub struct Polled {
     /// The worker's new jobs.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<PolledJob>,
     /// Jobs of the worker that it must stop.
     pub stop: Vec<Uuid>,
     /// Whether this server is shutting down: another one answers next.
@@ -67,7 +67,7 @@ pub struct Polled {
 
 /// A worker's request for jobs.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct PollRequest {
     /// Maximum number of jobs.
     pub free: u64,
     /// How long to wait if there are none.
@@ -84,7 +84,7 @@ impl Commands {
         &self,
         who: &Viewer,
         id: Uuid,
-        asked: &Asked,
+        asked: &PollRequest,
         draining: &CancellationToken,
     ) -> Result<Polled, WorkerError> {
         let wait_seconds = asked.wait_seconds;
@@ -119,8 +119,8 @@ impl Commands {
                 self.heard(&worker).await?;
                 checked = pacer.instant();
             }
-            let times = (self.clock.now().into(), pacer.instant(), POLL / 2);
-            let found = self.board.look(&self.store, change, times).await?;
+            let (now, instant) = (self.clock.now().into(), pacer.instant());
+            let found = self.board.look(&self.store, change, now, instant, POLL / 2).await?;
             let stop = match found.stops(id) {
                 true => jobs::to_stop(self.store.read(), id).await?,
                 false => Vec::new(),
@@ -161,8 +161,8 @@ impl Commands {
     async fn lost_on_the_way(
         &self,
         worker: &worker::Model,
-        asked: &Asked,
-    ) -> Result<Vec<Job>, WorkerError> {
+        asked: &PollRequest,
+    ) -> Result<Vec<PolledJob>, WorkerError> {
         let Some(has) = &asked.has else { return Ok(Vec::new()) };
         // Usually it knows all of its jobs.
         if jobs::held_by(self.store.read(), worker.id).await? <= has.len() as u64 {
@@ -176,7 +176,7 @@ impl Commands {
     }
 
     /// Takes waiting jobs for the worker, up to its free capacity.
-    async fn take_jobs(&self, id: Uuid, free: u64) -> Result<Vec<Job>, WorkerError> {
+    async fn take_jobs(&self, id: Uuid, free: u64) -> Result<Vec<PolledJob>, WorkerError> {
         let now = Timestamp::from(self.clock.now());
         let tx = self.store.begin().await?;
         let worker = programs::lock(&tx, id).await?.ok_or(WorkerError::Unknown)?;
@@ -196,7 +196,7 @@ impl Commands {
         for row in &mut rows {
             let token = random(PREFIX).map_err(CommandError::from)?;
             row.token = Some(token.clone());
-            taken.push(Claim { worker: id, id: row.id, token });
+            taken.push(JobClaim { worker: id, id: row.id, token });
         }
         self.store.take_locked_jobs(&tx, &taken, now).await?;
         self.store.commit(tx).await?;
@@ -247,8 +247,8 @@ fn bounded(rows: Vec<entity::job::Model>) -> Vec<entity::job::Model> {
     rows.into_iter().take_while(fits).collect()
 }
 
-fn handed_over(row: entity::job::Model) -> Job {
-    Job {
+fn handed_over(row: entity::job::Model) -> PolledJob {
+    PolledJob {
         id: row.id,
         token: row.token.unwrap_or_default(),
         queue: row.queue,

@@ -21,7 +21,8 @@ impl Commands {
     pub async fn limit_worker_queue(
         &self,
         right: &Editor,
-        (namespace, name): (&str, &str),
+        namespace: &str,
+        name: &str,
         max_jobs: Option<i64>,
         call: &Call,
     ) -> Result<Uuid, CommandError> {

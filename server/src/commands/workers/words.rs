@@ -7,7 +7,7 @@ use crate::{
     access::Viewer,
     commands::Commands,
     store::workers::{
-        jobs::{self, Claim, End},
+        jobs::{self, JobClaim, JobEnd},
         programs,
     },
     target::check_output,
@@ -25,7 +25,7 @@ const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 
 /// The answer to a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct HeartbeatAnswer {
     /// Jobs that no longer belong to the worker: it must drop their work.
     pub lost: Vec<Uuid>,
     /// Jobs that it must stop.
@@ -38,9 +38,9 @@ impl Commands {
         &self,
         who: &Viewer,
         id: Uuid,
-        claims: &[Claim],
+        claims: &[JobClaim],
         is_draining: bool,
-    ) -> Result<Kept, WorkerError> {
+    ) -> Result<HeartbeatAnswer, WorkerError> {
         if claims.len() > MAX_NAMED {
             let problem = format!("names {} jobs", claims.len());
             return Err(bad("jobs", "", problem, "name 1000 at the most"));
@@ -54,7 +54,7 @@ impl Commands {
         let lost = claims.iter().map(|claim| claim.id).filter(|id| !kept.contains_key(id));
         let lost = lost.collect();
         let stop = kept.into_iter().filter_map(|(id, stop)| stop.then_some(id)).collect();
-        Ok(Kept { lost, stop })
+        Ok(HeartbeatAnswer { lost, stop })
     }
 
     /// Stores lines that a job has printed: whether each was an error, and its text. Lines over the
@@ -63,7 +63,7 @@ impl Commands {
         &self,
         who: &Viewer,
         id: Uuid,
-        claim: &Claim,
+        claim: &JobClaim,
         mut lines: Vec<(bool, String)>,
     ) -> Result<(), WorkerError> {
         if lines.len() > MAX_LINES {
@@ -103,14 +103,14 @@ impl Commands {
         &self,
         who: &Viewer,
         id: Uuid,
-        claim: &Claim,
+        claim: &JobClaim,
         output: Value,
     ) -> Result<(), WorkerError> {
         if let Err(problem) = check_output(&output) {
             return Err(bad("output", "", problem, "give back less, or say where it is"));
         }
         self.known_worker(who, id).await?;
-        self.end_job(claim, End::Completed(output)).await
+        self.end_job(claim, JobEnd::Completed(output)).await
     }
 
     /// Fails a job: why, and whether another attempt would fail as well.
@@ -118,7 +118,7 @@ impl Commands {
         &self,
         who: &Viewer,
         id: Uuid,
-        claim: &Claim,
+        claim: &JobClaim,
         message: String,
         is_final: bool,
     ) -> Result<(), WorkerError> {
@@ -132,7 +132,7 @@ impl Commands {
             return Err(bad("message", "", "is empty", "say what went wrong"));
         }
         self.known_worker(who, id).await?;
-        self.end_job(claim, End::Failed(message, is_final)).await
+        self.end_job(claim, JobEnd::Failed(message, is_final)).await
     }
 
     /// Extends a job's lease for a worker that cannot send heartbeats meanwhile.
@@ -140,7 +140,7 @@ impl Commands {
         &self,
         who: &Viewer,
         id: Uuid,
-        claim: &Claim,
+        claim: &JobClaim,
         seconds: i64,
     ) -> Result<(), WorkerError> {
         self.worker(who, id).await?;

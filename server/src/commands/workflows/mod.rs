@@ -18,10 +18,10 @@ use super::{
 };
 use crate::{
     access::Viewer,
-    model::{Definition, Problem, Task, check, naming},
+    model::{Definition, DefinitionProblem, Task, check, naming},
     random::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, audit, namespaces, schedules, workflows},
-    target::Scope,
+    target::TemplateScope,
 };
 
 /// What a schedule runs.
@@ -173,7 +173,7 @@ impl Commands {
                     BadInput::new(format!("{field}.target.http.url"), "", problem, help).into()
                 );
             }
-            let scope = Scope { before, ..Scope::ALONE };
+            let scope = TemplateScope { before, ..TemplateScope::ALONE };
             let checked = self.executor.check_in(&task.target, scope);
             checked.map_err(|error| BadInput::target(&field, error))?;
             secrets::literal::check(&field, &task.target)?;
@@ -413,7 +413,7 @@ impl<'a> At<'a> {
     }
 }
 
-fn bad_definition(at: At<'_>, problem: Problem) -> BadInput {
+fn bad_definition(at: At<'_>, problem: DefinitionProblem) -> BadInput {
     let place = naming::in_api(&problem.field);
     let bad = BadInput::new(&place, problem.value, problem.problem, problem.help);
     match at {

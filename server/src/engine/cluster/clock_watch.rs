@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::{core::Core, signals::Kind};
+use crate::engine::{core::Core, signals::SignalKind};
 
 /// The interval between two looks: a step is noticed within this time.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -20,7 +20,12 @@ pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
                 "the wall clock was stepped; the next fires are looked up anew"
             );
             // The heartbeat service compares the clock with the database's.
-            for kind in [Kind::Pulse, Kind::Planner, Kind::Dispatcher, Kind::Backfill] {
+            for kind in [
+                SignalKind::Pulse,
+                SignalKind::Planner,
+                SignalKind::Dispatcher,
+                SignalKind::Backfill,
+            ] {
                 core.signals.wake_here(kind);
             }
         }

@@ -9,7 +9,7 @@ use crate::{
     engine::{EngineError, core::Core},
     store::{
         DatabaseTransaction, Store,
-        leases::{Fence, Term},
+        leases::{Fence, LeaseState},
     },
 };
 
@@ -71,7 +71,7 @@ pub(in crate::engine) async fn lead(
         core.cluster.note_term(name, theirs, core.clock.instant());
     }
     Ok(match answer {
-        Term::Held(epoch) => Some(LeaseTerm::new(Fence { name, holder, epoch }, asked, term)),
-        Term::Elsewhere => None,
+        LeaseState::Held(epoch) => Some(LeaseTerm::new(Fence { name, holder, epoch }, asked, term)),
+        LeaseState::Elsewhere => None,
     })
 }

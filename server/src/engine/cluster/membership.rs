@@ -12,7 +12,7 @@ use crate::{
         EngineError, Settings, cluster,
         core::{Core, StopReason},
         service::Service,
-        signals::Kind,
+        signals::SignalKind,
     },
     random::new_id,
     store::{
@@ -43,9 +43,9 @@ pub(in crate::engine) async fn enter(
     let fleet = Fleet::of(living, settings.heartbeat_expiry);
     cluster.see(id, fleet.members.clone());
     // Log once what `/healthz` will report: an operator who starts a node reads its log.
-    let own = (cluster.name(), cluster.standing(clock));
-    let wrong = crate::engine::core::nodes::issues(&fleet, &[], own);
-    let wrong = wrong.into_iter().chain(cluster::redis(&fleet, (cluster.name(), cluster.redis())));
+    let (name, readiness) = (cluster.name(), cluster.standing(clock));
+    let wrong = crate::engine::core::nodes::issues(&fleet, &[], name, readiness);
+    let wrong = wrong.into_iter().chain(cluster::redis(&fleet, name, cluster.redis()));
     for problem in wrong.filter_map(|issue| issue.problem) {
         tracing::warn!("{problem}");
     }
@@ -161,8 +161,8 @@ impl Pulse {
         let mut current = core.node.write().await;
         *current = join(&core.store, &core.clock, &core.settings, &core.cluster).await?;
         // Under the old life, no work could be taken.
-        core.signals.wake_here(Kind::Dispatcher);
-        core.signals.wake_here(Kind::Planner);
+        core.signals.wake_here(SignalKind::Dispatcher);
+        core.signals.wake_here(SignalKind::Planner);
         Ok(true)
     }
 }
@@ -189,8 +189,8 @@ impl Service for Pulse {
         core.cluster.watch(&living, core.clock.instant());
         report.has_another_share = core.cluster.see(node, living);
         if report.has_another_share {
-            core.signals.wake_here(Kind::Planner);
-            core.signals.wake_here(Kind::Dispatcher);
+            core.signals.wake_here(SignalKind::Planner);
+            core.signals.wake_here(SignalKind::Dispatcher);
         }
         // Each node checks this for itself: it may not receive what another receives.
         let doubts = core.cluster.to_doubt();

@@ -14,12 +14,12 @@ use uuid::Uuid;
 /// planner's claims. Settling one of these runs, or a claim, wakes the backfill service. This only
 /// saves time, because the service also looks on its own.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct BackfillWatch {
     runs: Mutex<HashSet<Uuid>>,
     claims: AtomicBool,
 }
 
-impl Watch {
+impl BackfillWatch {
     /// Also watches these runs. Must be called before they can settle.
     pub(in crate::engine) fn add(&self, runs: impl IntoIterator<Item = Uuid>) {
         self.locked().extend(runs);

@@ -1,5 +1,6 @@
-//! A batch of which the database may refuse some items: it is tried as a whole, and a refused part
-//! is split in half and retried, until the refused items are isolated and the others are written.
+//! Writes a batch when the database may refuse some of its items: the batch is tried as a whole,
+//! and a refused part is split in half and retried, until the refused items are isolated and the
+//! others are written.
 
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 
 use tokio::sync::oneshot;
 
-use crate::store::{flows::Step, logs::NewChunk};
+use crate::store::{flows::FlowStep, logs::NewChunk};
 
 /// A message to the log writer.
 #[derive(Debug)]
@@ -15,14 +15,14 @@ pub(in crate::engine) enum LogMessage {
 
 /// A step to write, and a channel for the result.
 #[derive(Debug)]
-pub(in crate::engine) struct Asked {
-    pub(in crate::engine) step: Step,
-    pub(in crate::engine) answer: oneshot::Sender<Written>,
+pub(in crate::engine) struct StepRequest {
+    pub(in crate::engine) step: FlowStep,
+    pub(in crate::engine) answer: oneshot::Sender<StepOutcome>,
 }
 
 /// The result of writing a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Written {
+pub(in crate::engine) enum StepOutcome {
     /// It is in the tables.
     Done,
     /// The hold was lost: another node decides about the run.

@@ -34,7 +34,7 @@ use self::nodes::{Cluster, Comparison, NodeReadiness};
 use super::{
     EngineError, Settings, Signals,
     places::{Claim, HeldPlace, NoPlace, Places},
-    signals::Kind,
+    signals::SignalKind,
 };
 use crate::{
     clock::Clock,
@@ -47,11 +47,11 @@ use crate::{
     telemetry::Metrics,
 };
 
-pub(super) use backfill_watch::Watch;
+pub(super) use backfill_watch::BackfillWatch;
 pub(super) use bisect::Bisect;
-pub(super) use messages::{Asked, LogMessage, Written};
+pub(super) use messages::{LogMessage, StepOutcome, StepRequest};
 pub(super) use registry::{AttemptHandle, AttemptRegistry, Replaced, StopReason};
-pub(super) use rounds::Rounds;
+pub(super) use rounds::PlannerHealth;
 pub(super) use starting::lost_since;
 
 /// Passed to every service.
@@ -69,7 +69,7 @@ pub(super) struct Core {
     /// The other nodes, and whether this node may schedule.
     pub(super) cluster: Cluster,
     /// Live runs of backfills: settling one wakes the backfill service.
-    pub(super) backfills: Watch,
+    pub(super) backfills: BackfillWatch,
     /// The current life of this node.
     pub(super) node: RwLock<Uuid>,
     /// Capacity for runs.
@@ -81,7 +81,7 @@ pub(super) struct Core {
     /// Whether fires wait for a blocking run: settling a run then wakes the planner.
     pub(super) buffering: AtomicBool,
     /// The results of the planner's last rounds.
-    pub(super) rounds: Rounds,
+    pub(super) rounds: PlannerHealth,
     /// Signals that there are messages to send.
     pub(super) outbox: Notify,
     /// Runs may have started or settled: watchdogs may have to be called.
@@ -93,7 +93,7 @@ pub(super) struct Core {
     /// Cuts off the targets of released attempts that do not end on their own.
     pub(super) cut_off: CancellationToken,
     pub(super) settlements: mpsc::Sender<Settlement>,
-    pub(super) steps: mpsc::Sender<Asked>,
+    pub(super) steps: mpsc::Sender<StepRequest>,
     pub(super) logs: mpsc::Sender<LogMessage>,
     /// Whether the node is shutting down: runs of several tasks then start no more tasks.
     closing: AtomicBool,
@@ -102,20 +102,25 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(parts: Parts, node: Uuid, cluster: Cluster, writers: Writers) -> Self {
-        let Parts { store, clock, executor, timings, signals, settings, metrics } = parts;
-        let Writers { settlements, steps, logs } = writers;
+    pub(super) fn new(
+        parts: CoreParts,
+        node: Uuid,
+        cluster: Cluster,
+        writers: WriterChannels,
+    ) -> Self {
+        let CoreParts { store, clock, executor, timings, signals, settings, metrics } = parts;
+        let WriterChannels { settlements, steps, logs } = writers;
         Self {
             places: cluster.places().clone(),
             definitions: Definitions::default(),
             calendars: Calendars::default(),
             cluster,
-            backfills: Watch::default(),
+            backfills: BackfillWatch::default(),
             node: RwLock::new(node),
             backlog: AtomicBool::new(false),
             group_backlog: AtomicBool::new(false),
             buffering: AtomicBool::new(false),
-            rounds: Rounds::default(),
+            rounds: PlannerHealth::default(),
             outbox: Notify::new(),
             pings: Notify::new(),
             registry: AttemptRegistry::default(),
@@ -253,30 +258,30 @@ impl Core {
     /// Called when runs have settled, according to the tables: wakes whatever waited for them.
     pub(super) fn run_settled(&self) {
         self.wake_waiting();
-        self.signals.tell(Kind::Settled);
+        self.signals.tell(SignalKind::Settled);
     }
 
     /// The same for runs of another node. Which backfill waits for them is not known here.
     pub(super) fn run_settled_elsewhere(&self) {
         self.wake_waiting();
         if self.backfills.has_any_run() {
-            self.signals.wake_here(Kind::Backfill);
+            self.signals.wake_here(SignalKind::Backfill);
         }
     }
 
     fn wake_waiting(&self) {
         if self.buffering.load(Ordering::Relaxed) {
-            self.signals.wake_here(Kind::Planner);
+            self.signals.wake_here(SignalKind::Planner);
         }
         if self.group_backlog.load(Ordering::Relaxed) {
-            self.signals.wake_here(Kind::Dispatcher);
+            self.signals.wake_here(SignalKind::Dispatcher);
         }
     }
 
     /// Called when a place became free.
     pub(super) fn slot_freed(&self) {
         if self.backlog.load(Ordering::Relaxed) {
-            self.signals.wake_here(Kind::Dispatcher);
+            self.signals.wake_here(SignalKind::Dispatcher);
         }
     }
 
@@ -287,7 +292,7 @@ impl Core {
 
 /// The parts that make up the engine.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct CoreParts {
     pub(super) store: Store,
     pub(super) clock: Clock,
     pub(super) executor: Arc<Executor>,
@@ -299,8 +304,8 @@ pub(super) struct Parts {
 
 /// Channels to the writers.
 #[derive(Debug)]
-pub(super) struct Writers {
+pub(super) struct WriterChannels {
     pub(super) settlements: mpsc::Sender<Settlement>,
-    pub(super) steps: mpsc::Sender<Asked>,
+    pub(super) steps: mpsc::Sender<StepRequest>,
     pub(super) logs: mpsc::Sender<LogMessage>,
 }

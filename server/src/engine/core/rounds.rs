@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 
 /// Since when this node's planner rounds have been failing, if they are.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Rounds(Mutex<Option<DateTime<Utc>>>);
+pub(in crate::engine) struct PlannerHealth(Mutex<Option<DateTime<Utc>>>);
 
-impl Rounds {
+impl PlannerHealth {
     /// A round succeeded.
     pub(in crate::engine) fn succeeded(&self) {
         *self.locked() = None;

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     engine::{core::Core, places::HeldPlace},
-    model::definition::Known,
+    model::definition::CompiledDefinition,
     random,
     store::{
         StoreError,
@@ -27,7 +27,7 @@ use crate::{
     },
     target::{Invocation, Names, Outcome, Target, TemplateUse, Unfilled},
     telemetry::{TracedAttempt, TracedRun},
-    vault::{Mask, Whose},
+    vault::{Mask, SecretNamespace},
 };
 
 /// A run that the tables assign to this node.
@@ -35,7 +35,7 @@ use crate::{
 pub(in crate::engine) struct Attempt {
     pub(in crate::engine) hold: RunLease,
     pub(in crate::engine) max_attempts: i32,
-    pub(in crate::engine) known: Arc<Known>,
+    pub(in crate::engine) known: Arc<CompiledDefinition>,
     /// For the run's only task; for a flow, the values that are the same for all tasks.
     pub(in crate::engine) invocation: Invocation,
     pub(in crate::engine) run: Times,
@@ -119,7 +119,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
 /// The work of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Assignment<'a> {
-    pub(in crate::engine) known: &'a Known,
+    pub(in crate::engine) known: &'a CompiledDefinition,
     /// The task's index.
     pub(in crate::engine) index: usize,
     pub(in crate::engine) invocation: &'a Invocation,
@@ -203,8 +203,8 @@ async fn carry_out(
     let Assignment { known, index, invocation, .. } = assignment;
     let task = known.task(index);
     let vault = &core.settings.vault;
-    let (place, whose) = ((&core.store, &core.clock), Whose::Run(invocation.run_id));
-    let opening = vault.opened(place, whose, known.secrets(index));
+    let (whose, names) = (SecretNamespace::Run(invocation.run_id), known.secrets(index));
+    let opening = vault.opened(&core.store, &core.clock, whose, names);
     let secrets = match stop.run_until_cancelled(opening).await {
         Some(Ok(secrets)) => secrets,
         Some(Err(error)) => {

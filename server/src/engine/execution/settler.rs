@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     engine::{
         core::{Bisect, Core},
-        signals::Kind,
+        signals::SignalKind,
     },
     store::{DatabaseTransaction, StoreError, holds::Settlement},
 };
@@ -79,7 +79,7 @@ async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
     if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
         // This node's dispatcher learns when to look again; those of other nodes, at their next
         // poll.
-        core.signals.wake_here(Kind::Dispatcher);
+        core.signals.wake_here(SignalKind::Dispatcher);
     }
     // Whatever was decided: a run with a cancel request is cancelled instead of retried.
     core.run_settled();

@@ -78,7 +78,7 @@ impl Drop for Awaited {
 
 /// Why a job must end before its worker has ended it.
 #[derive(Clone, Copy)]
-enum Ending {
+enum EarlyEnd {
     TimedOut,
     Cancelled,
 }
@@ -166,7 +166,7 @@ impl Desk {
         news: &mut watch::Receiver<News>,
     ) -> Outcome {
         let (mut lines, mut taken) = (0, false);
-        let mut ending = None::<Ending>;
+        let mut ending = None::<EarlyEnd>;
         let mut limit = Box::pin(self.clock.sleep(invocation.timeout));
         let mut page = None;
         loop {
@@ -194,9 +194,9 @@ impl Desk {
             };
             let order = tokio::select! {
                 biased;
-                () = is_stopped => Ending::Cancelled,
+                () = is_stopped => EarlyEnd::Cancelled,
                 () = &mut limit => match ending {
-                    None => Ending::TimedOut,
+                    None => EarlyEnd::TimedOut,
                     Some(_) => return ended(now, ending, definition, invocation),
                 },
                 // The watcher keeps its end of the channel until this job leaves.
@@ -323,7 +323,7 @@ fn about(invocation: &Invocation) -> Value {
 /// The attempt's outcome, from what was last seen of its job.
 fn ended(
     news: News,
-    ending: Option<Ending>,
+    ending: Option<EarlyEnd>,
     definition: &Worker,
     invocation: &Invocation,
 ) -> Outcome {
@@ -337,8 +337,8 @@ fn ended(
     };
     let who = worker.as_deref().unwrap_or("somebody");
     match ending {
-        Some(Ending::Cancelled) => return Outcome::Cancelled { output: seen(json!({})) },
-        Some(Ending::TimedOut) => {
+        Some(EarlyEnd::Cancelled) => return Outcome::Cancelled { output: seen(json!({})) },
+        Some(EarlyEnd::TimedOut) => {
             let limit = invocation.timeout;
             let queue = &definition.queue;
             let message = match &worker {

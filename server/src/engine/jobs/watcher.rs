@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::LEASE;
 use crate::{
     clock::Clock,
-    store::{Store, StoreError, workers::awaited::Progress},
+    store::{Store, StoreError, workers::awaited::JobProgress},
 };
 
 /// If a node has not renewed its wait for this long, it counts as waiting for nothing.
@@ -180,9 +180,9 @@ impl Watcher {
         }
     }
 
-    fn spread(&self, progress: Vec<Progress>) {
+    fn spread(&self, progress: Vec<JobProgress>) {
         let inner = self.locked();
-        for Progress { id, state, lines, worker, output, error, is_final } in progress {
+        for JobProgress { id, state, lines, worker, output, error, is_final } in progress {
             let Some(sender) = inner.waiting.get(&id) else { continue };
             sender.send_if_modified(|last| {
                 let seen = (last.state, last.lines, &last.worker);

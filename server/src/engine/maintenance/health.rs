@@ -19,7 +19,7 @@ use crate::{
         namespaces,
         reads::{
             canary::Canary,
-            health::{Figures, Scope, figures},
+            health::{Figures, HealthScope, figures},
             placement,
             within::Within,
         },
@@ -67,7 +67,7 @@ pub async fn examine(
     store: &Store,
     clock: &Clock,
     cluster: &Cluster,
-    scope: &Scope,
+    scope: &HealthScope,
     limits: &config::Health,
 ) -> Result<Vec<Check>, StoreError> {
     let now = Timestamp::from(clock.now());
@@ -88,9 +88,9 @@ pub async fn examine(
     }
     let fleet = cluster.fleet(store).await?;
     let waiting = placement::waiting(store, scope, now).await?;
-    let own = (cluster.name(), cluster.standing(clock));
-    checks.extend(issues(&fleet, &waiting, own).into_iter().map(Check::from));
-    checks.extend(redis(&fleet, (cluster.name(), cluster.redis())).map(Check::from));
+    let (name, readiness) = (cluster.name(), cluster.standing(clock));
+    checks.extend(issues(&fleet, &waiting, name, readiness).into_iter().map(Check::from));
+    checks.extend(redis(&fleet, name, cluster.redis()).map(Check::from));
     Ok(checks)
 }
 

@@ -8,7 +8,7 @@ use crate::{
     config,
     engine::{
         maintenance::health::Check,
-        places::{HeldBack, Holder, Places},
+        places::{HeldBack, PlaceHolder, Places},
     },
     store::{
         Store, StoreError,
@@ -42,9 +42,9 @@ pub(in crate::engine) async fn check(
     let long = places.held_back().into_iter().filter(|one| is_long(one.since));
     for HeldBack { holder, held, since } in long.take(MAX_TOLD) {
         let sharing = match &holder {
-            Holder::Origin(origin) => Sharing::Origin(origin.to_string()),
-            Holder::Schedule(id) => Sharing::Schedule(*id),
-            Holder::Namespace(_) => continue,
+            PlaceHolder::Origin(origin) => Sharing::Origin(origin.to_string()),
+            PlaceHolder::Schedule(id) => Sharing::Schedule(*id),
+            PlaceHolder::Namespace(_) => continue,
         };
         let waiting = placement::waiting_for_share(store, &sharing, Timestamp::from(now)).await?;
         let waiting = match waiting {

@@ -34,7 +34,7 @@ use crate::{
         counts::Rollup,
         hours::by_minute_since,
         reads::feed,
-        stats::{Minute, SettledRun, Unrun},
+        stats::{NamespaceMinute, SettledRun, UnrunVerdicts},
     },
 };
 
@@ -66,23 +66,23 @@ pub(in crate::engine) struct Stats {
     /// Whether the last round did not reach the end of the feed.
     has_more: bool,
     /// The recent counts of fires without a run, as written.
-    unrun: HashMap<Minute, Unrun>,
+    unrun: HashMap<NamespaceMinute, UnrunVerdicts>,
     /// When these were last looked up.
-    looked: Option<Looked>,
+    looked: Option<LastLookups>,
     /// Before this time, all roll-ups are hourly.
     hours_until: Option<Timestamp>,
 }
 
 /// When fires without a run were looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Looked {
+struct LastLookups {
     /// The last lookup.
     last: DateTime<Utc>,
     /// When all of it was last looked up.
     revised: DateTime<Utc>,
 }
 
-impl Looked {
+impl LastLookups {
     /// The minute from which to look, and the lookup times afterwards. Each minute is looked up
     /// while it lasts, right after it, and once more when it has been over for five to ten minutes.
     fn at(before: Option<Self>, now: DateTime<Utc>) -> (Timestamp, Self) {
@@ -174,16 +174,20 @@ impl Stats {
         now: DateTime<Utc>,
     ) -> Result<usize, EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);
-        let (since, looked) = Looked::at(self.looked, now);
+        let (since, looked) = LastLookups::at(self.looked, now);
         let found = store.unrun_since(since).await?;
-        let key = |row: &Unrun| Minute { namespace_id: row.namespace_id, minute: row.minute };
-        let found: HashMap<Minute, Unrun> = found.into_iter().map(|row| (key(&row), row)).collect();
+        let key = |row: &UnrunVerdicts| NamespaceMinute {
+            namespace_id: row.namespace_id,
+            minute: row.minute,
+        };
+        let found: HashMap<NamespaceMinute, UnrunVerdicts> =
+            found.into_iter().map(|row| (key(&row), row)).collect();
         let news = found.values().filter(|row| self.unrun.get(&key(row)) != Some(row)).copied();
         // A backfill has made up for all of them.
         let looked_up = self.unrun.values().filter(|row| row.minute >= since);
         let gone = looked_up.filter(|row| !found.contains_key(&key(row)));
-        let none = gone.map(|row| Unrun { missed: 0, skipped: 0, abandoned: 0, ..*row });
-        let news: Vec<Unrun> = news.chain(none).collect();
+        let none = gone.map(|row| UnrunVerdicts { missed: 0, skipped: 0, abandoned: 0, ..*row });
+        let news: Vec<UnrunVerdicts> = news.chain(none).collect();
         if !news.is_empty() {
             let Some(tx) = tenure.begin(store, clock).await? else { return Ok(0) };
             store.set_unrun(&tx, &news).await?;
@@ -268,11 +272,11 @@ fn minute_of(at: Timestamp) -> Timestamp {
 }
 
 /// Sums up settled runs by namespace and minute.
-fn roll_up(runs: &[SettledRun]) -> BTreeMap<Minute, Rollup> {
-    let mut minutes: BTreeMap<Minute, Rollup> = BTreeMap::new();
+fn roll_up(runs: &[SettledRun]) -> BTreeMap<NamespaceMinute, Rollup> {
+    let mut minutes: BTreeMap<NamespaceMinute, Rollup> = BTreeMap::new();
     for run in runs {
         let minute = minute_of(run.finished_at);
-        let minute = Minute { namespace_id: run.namespace_id, minute };
+        let minute = NamespaceMinute { namespace_id: run.namespace_id, minute };
         minutes.entry(minute).or_default().add(run);
     }
     minutes
@@ -307,7 +311,7 @@ mod tests {
         let (mut looked, mut minutes, mut last) = (None, 0, 0);
         let mut seen: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         for now in (5..3_600).step_by(10) {
-            let (since, then) = Looked::at(looked, at(now));
+            let (since, then) = LastLookups::at(looked, at(now));
             looked = Some(then);
             for minute in since.0 / MINUTE_MS..=at(now).timestamp() / 60 {
                 seen.entry(minute).or_default().push(at(now).timestamp() - minute * 60);
@@ -321,8 +325,8 @@ mod tests {
         }
         assert!(minutes < 60 * 10, "ten times a minute at most: {minutes}");
         // A clock that was set back, and a first lookup.
-        let (since, then) = Looked::at(looked, at(0));
-        assert_eq!((since, then), Looked::at(None, at(0)));
+        let (since, then) = LastLookups::at(looked, at(0));
+        assert_eq!((since, then), LastLookups::at(None, at(0)));
     }
 
     #[test]
@@ -341,7 +345,7 @@ mod tests {
         let minutes = roll_up(&runs);
         let at = |namespace, minute| {
             let namespace_id = Uuid::from_u128(namespace);
-            minutes[&Minute { namespace_id, minute: Timestamp(minute) }].counts
+            minutes[&NamespaceMinute { namespace_id, minute: Timestamp(minute) }].counts
         };
         assert_eq!(minutes.len(), 3);
         assert_eq!((at(1, 0).succeeded, at(1, 0).duration_sum_ms), (1, 499));

@@ -9,7 +9,7 @@ use super::{NoPlace, Room};
 
 /// A party that competes for places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Holder {
+pub enum PlaceHolder {
     /// The scheme, host and port of a URL, or `command:` and a program.
     Origin(Arc<str>),
     /// A schedule.
@@ -18,7 +18,7 @@ pub enum Holder {
     Namespace(Uuid),
 }
 
-impl Holder {
+impl PlaceHolder {
     /// Its kind, as a word.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Holder {
     }
 }
 
-impl fmt::Display for Holder {
+impl fmt::Display for PlaceHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Origin(origin) => write!(f, "target origin {origin}"),
@@ -43,7 +43,7 @@ impl fmt::Display for Holder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldBack {
     /// The holder.
-    pub holder: Holder,
+    pub holder: PlaceHolder,
     /// How many places it holds.
     pub held: usize,
     /// Since when its runs have been waiting without a break.
@@ -52,19 +52,19 @@ pub struct HeldBack {
 
 /// The account of all places.
 #[derive(Debug)]
-pub(super) struct Account {
+pub(super) struct PlaceAccount {
     capacity: usize,
     max_share: usize,
     held: usize,
-    by: HashMap<Holder, usize>,
+    by: HashMap<PlaceHolder, usize>,
     usual_quota: Option<i64>,
     quotas: HashMap<Uuid, Option<i64>>,
     elsewhere: HashMap<Uuid, i64>,
-    held_back: HashMap<Holder, DateTime<Utc>>,
+    held_back: HashMap<PlaceHolder, DateTime<Utc>>,
     full_since: Option<DateTime<Utc>>,
 }
 
-impl Account {
+impl PlaceAccount {
     pub(super) fn new(capacity: usize, max_share: u32) -> Self {
         let max_share = usize::try_from(max_share).unwrap_or(100).clamp(1, 100);
         Self {
@@ -83,14 +83,14 @@ impl Account {
     /// Takes a place for all of `holders`, or records which of them has used up its share.
     pub(super) fn take(
         &mut self,
-        holders: impl Iterator<Item = Holder>,
+        holders: impl Iterator<Item = PlaceHolder>,
         now: impl FnOnce() -> DateTime<Utc>,
     ) -> Result<(), NoPlace> {
         if self.free() == 0 {
             self.full_since.get_or_insert_with(now);
             return Err(NoPlace::Full);
         }
-        let holders: Vec<Holder> = holders.collect();
+        let holders: Vec<PlaceHolder> = holders.collect();
         if let Some(full) = holders.iter().find(|holder| self.room_of(holder) == 0) {
             self.held_back.entry(full.clone()).or_insert_with(now);
             return Err(NoPlace::Share(full.clone()));
@@ -102,7 +102,7 @@ impl Account {
         Ok(())
     }
 
-    pub(super) fn give_back(&mut self, holders: impl Iterator<Item = Holder>) {
+    pub(super) fn give_back(&mut self, holders: impl Iterator<Item = PlaceHolder>) {
         self.held = self.held.saturating_sub(1);
         for holder in holders {
             if let Some(held) = self.by.get_mut(&holder) {
@@ -127,7 +127,7 @@ impl Account {
         Room { free, is_held_back, of_held_back: of_held_back.min(free), full }
     }
 
-    pub(super) fn forget_held_back(&mut self, but: &[Holder]) {
+    pub(super) fn forget_held_back(&mut self, but: &[PlaceHolder]) {
         self.held_back.retain(|holder, _| but.contains(holder));
     }
 
@@ -159,7 +159,7 @@ impl Account {
     }
 
     pub(super) fn held_back(&self) -> Vec<HeldBack> {
-        let of = |(holder, since): (&Holder, &DateTime<Utc>)| HeldBack {
+        let of = |(holder, since): (&PlaceHolder, &DateTime<Utc>)| HeldBack {
             holder: holder.clone(),
             held: self.held_by(holder),
             since: *since,
@@ -173,14 +173,14 @@ impl Account {
         self.capacity.saturating_sub(self.held)
     }
 
-    fn held_by(&self, holder: &Holder) -> usize {
+    fn held_by(&self, holder: &PlaceHolder) -> usize {
         self.by.get(holder).copied().unwrap_or(0)
     }
 
     /// How many more places the holder may take now, if no other holder takes one.
-    fn room_of(&self, holder: &Holder) -> usize {
+    fn room_of(&self, holder: &PlaceHolder) -> usize {
         let (free, held) = (self.free(), self.held_by(holder));
-        if let Holder::Namespace(id) = holder {
+        if let PlaceHolder::Namespace(id) = holder {
             let quota = self.quotas.get(id).copied().unwrap_or(self.usual_quota);
             let Some(quota) = quota else { return free };
             let left = quota - self.elsewhere.get(id).copied().unwrap_or(0);
@@ -216,12 +216,12 @@ mod tests {
         DateTime::from_timestamp(second, 0).unwrap()
     }
 
-    fn origin(name: &str) -> Holder {
-        Holder::Origin(name.into())
+    fn origin(name: &str) -> PlaceHolder {
+        PlaceHolder::Origin(name.into())
     }
 
     /// Takes as many places as it can get.
-    fn fill(account: &mut Account, holder: &Holder) -> usize {
+    fn fill(account: &mut PlaceAccount, holder: &PlaceHolder) -> usize {
         let mut taken = 0;
         while account.take([holder.clone()].into_iter(), || at(7)).is_ok() {
             taken += 1;
@@ -232,16 +232,16 @@ mod tests {
     #[test]
     fn one_holder_has_its_share_and_a_newcomer_finds_a_place() {
         for (capacity, most) in [(1, 1), (2, 2), (4, 4), (5, 4), (10, 8), (512, 410)] {
-            let mut account = Account::new(capacity, 80);
+            let mut account = PlaceAccount::new(capacity, 80);
             assert_eq!(fill(&mut account, &origin("a")), most, "of {capacity}");
         }
-        let mut whole = Account::new(512, 100);
+        let mut whole = PlaceAccount::new(512, 100);
         assert_eq!(fill(&mut whole, &origin("a")), 512);
     }
 
     #[test]
     fn those_that_hang_one_after_the_other_leave_places() {
-        let mut account = Account::new(512, 80);
+        let mut account = PlaceAccount::new(512, 80);
         let left = (0..11).map(|number| {
             assert!(fill(&mut account, &origin(&number.to_string())) > 0, "holder {number}");
             512 - account.held()
@@ -253,7 +253,7 @@ mod tests {
     fn the_room_is_what_can_be_taken() {
         for share in [1, 50, 67, 80, 99, 100] {
             for (capacity, others) in [(1, 0), (7, 3), (64, 10), (512, 300)] {
-                let mut account = Account::new(capacity, share);
+                let mut account = PlaceAccount::new(capacity, share);
                 for number in 0..others {
                     let one = [origin(&format!("other {number}"))].into_iter();
                     assert!(account.take(one, || at(7)).is_ok());
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_holder_that_waits_is_known_until_it_is_forgotten() {
-        let mut account = Account::new(10, 80);
+        let mut account = PlaceAccount::new(10, 80);
         fill(&mut account, &origin("slow"));
         let room = account.room();
         assert_eq!((room.free, room.of_held_back, &*room.full), (2, 0, &[origin("slow")][..]));
@@ -282,15 +282,15 @@ mod tests {
 
     #[test]
     fn a_namespace_has_its_quota_and_no_share() {
-        let (id, mut account) = (Uuid::from_u128(1), Account::new(10, 50));
-        assert_eq!(fill(&mut account, &Holder::Namespace(id)), 10);
-        let mut account = Account::new(10, 50);
+        let (id, mut account) = (Uuid::from_u128(1), PlaceAccount::new(10, 50));
+        assert_eq!(fill(&mut account, &PlaceHolder::Namespace(id)), 10);
+        let mut account = PlaceAccount::new(10, 50);
         account.set_quotas(Some(7), [(id, Some(3))], []);
-        assert_eq!(fill(&mut account, &Holder::Namespace(id)), 3);
-        let other = Holder::Namespace(Uuid::from_u128(2));
+        assert_eq!(fill(&mut account, &PlaceHolder::Namespace(id)), 3);
+        let other = PlaceHolder::Namespace(Uuid::from_u128(2));
         assert_eq!(account.room_of(&other), 7);
         account.set_quotas(None, [(id, Some(3))], [(id, 5)]);
-        assert_eq!(account.room_of(&Holder::Namespace(id)), 0);
+        assert_eq!(account.room_of(&PlaceHolder::Namespace(id)), 0);
         assert_eq!(account.room_of(&other), 7);
     }
 }

@@ -16,8 +16,8 @@ use chrono::{DateTime, Utc};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use self::account::Account;
-pub use self::account::{HeldBack, Holder};
+use self::account::PlaceAccount;
+pub use self::account::{HeldBack, PlaceHolder};
 use crate::clock::Clock;
 
 /// The holders for which a place is counted.
@@ -32,10 +32,10 @@ pub(in crate::engine) struct Claim {
 }
 
 impl Claim {
-    fn holders(&self) -> impl Iterator<Item = Holder> {
-        let origin = self.origin.clone().map(Holder::Origin);
-        let schedule = self.schedule.map(Holder::Schedule);
-        origin.into_iter().chain(schedule).chain([Holder::Namespace(self.namespace)])
+    fn holders(&self) -> impl Iterator<Item = PlaceHolder> {
+        let origin = self.origin.clone().map(PlaceHolder::Origin);
+        let schedule = self.schedule.map(PlaceHolder::Schedule);
+        origin.into_iter().chain(schedule).chain([PlaceHolder::Namespace(self.namespace)])
     }
 }
 
@@ -45,7 +45,7 @@ pub(in crate::engine) enum NoPlace {
     /// All places are taken.
     Full,
     /// The holder has used up its share.
-    Share(Holder),
+    Share(PlaceHolder),
 }
 
 /// All places of a node. Cheap to clone; clones share them.
@@ -56,7 +56,7 @@ pub struct Places {
 
 #[derive(Debug)]
 struct Inner {
-    account: Mutex<Account>,
+    account: Mutex<PlaceAccount>,
     freed: Notify,
 }
 
@@ -77,14 +77,14 @@ pub(in crate::engine) struct Room {
     /// How many places the holders may take that have room again.
     pub(in crate::engine) of_held_back: usize,
     /// The holders that have no room.
-    pub(in crate::engine) full: Vec<Holder>,
+    pub(in crate::engine) full: Vec<PlaceHolder>,
 }
 
 impl Places {
     /// Creates `capacity` places, of which one origin or schedule may hold `max_share` per cent; a
     /// namespace has the `usual` quota unless it has its own.
     pub(in crate::engine) fn new(capacity: usize, max_share: u32, usual: Option<i64>) -> Self {
-        let mut account = Account::new(capacity, max_share);
+        let mut account = PlaceAccount::new(capacity, max_share);
         account.set_quotas(usual, [], []);
         let account = Mutex::new(account);
         Self { inner: Arc::new(Inner { account, freed: Notify::new() }) }
@@ -127,7 +127,7 @@ impl Places {
     }
 
     /// Records that no runs wait for a share, except those of `but`.
-    pub(in crate::engine) fn forget_held_back(&self, but: &[Holder]) {
+    pub(in crate::engine) fn forget_held_back(&self, but: &[PlaceHolder]) {
         self.account().forget_held_back(but);
     }
 
@@ -158,7 +158,7 @@ impl Places {
         self.account().held_back()
     }
 
-    fn account(&self) -> MutexGuard<'_, Account> {
+    fn account(&self) -> MutexGuard<'_, PlaceAccount> {
         self.inner.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -50,7 +50,7 @@ const MAX_ROWS: usize = 1_000;
 
 /// How far the end of a pause has been processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct PauseProgress {
     /// The number of rows written.
     pub rows: usize,
     /// Whether it is complete; otherwise there is more to account for, and the schedule is still
@@ -68,8 +68,8 @@ pub async fn resume(
     schedule_id: Uuid,
     catch_up: misfire::CatchUp,
     now: DateTime<Utc>,
-) -> Result<Progress, EngineError> {
-    let done = |rows| Progress { rows, is_done: true };
+) -> Result<PauseProgress, EngineError> {
+    let done = |rows| PauseProgress { rows, is_done: true };
     let Some(schedule) = store.lock_paused_schedule(tx, schedule_id).await? else {
         return Ok(done(0));
     };
@@ -88,7 +88,7 @@ pub async fn resume(
         write(store, tx, account, now).await?;
     }
     if !end.is_done() {
-        return Ok(Progress { rows, is_done: false });
+        return Ok(PauseProgress { rows, is_done: false });
     }
     store.enable(tx, schedule_id, now.into()).await?;
     Ok(done(rows))
@@ -152,7 +152,7 @@ impl PauseEnd {
         let part = part.await?;
         let fires = part.entries.into_iter().map(|entry| paused_fire(schedule, entry, *now));
         let mut fires: Vec<NewFire> = fires.collect();
-        let advance = advance(schedule, &mut fires, (timetable, part.next, part.last));
+        let advance = advance(schedule, &mut fires, timetable, part.next, part.last);
         schedule.fire_count += advance.fires;
         let is_spent = schedule.max_fires.is_some_and(|max| max <= schedule.fire_count);
         self.cursor = advance.next_scheduled_at.filter(|_| !is_spent);
@@ -201,14 +201,14 @@ pub(crate) fn paused_through(schedule: &DueSchedule, now: DateTime<Utc>) -> Date
 }
 
 pub(crate) fn paused_fire(schedule: &DueSchedule, entry: Entry, now: DateTime<Utc>) -> NewFire {
-    let why = match entry.fate {
+    let (verdict, reason) = match entry.fate {
         Fate::Run | Fate::CatchUp => promised(schedule, &entry, now),
         Fate::Collapsed => (Verdict::Collapsed, Reason::Paused),
         Fate::Missed | Fate::OutsideWindow | Fate::OverLimit => (Verdict::Skipped, Reason::Paused),
         Fate::Suppressed => (Verdict::Skipped, Reason::Calendar),
     };
-    let made_up_for = (why.0 == Verdict::Pending).then_some(MadeUpFor::Pause);
-    NewFire { made_up_for, ..new_fire(schedule, entry, why, now) }
+    let made_up_for = (verdict == Verdict::Pending).then_some(MadeUpFor::Pause);
+    NewFire { made_up_for, ..new_fire(schedule, entry, verdict, reason, now) }
 }
 
 /// The ledger's verdict for an entry that should run: an unowned intent, or missed if it is too
@@ -229,7 +229,8 @@ pub(crate) fn promised(
 pub(crate) fn new_fire(
     schedule: &DueSchedule,
     entry: Entry,
-    (verdict, reason): (Verdict, Reason),
+    verdict: Verdict,
+    reason: Reason,
     now: DateTime<Utc>,
 ) -> NewFire {
     NewFire {

@@ -28,7 +28,7 @@ const MS: TimeDelta = TimeDelta::milliseconds(1);
 
 /// What ends a schedule's timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum TimingEnd {
     /// Another timing replaces it.
     Edited,
     /// The schedule is deleted.
@@ -42,7 +42,7 @@ pub(crate) struct Closing {
     pub(crate) schedule_id: Uuid,
     /// Whether the schedule is paused.
     pub(crate) is_paused: bool,
-    pub(crate) ending: Ending,
+    pub(crate) ending: TimingEnd,
     /// The instant up to which instants are accounted for.
     pub(crate) until: DateTime<Utc>,
     pub(crate) now: DateTime<Utc>,
@@ -72,11 +72,12 @@ pub(crate) async fn close(
     let policy = misfire::Policy { catch_up: misfire::CatchUp::Skip, ..plan_policy(&schedule) };
     // An instant beyond the grace period was missed; a later one could still be claimed until now.
     let late = (now - policy.grace - MS).min(until);
-    let mut stretches = vec![(late, Stretch::Missed), (until, Stretch::Waiting(ending))];
+    let mut stretches =
+        vec![(late, UnclaimedStretch::Missed), (until, UnclaimedStretch::Waiting(ending))];
     if is_paused {
         let through = paused_through(&schedule, now).min(until);
         stretches.retain(|_| through < until);
-        stretches.insert(0, (through, Stretch::Paused));
+        stretches.insert(0, (through, UnclaimedStretch::Paused));
     }
     let (mut fires, mut last_fire_at) = (Vec::new(), None);
     let mut after = before_cursor(&schedule);
@@ -118,9 +119,9 @@ pub(crate) async fn shorten(
     let Ok(timetable) = timetable(timings, tx, &schedule).await? else { return Ok(false) };
     let policy = misfire::Policy { catch_up: misfire::CatchUp::Skip, ..plan_policy(&schedule) };
     let (through, stretch) = if is_paused {
-        (paused_through(&schedule, now), Stretch::Paused)
+        (paused_through(&schedule, now), UnclaimedStretch::Paused)
     } else {
-        (now - policy.grace - MS, Stretch::Missed)
+        (now - policy.grace - MS, UnclaimedStretch::Missed)
     };
     let until = through.min(now - policy.window);
     let after = before_cursor(&schedule);
@@ -130,26 +131,26 @@ pub(crate) async fn shorten(
     }
     let entries = part.entries.into_iter();
     let mut fires: Vec<_> = entries.map(|entry| stretch.fire(&schedule, entry, now)).collect();
-    let advance = advance(&schedule, &mut fires, (&timetable, part.next, part.last));
+    let advance = advance(&schedule, &mut fires, &timetable, part.next, part.last);
     write(store, tx, Account { fires, advance }, now).await?;
     Ok(true)
 }
 
 /// What a stretch of unclaimed instants has in common.
 #[derive(Clone, Copy)]
-enum Stretch {
+enum UnclaimedStretch {
     /// They fell into a pause.
     Paused,
     /// They are late beyond the grace period.
     Missed,
     /// They could be claimed until the timing ended.
-    Waiting(Ending),
+    Waiting(TimingEnd),
 }
 
-impl Stretch {
+impl UnclaimedStretch {
     /// The row of an entry that will not run.
     fn fire(self, schedule: &DueSchedule, entry: Entry, now: DateTime<Utc>) -> NewFire {
-        let why = match (self, entry.fate) {
+        let (verdict, reason) = match (self, entry.fate) {
             (Self::Paused, _) => return paused_fire(schedule, entry, now),
             (Self::Missed | Self::Waiting(_), Fate::Suppressed) => {
                 (Verdict::Skipped, Reason::Calendar)
@@ -159,10 +160,10 @@ impl Stretch {
                 Self::Missed,
                 Fate::Run | Fate::CatchUp | Fate::Collapsed | Fate::Missed | Fate::OverLimit,
             ) => (Verdict::Missed, Reason::Outage),
-            (Self::Waiting(Ending::Edited), _) => (Verdict::Skipped, Reason::StaleVersion),
-            (Self::Waiting(Ending::Deleted), _) => (Verdict::Skipped, Reason::Deleted),
+            (Self::Waiting(TimingEnd::Edited), _) => (Verdict::Skipped, Reason::StaleVersion),
+            (Self::Waiting(TimingEnd::Deleted), _) => (Verdict::Skipped, Reason::Deleted),
         };
-        new_fire(schedule, entry, why, now)
+        new_fire(schedule, entry, verdict, reason, now)
     }
 }
 

@@ -21,7 +21,7 @@ const MAX_TAKEN: usize = 1_000;
 
 /// The decisions for a range of consecutive instants.
 #[derive(Debug)]
-pub(in crate::engine) struct Part {
+pub(in crate::engine) struct DecidedRange {
     /// In order, without those that already have a row.
     pub(in crate::engine) entries: Vec<Entry>,
     /// The last instant of the part, if there is one.
@@ -41,12 +41,12 @@ pub(in crate::engine) async fn part<C: ConnectionTrait>(
     until: DateTime<Utc>,
     policy: &misfire::Policy,
     now: DateTime<Utc>,
-) -> Result<Part, StoreError> {
+) -> Result<DecidedRange, StoreError> {
     let window = now - policy.window;
     let until = if after < window { until.min(window) } else { until };
     let mut plan = misfire::missed(timetable, after, until, now, policy);
     let (Some(first), Some(last)) = (plan.entries.first(), plan.entries.last()) else {
-        return Ok(Part { entries: Vec::new(), last: None, next: plan.next });
+        return Ok(DecidedRange { entries: Vec::new(), last: None, next: plan.next });
     };
     let taken = |most: Option<usize>| {
         store.instants_taken(connection, schedule.id, first.fire.at.into(), last.last.into(), most)
@@ -63,7 +63,7 @@ pub(in crate::engine) async fn part<C: ConnectionTrait>(
     }
     let last = plan.entries.last().map(|entry| entry.last.into());
     let entries = timetable::taken::without(timetable, plan.entries, &around);
-    Ok(Part { entries, last, next: plan.next })
+    Ok(DecidedRange { entries, last, next: plan.next })
 }
 
 fn runs(entry: &Entry) -> bool {

@@ -33,7 +33,7 @@ use crate::{
     },
     store::{
         Store,
-        zone_rules::{Placed, Replaced},
+        zone_rules::{MovedCursor, ZonedCursor},
     },
 };
 
@@ -59,7 +59,7 @@ pub(in crate::engine) async fn enter(
 
 /// The rules by which the nodes schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rules {
+enum ZoneDataState {
     /// This node's data, and all cursors have been computed by it.
     Checked,
     /// This node's data, but some cursors may have been computed by another release.
@@ -71,19 +71,19 @@ enum Rules {
 }
 
 /// Adopts the `own` data for all nodes, if it is not in use yet.
-async fn adopt(store: &Store, cluster: &Cluster, own: &str) -> Result<Rules, EngineError> {
+async fn adopt(store: &Store, cluster: &Cluster, own: &str) -> Result<ZoneDataState, EngineError> {
     let rules = store.zone_rules().await?;
     match &rules {
         Some(rules) if rules.zone_data == own => {
             let is_checked = rules.checked_at.is_some();
-            return Ok(if is_checked { Rules::Checked } else { Rules::Unchecked });
+            return Ok(if is_checked { ZoneDataState::Checked } else { ZoneDataState::Unchecked });
         }
         Some(rules) => {
             // The last heartbeat may predate a newer node that has joined.
             let fleet = cluster.fleet(store).await?;
             let newest = fleet.zone_data(cluster.suspect_after());
             if newest.is_some_and(|newest| timetable::is_later_release(newest, own)) {
-                return Ok(Rules::Newer);
+                return Ok(ZoneDataState::Newer);
             }
             let before = &rules.zone_data;
             tracing::warn!(
@@ -95,7 +95,7 @@ async fn adopt(store: &Store, cluster: &Cluster, own: &str) -> Result<Rules, Eng
         None => {}
     }
     store.set_zone_rules(own).await?;
-    Ok(Rules::Adopted)
+    Ok(ZoneDataState::Adopted)
 }
 
 /// Makes sure that cursors match the zone data in use.
@@ -149,7 +149,7 @@ impl Zones {
         Ok(core.store.commit_unseen(tx).await?)
     }
 
-    fn moved(&self, placed: &Placed) -> Option<Replaced> {
+    fn moved(&self, placed: &ZonedCursor) -> Option<MovedCursor> {
         // If a timing can no longer be parsed, its claim reports it.
         let timetable = self.core.timings.timetable(&definition(&placed.schedule)).ok()?;
         moved(placed, &timetable)
@@ -158,7 +158,7 @@ impl Zones {
 
 /// Where the cursor belongs, if that differs: at the first instant after those accounted for, but
 /// not before the definition began, nor far from its present place.
-fn moved(placed: &Placed, timetable: &Timetable) -> Option<Replaced> {
+fn moved(placed: &ZonedCursor, timetable: &Timetable) -> Option<MovedCursor> {
     let schedule = &placed.schedule;
     let cursor = schedule.next_scheduled_at.utc();
     let before = |at: DateTime<Utc>| at - TimeDelta::milliseconds(1);
@@ -171,7 +171,7 @@ fn moved(placed: &Placed, timetable: &Timetable) -> Option<Replaced> {
     let (to, fire_at) =
         (next.map(|fire| fire.at.into()), next.map(|fire| timetable.due_at(fire.at).into()));
     let is_another = to != Some(schedule.next_scheduled_at);
-    is_another.then_some(Replaced {
+    is_another.then_some(MovedCursor {
         schedule_id: schedule.id,
         version: schedule.version,
         from: schedule.next_scheduled_at,
@@ -192,10 +192,10 @@ impl Service for Zones {
         }
         let own = timetable::zone_data().version;
         match adopt(&core.store, &core.cluster, &own).await? {
-            Rules::Checked | Rules::Newer => return Ok(report),
-            Rules::Unchecked => {}
+            ZoneDataState::Checked | ZoneDataState::Newer => return Ok(report),
+            ZoneDataState::Unchecked => {}
             // No node could claim until now.
-            Rules::Adopted => core.signals.wake_planner(),
+            ZoneDataState::Adopted => core.signals.wake_planner(),
         }
         self.check(&own, &mut report).await?;
         if report.moved > 0 {

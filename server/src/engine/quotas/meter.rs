@@ -30,9 +30,9 @@ struct Inner {
     usual: Quotas,
     own: HashMap<Uuid, OwnQuotas>,
     names: HashMap<String, Uuid>,
-    fires: HashMap<Uuid, Window>,
+    fires: HashMap<Uuid, MeterWindow>,
     /// By namespace name, which is what attempts know.
-    log: HashMap<String, Window>,
+    log: HashMap<String, MeterWindow>,
     /// The bytes of log that the database has, as far as they are limited. By namespace name.
     kept: HashMap<String, i64>,
     /// What this node has written and not yet added to the database's counts. By namespace name.
@@ -95,12 +95,12 @@ impl fmt::Display for LogQuota {
 
 /// The count since the start of a minute or a day.
 #[derive(Clone, Copy, Debug, Default)]
-struct Window {
+struct MeterWindow {
     number: i64,
     used: i64,
 }
 
-impl Window {
+impl MeterWindow {
     /// Takes up to `wanted` units of what is left of `limit` in the window with this number.
     fn take(&mut self, number: i64, wanted: i64, limit: i64) -> i64 {
         if self.number != number {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Problem, Task};
+use super::{DefinitionProblem, Task};
 
 /// The tasks of a definition by their index, and what each of them needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,13 +16,18 @@ const MAX_LEVELS: usize = 50;
 
 impl Graph {
     /// Parses the needs of `tasks`, or returns which of them is invalid.
-    pub(crate) fn of(tasks: &[Task]) -> Result<Self, Problem> {
+    pub(crate) fn of(tasks: &[Task]) -> Result<Self, DefinitionProblem> {
         let mut places = HashMap::new();
         for (index, task) in tasks.iter().enumerate() {
             if let Some(first) = places.insert(task.name.as_str(), index) {
                 let problem = format!("is the name of tasks[{first}], too");
                 let field = format!("tasks[{index}].name");
-                return Err(Problem::new(field, &task.name, problem, "give each its own"));
+                return Err(DefinitionProblem::new(
+                    field,
+                    &task.name,
+                    problem,
+                    "give each its own",
+                ));
             }
         }
         let mut needs: Vec<Vec<usize>> = Vec::with_capacity(tasks.len());
@@ -31,7 +36,12 @@ impl Graph {
             for (nth, name) in task.needs.iter().enumerate() {
                 let shown: String = name.chars().take(64).collect();
                 let problem = |problem: &str, help: &str| {
-                    Problem::new(format!("tasks[{index}].needs[{nth}]"), shown, problem, help)
+                    DefinitionProblem::new(
+                        format!("tasks[{index}].needs[{nth}]"),
+                        shown,
+                        problem,
+                        help,
+                    )
                 };
                 match places.get(name.as_str()) {
                     None => {
@@ -77,7 +87,7 @@ impl Graph {
         before
     }
 
-    fn check_levels(&self, tasks: &[Task]) -> Result<(), Problem> {
+    fn check_levels(&self, tasks: &[Task]) -> Result<(), DefinitionProblem> {
         let mut levels = vec![1_usize; self.needs.len()];
         for &index in &self.order {
             let below = self.needs(index).iter().map(|need| levels[*need]).max().unwrap_or(0);
@@ -86,7 +96,7 @@ impl Graph {
                 let field = format!("tasks[{index}].needs");
                 let problem = format!("stands behind {MAX_LEVELS} tasks, one after the other");
                 let help = format!("put at most {MAX_LEVELS} tasks in a row");
-                return Err(Problem::new(field, &tasks[index].name, problem, help));
+                return Err(DefinitionProblem::new(field, &tasks[index].name, problem, help));
             }
         }
         Ok(())
@@ -94,7 +104,7 @@ impl Graph {
 }
 
 /// Each task after those that it needs, in the definition's order if there is a choice.
-fn in_order(tasks: &[Task], needs: &[Vec<usize>]) -> Result<Vec<usize>, Problem> {
+fn in_order(tasks: &[Task], needs: &[Vec<usize>]) -> Result<Vec<usize>, DefinitionProblem> {
     let mut order = Vec::with_capacity(needs.len());
     let mut placed = vec![false; needs.len()];
     while order.len() < needs.len() {
@@ -114,7 +124,7 @@ fn in_order(tasks: &[Task], needs: &[Vec<usize>]) -> Result<Vec<usize>, Problem>
 
 /// The tasks that could not be placed all wait for each other: following their needs leads around a
 /// cycle.
-fn cycle(tasks: &[Task], needs: &[Vec<usize>], placed: &[bool]) -> Problem {
+fn cycle(tasks: &[Task], needs: &[Vec<usize>], placed: &[bool]) -> DefinitionProblem {
     let mut path: Vec<usize> = Vec::new();
     let mut at = placed.iter().position(|placed| !placed).unwrap_or_default();
     while !path.contains(&at) {
@@ -126,7 +136,7 @@ fn cycle(tasks: &[Task], needs: &[Vec<usize>], placed: &[bool]) -> Problem {
     let around = around.collect::<Vec<_>>().join(" -> ");
     let field = format!("tasks[{at}].needs");
     let problem = "is a circle: each of these tasks waits for the next";
-    Problem::new(field, around, problem, "take one of these needs away")
+    DefinitionProblem::new(field, around, problem, "take one of these needs away")
 }
 
 #[cfg(test)]

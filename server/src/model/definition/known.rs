@@ -18,7 +18,7 @@ use crate::{
 
 /// A definition as a node uses it: derived values are computed once.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct CompiledDefinition {
     pub(crate) definition: Definition,
     pub(crate) graph: Graph,
     templates: Vec<TemplateUse>,
@@ -26,7 +26,7 @@ pub(crate) struct Known {
     origin: Option<Arc<str>>,
 }
 
-impl Known {
+impl CompiledDefinition {
     /// `None` if the definition is one that no command would have saved.
     pub(crate) fn new(definition: Definition) -> Option<Self> {
         let graph = Graph::of(&definition.tasks).ok()?;
@@ -88,7 +88,7 @@ impl Known {
 /// A cache of definitions.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
-    known: Mutex<HashMap<(Uuid, i32), Arc<Known>>>,
+    known: Mutex<HashMap<(Uuid, i32), Arc<CompiledDefinition>>>,
 }
 
 /// Maximum number of entries; beyond it all are dropped, which costs a few reads.
@@ -101,8 +101,9 @@ impl Definitions {
         &self,
         store: &Store,
         connection: &impl ConnectionTrait,
-        (workflow_id, version): (Uuid, i32),
-    ) -> Result<Result<Arc<Known>, DefinitionError>, StoreError> {
+        workflow_id: Uuid,
+        version: i32,
+    ) -> Result<Result<Arc<CompiledDefinition>, DefinitionError>, StoreError> {
         let key = (workflow_id, version);
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known().get(&key) {
@@ -118,7 +119,9 @@ impl Definitions {
                 return Ok(Err(DefinitionError::Broken { workflow_id, version, source }));
             }
         };
-        let Some(found) = Known::new(definition).map(Arc::new) else { return Ok(Err(missing)) };
+        let Some(found) = CompiledDefinition::new(definition).map(Arc::new) else {
+            return Ok(Err(missing));
+        };
         let mut known = known();
         if known.len() >= KEPT {
             known.clear();

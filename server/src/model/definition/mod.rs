@@ -20,7 +20,7 @@ use timetable::retry;
 pub use condition::Condition;
 pub use error::DefinitionError;
 pub(crate) use graph::Graph;
-pub(crate) use known::{Definitions, Known};
+pub(crate) use known::{CompiledDefinition, Definitions};
 
 use crate::{
     config::{MAX_TAGS, Tags},
@@ -95,7 +95,7 @@ impl When {
 /// A definition that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: '{value}' {problem}; {help}")]
-pub struct Problem {
+pub struct DefinitionProblem {
     /// The field, from the definition down.
     pub field: String,
     /// As given.
@@ -106,7 +106,7 @@ pub struct Problem {
     pub help: String,
 }
 
-impl Problem {
+impl DefinitionProblem {
     fn new(
         field: impl Into<String>,
         value: impl ToString,
@@ -175,9 +175,9 @@ impl Definition {
         self.only_task().map_or(1, |task| task.retry.max_attempts)
     }
 
-    /// For each task the names of the tasks that have ended before it, which it needs directly or
-    /// indirectly.
-    pub fn tasks_before(&self) -> Result<Vec<Vec<String>>, Problem> {
+    /// For each task, the names of the tasks that it needs directly or indirectly: they have ended
+    /// before it.
+    pub fn tasks_before(&self) -> Result<Vec<Vec<String>>, DefinitionProblem> {
         let graph = Graph::of(&self.tasks)?;
         let named = |index| {
             let tasks = self.tasks.iter().zip(graph.before(index));
@@ -187,11 +187,11 @@ impl Definition {
     }
 
     /// Checks all limits except those of the targets, which the executor knows.
-    pub fn validate(&self) -> Result<(), Problem> {
+    pub fn validate(&self) -> Result<(), DefinitionProblem> {
         let count = self.tasks.len();
         if !(1..=MAX_TASKS).contains(&count) {
             let help = format!("give 1 to {MAX_TASKS}");
-            return Err(Problem::new("tasks", count, "is not a number of tasks", help));
+            return Err(DefinitionProblem::new("tasks", count, "is not a number of tasks", help));
         }
         if let Some(timeout) = self.timeout_ms {
             lasts("timeout_seconds", timeout, 1, 30 * DAY_MS)?;
@@ -199,11 +199,21 @@ impl Definition {
         within("max_parallel", self.max_parallel, 1, 100)?;
         if self.runs_on.len() > MAX_TAGS {
             let help = format!("give at most {MAX_TAGS}");
-            return Err(Problem::new("runs_on", self.runs_on.len(), "are too many tags", help));
+            return Err(DefinitionProblem::new(
+                "runs_on",
+                self.runs_on.len(),
+                "are too many tags",
+                help,
+            ));
         }
         if let Some(tag) = self.runs_on.iter().find(|tag| !Tags::is_tag(tag)) {
             let shown: String = tag.chars().take(64).collect();
-            return Err(Problem::new("runs_on", shown, "is no tag of a node", Tags::HELP));
+            return Err(DefinitionProblem::new(
+                "runs_on",
+                shown,
+                "is no tag of a node",
+                Tags::HELP,
+            ));
         }
         for (index, task) in self.tasks.iter().enumerate() {
             task.validate(&format!("tasks[{index}]"))?;
@@ -234,13 +244,18 @@ impl Task {
         }
     }
 
-    fn validate(&self, at: &str) -> Result<(), Problem> {
+    fn validate(&self, at: &str) -> Result<(), DefinitionProblem> {
         let name_is_fine = (1..=64).contains(&self.name.len())
             && self.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
         if !name_is_fine {
             let shown: String = self.name.chars().take(64).collect();
             let help = "use 1 to 64 letters, digits, '.', '_' or '-'";
-            return Err(Problem::new(format!("{at}.name"), shown, "is not a task's name", help));
+            return Err(DefinitionProblem::new(
+                format!("{at}.name"),
+                shown,
+                "is not a task's name",
+                help,
+            ));
         }
         let policy = &self.retry;
         lasts(&format!("{at}.timeout_seconds"), self.timeout_ms, 1, 7 * DAY_MS)?;
@@ -251,39 +266,44 @@ impl Task {
         if !(0.0..=1.0).contains(&policy.jitter) {
             let field = format!("{at}.retry.jitter");
             let help = "give a number from 0 to 1";
-            return Err(Problem::new(field, policy.jitter, "is not a share", help));
+            return Err(DefinitionProblem::new(field, policy.jitter, "is not a share", help));
         }
         if self.needs.len() > MAX_NEEDS {
             let (field, count) = (format!("{at}.needs"), self.needs.len());
             let help = format!("give at most {MAX_NEEDS}; a task between them joins the rest");
-            return Err(Problem::new(field, count, "are too many needs", help));
+            return Err(DefinitionProblem::new(field, count, "are too many needs", help));
         }
         if self.when == When::Failure && self.needs.is_empty() {
             let help = "say in 'needs' which tasks it answers to";
             let problem = "can never be, as the task needs none";
-            return Err(Problem::new(format!("{at}.when"), "failure", problem, help));
+            return Err(DefinitionProblem::new(format!("{at}.when"), "failure", problem, help));
         }
         self.validate_conditions(at)
     }
 
-    fn validate_conditions(&self, at: &str) -> Result<(), Problem> {
+    fn validate_conditions(&self, at: &str) -> Result<(), DefinitionProblem> {
         let field = format!("{at}.retry_on");
         let count = self.retry_on.len();
         if count > MAX_CONDITIONS {
             let help = format!("give at most {MAX_CONDITIONS}; ranges cover many");
-            return Err(Problem::new(field, count, "are too many conditions", help));
+            return Err(DefinitionProblem::new(field, count, "are too many conditions", help));
         }
         if count > 0 && self.retry.max_attempts == 1 {
             let help = "allow 2 to 100 attempts, or give no condition";
             let problem = "is without meaning, as there is one attempt only";
-            return Err(Problem::new(field, &self.retry_on[0], problem, help));
+            return Err(DefinitionProblem::new(field, &self.retry_on[0], problem, help));
         }
         for (index, condition) in self.retry_on.iter().enumerate() {
             if let Some(kind) = condition.needs_target().filter(|kind| *kind != self.target.kind())
             {
                 let problem = format!("is never so, as the target is '{}'", self.target.kind());
                 let help = format!("only '{kind}' targets end so; use 'failure' or 'error'");
-                return Err(Problem::new(format!("{field}[{index}]"), condition, problem, help));
+                return Err(DefinitionProblem::new(
+                    format!("{field}[{index}]"),
+                    condition,
+                    problem,
+                    help,
+                ));
             }
         }
         Ok(())
@@ -300,21 +320,21 @@ impl Task {
     }
 }
 
-fn within(field: &str, value: i64, low: i64, high: i64) -> Result<(), Problem> {
+fn within(field: &str, value: i64, low: i64, high: i64) -> Result<(), DefinitionProblem> {
     if (low..=high).contains(&value) {
         return Ok(());
     }
-    Err(Problem::new(field, value, "is out of range", format!("give {low} to {high}")))
+    Err(DefinitionProblem::new(field, value, "is out of range", format!("give {low} to {high}")))
 }
 
 /// The same for a duration. It is given in seconds, or in a format that is read as seconds.
-fn lasts(field: &str, ms: i64, low: i64, high: i64) -> Result<(), Problem> {
+fn lasts(field: &str, ms: i64, low: i64, high: i64) -> Result<(), DefinitionProblem> {
     if (low..=high).contains(&ms) {
         return Ok(());
     }
     let seconds = |ms: i64| Duration::from_millis(ms.unsigned_abs()).as_secs_f64();
     let help = format!("give {} to {} seconds", seconds(low), seconds(high));
-    Err(Problem::new(field, seconds(ms), "is out of range", help))
+    Err(DefinitionProblem::new(field, seconds(ms), "is out of range", help))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use crate::store::{
-    DatabaseTransaction, Page, Store, StoreError, Window,
+    DatabaseTransaction, Page, PageWindow, Store, StoreError,
     db::{bulk::Bulk, within::Within},
 };
 
@@ -57,7 +57,7 @@ pub struct ToTell {
 
 /// The number of pending alerts of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct PendingAlerts {
     /// The kind.
     pub kind: Kind,
     /// Whether they were reported before: their end is reported now.
@@ -241,7 +241,7 @@ pub async fn telling(
     rule: Uuid,
     now: Timestamp,
     limit: u64,
-) -> Result<(Vec<Model>, Vec<Counted>), StoreError> {
+) -> Result<(Vec<Model>, Vec<PendingAlerts>), StoreError> {
     // A beginning may be reported twice: again after an acknowledgement.
     let was_told = || {
         Expr::cust("CASE WHEN alert.told_at IS NULL OR alert.ended_at IS NULL THEN 0 ELSE 1 END")
@@ -256,7 +256,8 @@ pub async fn telling(
         .group_by(Column::Kind)
         .group_by(was_told());
     let counts: Vec<(Kind, i32, i64)> = counts.into_tuple().all(tx).await?;
-    let counted = |(kind, was_told, alerts)| Counted { kind, was_told: was_told != 0, alerts };
+    let counted =
+        |(kind, was_told, alerts)| PendingAlerts { kind, was_told: was_told != 0, alerts };
     Ok((first.all(tx).await?, counts.into_iter().map(counted).collect()))
 }
 
@@ -354,7 +355,7 @@ pub async fn page(
     store: &Store,
     within: &Within,
     filter: &Filter,
-    window: &Window<Uuid>,
+    window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))

@@ -14,11 +14,11 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Page, Store, StoreError, Window, db::within::Within};
+use crate::store::{Page, PageWindow, Store, StoreError, db::within::Within};
 
 /// The outcome of an attempt.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct DeliveryOutcome {
     /// The message.
     pub id: Uuid,
     /// Its channel.
@@ -61,7 +61,7 @@ pub async fn next(store: &Store) -> Result<Option<Timestamp>, StoreError> {
 
 /// The result of taking messages.
 #[derive(Debug)]
-pub struct Taken {
+pub struct TakenMessages {
     /// The messages.
     pub messages: Vec<Model>,
     /// How many were given up because none of their attempts finished.
@@ -81,7 +81,7 @@ pub async fn take(
     until: Timestamp,
     most_attempts: i32,
     limit: u64,
-) -> Result<Taken, StoreError> {
+) -> Result<TakenMessages, StoreError> {
     let tx = store.begin().await?;
     let died = Expr::cust("coalesce(error, 'no attempt came to an end')");
     let given_up = Entity::update_many()
@@ -114,13 +114,13 @@ pub async fn take(
     let statement = store.dialect().statement(sql, values);
     let messages = Entity::find().from_raw_sql(statement).all(&tx).await?;
     store.commit_unseen(tx).await?;
-    Ok(Taken { messages, given_up })
+    Ok(TakenMessages { messages, given_up })
 }
 
 /// Writes the outcome of an attempt, if it is still the latest one.
 pub async fn settle_if_last(
     store: &Store,
-    sent: &Sent,
+    sent: &DeliveryOutcome,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
     let settled = (sent.state != State::Pending).then_some(now.0);
@@ -204,7 +204,7 @@ pub async fn page(
     store: &Store,
     within: &Within,
     state: Option<State>,
-    window: &Window<Uuid>,
+    window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))

@@ -40,7 +40,7 @@ pub struct Changed {
 
 /// An event to report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct News {
+pub struct ReportedEvent {
     /// The schedule.
     pub schedule_id: Uuid,
     /// What happened.
@@ -53,7 +53,7 @@ pub struct News {
 
 /// A call that is due.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Due {
+pub struct DuePing {
     /// The schedule.
     pub schedule_id: Uuid,
     /// Its name.
@@ -78,7 +78,7 @@ pub struct Due {
 
 /// Two groups of calls; within each, namespaces take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum PingTurn {
     /// Receivers that the last call reached, as far as is known.
     Reached,
     /// Receivers that the last call did not reach.
@@ -87,7 +87,7 @@ pub enum Turn {
 
 /// The outcome of an attempt.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct PingOutcome {
     /// The schedule.
     pub schedule_id: Uuid,
     /// The event reported.
@@ -179,7 +179,7 @@ pub async fn note_if_at(
     tx: &DatabaseTransaction,
     from: Cursor,
     to: Cursor,
-    news: &[News],
+    news: &[ReportedEvent],
     now: Timestamp,
 ) -> Result<bool, StoreError> {
     if !feeds::move_if_at(tx, Feed::Pings, from, to).await? {
@@ -215,13 +215,13 @@ pub async fn note_if_at(
 /// another.
 pub async fn due(
     store: &Store,
-    turn: Turn,
+    turn: PingTurn,
     now: Timestamp,
     limit: u64,
-) -> Result<Vec<Due>, StoreError> {
+) -> Result<Vec<DuePing>, StoreError> {
     let whose = match turn {
-        Turn::Reached => "p.failures = 0",
-        Turn::Away => "p.failures > 0",
+        PingTurn::Reached => "p.failures = 0",
+        PingTurn::Away => "p.failures > 0",
     };
     let sql = format!(
         "SELECT p.schedule_id, s.name AS schedule, n.name AS namespace, p.event, p.run_id, \
@@ -237,12 +237,12 @@ pub async fn due(
          ORDER BY d.place, d.next_attempt_at, d.schedule_id"
     );
     let values = [now.0.into(), limit.cast_signed().into()];
-    let rows = Due::find_by_statement(store.dialect().statement(sql, values));
+    let rows = DuePing::find_by_statement(store.dialect().statement(sql, values));
     Ok(rows.all(store.read()).await?)
 }
 
 /// Writes the outcome of an attempt, unless there is a newer event to report.
-pub async fn settle_if_newest(store: &Store, ended: &Ended) -> Result<bool, StoreError> {
+pub async fn settle_if_newest(store: &Store, ended: &PingOutcome) -> Result<bool, StoreError> {
     let tx = store.begin().await?;
     let mut update = Entity::update_many()
         .col_expr(Column::Attempts, Expr::value(ended.attempts))

@@ -10,7 +10,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Page, StoreError, Window};
+use crate::store::{Page, PageWindow, StoreError};
 
 /// Selects entries. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +37,7 @@ pub struct Filter {
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     filter: &Filter,
-    window: &Window<Uuid>,
+    window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
     let list = Entity::find()

@@ -13,7 +13,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use crate::store::{
-    Dialect, Page, Store, StoreError, Window,
+    Dialect, Page, PageWindow, Store, StoreError,
     db::{bulk::Bulk, lookups::lookups, within::Within},
 };
 
@@ -82,7 +82,7 @@ pub async fn all<C: ConnectionTrait>(
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
-    window: &Window<(String, Uuid)>,
+    window: &PageWindow<(String, Uuid)>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))

@@ -18,7 +18,7 @@ use crate::store::{
 
 /// How rows are added.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::store) struct Manner<'a> {
+pub(in crate::store) struct InsertOptions<'a> {
     /// A column that the database fills, and the expression for its value.
     pub(in crate::store) stamp: Option<(&'a str, &'a str)>,
     /// The end of the statement: how to treat existing rows, and what to return.
@@ -42,7 +42,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
     pub(in crate::store) fn insert(
         self,
         dialect: &Dialect,
-        manner: Manner<'_>,
+        manner: InsertOptions<'_>,
     ) -> Result<Vec<Statement>, StoreError> {
         if dialect.is_postgres() {
             return self.insert_at_once(dialect, manner, None);
@@ -59,9 +59,9 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
         });
         let mut statements = Vec::new();
         self.in_parts(manner, told.as_deref(), |things, definitions, entries| {
-            statements.push(things.statement(dialect, ("", manner.tail)));
-            statements.push(definitions.statement(dialect, (&of_definition, "")));
-            statements.push(entries.statement(dialect, (&of_entry, "")));
+            statements.push(things.statement(dialect, "", manner.tail));
+            statements.push(definitions.statement(dialect, &of_definition, ""));
+            statements.push(entries.statement(dialect, &of_entry, ""));
         })?;
         Ok(statements)
     }
@@ -71,7 +71,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
     pub(in crate::store) fn insert_at_once(
         self,
         dialect: &Dialect,
-        manner: Manner<'_>,
+        manner: InsertOptions<'_>,
         only_if: Option<&[Expected]>,
     ) -> Result<Vec<Statement>, StoreError> {
         let of_made = |key| format!("AND v.{key} IN (SELECT id FROM made)");
@@ -108,7 +108,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
     /// Splits the rows into parts of as many as one statement takes.
     fn in_parts(
         self,
-        manner: Manner<'_>,
+        manner: InsertOptions<'_>,
         told: Option<&str>,
         mut each: impl FnMut(Insert, Insert, Insert),
     ) -> Result<(), StoreError> {
@@ -179,7 +179,7 @@ impl Insert {
     }
 
     /// The statement on its own; `which` narrows the rows, `tail` is appended.
-    fn statement(self, dialect: &Dialect, (which, tail): (&str, &str)) -> Statement {
+    fn statement(self, dialect: &Dialect, which: &str, tail: &str) -> Statement {
         let sql = self.sql("v", "", which, tail);
         self.rows.statement(dialect, &sql, vec![])
     }

@@ -14,7 +14,7 @@ use crate::store::{Dialect, StoreError};
 
 /// A kind of object that a module declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DeclaredKind {
     /// An alert channel.
     AlertChannel,
     /// An alert rule.
@@ -71,7 +71,7 @@ pub async fn forget<C: ConnectionTrait>(
     Ok(())
 }
 
-impl Kind {
+impl DeclaredKind {
     fn table(self) -> &'static str {
         match self {
             Self::AlertChannel => "alert_channel",
@@ -88,13 +88,13 @@ impl Kind {
 pub async fn adopt<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
-    kind: Kind,
+    kind: DeclaredKind,
     id: Uuid,
     module: &str,
 ) -> Result<(), StoreError> {
     let mut update = Query::update();
     update.table(kind.table()).value("module", module).and_where(Expr::col("id").eq(id));
-    if kind == Kind::Schedule {
+    if kind == DeclaredKind::Schedule {
         update.value("changed", Expr::cust(dialect.stamp("schedule")));
     }
     tx.execute(&update).await?;

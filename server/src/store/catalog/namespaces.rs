@@ -7,7 +7,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Page, StoreError, Window, db::lookups::lookups};
+use crate::store::{Page, PageWindow, StoreError, db::lookups::lookups};
 
 lookups!("namespace", removed: by_ids);
 
@@ -29,7 +29,7 @@ pub async fn all<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, Store
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     only: Option<&[Uuid]>,
-    window: &Window<Uuid>,
+    window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let mut list = Entity::find();
     if let Some(only) = only {

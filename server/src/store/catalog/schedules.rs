@@ -19,10 +19,10 @@ use uuid::Uuid;
 
 use super::{
     expected::Expected,
-    many::{self, Manner, Things},
+    many::{self, InsertOptions, Things},
 };
 use crate::store::{
-    Dialect, Page, Store, StoreError, Window,
+    Dialect, Page, PageWindow, Store, StoreError,
     db::{bulk::Bulk, lookups::lookups},
 };
 
@@ -69,11 +69,12 @@ pub async fn by_names<C: ConnectionTrait>(
 pub async fn far_behind<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
-    theirs: (&str, &[String]),
+    module: &str,
+    names: &[String],
     now: Timestamp,
 ) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find()
-        .filter(declared(namespace, theirs))
+        .filter(declared(namespace, module, names))
         .filter(Column::NextScheduledAt.into_expr().lt(window_begins(now)))
         .order_by_asc(Column::Name);
     Ok(query.all(connection).await?)
@@ -84,12 +85,13 @@ pub async fn far_behind<C: ConnectionTrait>(
 pub async fn pass_over_far_behind<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
-    theirs: (&str, &[String]),
+    module: &str,
+    names: &[String],
     now: Timestamp,
 ) -> Result<(), StoreError> {
     Entity::update_many()
         .col_expr(Column::NextScheduledAt, window_begins(now))
-        .filter(declared(namespace, theirs))
+        .filter(declared(namespace, module, names))
         .filter(Column::NextScheduledAt.into_expr().lt(window_begins(now)))
         .exec(tx)
         .await?;
@@ -164,8 +166,8 @@ fn if_names_free(dialect: &Dialect, returned: &str) -> (String, String) {
     (dialect.stamp("schedule"), format!("{IF_NAME_FREE} RETURNING {returned}"))
 }
 
-fn manner<'a>(stamp: &'a str, tail: &'a str) -> Manner<'a> {
-    Manner { stamp: Some(("changed", stamp)), tail }
+fn manner<'a>(stamp: &'a str, tail: &'a str) -> InsertOptions<'a> {
+    InsertOptions { stamp: Some(("changed", stamp)), tail }
 }
 
 fn things(
@@ -212,9 +214,10 @@ pub async fn stamp<C: ConnectionTrait>(
 pub async fn lock_declared<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
-    theirs: (&str, &[String]),
+    module: &str,
+    names: &[String],
 ) -> Result<(), StoreError> {
-    lock_all(tx, declared(namespace, theirs)).await
+    lock_all(tx, declared(namespace, module, names)).await
 }
 
 async fn lock_all<C: ConnectionTrait>(tx: &C, which: impl IntoCondition) -> Result<(), StoreError> {
@@ -224,7 +227,7 @@ async fn lock_all<C: ConnectionTrait>(tx: &C, which: impl IntoCondition) -> Resu
     Ok(())
 }
 
-fn declared(namespace: Uuid, (module, names): (&str, &[String])) -> Condition {
+fn declared(namespace: Uuid, module: &str, names: &[String]) -> Condition {
     let theirs = Condition::any().add(Column::Module.eq(module)).add(Column::Name.is_in(names));
     Condition::all()
         .add(Column::NamespaceId.eq(namespace))
@@ -255,7 +258,7 @@ pub async fn delete<C: ConnectionTrait>(
 pub async fn deleted<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
-    window: &Window<(Timestamp, Uuid)>,
+    window: &PageWindow<(Timestamp, Uuid)>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
@@ -336,7 +339,7 @@ pub async fn versions_of<C: ConnectionTrait>(
 pub async fn versions<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
-    window: &Window<i32>,
+    window: &PageWindow<i32>,
 ) -> Result<Page<schedule_version::Model>, StoreError> {
     use schedule_version::{Column, Entity};
     let list = Entity::find().filter(Column::ScheduleId.eq(id));

@@ -9,7 +9,9 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{DatabaseTransaction, Dialect, Page, StoreError, Window, db::lookups::lookups};
+use crate::store::{
+    DatabaseTransaction, Dialect, Page, PageWindow, StoreError, db::lookups::lookups,
+};
 
 /// The id of the advisory lock for decisions about which key encrypts secrets.
 const SEALING: i64 = 0x6361_7269_7365_616c;
@@ -76,7 +78,7 @@ pub async fn by_id<C: ConnectionTrait>(
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
-    window: &Window<String>,
+    window: &PageWindow<String>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find().filter(Column::NamespaceId.eq(namespace));
     let mut query = list.clone();

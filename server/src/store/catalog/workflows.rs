@@ -14,9 +14,9 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::many::{self, Manner, Things};
+use super::many::{self, InsertOptions, Things};
 use crate::store::{
-    Dialect, Page, Store, StoreError, Window,
+    Dialect, Page, PageWindow, Store, StoreError,
     db::{lookups::lookups, within::Within},
 };
 
@@ -77,7 +77,7 @@ pub async fn version<C: ConnectionTrait>(
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
-    window: &Window<(String, Uuid)>,
+    window: &PageWindow<(String, Uuid)>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))
@@ -101,7 +101,7 @@ fn folded() -> SimpleExpr {
 pub async fn history<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
-    window: &Window<i32>,
+    window: &PageWindow<i32>,
 ) -> Result<Page<workflow_version::Model>, StoreError> {
     use workflow_version::{Column, Entity};
     let list = Entity::find().filter(Column::WorkflowId.eq(id));
@@ -127,7 +127,7 @@ pub async fn insert_if_names_free<C: ConnectionTrait>(
     dialect: &Dialect,
     rows: NewRows,
 ) -> Result<HashSet<Uuid>, StoreError> {
-    let manner = Manner { tail: IF_NAME_FREE, ..Manner::default() };
+    let manner = InsertOptions { tail: IF_NAME_FREE, ..InsertOptions::default() };
     let things = Things { rows, keys: ("workflow_id", "subject_id"), told: None };
     many::written(tx, things.insert(dialect, manner)?).await
 }

@@ -15,7 +15,7 @@ use crate::{
     clock::Clock,
     store::{
         Store, StoreError,
-        db::primary::{Held, Reason, of_driver},
+        db::primary::{Held, SuspicionReason, of_driver},
     },
 };
 use sea_orm::{
@@ -67,7 +67,9 @@ impl Store {
         match Clock::system().timeout(PATIENCE * 2, open).await {
             Ok(Ok(listener)) => Ok(Some(Wire { listener, held, store: self.clone() })),
             Ok(Err(error)) => Err(broken(self, &held, of_driver(&error), error)),
-            Err(_) => Err(broken(self, &held, Some(Reason::Silence), sqlx::Error::PoolTimedOut)),
+            Err(_) => {
+                Err(broken(self, &held, Some(SuspicionReason::Silence), sqlx::Error::PoolTimedOut))
+            }
         }
     }
 }
@@ -85,7 +87,7 @@ impl Wire {
         match heard {
             Ok(Some(call)) => Ok(call.payload().to_owned()),
             Ok(None) => {
-                let reason = Some(Reason::Broken);
+                let reason = Some(SuspicionReason::Broken);
                 Err(broken(&self.store, &self.held, reason, sqlx::Error::WorkerCrashed))
             }
             Err(error) => Err(broken(&self.store, &self.held, of_driver(&error), error)),
@@ -114,11 +116,16 @@ async fn in_time<T>(
     match Clock::system().timeout(PATIENCE, asked).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => Err(broken(store, held, of_driver(&error), error)),
-        Err(_) => Err(broken(store, held, Some(Reason::Deaf), sqlx::Error::PoolTimedOut)),
+        Err(_) => Err(broken(store, held, Some(SuspicionReason::Deaf), sqlx::Error::PoolTimedOut)),
     }
 }
 
-fn broken(store: &Store, held: &Held, reason: Option<Reason>, error: sqlx::Error) -> StoreError {
+fn broken(
+    store: &Store,
+    held: &Held,
+    reason: Option<SuspicionReason>,
+    error: sqlx::Error,
+) -> StoreError {
     if let Some(reason) = reason {
         store.read.suspect(reason, held);
     }

@@ -13,7 +13,7 @@ use crate::store::{
 
 /// Which node holds a service's lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Term {
+pub enum LeaseState {
     /// This node holds it, in this epoch, until its term ends.
     Held(i64),
     /// Another node holds it.
@@ -140,7 +140,7 @@ impl Store {
         name: &str,
         holder: Uuid,
         term: Duration,
-    ) -> Result<Term, StoreError> {
+    ) -> Result<LeaseState, StoreError> {
         Ok(self.hold_lease_if_over(name, holder, term, None).await?.0)
     }
 
@@ -152,7 +152,7 @@ impl Store {
         holder: Uuid,
         term: Duration,
         over: Option<Theirs>,
-    ) -> Result<(Term, Option<Theirs>), StoreError> {
+    ) -> Result<(LeaseState, Option<Theirs>), StoreError> {
         let term = i64::try_from(term.as_millis()).unwrap_or(i64::MAX);
         let tx = self.begin().await?;
         if self.dialect().is_postgres() {
@@ -162,7 +162,7 @@ impl Store {
         match self.hold_in(&tx, name, holder, term, over).await {
             Ok(Some(LeaseOutcome::Renewed(epoch))) => {
                 self.commit_unseen(tx).await?;
-                Ok((Term::Held(epoch), None))
+                Ok((LeaseState::Held(epoch), None))
             }
             // Followers of the nodes learn that the lease has a new holder.
             Ok(Some(LeaseOutcome::Taken { epoch, untold })) => {
@@ -172,19 +172,19 @@ impl Store {
                     // heartbeat.
                     tracing::debug!(name, "failed to tell that a lease has moved: {error}");
                 }
-                Ok((Term::Held(epoch), None))
+                Ok((LeaseState::Held(epoch), None))
             }
             Ok(Some(LeaseOutcome::Theirs(theirs))) => {
                 tx.rollback().await?;
-                Ok((Term::Elsewhere, Some(theirs)))
+                Ok((LeaseState::Elsewhere, Some(theirs)))
             }
             Ok(None) => {
                 tx.rollback().await?;
-                Ok((Term::Elsewhere, None))
+                Ok((LeaseState::Elsewhere, None))
             }
             Err(error) if error.is_lock_refused() => {
                 tx.rollback().await?;
-                Ok((Term::Elsewhere, None))
+                Ok((LeaseState::Elsewhere, None))
             }
             Err(error) => Err(error),
         }

@@ -146,7 +146,7 @@ pub struct Doubt {
 
 /// A life whose row had no heartbeat for the expiry, as observed by a monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Silent {
+pub struct SilentNode {
     /// Its key.
     pub node: Uuid,
     /// The last heartbeat in its row.
@@ -368,7 +368,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         own: Uuid,
-        silent: &[Silent],
+        silent: &[SilentNode],
         expiry: Duration,
     ) -> Result<Vec<Uuid>, StoreError> {
         if silent.is_empty() {

@@ -9,7 +9,7 @@ use crate::store::{Dialect, Options, Schema, StoreError};
 
 /// The result of an inspection.
 #[derive(Debug)]
-pub struct Look {
+pub struct Inspection {
     /// `sqlite` or `postgres`.
     pub kind: &'static str,
     /// Its version, as reported.
@@ -30,7 +30,7 @@ pub struct Look {
 
 /// PostgreSQL's information about itself.
 #[derive(FromQueryResult)]
-struct Server {
+struct PostgresFacts {
     version: String,
     version_number: i64,
     now: i64,
@@ -61,13 +61,13 @@ const SERVER: &str = "SELECT current_setting('server_version') AS version, \
 
 /// A SQLite file's information about itself.
 #[derive(FromQueryResult)]
-struct File {
+struct SqliteFacts {
     version: String,
     now: i64,
 }
 
 /// Connects and inspects. The file of a SQLite database must exist.
-pub async fn look(options: &Options) -> Result<Look, StoreError> {
+pub async fn look(options: &Options) -> Result<Inspection, StoreError> {
     let single = DatabaseLocation::of(&options.url)?.open_one(options).await?;
     let dialect = Dialect::new(single.get_database_backend());
     let schema = schema(&single, &options.url).await;
@@ -84,8 +84,9 @@ async fn look_at_server(
     single: &DatabaseConnection,
     dialect: &Dialect,
     schema: Result<Schema, StoreError>,
-) -> Result<Look, StoreError> {
-    let server = Server::find_by_statement(dialect.statement(SERVER, [])).one(single).await?;
+) -> Result<Inspection, StoreError> {
+    let server =
+        PostgresFacts::find_by_statement(dialect.statement(SERVER, [])).one(single).await?;
     let server = server.ok_or_else(nothing)?;
     let refuses = match (server.may_create, server.closed) {
         (true, None) => None,
@@ -94,7 +95,7 @@ async fn look_at_server(
     };
     let settings = [("fsync", server.fsync), ("synchronous_commit", server.synchronous_commit)];
     let off = settings.into_iter().filter(|(_, value)| value == "off");
-    Ok(Look {
+    Ok(Inspection {
         kind: dialect.name(),
         version: server.version,
         version_number: server.version_number,
@@ -110,15 +111,15 @@ async fn look_at_file(
     single: &DatabaseConnection,
     dialect: &Dialect,
     schema: Result<Schema, StoreError>,
-) -> Result<Look, StoreError> {
+) -> Result<Inspection, StoreError> {
     let sql = format!("SELECT sqlite_version() AS version, {} AS now", dialect.now());
-    let file = File::find_by_statement(dialect.statement(sql, [])).one(single).await?;
+    let file = SqliteFacts::find_by_statement(dialect.statement(sql, [])).one(single).await?;
     let file = file.ok_or_else(nothing)?;
     // A table that never becomes visible: the statement waits for its turn to write, and is rolled
     // back.
     let attempt = "BEGIN IMMEDIATE; CREATE TABLE carillon_doctor (x INTEGER); ROLLBACK";
     let refuses = single.execute_unprepared(attempt).await.err().map(|error| error.to_string());
-    Ok(Look {
+    Ok(Inspection {
         kind: dialect.name(),
         version: file.version,
         version_number: 0,

@@ -30,26 +30,26 @@ const VALID: i64 = 60_000;
 
 /// Where the live rows are. Cheap to clone; clones share their state.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LiveDays(Arc<Mutex<Known>>);
+pub(crate) struct LiveDays(Arc<Mutex<ScanState>>);
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    found: Option<Found>,
+struct ScanState {
+    found: Option<ScannedRanges>,
     /// The rows that this process wrote since the last scan, and between the two scans before that:
     /// a scan may have begun before they were committed.
     written: [Spans; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Found {
+struct ScannedRanges {
     at: i64,
     spans: Spans,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Spans {
-    runs: Span,
-    fires: Span,
+    runs: InstantRange,
+    fires: InstantRange,
 }
 
 impl Spans {
@@ -60,18 +60,18 @@ impl Spans {
 
 impl Default for Spans {
     fn default() -> Self {
-        Self { runs: Span::NOTHING, fires: Span::NOTHING }
+        Self { runs: InstantRange::NOTHING, fires: InstantRange::NOTHING }
     }
 }
 
 /// A range from the first to the last value, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Span {
+struct InstantRange {
     first: i64,
     last: i64,
 }
 
-impl Span {
+impl InstantRange {
     const NOTHING: Self = Self { first: i64::MAX, last: i64::MIN };
 
     fn with(self, other: Self) -> Self {
@@ -89,7 +89,7 @@ impl LiveDays {
     /// another one.
     pub(crate) fn of_runs(&self, column: &'static str, now: Timestamp) -> String {
         let Some(spans) = self.believed(now) else { return String::new() };
-        let Span { first, last } = spans.runs.around(now.0);
+        let InstantRange { first, last } = spans.runs.around(now.0);
         Days::of_keys(column, [first, last].map(first_key).into_iter()).condition()
     }
 
@@ -102,13 +102,13 @@ impl LiveDays {
             Since::Anything => return String::new(),
             Since::Instant(at) => at.0,
         };
-        let caught_up = Span { first: caught_up.saturating_sub(MARGIN), last: caught_up };
-        let Span { first, last } = spans.fires.with(caught_up).around(now.0);
+        let caught_up = InstantRange { first: caught_up.saturating_sub(MARGIN), last: caught_up };
+        let InstantRange { first, last } = spans.fires.with(caught_up).around(now.0);
         let instants = [first, last].map(Timestamp);
         Days::of_instants(column, instants.into_iter()).condition()
     }
 
-    fn replace(&self, found: Option<Found>) {
+    fn replace(&self, found: Option<ScannedRanges>) {
         let mut known = self.lock();
         known.found = found;
         known.written = [Spans::default(), known.written[0]];
@@ -116,7 +116,7 @@ impl LiveDays {
 
     /// Adds rows that this process writes: pending fires, by their keys and instants.
     pub(in crate::store) fn widen(&self, fires: impl Iterator<Item = (Uuid, Timestamp)>) {
-        let at = |at: i64| Span { first: at, last: at };
+        let at = |at: i64| InstantRange { first: at, last: at };
         let spans =
             fires.map(|(id, instant)| Spans { runs: at(made_at(id)), fires: at(instant.0) });
         let all = spans.fold(Spans::default(), Spans::with);
@@ -125,12 +125,12 @@ impl LiveDays {
     }
 
     fn believed(&self, now: Timestamp) -> Option<Spans> {
-        let Known { found, written: [latest, before] } = *self.lock();
+        let ScanState { found, written: [latest, before] } = *self.lock();
         let found = found.filter(|found| now.0.abs_diff(found.at) <= VALID.unsigned_abs())?;
         Some(found.spans.with(latest).with(before))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, ScanState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -185,12 +185,12 @@ impl Store {
             let made = |key: &Option<String>| {
                 let key = key.as_deref().and_then(|key| Uuid::try_parse(key).ok());
                 let made = key.map(made_at);
-                made.map_or(Span::NOTHING, |at| Span { first: at, last: at })
+                made.map_or(InstantRange::NOTHING, |at| InstantRange { first: at, last: at })
             };
             let runs = made(&row.first_run).with(made(&row.last_run)).with(made(&row.first_intent));
-            let first = row.first_fire.unwrap_or(Span::NOTHING.first);
-            let last = row.last_fire.unwrap_or(Span::NOTHING.last);
-            Found { at: now.0, spans: Spans { runs, fires: Span { first, last } } }
+            let first = row.first_fire.unwrap_or(InstantRange::NOTHING.first);
+            let last = row.last_fire.unwrap_or(InstantRange::NOTHING.last);
+            ScannedRanges { at: now.0, spans: Spans { runs, fires: InstantRange { first, last } } }
         });
         self.dialect().live().replace(found);
         row?;
@@ -205,9 +205,9 @@ mod tests {
     const NOW: Timestamp = Timestamp(100 * DAY_MS + 7);
 
     fn live(first: i64, last: i64) -> LiveDays {
-        let span = Span { first: first * DAY_MS + 1, last: last * DAY_MS + 1 };
+        let span = InstantRange { first: first * DAY_MS + 1, last: last * DAY_MS + 1 };
         let live = LiveDays::default();
-        live.replace(Some(Found { at: NOW.0, spans: Spans { runs: span, fires: span } }));
+        live.replace(Some(ScannedRanges { at: NOW.0, spans: Spans { runs: span, fires: span } }));
         live
     }
 
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn where_nothing_is_alive_the_present_is_named() {
         let live = LiveDays::default();
-        live.replace(Some(Found { at: NOW.0, spans: Spans::default() }));
+        live.replace(Some(ScannedRanges { at: NOW.0, spans: Spans::default() }));
         assert_eq!(days(&live.of_fires("at", NOW, Since::Margin)), Some((99, 102)));
     }
 
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn what_is_written_while_a_look_is_under_way_outlives_it() {
         let found = live(100, 100);
-        let looked = Some(Found { at: NOW.0, spans: Spans::default() });
+        let looked = Some(ScannedRanges { at: NOW.0, spans: Spans::default() });
         found.widen(std::iter::once((Uuid::nil(), Timestamp(70 * DAY_MS))));
         found.replace(looked);
         assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((70, 102)));

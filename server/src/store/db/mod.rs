@@ -3,12 +3,13 @@
 //! - `primary`: follows a fail-over; `open`: connects and migrates; `inspect`, `stored`, `backup`,
 //!   `database_file`: what else is done with a database as a whole
 //! - `dialect`: what differs between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
-//!   `by_place`: rows read by the places of their columns; `lookups`: how a noun's rows are found
-//! - `days`: the days that a statement touches; `live`: those in which something can be alive
-//! - `page`, `total`: lists; `within`: the namespaces that they are read from; `changes`: wakes who follows them
-//! - `searching`: how long somebody may have the database look for something
-//! - `error`, `writes`: what went wrong, and whether the database takes what is written
-//! - `faults`: what a simulation does to a store; `sizes`: how much there is
+//!   `by_place`: rows read by column position; `lookups`: the lookup functions of each noun
+//! - `days`: the days that a statement touches; `live`: those in which rows can be live
+//! - `page`, `total`: lists; `within`: the namespaces that they are read from; `changes`: changed
+//!   rows, for followers
+//! - `searching`: how long a caller may let the database search
+//! - `error`, `writes`: errors, and whether the database accepts writes
+//! - `faults`: the faults that a simulation injects; `sizes`: the sizes of tables
 
 pub mod backup;
 pub(crate) mod bulk;

@@ -17,7 +17,7 @@ use sea_orm::{
 
 use super::{
     database_file::{self, DatabaseFile},
-    primary::{self, Address, Link, Problem, masked},
+    primary::{self, Address, AddressProblem, Link, masked},
     searching::{LANES, STEPS, Searching, Until},
 };
 use crate::store::{Changes, Dialect, Store, StoreError};
@@ -149,7 +149,7 @@ impl DatabaseLocation {
             make_file(url)?;
             return Ok(Self::File);
         }
-        let bad = |problem: Problem| StoreError::BadUrl {
+        let bad = |problem: AddressProblem| StoreError::BadUrl {
             url: masked(url),
             problem: problem.to_string(),
         };

@@ -7,7 +7,7 @@ use crate::store::Total;
 
 /// Which rows of an ordered list to read.
 #[derive(Clone, Debug)]
-pub struct Window<K> {
+pub struct PageWindow<K> {
     /// Only rows after this key.
     pub after: Option<K>,
     /// Only rows before this key.
@@ -18,7 +18,7 @@ pub struct Window<K> {
     pub from_end: bool,
 }
 
-impl<K> Window<K> {
+impl<K> PageWindow<K> {
     /// The first `limit` rows.
     pub fn first(limit: u64) -> Self {
         Self { after: None, before: None, limit, from_end: false }
@@ -29,7 +29,7 @@ impl<K> Window<K> {
         self.limit.saturating_add(1)
     }
 
-    /// Makes a page of the rows that were read up to [`Window::reach`], in reading order.
+    /// Makes a page of the rows that were read up to [`PageWindow::reach`], in reading order.
     pub(crate) fn page<T>(&self, mut rows: Vec<T>) -> Page<T> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let more = rows.len() > limit;
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_page_from_the_end_comes_in_the_lists_order() {
-        let window = Window { from_end: true, ..Window::<()>::first(2) };
+        let window = PageWindow { from_end: true, ..PageWindow::<()>::first(2) };
         let page = window.page(vec![9, 8, 7]);
         assert_eq!(page.rows, [8, 9]);
         assert!(page.has_previous && !page.has_next);
@@ -89,26 +89,26 @@ mod tests {
 
     #[test]
     fn the_row_too_many_only_says_that_there_are_more() {
-        let page = Window::<()>::first(2).page(vec![1, 2, 3]);
+        let page = PageWindow::<()>::first(2).page(vec![1, 2, 3]);
         assert_eq!(page.rows, [1, 2]);
         assert!(page.has_next && !page.has_previous);
-        assert!(!Window::<()>::first(3).page(vec![1, 2, 3]).has_next);
+        assert!(!PageWindow::<()>::first(3).page(vec![1, 2, 3]).has_next);
     }
 
     #[test]
     fn a_page_knows_how_many_there_are_if_nothing_is_beside_it() {
-        let whole = |window: &Window<i32>, rows| match window.page::<i32>(rows).total {
+        let whole = |window: &PageWindow<i32>, rows| match window.page::<i32>(rows).total {
             Some(Total::Known(rows)) => Some(rows),
             Some(Total::Counted { .. } | Total::Asked(_)) | None => None,
         };
-        let first = |limit| Window::first(limit);
+        let first = |limit| PageWindow::first(limit);
         assert_eq!(whole(&first(3), vec![1, 2, 3]), Some(3));
         assert_eq!(whole(&first(2), vec![1, 2, 3]), None);
-        assert_eq!(whole(&Window { from_end: true, ..first(3) }, vec![3, 2]), Some(2));
+        assert_eq!(whole(&PageWindow { from_end: true, ..first(3) }, vec![3, 2]), Some(2));
         for from_end in [false, true] {
-            let later = Window { after: Some(7), from_end, ..first(3) };
+            let later = PageWindow { after: Some(7), from_end, ..first(3) };
             assert_eq!(whole(&later, vec![8]), None);
-            let earlier = Window { before: Some(7), from_end, ..first(3) };
+            let earlier = PageWindow { before: Some(7), from_end, ..first(3) };
             assert_eq!(whole(&earlier, vec![6]), None);
         }
     }

@@ -40,7 +40,7 @@ pub(in crate::store) const STEPS: i32 = 10_000;
 pub(in crate::store) struct Searching {
     limit: Duration,
     /// `None` on PostgreSQL.
-    lanes: Option<Lanes>,
+    lanes: Option<SearchLanes>,
 }
 
 /// The deadline of the statement on a connection. Clones share it.
@@ -75,21 +75,21 @@ impl Until {
 
 /// A connection that runs one search at a time.
 #[derive(Clone, Debug)]
-struct Lane {
+struct SearchLane {
     link: Link,
     until: Until,
 }
 
 #[derive(Clone, Debug)]
-struct Lanes {
-    free: Arc<Mutex<Vec<Lane>>>,
+struct SearchLanes {
+    free: Arc<Mutex<Vec<SearchLane>>>,
     places: Arc<Semaphore>,
 }
 
 /// A lane in use. Its user may return it before its search has ended.
 struct Busy {
-    lane: Option<Lane>,
-    free: Arc<Mutex<Vec<Lane>>>,
+    lane: Option<SearchLane>,
+    free: Arc<Mutex<Vec<SearchLane>>>,
     _place: OwnedSemaphorePermit,
 }
 
@@ -102,8 +102,8 @@ impl Drop for Busy {
     }
 }
 
-impl Lanes {
-    async fn take(&self) -> Option<(Lane, Busy)> {
+impl SearchLanes {
+    async fn take(&self) -> Option<(SearchLane, Busy)> {
         let place = self.places.clone().acquire_owned().await.ok()?;
         let lane = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
         let busy = Busy { lane: Some(lane.clone()), free: self.free.clone(), _place: place };
@@ -123,9 +123,9 @@ impl Searching {
         lanes: Vec<(DatabaseConnection, Until)>,
     ) -> Self {
         let places = Arc::new(Semaphore::new(lanes.len()));
-        let lane = |(connection, until)| Lane { link: Link::fixed(connection), until };
+        let lane = |(connection, until)| SearchLane { link: Link::fixed(connection), until };
         let free = Arc::new(Mutex::new(lanes.into_iter().map(lane).collect()));
-        Self { limit, lanes: Some(Lanes { free, places }) }
+        Self { limit, lanes: Some(SearchLanes { free, places }) }
     }
 
     /// The same with changed links to the same connections.

@@ -89,11 +89,11 @@ impl Refusing {
 /// The results of the latest writes.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Writes {
-    last: Mutex<Last>,
+    last: Mutex<LastWrites>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Last {
+struct LastWrites {
     refused: Option<(Refusing, Instant)>,
     taken: Option<Instant>,
 }
@@ -130,7 +130,7 @@ impl Writes {
     }
 }
 
-impl Last {
+impl LastWrites {
     fn refusing(self, now: Instant) -> Option<Refusing> {
         let (why, at) = self.refused?;
         let is_recent = now.saturating_duration_since(at) < LINGERS;
@@ -147,10 +147,10 @@ mod tests {
     fn a_refusal_is_over_when_a_write_was_taken_and_none_refused_for_a_while() {
         let start = Clock::system().instant();
         let after = |seconds| start + Duration::from_secs(seconds);
-        let refused = Last { refused: Some((Refusing::DiskFull, start)), taken: None };
-        assert_eq!(Last::default().refusing(start), None);
+        let refused = LastWrites { refused: Some((Refusing::DiskFull, start)), taken: None };
+        assert_eq!(LastWrites::default().refusing(start), None);
         assert_eq!(refused.refusing(after(3_600)), Some(Refusing::DiskFull), "none was taken");
-        let taken = Last { taken: Some(after(1)), ..refused };
+        let taken = LastWrites { taken: Some(after(1)), ..refused };
         assert_eq!(taken.refusing(after(2)), Some(Refusing::DiskFull), "it may be refused again");
         assert_eq!(taken.refusing(after(5)), None);
     }

@@ -8,7 +8,7 @@ use crate::store::{Store, StoreError, db::live::Since};
 
 /// A cursor, for the planner's look ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ahead {
+pub struct CursorAhead {
     /// The schedule's shard; `None` for work that belongs to no node first.
     pub shard: Option<u8>,
     /// When it falls due, or fell due.
@@ -59,7 +59,7 @@ impl Store {
         &self,
         now: Timestamp,
         passed: &[Candidate],
-    ) -> Result<Vec<Ahead>, StoreError> {
+    ) -> Result<Vec<CursorAhead>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             shard: Option<i32>,
@@ -89,7 +89,7 @@ impl Store {
             self.dialect().pending_fires("scheduled_at", now, Since::Margin)
         );
         let rows = Row::find_by_statement(self.dialect().statement(sql, values));
-        let ahead = |row: Row| Ahead {
+        let ahead = |row: Row| CursorAhead {
             shard: row.shard.and_then(|shard| u8::try_from(shard).ok()),
             at: Timestamp(row.at),
         };

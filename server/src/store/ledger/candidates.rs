@@ -7,7 +7,7 @@ use entity::Timestamp;
 use sea_orm::{FromQueryResult, Statement, Value};
 use uuid::Uuid;
 
-use super::claims::{DUE_COLUMNS, DueSchedule, MAX_AHEAD_MS, Turns};
+use super::claims::{DUE_COLUMNS, DueSchedule, MAX_AHEAD_MS, ShardTurns};
 use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
 /// A schedule that is due.
@@ -26,7 +26,7 @@ impl Store {
     pub async fn due_candidates(
         &self,
         now: Timestamp,
-        turns: Option<Turns<'_>>,
+        turns: Option<ShardTurns<'_>>,
         long: &[Candidate],
         passed: &[Uuid],
         limit: u64,
@@ -45,7 +45,7 @@ impl Store {
         &self,
         columns: &str,
         now: Timestamp,
-        turns: Option<Turns<'_>>,
+        turns: Option<ShardTurns<'_>>,
         passed: &[Candidate],
         limit: u64,
         lock: &str,

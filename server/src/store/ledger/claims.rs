@@ -152,7 +152,7 @@ pub const MAX_AHEAD_MS: i64 = 100;
 
 /// When a node may claim due schedules, by shard.
 #[derive(Clone, Copy, Debug)]
-pub struct Turns<'a> {
+pub struct ShardTurns<'a> {
     /// One digit per shard: `1` if it claims at once, `2` and `3` if schedules must have been due
     /// for some time.
     pub of_shards: &'a str,
@@ -171,7 +171,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         now: Timestamp,
-        turns: Option<Turns<'_>>,
+        turns: Option<ShardTurns<'_>>,
         passed: &[Candidate],
         limit: u64,
     ) -> Result<Vec<DueSchedule>, StoreError> {

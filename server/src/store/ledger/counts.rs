@@ -19,13 +19,13 @@ pub struct Counts {
     pub cancelled: i64,
     /// How many of them recovery had started or taken over.
     pub recovered: i64,
-    /// How many of them had started; the durations are of these.
+    /// How many of them had started: only these have durations.
     pub started: i64,
     /// The sum of their durations, from start to end.
     pub duration_sum_ms: i64,
     /// The longest duration.
     pub duration_max_ms: i64,
-    /// How many of them a fire had started; the latenesses are of these.
+    /// How many of them a fire had started: only these have latenesses.
     pub fired: i64,
     /// The sum of their latenesses, from the due time to the hand-off.
     pub lateness_sum_ms: i64,
@@ -130,36 +130,44 @@ pub(in crate::store) enum MergeRule {
 
 /// A column of counts.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::store) struct Column {
+pub(in crate::store) struct CountColumn {
     pub(in crate::store) name: &'static str,
     pub(in crate::store) way: MergeRule,
     pub(in crate::store) of: fn(&Counts) -> i64,
 }
 
 /// All columns.
-pub(in crate::store) const COLUMNS: [Column; 14] = [
-    Column { name: "succeeded", way: MergeRule::Sum, of: |counts| counts.succeeded },
-    Column { name: "failed", way: MergeRule::Sum, of: |counts| counts.failed },
-    Column { name: "timed_out", way: MergeRule::Sum, of: |counts| counts.timed_out },
-    Column { name: "cancelled", way: MergeRule::Sum, of: |counts| counts.cancelled },
-    Column { name: "recovered", way: MergeRule::Sum, of: |counts| counts.recovered },
-    Column { name: "started", way: MergeRule::Sum, of: |counts| counts.started },
-    Column { name: "duration_sum_ms", way: MergeRule::Sum, of: |counts| counts.duration_sum_ms },
-    Column {
+pub(in crate::store) const COLUMNS: [CountColumn; 14] = [
+    CountColumn { name: "succeeded", way: MergeRule::Sum, of: |counts| counts.succeeded },
+    CountColumn { name: "failed", way: MergeRule::Sum, of: |counts| counts.failed },
+    CountColumn { name: "timed_out", way: MergeRule::Sum, of: |counts| counts.timed_out },
+    CountColumn { name: "cancelled", way: MergeRule::Sum, of: |counts| counts.cancelled },
+    CountColumn { name: "recovered", way: MergeRule::Sum, of: |counts| counts.recovered },
+    CountColumn { name: "started", way: MergeRule::Sum, of: |counts| counts.started },
+    CountColumn {
+        name: "duration_sum_ms",
+        way: MergeRule::Sum,
+        of: |counts| counts.duration_sum_ms,
+    },
+    CountColumn {
         name: "duration_max_ms",
         way: MergeRule::Greatest,
         of: |counts| counts.duration_max_ms,
     },
-    Column { name: "fired", way: MergeRule::Sum, of: |counts| counts.fired },
-    Column { name: "lateness_sum_ms", way: MergeRule::Sum, of: |counts| counts.lateness_sum_ms },
-    Column {
+    CountColumn { name: "fired", way: MergeRule::Sum, of: |counts| counts.fired },
+    CountColumn {
+        name: "lateness_sum_ms",
+        way: MergeRule::Sum,
+        of: |counts| counts.lateness_sum_ms,
+    },
+    CountColumn {
         name: "lateness_max_ms",
         way: MergeRule::Greatest,
         of: |counts| counts.lateness_max_ms,
     },
-    Column { name: "missed", way: MergeRule::Sum, of: |counts| counts.missed },
-    Column { name: "skipped", way: MergeRule::Sum, of: |counts| counts.skipped },
-    Column { name: "abandoned", way: MergeRule::Sum, of: |counts| counts.abandoned },
+    CountColumn { name: "missed", way: MergeRule::Sum, of: |counts| counts.missed },
+    CountColumn { name: "skipped", way: MergeRule::Sum, of: |counts| counts.skipped },
+    CountColumn { name: "abandoned", way: MergeRule::Sum, of: |counts| counts.abandoned },
 ];
 
 /// The SELECT list that merges the columns over several minutes.

@@ -21,13 +21,13 @@ use crate::store::{
 
 /// The changes to a run that are written together.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct FlowStep {
     /// The hold.
     pub hold: RunLease,
     /// What happens to the run.
-    pub turn: Turn,
+    pub turn: RunChange,
     /// Attempts that are over.
-    pub ended: Vec<Ended>,
+    pub ended: Vec<EndedTask>,
     /// Attempts that begin: the task and the attempt's number.
     pub begun: Vec<(String, i32)>,
     /// Tasks that will never run, and why.
@@ -38,7 +38,7 @@ pub struct Step {
 
 /// What happens to a run in a step.
 #[derive(Clone, Debug)]
-pub enum Turn {
+pub enum RunChange {
     /// It remains with the node.
     Held {
         /// After how long any node may treat it as stuck.
@@ -62,7 +62,7 @@ pub enum Turn {
 
 /// An attempt at a task that is over.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct EndedTask {
     /// The task.
     pub task: String,
     /// The attempt's number.
@@ -77,7 +77,7 @@ pub struct Ended {
     pub at: Timestamp,
 }
 
-impl Turn {
+impl RunChange {
     fn state(&self) -> run::State {
         match self {
             Self::Held { .. } => run::State::Running,
@@ -145,7 +145,7 @@ impl Store {
     pub async fn step_if_held(
         &self,
         tx: &DatabaseTransaction,
-        steps: &[Step],
+        steps: &[FlowStep],
     ) -> Result<HashSet<RunLease>, StoreError> {
         if steps.is_empty() {
             return Ok(HashSet::new());
@@ -168,7 +168,7 @@ impl Store {
             self.dialect().stamp("run"),
             self.dialect().of_found("run.state = 'running'")
         );
-        let finished = |step: &Step| (!step.turn.state().is_live()).then_some(step.at.0);
+        let finished = |step: &FlowStep| (!step.turn.state().is_live()).then_some(step.at.0);
         let statement = Bulk::default()
             .uuid("run_id", steps.iter().map(|step| step.hold.run_id))
             .int("attempt", steps.iter().map(|step| i64::from(step.hold.attempt)))
@@ -183,13 +183,18 @@ impl Store {
             .days(Days::of_keys("run.id", steps.iter().map(|step| step.hold.run_id)))
             .statement(self.dialect(), &sql, vec![]);
         let held = written_holds(tx, statement).await?;
-        let written: Vec<&Step> = steps.iter().filter(|step| held.contains(&step.hold)).collect();
+        let written: Vec<&FlowStep> =
+            steps.iter().filter(|step| held.contains(&step.hold)).collect();
         self.end_tasks(tx, &written).await?;
         self.begin_tasks(tx, &written).await?;
         Ok(held)
     }
 
-    async fn end_tasks(&self, tx: &DatabaseTransaction, steps: &[&Step]) -> Result<(), StoreError> {
+    async fn end_tasks(
+        &self,
+        tx: &DatabaseTransaction,
+        steps: &[&FlowStep],
+    ) -> Result<(), StoreError> {
         let ended =
             || steps.iter().flat_map(|step| step.ended.iter().map(move |ended| (*step, ended)));
         if ended().next().is_none() {
@@ -221,10 +226,10 @@ impl Store {
     async fn begin_tasks(
         &self,
         tx: &DatabaseTransaction,
-        steps: &[&Step],
+        steps: &[&FlowStep],
     ) -> Result<(), StoreError> {
         struct Row<'a> {
-            step: &'a Step,
+            step: &'a FlowStep,
             task: &'a str,
             attempt: i32,
             skipped: Option<&'a str>,

@@ -20,7 +20,7 @@ use crate::store::{
 
 /// The load of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
-pub struct Load {
+pub struct GroupUsage {
     /// The group.
     pub id: Uuid,
     /// Runs at work.
@@ -205,7 +205,7 @@ pub async fn users<C: ConnectionTrait>(connection: &C, id: Uuid) -> Result<u64, 
 }
 
 /// The load of each of these groups.
-pub async fn loads(store: &Store, ids: &[Uuid]) -> Result<Vec<Load>, StoreError> {
+pub async fn loads(store: &Store, ids: &[Uuid]) -> Result<Vec<GroupUsage>, StoreError> {
     if ids.is_empty() {
         return Ok(vec![]);
     }
@@ -220,5 +220,5 @@ pub async fn loads(store: &Store, ids: &[Uuid]) -> Result<Vec<Load>, StoreError>
     );
     let statement =
         Bulk::default().uuid("id", ids.iter().copied()).statement(store.dialect(), &sql, vec![]);
-    Ok(Load::find_by_statement(statement).all(store.read()).await?)
+    Ok(GroupUsage::find_by_statement(statement).all(store.read()).await?)
 }

@@ -61,7 +61,7 @@ pub(in crate::store) const INTENT_COLUMNS: &str = "fire.id, fire.namespace_id, f
 
 /// The current state of a schedule, as far as the hand-off needs it.
 #[derive(Clone, Debug)]
-pub struct Current {
+pub struct CurrentSchedule {
     /// The schedule.
     pub id: Uuid,
     /// Its name, for the targets.
@@ -95,8 +95,8 @@ pub struct Current {
 }
 
 by_place! {
-    /// The columns of [`Current`].
-    const CURRENT_COLUMNS of Current =
+    /// The columns of [`CurrentSchedule`].
+    const CURRENT_COLUMNS of CurrentSchedule =
         id, name, version, fires_version, enabled, deleted_at, start_deadline_ms,
         jitter_ms, workflow_id, workflow_version, namespace, context,
         group_id, priority, node_is_alive,
@@ -179,7 +179,7 @@ impl Store {
         tx: &DatabaseTransaction,
         ids: &HashSet<Uuid>,
         node: Uuid,
-    ) -> Result<HashMap<Uuid, Current>, StoreError> {
+    ) -> Result<HashMap<Uuid, CurrentSchedule>, StoreError> {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
@@ -195,7 +195,7 @@ impl Store {
         );
         let ids = Bulk::default().uuid("id", ids.iter().copied());
         let statement = ids.statement(self.dialect(), &sql, vec![node.into()]);
-        let rows = Current::find_by_statement(statement).all(tx).await?;
+        let rows = CurrentSchedule::find_by_statement(statement).all(tx).await?;
         Ok(rows.into_iter().map(|row| (row.id, row)).collect())
     }
 

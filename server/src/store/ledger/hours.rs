@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     counts::{Counts, Rollup, added_up},
     spread::Spread,
-    stats::Minute,
+    stats::NamespaceMinute,
 };
 use crate::store::{DatabaseTransaction, Dialect, Store, StoreError};
 
@@ -34,7 +34,7 @@ impl Store {
         &self,
         until: Timestamp,
         most: u64,
-    ) -> Result<Vec<Minute>, StoreError> {
+    ) -> Result<Vec<NamespaceMinute>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             namespace_id: Uuid,
@@ -46,8 +46,10 @@ impl Store {
              ORDER BY hour, namespace_id";
         let statement = self.dialect().statement(sql, [until.0.into(), most.cast_signed().into()]);
         let rows = Row::find_by_statement(statement).all(self.rounds()).await?;
-        let hour =
-            |Row { namespace_id, hour }: Row| Minute { namespace_id, minute: Timestamp(hour) };
+        let hour = |Row { namespace_id, hour }: Row| NamespaceMinute {
+            namespace_id,
+            minute: Timestamp(hour),
+        };
         Ok(rows.into_iter().map(hour).collect())
     }
 
@@ -55,15 +57,15 @@ impl Store {
     pub async fn roll_up_hours(
         &self,
         tx: &DatabaseTransaction,
-        hours: &[Minute],
+        hours: &[NamespaceMinute],
     ) -> Result<(), StoreError> {
         let mut rolled_up = Vec::with_capacity(hours.len());
         for hour in hours {
-            let Minute { namespace_id, minute: from } = *hour;
+            let NamespaceMinute { namespace_id, minute: from } = *hour;
             let until = Timestamp(from.0.saturating_add(HOUR_MS));
-            let place = (tx, self.dialect());
-            let found = steps_in(place, Some(namespace_id), from, until, HOUR_MS).await?;
-            rolled_up.extend(found.into_iter().map(|(_, rollup)| (*hour, rollup)));
+            let (dialect, namespace) = (self.dialect(), Some(namespace_id));
+            let steps = steps_in(tx, dialect, namespace, from, until, HOUR_MS).await?;
+            rolled_up.extend(steps.into_iter().map(|(_, rollup)| (*hour, rollup)));
             let sql = "DELETE FROM run_stat \
                  WHERE namespace_id = $1 AND minute >= $2 AND minute < $3";
             let values = [namespace_id.into(), from.0.into(), until.0.into()];
@@ -75,7 +77,8 @@ impl Store {
 
 /// The totals per step of a period, for one namespace or all.
 pub(in crate::store) async fn steps_in<C: ConnectionTrait>(
-    (connection, dialect): (&C, &Dialect),
+    connection: &C,
+    dialect: &Dialect,
     namespace: Option<Uuid>,
     from: Timestamp,
     until: Timestamp,

@@ -61,7 +61,7 @@ pub struct Stray {
 
 /// An attempt that is past its hard deadline by the database's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
-pub struct Overdue {
+pub struct OverdueAttempt {
     /// The hold.
     #[sea_orm(nested)]
     pub hold: RunLease,
@@ -226,7 +226,7 @@ impl Store {
         &self,
         own: Uuid,
         limit: u64,
-    ) -> Result<Vec<Overdue>, StoreError> {
+    ) -> Result<Vec<OverdueAttempt>, StoreError> {
         let sql = format!(
             "SELECT run.id AS run_id, run.attempt, run.node_id, run.epoch, run.hard_deadline_at, \
                run.workflow_id, run.workflow_version \
@@ -237,7 +237,7 @@ impl Store {
         );
         let values = [own.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
-        Ok(Overdue::find_by_statement(statement).all(self.read()).await?)
+        Ok(OverdueAttempt::find_by_statement(statement).all(self.read()).await?)
     }
 
     /// Running attempts whose hold is unchanged; locked.

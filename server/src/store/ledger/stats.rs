@@ -12,7 +12,7 @@ use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{
-    counts::{COLUMNS, Column, MergeRule, Rollup},
+    counts::{COLUMNS, CountColumn, MergeRule, Rollup},
     spread::Spread,
 };
 use crate::store::{
@@ -49,7 +49,7 @@ pub struct SettledRun {
 
 /// A minute of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Minute {
+pub struct NamespaceMinute {
     /// The namespace.
     pub namespace_id: Uuid,
     /// When the minute starts.
@@ -58,7 +58,7 @@ pub struct Minute {
 
 /// The verdicts of a minute and namespace that led to no run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
-pub struct Unrun {
+pub struct UnrunVerdicts {
     /// The namespace.
     pub namespace_id: Uuid,
     /// When the minute starts.
@@ -72,7 +72,7 @@ pub struct Unrun {
 }
 
 /// Selects one of a roll-up's distributions.
-type Of = fn(&Rollup) -> &Spread;
+type DistributionOf = fn(&Rollup) -> &Spread;
 
 /// The name of the feed.
 const FEED: &str = "run";
@@ -114,7 +114,7 @@ impl Store {
     pub async fn add_counts_if_at(
         &self,
         tx: &DatabaseTransaction,
-        counts: &[(Minute, Rollup)],
+        counts: &[(NamespaceMinute, Rollup)],
         before: Option<Cursor>,
         until: Cursor,
     ) -> Result<bool, StoreError> {
@@ -147,7 +147,7 @@ impl Store {
     pub(in crate::store) async fn add_rollups(
         &self,
         tx: &DatabaseTransaction,
-        rollups: &[(Minute, Rollup)],
+        rollups: &[(NamespaceMinute, Rollup)],
     ) -> Result<(), StoreError> {
         for part in rollups.chunks(MAX_ROWS) {
             self.add_counts(tx, part).await?;
@@ -158,13 +158,13 @@ impl Store {
     async fn add_counts(
         &self,
         tx: &DatabaseTransaction,
-        rollups: &[(Minute, Rollup)],
+        rollups: &[(NamespaceMinute, Rollup)],
     ) -> Result<(), StoreError> {
         let mut rows = Bulk::default()
             .uuid("namespace_id", rollups.iter().map(|(at, _)| at.namespace_id))
             .int("minute", rollups.iter().map(|(at, _)| at.minute.0));
         let (mut names, mut set) = (Vec::new(), Vec::new());
-        for Column { name, of, way } in COLUMNS {
+        for CountColumn { name, of, way } in COLUMNS {
             rows = rows.int(name, rollups.iter().map(|(_, rollup)| of(&rollup.counts)));
             names.push(name);
             set.push(match way {
@@ -175,7 +175,7 @@ impl Store {
                 ),
             });
         }
-        let spreads: [(&'static str, Of); 2] = [
+        let spreads: [(&'static str, DistributionOf); 2] = [
             ("durations", |rollup| &rollup.durations),
             ("latenesses", |rollup| &rollup.latenesses),
         ];
@@ -196,7 +196,7 @@ impl Store {
 
     /// The verdicts without a run, by namespace and minute, in minutes that start at `since` or
     /// later.
-    pub async fn unrun_since(&self, since: Timestamp) -> Result<Vec<Unrun>, StoreError> {
+    pub async fn unrun_since(&self, since: Timestamp) -> Result<Vec<UnrunVerdicts>, StoreError> {
         // Each verdict uses its own index.
         let sql = "SELECT namespace_id, minute, CAST(sum(missed) AS bigint) AS missed, \
                CAST(sum(skipped) AS bigint) AS skipped, \
@@ -210,14 +210,14 @@ impl Store {
                FROM fire WHERE verdict = 'skipped' AND decided_at >= $1) unrun \
              GROUP BY namespace_id, minute";
         let statement = self.dialect().statement(sql, [since.0.into()]);
-        Ok(Unrun::find_by_statement(statement).all(self.rounds()).await?)
+        Ok(UnrunVerdicts::find_by_statement(statement).all(self.rounds()).await?)
     }
 
     /// Sets the counts of verdicts without a run in these minutes, replacing earlier values.
     pub async fn set_unrun(
         &self,
         tx: &DatabaseTransaction,
-        minutes: &[Unrun],
+        minutes: &[UnrunVerdicts],
     ) -> Result<(), StoreError> {
         debug_assert_eq!(
             minutes.iter().map(|row| (row.namespace_id, row.minute)).collect::<HashSet<_>>().len(),

@@ -26,7 +26,7 @@ pub struct Late {
 
 /// A run that has begun, waits for another attempt and has no time left.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Overdue {
+pub struct OverdueRun {
     /// The run.
     pub id: Uuid,
     /// The schedule, if one was involved.
@@ -129,12 +129,12 @@ impl Store {
         allowed: &[Allowed],
         now: Timestamp,
         limit: u64,
-    ) -> Result<Vec<Overdue>, StoreError> {
+    ) -> Result<Vec<OverdueRun>, StoreError> {
         let lock = self.dialect().skip_locked("run");
         let mut overdue = Vec::new();
         for some in allowed.chunks(MAX_ROWS) {
             let statement = self.overdue(some, now, limit, &lock);
-            overdue.extend(Overdue::find_by_statement(statement).all(tx).await?);
+            overdue.extend(OverdueRun::find_by_statement(statement).all(tx).await?);
         }
         Ok(overdue)
     }

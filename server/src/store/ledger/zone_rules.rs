@@ -13,7 +13,7 @@ use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::bulk::Bu
 
 /// A schedule whose cursor depends on its zone's rules.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Placed {
+pub struct ZonedCursor {
     /// The schedule with its cursor.
     #[sea_orm(nested)]
     pub schedule: DueSchedule,
@@ -23,7 +23,7 @@ pub struct Placed {
 
 /// A cursor that other rules place elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Replaced {
+pub struct MovedCursor {
     /// The schedule.
     pub schedule_id: Uuid,
     /// The version that was examined.
@@ -108,14 +108,14 @@ impl Store {
         &self,
         after: Uuid,
         until: Option<Uuid>,
-    ) -> Result<Vec<Placed>, StoreError> {
+    ) -> Result<Vec<ZonedCursor>, StoreError> {
         let sql = format!(
             "SELECT {DUE_COLUMNS}, last_fire_at FROM schedule WHERE id > $1 AND id <= $2 \
                AND next_scheduled_at IS NOT NULL AND deleted_at IS NULL AND zone <> 'UTC' \
              ORDER BY id"
         );
         let values = [after.into(), until.unwrap_or(Uuid::max()).into()];
-        let rows = Placed::find_by_statement(self.dialect().statement(sql, values));
+        let rows = ZonedCursor::find_by_statement(self.dialect().statement(sql, values));
         Ok(rows.all(self.read()).await?)
     }
 
@@ -123,7 +123,7 @@ impl Store {
     pub async fn replace_cursors(
         &self,
         tx: &DatabaseTransaction,
-        cursors: &[Replaced],
+        cursors: &[MovedCursor],
     ) -> Result<u64, StoreError> {
         if cursors.is_empty() {
             return Ok(0);

@@ -20,7 +20,7 @@ pub struct Guess {
 
 /// The rest of an allowance.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
-pub struct Left {
+pub struct AllowanceLeft {
     /// What the allowance is for.
     pub id: String,
     /// How long it takes until it is full again; more than its total if nothing was left.
@@ -29,15 +29,15 @@ pub struct Left {
 
 /// The result of a guess.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub enum GuessOutcome {
     /// It was taken from all allowances.
-    Taken(Vec<Left>),
+    Taken(Vec<AllowanceLeft>),
     /// One allowance has nothing left, and nothing was taken. Each as if it had been taken.
-    Refused(Vec<Left>),
+    Refused(Vec<AllowanceLeft>),
 }
 
 /// Takes one guess from each allowance, or from none if one of them has nothing left.
-pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<Counted, StoreError> {
+pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<GuessOutcome, StoreError> {
     let mut guesses = guesses.to_vec();
     guesses.sort_unstable();
     let tx = store.begin().await?;
@@ -53,17 +53,17 @@ pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<Counted, S
          RETURNING id, full_at - {now} AS missing_ms"
     );
     let statement = store.dialect().statement(sql, values(&guesses));
-    let left = Left::find_by_statement(statement).all(&tx).await?;
-    let is_over = |left: &Left| {
+    let left = AllowanceLeft::find_by_statement(statement).all(&tx).await?;
+    let is_over = |left: &AllowanceLeft| {
         guesses.iter().any(|guess| guess.id == left.id && left.missing_ms > guess.room_ms)
     };
     if left.len() != guesses.len() || left.iter().any(is_over) {
         tx.rollback().await?;
         cut_back(store, &guesses, &left, most).await?;
-        return Ok(Counted::Refused(left));
+        return Ok(GuessOutcome::Refused(left));
     }
     store.commit_unseen(tx).await?;
-    Ok(Counted::Taken(left))
+    Ok(GuessOutcome::Taken(left))
 }
 
 /// The database's clock advances between the start and the end of a statement.
@@ -75,7 +75,7 @@ const MOMENT_MS: i64 = 1_000;
 async fn cut_back(
     store: &Store,
     guesses: &[Guess],
-    left: &[Left],
+    left: &[AllowanceLeft],
     most: i64,
 ) -> Result<(), StoreError> {
     let is_far = |guess: &&Guess| {

@@ -7,7 +7,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Page, Store, StoreError, Window, db::bulk::Bulk};
+use crate::store::{Page, PageWindow, Store, StoreError, db::bulk::Bulk};
 
 /// The memberships of a user.
 pub async fn of_user<C: ConnectionTrait>(
@@ -56,7 +56,7 @@ pub async fn of_namespace<C: ConnectionTrait>(
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
-    window: &Window<Uuid>,
+    window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find().filter(Column::NamespaceId.eq(namespace));
     let rows = of_namespace(connection, namespace, window.after, window.reach()).await?;

@@ -10,7 +10,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Page, StoreError, Window};
+use crate::store::{Page, PageWindow, StoreError};
 
 /// The token with this hash, unless it was revoked or has expired.
 pub async fn live_by_hash<C: ConnectionTrait>(
@@ -33,7 +33,7 @@ pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, Stor
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     owner: Option<Uuid>,
-    window: &Window<Uuid>,
+    window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let mut list = Entity::find();
     if let Some(owner) = owner {

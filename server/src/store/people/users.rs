@@ -10,7 +10,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{Page, StoreError, Window};
+use crate::store::{Page, PageWindow, StoreError};
 
 /// The user with this key.
 pub async fn by_id<C: ConnectionTrait>(
@@ -52,7 +52,7 @@ pub async fn by_ids<C: ConnectionTrait>(
 /// A page of all users, in the order in which they were added.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
-    window: &Window<Uuid>,
+    window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let mut query = Entity::find();
     if let Some(after) = window.after {

@@ -13,7 +13,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::within::Within;
-use crate::store::{Page, Store, StoreError, Window, db::bulk::Bulk};
+use crate::store::{Page, PageWindow, Store, StoreError, db::bulk::Bulk};
 
 /// Selects backfills. A field that is `None` does not narrow the selection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +26,7 @@ pub struct Filter {
 
 /// The progress of a backfill: its fires by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct FiresByState {
     /// Fires waiting for their turn.
     pub pending: i64,
     /// Fires with live runs.
@@ -57,7 +57,7 @@ pub async fn page(
     store: &Store,
     within: &Within,
     filter: &Filter,
-    window: &Window<Uuid>,
+    window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
     let list = Entity::find()
@@ -78,7 +78,7 @@ pub async fn fires(
     store: &Store,
     backfill: Uuid,
     state: Option<backfill_fire::State>,
-    window: &Window<i32>,
+    window: &PageWindow<i32>,
 ) -> Result<Page<backfill_fire::Model>, StoreError> {
     use backfill_fire::{Column, Entity};
     let list = Entity::find()
@@ -97,7 +97,7 @@ pub async fn fires(
 pub async fn progress(
     store: &Store,
     backfills: &[Uuid],
-) -> Result<HashMap<Uuid, Progress>, StoreError> {
+) -> Result<HashMap<Uuid, FiresByState>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
         backfill_id: Uuid,
@@ -113,7 +113,7 @@ pub async fn progress(
          FROM v JOIN backfill_fire f ON f.backfill_id = v.id GROUP BY f.backfill_id, f.state",
         vec![],
     );
-    let mut all: HashMap<Uuid, Progress> = HashMap::new();
+    let mut all: HashMap<Uuid, FiresByState> = HashMap::new();
     for row in Row::find_by_statement(statement).all(store.read()).await? {
         let progress = all.entry(row.backfill_id).or_default();
         let count = match row.state {

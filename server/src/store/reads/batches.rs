@@ -54,7 +54,7 @@ pub async fn first_task_runs(
 /// How the latest attempt of a run ended, as texts from its output: a worker may return any value
 /// under these names.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Ending {
+pub struct AttemptEnding {
     /// The run.
     pub run_id: Uuid,
     /// The exit code of a program that ended on its own.
@@ -66,7 +66,7 @@ pub struct Ending {
 }
 
 /// How the last attempt of each of these runs ended. Tasks that never ran do not count.
-pub async fn endings(store: &Store, runs: &[Uuid]) -> Result<Vec<Ending>, StoreError> {
+pub async fn endings(store: &Store, runs: &[Uuid]) -> Result<Vec<AttemptEnding>, StoreError> {
     if runs.is_empty() {
         return Ok(vec![]);
     }
@@ -84,7 +84,7 @@ pub async fn endings(store: &Store, runs: &[Uuid]) -> Result<Vec<Ending>, StoreE
          WHERE place = 1",
         vec![],
     );
-    Ok(Ending::find_by_statement(statement).all(store.read()).await?)
+    Ok(AttemptEnding::find_by_statement(statement).all(store.read()).await?)
 }
 
 /// How many attempts each of these runs has had.

@@ -17,7 +17,7 @@ use crate::store::{Cursor, Store, StoreError};
 
 /// Changed rows.
 #[derive(Debug)]
-pub struct Batch<T> {
+pub struct ChangedRows<T> {
     /// In the order of their last change.
     pub rows: Vec<T>,
     /// Where to continue reading.
@@ -55,7 +55,7 @@ pub async fn nodes(
     store: &Store,
     after: Cursor,
     limit: u64,
-) -> Result<Batch<node::Model>, StoreError> {
+) -> Result<ChangedRows<node::Model>, StoreError> {
     use node::{Column, Entity};
     let end = end_of_nodes(store).await?;
     let changed = between(Entity::find(), [Column::Changed, Column::Id], after, end).limit(limit);
@@ -70,7 +70,7 @@ pub async fn runs(
     filter: &RunFilter,
     after: Cursor,
     limit: u64,
-) -> Result<Batch<run::Model>, StoreError> {
+) -> Result<ChangedRows<run::Model>, StoreError> {
     use run::{Column, Entity};
     let end = end_of_runs(store).await?;
     let theirs = Entity::find()
@@ -89,7 +89,7 @@ pub async fn schedules(
     ids: Option<&[Uuid]>,
     after: Cursor,
     limit: u64,
-) -> Result<Batch<schedule::Model>, StoreError> {
+) -> Result<ChangedRows<schedule::Model>, StoreError> {
     use schedule::{Column, Entity};
     let end = end_of_schedules(store).await?;
     let theirs = Entity::find()
@@ -154,9 +154,9 @@ fn batch<T>(
     after: Cursor,
     end: Cursor,
     at: impl Fn(&T) -> Cursor,
-) -> Batch<T> {
+) -> ChangedRows<T> {
     let more = u64::try_from(rows.len()).is_ok_and(|count| count >= limit);
     let last = rows.last().map(at);
     let position = if more { last.unwrap_or(after) } else { after.max(end) };
-    Batch { rows, position, more }
+    ChangedRows { rows, position, more }
 }

@@ -7,7 +7,7 @@ use entity::{
 use sea_orm::{ColumnTrait, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use uuid::Uuid;
 
-use crate::store::{Page, Store, StoreError, Window};
+use crate::store::{Page, PageWindow, Store, StoreError};
 
 /// Selects fires. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ pub async fn page(
     store: &Store,
     schedule: Uuid,
     filter: &Filter,
-    window: &Window<Timestamp>,
+    window: &PageWindow<Timestamp>,
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
     let list = Entity::find()

@@ -8,14 +8,14 @@ use crate::store::{Store, StoreError};
 
 /// The scope of the figures.
 #[derive(Clone, Debug)]
-pub struct Scope {
+pub struct HealthScope {
     /// Only schedules of these namespaces.
     pub within: Within,
     /// Only schedules with this tag; `None` does not narrow the scope.
     pub tag: Option<String>,
 }
 
-impl Default for Scope {
+impl Default for HealthScope {
     /// All schedules.
     fn default() -> Self {
         Self { within: Within::All, tag: None }
@@ -42,7 +42,7 @@ pub struct Figures {
 pub(super) const HOUR_MS: i64 = 60 * 60 * 1_000;
 
 /// Whether a schedule in the scope's namespace has the scope's tag.
-pub async fn has_tag(store: &Store, scope: &Scope) -> Result<bool, StoreError> {
+pub async fn has_tag(store: &Store, scope: &HealthScope) -> Result<bool, StoreError> {
     let Some(tag) = &scope.tag else { return Ok(true) };
     let has = store.dialect().list_has("s.tags", "$1");
     let mut values: Vec<Value> = vec![tag.clone().into()];
@@ -56,7 +56,11 @@ pub async fn has_tag(store: &Store, scope: &Scope) -> Result<bool, StoreError> {
 }
 
 /// Reads the figures at `now`.
-pub async fn figures(store: &Store, scope: &Scope, now: Timestamp) -> Result<Figures, StoreError> {
+pub async fn figures(
+    store: &Store,
+    scope: &HealthScope,
+    now: Timestamp,
+) -> Result<Figures, StoreError> {
     let dialect = store.dialect();
     let mut values: Vec<Value> = vec![now.0.into(), (now.0 - HOUR_MS).into()];
     let mut of_schedule = String::new();

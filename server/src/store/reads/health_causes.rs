@@ -9,7 +9,7 @@ use crate::store::{Store, StoreError};
 
 /// A figure that counts rows of schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub enum HealthFigure {
     /// Fires of the last hour that were missed or abandoned.
     Missed,
     /// Runs that failed or timed out in the last hour.
@@ -24,7 +24,7 @@ pub enum Counted {
 
 /// A schedule's part of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
-pub struct Cause {
+pub struct FigureCause {
     /// The schedule.
     pub schedule_id: Uuid,
     /// The amount.
@@ -36,30 +36,31 @@ pub struct Cause {
 /// The schedules that contribute most to a figure at `now`, up to `limit`.
 pub async fn causes(
     store: &Store,
-    counted: Counted,
+    counted: HealthFigure,
     within: &Within,
     now: Timestamp,
     limit: i64,
-) -> Result<Vec<Cause>, StoreError> {
+) -> Result<Vec<FigureCause>, StoreError> {
     let hour_ago = now.0 - HOUR_MS;
     let mut values = vec![limit.into()];
     let home = within.compared(&mut values);
     let home = home.unwrap_or_else(|| "IN (SELECT id FROM namespace)".to_owned());
     let column = match counted {
         // An index contains them by namespace and end.
-        Counted::Failed => "namespace_id".to_owned(),
-        Counted::Missed | Counted::Stalled | Counted::PendingHandoffs | Counted::Unclaimed => {
-            store.dialect().of_few("namespace_id")
-        }
+        HealthFigure::Failed => "namespace_id".to_owned(),
+        HealthFigure::Missed
+        | HealthFigure::Stalled
+        | HealthFigure::PendingHandoffs
+        | HealthFigure::Unclaimed => store.dialect().of_few("namespace_id"),
     };
     let database_now = store.dialect().now();
     let (what, table, which) = match counted {
-        Counted::Missed => (
+        HealthFigure::Missed => (
             "sum(count)",
             "fire",
             format!("verdict IN ('missed', 'abandoned') AND decided_at >= {hour_ago}"),
         ),
-        Counted::Failed => (
+        HealthFigure::Failed => (
             "count(*)",
             "run",
             format!(
@@ -67,7 +68,7 @@ pub async fn causes(
                  AND finished_at >= {hour_ago}"
             ),
         ),
-        Counted::Stalled => (
+        HealthFigure::Stalled => (
             "count(*)",
             "run",
             format!(
@@ -76,29 +77,29 @@ pub async fn causes(
                    (SELECT 1 FROM node n WHERE n.id = run.node_id AND n.state = 'alive'))"
             ),
         ),
-        Counted::PendingHandoffs => {
+        HealthFigure::PendingHandoffs => {
             ("sum(count)", "fire", "verdict = 'pending' AND claimed_by IS NOT NULL".to_owned())
         }
-        Counted::Unclaimed => (
+        HealthFigure::Unclaimed => (
             "count(*)",
             "schedule",
             format!("enabled AND next_fire_at IS NOT NULL AND next_fire_at <= {}", now.0),
         ),
     };
     let (id, at) = match counted {
-        Counted::Missed => ("schedule_id", "decided_at"),
-        Counted::Failed => ("schedule_id", "finished_at"),
-        Counted::Stalled => ("schedule_id", "coalesce(started_at, created_at)"),
-        Counted::PendingHandoffs => ("schedule_id", "claimed_at"),
-        Counted::Unclaimed => ("id", "next_fire_at"),
+        HealthFigure::Missed => ("schedule_id", "decided_at"),
+        HealthFigure::Failed => ("schedule_id", "finished_at"),
+        HealthFigure::Stalled => ("schedule_id", "coalesce(started_at, created_at)"),
+        HealthFigure::PendingHandoffs => ("schedule_id", "claimed_at"),
+        HealthFigure::Unclaimed => ("id", "next_fire_at"),
     };
     // Among due schedules, the one that has waited longest is the worst.
-    let order = if counted == Counted::Unclaimed { "since" } else { "count DESC, since" };
+    let order = if counted == HealthFigure::Unclaimed { "since" } else { "count DESC, since" };
     let sql = format!(
         "SELECT {id} AS schedule_id, CAST({what} AS bigint) AS count, min({at}) AS since \
          FROM {table} WHERE {which} AND {column} {home} AND {id} IS NOT NULL \
          GROUP BY {id} ORDER BY {order} LIMIT $1"
     );
     let statement = store.dialect().statement(sql, values);
-    Ok(Cause::find_by_statement(statement).all(store.read()).await?)
+    Ok(FigureCause::find_by_statement(statement).all(store.read()).await?)
 }

@@ -18,7 +18,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::{search::Sought, within::Within};
-use crate::store::{Page, Store, StoreError, Total, Window};
+use crate::store::{Page, PageWindow, Store, StoreError, Total};
 
 /// Selects fires. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ pub const MAX_COUNTED: u64 = 200_000;
 
 /// Instants of the ledger with the same verdict and reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct VerdictGroup {
     /// Their verdict.
     pub verdict: Verdict,
     /// The reason for it.
@@ -58,7 +58,7 @@ pub struct Group {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// By verdict and reason, the most frequent first.
-    pub groups: Vec<Group>,
+    pub groups: Vec<VerdictGroup>,
     /// The earliest row that was counted; `None` if all were.
     pub counted_from: Option<Timestamp>,
 }
@@ -78,7 +78,7 @@ pub async fn page(
     store: &Store,
     within: &Within,
     filter: &Filter,
-    window: &Window<Key>,
+    window: &PageWindow<Key>,
 ) -> Result<Page<Model>, StoreError> {
     let first = |list: Select<Entity>| ordered(windowed(list, window), window);
     let statement = match within.one() {
@@ -118,7 +118,8 @@ pub async fn totals(store: &Store, within: &Within, filter: &Filter) -> Result<T
     let counted: i64 = rows.iter().map(|row| row.rows).sum();
     let is_cut = u64::try_from(counted).is_ok_and(|counted| counted >= MAX_COUNTED);
     let counted_from = rows.iter().map(|row| row.earliest).min().filter(|_| is_cut);
-    let group = |row: Row| Group { verdict: row.verdict, reason: row.reason, count: row.fires };
+    let group =
+        |row: Row| VerdictGroup { verdict: row.verdict, reason: row.reason, count: row.fires };
     let mut groups: Vec<_> = rows.into_iter().map(group).collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.count));
     Ok(Totals { groups, counted_from })
@@ -156,7 +157,7 @@ fn narrowed(store: &Store, within: &Within, filter: &Filter) -> Select<Entity> {
         })
 }
 
-fn windowed(list: Select<Entity>, window: &Window<Key>) -> Select<Entity> {
+fn windowed(list: Select<Entity>, window: &PageWindow<Key>) -> Select<Entity> {
     list.apply_if(window.after, |query, key| query.filter(beyond(key, &Order::Desc)))
         .apply_if(window.before, |query, key| query.filter(beyond(key, &Order::Asc)))
 }
@@ -171,7 +172,7 @@ fn beyond((at, id): Key, order: &Order) -> Condition {
     Condition::all().add(from).add(Condition::any().add(further).add(later))
 }
 
-fn ordered(list: Select<Entity>, window: &Window<Key>) -> Select<Entity> {
+fn ordered(list: Select<Entity>, window: &PageWindow<Key>) -> Select<Entity> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
     list.order_by(Column::ScheduledAt, order.clone())
         .order_by(Column::Id, order)
@@ -183,7 +184,7 @@ fn merged(
     store: &Store,
     within: &Within,
     first: Select<Entity>,
-    window: &Window<Key>,
+    window: &PageWindow<Key>,
 ) -> Statement {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
     let (home, fire) = (Alias::new("home"), Alias::new("fire"));

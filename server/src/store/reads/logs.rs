@@ -4,13 +4,13 @@ use entity::task_log::Model;
 use sea_orm::Statement;
 use uuid::Uuid;
 
-use crate::store::{MAX_TOTAL, Page, Store, StoreError, Total, Window};
+use crate::store::{MAX_TOTAL, Page, PageWindow, Store, StoreError, Total};
 
 /// A page of the run's lines. The key is the line's number.
 pub async fn page(
     store: &Store,
     run: Uuid,
-    window: &Window<i64>,
+    window: &PageWindow<i64>,
 ) -> Result<Page<Model>, StoreError> {
     let after = window.after.unwrap_or(i64::MIN);
     let lines = store.lines_after(run, after, window.reach()).await?;

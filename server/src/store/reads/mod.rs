@@ -7,10 +7,10 @@
 //! - `runs`, `fires`, `logs`: history; `ledger`: the fires of all schedules
 //! - `sorted`: pages in the order of a number
 //! - `search`: what the terms of a search mean in SQL; `matching`: conditions on columns
-//! - `backfills`: orders for the past, how far they are
+//! - `backfills`: backfills and their progress
 //! - `batches`: the rows of many keys at once
-//! - `schedule_stats`: what the runs of schedules came to
-//! - `tally`: fires by what became of them
+//! - `schedule_stats`: outcomes of schedules' runs
+//! - `tally`: fires by outcome
 //! - `overview`: counts and what comes next
 //! - `stats`: roll-ups, added up for charts; `run_series`: the same of a tag or a schedule
 //! - `canary`: the server's own schedule

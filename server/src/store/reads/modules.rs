@@ -5,7 +5,7 @@ use sea_orm::{FromQueryResult, Statement, Value};
 use uuid::Uuid;
 
 use super::within::Within;
-use crate::store::{MAX_TOTAL, Page, Store, StoreError, Total, Window};
+use crate::store::{MAX_TOTAL, Page, PageWindow, Store, StoreError, Total};
 
 /// A module with at least one existing schedule or workflow.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
@@ -39,7 +39,7 @@ const TABLES: [(&str, bool); 6] = [
 pub async fn page(
     store: &Store,
     within: &Within,
-    window: &Window<Key>,
+    window: &PageWindow<Key>,
 ) -> Result<Page<Module>, StoreError> {
     let (name, namespace) = window.after.clone().unwrap_or_default();
     let reach = i64::try_from(window.reach()).unwrap_or(i64::MAX);

@@ -14,7 +14,7 @@ use crate::store::{Store, StoreError};
 
 /// Counts of schedules and runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
-pub struct Counts {
+pub struct OverviewCounts {
     /// Schedules that are not deleted.
     pub schedules: i64,
     /// Those of them that will fire.
@@ -26,7 +26,7 @@ pub struct Counts {
 }
 
 /// Counts schedules and live runs.
-pub async fn counts(store: &Store, within: &Within) -> Result<Counts, StoreError> {
+pub async fn counts(store: &Store, within: &Within) -> Result<OverviewCounts, StoreError> {
     let live = run::Entity::find()
         .select_only()
         .expr(Expr::cust("count(*)"))

@@ -4,7 +4,7 @@ use entity::{Strings, Timestamp};
 use sea_orm::{ConnectionTrait, FromQueryResult, Value};
 use uuid::Uuid;
 
-use super::health::Scope;
+use super::health::HealthScope;
 use crate::store::{Store, StoreError};
 
 /// How many runs wait for a node with the same tags.
@@ -51,7 +51,7 @@ pub async fn waiting_for_share(
 /// The runs in `scope` that could start by `now` and require tags, counted by tags.
 pub async fn waiting(
     store: &Store,
-    scope: &Scope,
+    scope: &HealthScope,
     now: Timestamp,
 ) -> Result<Vec<WaitingCount>, StoreError> {
     let dialect = store.dialect();

@@ -25,7 +25,7 @@ const COMPARED: i32 = 500;
 /// Runs of one schedule that failed with the same first line of the error, or its fires that were
 /// lost for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ProblemGroup {
     /// The schedule.
     pub schedule_id: Uuid,
     /// What the runs or fires have in common.
@@ -79,7 +79,7 @@ pub async fn since(
     store: &Store,
     within: &Within,
     since: Timestamp,
-) -> Result<Vec<Problem>, StoreError> {
+) -> Result<Vec<ProblemGroup>, StoreError> {
     let mut all = failing(store, within, since).await?;
     all.extend(losing(store, within, since).await?);
     all.sort_by_key(|one| (std::cmp::Reverse(one.last), one.schedule_id));
@@ -90,7 +90,7 @@ async fn failing(
     store: &Store,
     within: &Within,
     since: Timestamp,
-) -> Result<Vec<Problem>, StoreError> {
+) -> Result<Vec<ProblemGroup>, StoreError> {
     use run::{Column, State};
     #[derive(FromQueryResult)]
     struct Row {
@@ -113,7 +113,7 @@ async fn failing(
         .order_by_desc(Column::FinishedAt)
         .limit(MAX_LOOKED_AT);
     let rows: Vec<Row> = store.found(newest.build(store.dialect().backend()), true).await?;
-    let mut groups: HashMap<(Uuid, String), Problem> = HashMap::new();
+    let mut groups: HashMap<(Uuid, String), ProblemGroup> = HashMap::new();
     // The latest row of a group comes first.
     for row in rows {
         let unsaid = if row.state == State::TimedOut { "timed out" } else { "failed" };
@@ -125,7 +125,7 @@ async fn failing(
                 group.get_mut().since = row.finished_at;
             }
             Entry::Vacant(place) => {
-                place.insert(Problem {
+                place.insert(ProblemGroup {
                     schedule_id: row.schedule_id,
                     what: What::Failing { error: line.to_owned(), last_run: row.id },
                     count: 1,
@@ -149,7 +149,7 @@ async fn losing(
     store: &Store,
     within: &Within,
     since: Timestamp,
-) -> Result<Vec<Problem>, StoreError> {
+) -> Result<Vec<ProblemGroup>, StoreError> {
     use fire::Column;
     #[derive(FromQueryResult)]
     struct Row {
@@ -175,9 +175,9 @@ async fn losing(
         .order_by_desc(Column::DecidedAt)
         .limit(MAX_LOOKED_AT);
     let rows: Vec<Row> = store.found(newest.build(store.dialect().backend()), true).await?;
-    let mut groups: HashMap<(Uuid, Reason), Problem> = HashMap::new();
+    let mut groups: HashMap<(Uuid, Reason), ProblemGroup> = HashMap::new();
     for row in rows {
-        let group = groups.entry((row.schedule_id, row.reason)).or_insert_with(|| Problem {
+        let group = groups.entry((row.schedule_id, row.reason)).or_insert_with(|| ProblemGroup {
             schedule_id: row.schedule_id,
             what: What::Losing { reason: row.reason },
             count: 0,
@@ -193,7 +193,7 @@ async fn losing(
 
 /// The indexes of the problems that are over: a later run of the schedule succeeded, or a later
 /// fire of it started.
-pub async fn over(store: &Store, problems: &[Problem]) -> Result<HashSet<i64>, StoreError> {
+pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i64>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
         place: i64,

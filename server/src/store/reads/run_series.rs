@@ -30,7 +30,7 @@ pub const MAX_READ: u64 = 50_000;
 
 /// The subject of a chart.
 #[derive(Clone, Debug)]
-pub struct Of {
+pub struct ChartSubject {
     /// The namespaces.
     pub within: Within,
     /// Only schedules that have this tag.
@@ -48,7 +48,7 @@ pub struct Series {
     pub is_complete: bool,
 }
 
-impl Of {
+impl ChartSubject {
     /// Whether it covers all schedules.
     pub fn is_whole(&self) -> bool {
         self.tag.is_none() && self.schedule.is_none()
@@ -72,8 +72,9 @@ impl Of {
 /// The totals from `from` up to `until`, in steps of this many milliseconds.
 pub async fn steps(
     store: &Store,
-    of: &Of,
-    (from, until): (Timestamp, Timestamp),
+    of: &ChartSubject,
+    from: Timestamp,
+    until: Timestamp,
     step_ms: i64,
 ) -> Result<Series, StoreError> {
     let runs = settled(store, of, from, until).await?;
@@ -100,7 +101,7 @@ pub async fn steps(
 /// The runs that ended in the range and were created at most a day before it.
 async fn settled(
     store: &Store,
-    of: &Of,
+    of: &ChartSubject,
     from: Timestamp,
     until: Timestamp,
 ) -> Result<Vec<SettledRun>, StoreError> {
@@ -132,7 +133,7 @@ async fn settled(
 
 /// A fire that led to no run.
 #[derive(FromQueryResult)]
-struct Unrun {
+struct UnrunFire {
     verdict: Verdict,
     decided_at: Timestamp,
     count: i64,
@@ -142,10 +143,10 @@ struct Unrun {
 /// most a day before it.
 async fn unrun(
     store: &Store,
-    of: &Of,
+    of: &ChartSubject,
     from: Timestamp,
     until: Timestamp,
-) -> Result<Vec<Unrun>, StoreError> {
+) -> Result<Vec<UnrunFire>, StoreError> {
     use fire::Column as C;
     let query = fire::Entity::find()
         .select_only()

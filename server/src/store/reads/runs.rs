@@ -16,7 +16,7 @@ use super::{
     sorted::{self, Sorted, no_number},
     within::Within,
 };
-use crate::store::{Page, Store, StoreError, Total, Window};
+use crate::store::{Page, PageWindow, Store, StoreError, Total};
 
 /// Selects runs. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +77,7 @@ pub async fn page(
     store: &Store,
     within: &Within,
     filter: &Filter,
-    window: &Window<Uuid>,
+    window: &PageWindow<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
     let key = filter.key(store);
@@ -132,7 +132,7 @@ pub async fn page_by_figure(
     filter: &Filter,
     by: ByFigure,
     descending: bool,
-    window: &Window<sorted::Key>,
+    window: &PageWindow<sorted::Key>,
 ) -> Result<Page<Model>, StoreError> {
     let list = matching(store, within, filter);
     let newest = list.clone().order_by(filter.key(store), Order::Desc).limit(MAX_SORTED);

@@ -17,7 +17,7 @@ use super::{
     sorted::{self, Sorted, no_number},
     within::Within,
 };
-use crate::store::{Page, Store, StoreError, Total, Window};
+use crate::store::{Page, PageWindow, Store, StoreError, Total};
 
 /// The state of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub async fn page_by_time(
     filter: &Filter,
     by: ByTime,
     descending: bool,
-    window: &Window<sorted::Key>,
+    window: &PageWindow<sorted::Key>,
 ) -> Result<Page<Model>, StoreError> {
     let list = matching(store, within, filter);
     let sorted = Sorted::by(by.number(), Expr::col((Entity, Column::Id)), descending);
@@ -110,7 +110,7 @@ pub async fn page(
     within: &Within,
     filter: &Filter,
     descending: bool,
-    window: &Window<Key>,
+    window: &PageWindow<Key>,
 ) -> Result<Page<Model>, StoreError> {
     let (forward, backward) =
         if descending { (Order::Desc, Order::Asc) } else { (Order::Asc, Order::Desc) };

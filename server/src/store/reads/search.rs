@@ -19,7 +19,9 @@ use super::{
     within::Within,
 };
 use crate::{
-    search::{Moment, Order, Search, Span, SpanField, State, Test, TimeField, Trigger, WordField},
+    search::{
+        Order, Search, Span, SpanField, State, Test, TimeField, TimeOperand, Trigger, WordField,
+    },
     store::Dialect,
 };
 use entity::{Timestamp, concurrency_group, node, run, schedule, workflow};
@@ -43,7 +45,7 @@ pub struct Sought {
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// The inputs of a condition.
-struct Scope<'a> {
+struct ConditionInputs<'a> {
     dialect: &'a Dialect,
     within: &'a Within,
     now: i64,
@@ -53,13 +55,13 @@ struct Scope<'a> {
 impl Sought {
     /// The condition for matching schedules.
     pub(super) fn schedules(&self, dialect: &Dialect, within: &Within) -> Condition {
-        let scope = Scope { dialect, within, now: self.at.0, in_errors: self.in_errors };
+        let scope = ConditionInputs { dialect, within, now: self.at.0, in_errors: self.in_errors };
         self.all(|test| scope.of_schedule(test))
     }
 
     /// The condition for matching runs.
     pub(super) fn runs(&self, dialect: &Dialect, within: &Within) -> Condition {
-        let scope = Scope { dialect, within, now: self.at.0, in_errors: self.in_errors };
+        let scope = ConditionInputs { dialect, within, now: self.at.0, in_errors: self.in_errors };
         self.all(|test| scope.of_run(test))
     }
 
@@ -77,7 +79,7 @@ impl Sought {
     }
 }
 
-impl Scope<'_> {
+impl ConditionInputs<'_> {
     fn of_schedule(&self, test: &Test) -> Condition {
         match test {
             Test::Text(text) => in_name_or_note(self.dialect, text),
@@ -163,15 +165,15 @@ impl Scope<'_> {
         }
     }
 
-    fn schedule_time(&self, field: TimeField, moment: Moment) -> Condition {
+    fn schedule_time(&self, field: TimeField, moment: TimeOperand) -> Condition {
         use schedule::Column as C;
         let column = match field {
             TimeField::Next => {
                 // Must match the condition of the index over due schedules.
                 let due = C::Enabled.eq(true).and(C::NextFireAt.is_not_null());
                 return match moment {
-                    Moment::Never => any_of(due.not()),
-                    Moment::On(_) | Moment::Away(..) | Moment::At(..) => {
+                    TimeOperand::Never => any_of(due.not()),
+                    TimeOperand::On(_) | TimeOperand::Away(..) | TimeOperand::At(..) => {
                         Condition::all().add(due).add(self.time(C::NextFireAt, field, moment))
                     }
                 };
@@ -186,7 +188,7 @@ impl Scope<'_> {
         self.time(column, field, moment)
     }
 
-    fn run_time(&self, field: TimeField, moment: Moment) -> Condition {
+    fn run_time(&self, field: TimeField, moment: TimeOperand) -> Condition {
         use run::Column as C;
         let column = match field {
             TimeField::Created => C::CreatedAt,
@@ -215,19 +217,19 @@ impl Scope<'_> {
     }
 
     /// A time matches.
-    fn time<C: ColumnTrait>(&self, column: C, field: TimeField, moment: Moment) -> Condition {
+    fn time<C: ColumnTrait>(&self, column: C, field: TimeField, moment: TimeOperand) -> Condition {
         let value = || column.into_simple_expr();
         let condition = match moment {
-            Moment::Never => return any_of(column.is_null()),
-            Moment::On(day) => {
+            TimeOperand::Never => return any_of(column.is_null()),
+            TimeOperand::On(day) => {
                 let from = day.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_millis();
                 value().gte(from).and(value().lt(from + DAY))
             }
-            Moment::At(order, at) => compare(value(), order, at.timestamp_millis()),
-            Moment::Away(order, span) if field.is_ahead() => {
+            TimeOperand::At(order, at) => compare(value(), order, at.timestamp_millis()),
+            TimeOperand::Away(order, span) if field.is_ahead() => {
                 compare(value(), order, self.now.saturating_add(span.millis()))
             }
-            Moment::Away(order, span) => {
+            TimeOperand::Away(order, span) => {
                 compare(value(), order.reversed(), self.now.saturating_sub(span.millis()))
             }
         };

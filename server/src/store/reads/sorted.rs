@@ -7,7 +7,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::Window;
+use crate::store::PageWindow;
 
 /// The key of a page: the number, and the row.
 pub type Key = (i64, Uuid);
@@ -33,7 +33,11 @@ impl Sorted {
     }
 
     /// The rows of the window, in order.
-    pub(super) fn rows<E: EntityTrait>(&self, list: Select<E>, window: &Window<Key>) -> Select<E> {
+    pub(super) fn rows<E: EntityTrait>(
+        &self,
+        list: Select<E>,
+        window: &PageWindow<Key>,
+    ) -> Select<E> {
         let forward = if self.descending { Order::Desc } else { Order::Asc };
         let backward = if self.descending { Order::Asc } else { Order::Desc };
         let order = if window.from_end { backward.clone() } else { forward.clone() };

@@ -24,15 +24,17 @@ pub async fn steps(
     until: Timestamp,
     step_ms: i64,
 ) -> Result<Vec<(i64, Rollup)>, StoreError> {
-    let place = (store.read(), store.dialect());
+    let (read, dialect) = (store.read(), store.dialect());
     let namespaces = match within {
-        Within::All => return hours::steps_in(place, None, from, until, step_ms).await,
+        Within::All => return hours::steps_in(read, dialect, None, from, until, step_ms).await,
         Within::One(id) => std::slice::from_ref(id),
         Within::Some(ids) => ids.as_slice(),
     };
     let mut steps: BTreeMap<i64, Rollup> = BTreeMap::new();
     for namespace in namespaces {
-        for (step, more) in hours::steps_in(place, Some(*namespace), from, until, step_ms).await? {
+        let namespace = Some(*namespace);
+        let found = hours::steps_in(read, dialect, namespace, from, until, step_ms).await?;
+        for (step, more) in found {
             steps.entry(step).or_default().join(&more);
         }
     }

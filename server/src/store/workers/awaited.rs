@@ -49,7 +49,7 @@ pub struct NewJob {
 
 /// The progress of a job.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Progress {
+pub struct JobProgress {
     /// The job.
     pub id: Uuid,
     /// See [`State`].
@@ -162,7 +162,7 @@ impl Store {
         &self,
         ids: &[Uuid],
         with_waiting: bool,
-    ) -> Result<Vec<Progress>, StoreError> {
+    ) -> Result<Vec<JobProgress>, StoreError> {
         let sql = format!(
             "SELECT job.id AS id, job.state AS state, job.lines AS lines, worker.name AS worker, \
                job.output AS output, job.error AS error, job.is_final AS is_final \
@@ -171,7 +171,7 @@ impl Store {
         );
         let ids = Bulk::default().uuid("id", ids.iter().copied());
         let statement = ids.statement(self.dialect(), &sql, vec![]);
-        Ok(Progress::find_by_statement(statement).all(self.rounds()).await?)
+        Ok(JobProgress::find_by_statement(statement).all(self.rounds()).await?)
     }
 
     /// Asks the worker of a job to stop it; a job without a worker ends at once. Returns whether it

@@ -22,7 +22,7 @@ const MAX_KINDS: i64 = 10_000;
 
 /// A worker's claim to hold a job.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct JobClaim {
     /// The worker.
     pub worker: Uuid,
     /// The job.
@@ -33,7 +33,7 @@ pub struct Claim {
 
 /// How a job ended, according to its worker.
 #[derive(Clone, Debug, PartialEq)]
-pub enum End {
+pub enum JobEnd {
     /// It completed with this result.
     Completed(Json),
     /// The error, and whether another attempt would fail as well.
@@ -42,7 +42,7 @@ pub enum End {
 
 /// What waiting jobs require.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
-pub struct Kind {
+pub struct JobKind {
     /// The namespace.
     pub namespace_id: Uuid,
     /// Their queue.
@@ -85,7 +85,7 @@ impl Store {
     pub async fn take_locked_jobs(
         &self,
         tx: &DatabaseTransaction,
-        taken: &[Claim],
+        taken: &[JobClaim],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let rows = claims(taken.iter()).statement(
@@ -103,7 +103,7 @@ impl Store {
     pub async fn keep_jobs_if_held(
         &self,
         tx: &DatabaseTransaction,
-        kept: &[Claim],
+        kept: &[JobClaim],
         now: Timestamp,
     ) -> Result<HashMap<Uuid, bool>, StoreError> {
         #[derive(FromQueryResult)]
@@ -134,24 +134,24 @@ impl Store {
     /// decided. No job may be named twice.
     pub async fn settle_jobs_if_held(
         &self,
-        ends: &[(Claim, End)],
+        ends: &[(JobClaim, JobEnd)],
         now: Timestamp,
     ) -> Result<HashSet<Uuid>, StoreError> {
         let tx = self.begin().await?;
         self.lock_jobs(&tx, ends.iter().map(|(claim, _)| claim.id)).await?;
-        let state = |end: &End| match end {
-            End::Completed(_) => State::Succeeded,
-            End::Failed(..) => State::Failed,
+        let state = |end: &JobEnd| match end {
+            JobEnd::Completed(_) => State::Succeeded,
+            JobEnd::Failed(..) => State::Failed,
         };
-        let output = |end: &End| match end {
-            End::Completed(output) => Some(output.clone()),
-            End::Failed(..) => None,
+        let output = |end: &JobEnd| match end {
+            JobEnd::Completed(output) => Some(output.clone()),
+            JobEnd::Failed(..) => None,
         };
-        let error = |end: &End| match end {
-            End::Completed(_) => None,
-            End::Failed(error, _) => Some(error.clone()),
+        let error = |end: &JobEnd| match end {
+            JobEnd::Completed(_) => None,
+            JobEnd::Failed(error, _) => Some(error.clone()),
         };
-        let is_final = |end: &End| i64::from(matches!(end, End::Failed(_, true)));
+        let is_final = |end: &JobEnd| i64::from(matches!(end, JobEnd::Failed(_, true)));
         let rows = claims(ends.iter().map(|(claim, _)| claim))
             .text("state", ends.iter().map(|(_, end)| state(end).to_value()))
             .json("output", ends.iter().map(|(_, end)| output(end)))
@@ -193,13 +193,13 @@ impl Store {
     pub async fn waiting_for_workers(
         &self,
         now: Timestamp,
-    ) -> Result<(Vec<Kind>, HashSet<Uuid>), StoreError> {
+    ) -> Result<(Vec<JobKind>, HashSet<Uuid>), StoreError> {
         let sql = format!(
             "SELECT DISTINCT namespace_id, queue, tags FROM job WHERE state = 'waiting' \
                AND awaited_until > $1 LIMIT {MAX_KINDS}"
         );
         let statement = self.dialect().statement(sql, [now.0.into()]);
-        let kinds = Kind::find_by_statement(statement).all(self.read()).await?;
+        let kinds = JobKind::find_by_statement(statement).all(self.read()).await?;
         let stopping: Vec<Uuid> = Entity::find()
             .select_only()
             .column(Column::WorkerId)
@@ -214,7 +214,7 @@ impl Store {
     }
 }
 
-fn claims<'a>(of: impl Iterator<Item = &'a Claim> + Clone) -> Bulk {
+fn claims<'a>(of: impl Iterator<Item = &'a JobClaim> + Clone) -> Bulk {
     Bulk::default()
         .uuid("id", of.clone().map(|claim| claim.id))
         .uuid("worker_id", of.clone().map(|claim| claim.worker))
@@ -308,7 +308,7 @@ pub async fn to_stop<C: ConnectionTrait>(
 /// The job, if this worker holds it with this token.
 pub async fn of_claim<C: ConnectionTrait>(
     connection: &C,
-    claim: &Claim,
+    claim: &JobClaim,
 ) -> Result<Option<Model>, StoreError> {
     let query = Entity::find_by_id(claim.id)
         .filter(Column::WorkerId.eq(claim.worker))
@@ -317,7 +317,7 @@ pub async fn of_claim<C: ConnectionTrait>(
 }
 
 /// An update of the claimed job, if it is still held.
-fn update_of(claim: &Claim) -> sea_orm::UpdateMany<Entity> {
+fn update_of(claim: &JobClaim) -> sea_orm::UpdateMany<Entity> {
     Entity::update_many()
         .filter(Column::Id.eq(claim.id))
         .filter(Column::WorkerId.eq(claim.worker))
@@ -328,7 +328,7 @@ fn update_of(claim: &Claim) -> sea_orm::UpdateMany<Entity> {
 /// Extends a job's lease once; it never becomes shorter.
 pub async fn extend_if_held<C: ConnectionTrait>(
     tx: &C,
-    claim: &Claim,
+    claim: &JobClaim,
     lease_ms: i64,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
@@ -341,7 +341,7 @@ pub async fn extend_if_held<C: ConnectionTrait>(
 /// The claimed job, locked, if it is still held.
 pub async fn lock_if_held(
     tx: &DatabaseTransaction,
-    claim: &Claim,
+    claim: &JobClaim,
 ) -> Result<Option<Model>, StoreError> {
     let query = Entity::find_by_id(claim.id)
         .filter(Column::WorkerId.eq(claim.worker))

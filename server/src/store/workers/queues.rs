@@ -38,7 +38,7 @@ pub struct Unserved {
 
 /// Totals over all namespaces.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
-pub struct Load {
+pub struct WorkerLoad {
     /// Workers that were heard from recently.
     pub workers: i64,
     /// Jobs that wait for a worker.
@@ -48,7 +48,11 @@ pub struct Load {
 }
 
 /// The number of jobs, and of workers that were heard from since `silent`.
-pub async fn load(store: &Store, now: Timestamp, silent: Timestamp) -> Result<Load, StoreError> {
+pub async fn load(
+    store: &Store,
+    now: Timestamp,
+    silent: Timestamp,
+) -> Result<WorkerLoad, StoreError> {
     let of = |state: job::State| {
         let state = state.to_value();
         format!("(SELECT count(*) FROM job WHERE state = '{state}' AND awaited_until > $1)")
@@ -60,8 +64,8 @@ pub async fn load(store: &Store, now: Timestamp, silent: Timestamp) -> Result<Lo
         of(job::State::Held),
     );
     let statement = store.dialect().statement(sql, [now.0.into(), silent.0.into()]);
-    let found = Load::find_by_statement(statement).one(store.read()).await?;
-    Ok(found.unwrap_or(Load { workers: 0, waiting: 0, held: 0 }))
+    let found = WorkerLoad::find_by_statement(statement).one(store.read()).await?;
+    Ok(found.unwrap_or(WorkerLoad { workers: 0, waiting: 0, held: 0 }))
 }
 
 /// The queues of a namespace with waiting jobs or jobs at work, by name.

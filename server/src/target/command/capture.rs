@@ -88,8 +88,8 @@ impl Capture {
         gone: impl Future<Output = ()>,
     ) -> bool {
         let mut gone = pin!(gone);
-        let mut stdout = Source::new(stdout);
-        let mut stderr = Source::new(stderr);
+        let mut stdout = OutputStream::new(stdout);
+        let mut stderr = OutputStream::new(stderr);
         let mut last_reads = None;
         while stdout.open || stderr.open {
             let read = async {
@@ -149,14 +149,14 @@ impl Capture {
 }
 
 /// One of the streams.
-struct Source<R> {
+struct OutputStream<R> {
     reader: R,
     buffer: Vec<u8>,
     lines: Lines,
     open: bool,
 }
 
-impl<R: AsyncRead + Unpin> Source<R> {
+impl<R: AsyncRead + Unpin> OutputStream<R> {
     fn new(reader: R) -> Self {
         Self { reader, buffer: vec![0; READ_BYTES], lines: Lines::default(), open: true }
     }

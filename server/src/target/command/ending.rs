@@ -11,16 +11,16 @@ use crate::target::{
 
 /// How a program ended.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(super) struct ProgramEnding {
     pub(super) status: ExitStatus,
-    pub(super) cause: Cause,
+    pub(super) cause: EndCause,
     /// Whether it had to be killed, because it did not end when asked to.
     pub(super) killed: bool,
 }
 
 /// What ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(super) enum EndCause {
     /// The program itself, or something outside.
     Own,
     /// The time limit.
@@ -29,7 +29,7 @@ pub(super) enum Cause {
     Stop,
 }
 
-impl Ending {
+impl ProgramEnding {
     /// The outcome of the attempt.
     pub(super) fn outcome(
         &self,
@@ -39,11 +39,11 @@ impl Ending {
     ) -> Outcome {
         let output = self.output(took, capture);
         match self.cause {
-            Cause::Own if self.status.success() => Outcome::Succeeded { output },
-            Cause::Own => {
+            EndCause::Own if self.status.success() => Outcome::Succeeded { output },
+            EndCause::Own => {
                 Outcome::Failed { message: format!("{}{}", self.words(), quoted(capture)), output }
             }
-            Cause::TimeLimit => {
+            EndCause::TimeLimit => {
                 let limit = Seconds(invocation.timeout);
                 let how = if self.killed {
                     format!("ignored SIGTERM for {} and was killed", Seconds(invocation.kill_grace))
@@ -53,7 +53,7 @@ impl Ending {
                 let message = format!("did not end within {limit}, {how}{}", quoted(capture));
                 Outcome::TimedOut { message, output }
             }
-            Cause::Stop => Outcome::Cancelled { output },
+            EndCause::Stop => Outcome::Cancelled { output },
         }
     }
 

@@ -5,9 +5,9 @@ use nix::{
 
 /// A program's process group. Dropping it kills the rest of the group.
 #[derive(Debug)]
-pub(super) struct Group(Option<Pid>);
+pub(super) struct ProcessGroup(Option<Pid>);
 
-impl Group {
+impl ProcessGroup {
     /// The group of that number.
     pub(super) fn new(number: i32) -> Self {
         Self(Some(Pid::from_raw(number)))
@@ -37,7 +37,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.kill();
     }

@@ -16,7 +16,7 @@ use nix::{
 use serde::{Deserialize, Serialize};
 
 use super::{confinement::Confinement, prepare::Invoked, user::check_account};
-use crate::target::{CommandLimits, text::Grouped};
+use crate::target::{CommandLimits, text::WithSeparators};
 
 /// A program to start, with everything that it needs apart from its files.
 #[derive(Serialize, Deserialize, Debug)]
@@ -115,7 +115,7 @@ pub(super) fn words(error: &io::Error) -> String {
         Ok((soft, _)) => format!(
             "all {} files that this server may have open are open (RLIMIT_NOFILE); raise the limit \
              (LimitNOFILE= of the systemd unit, 'ulimit -n'), or lower node.capacity",
-            Grouped(soft)
+            WithSeparators(soft)
         ),
         Err(_) => error.to_string(),
     }

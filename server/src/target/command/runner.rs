@@ -9,10 +9,10 @@ use super::{
     attempt_file::AttemptFile,
     capture::Capture,
     definition::Command,
-    ending::{Cause, Ending},
+    ending::{EndCause, ProgramEnding},
     environment::{MAX_CONTEXT_BYTES, variables},
     folder::AttemptFiles,
-    group::Group,
+    group::ProcessGroup,
     launch::{Launch, words},
     prepare::{Invoked, prepare},
     programs,
@@ -25,12 +25,12 @@ use crate::{
         CommandPolicy, Invocation, Outcome, TargetError,
         log::Log,
         result,
-        text::{Grouped, Seconds},
+        text::{Seconds, WithSeparators},
     },
 };
 
 /// How long the output may stay open after the group is gone: only a process that left the group
-/// can hold it open. What was written by then is read however long that takes.
+/// can hold it open. Output written before that is read, however long it takes.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// Runs programs.
@@ -113,8 +113,8 @@ impl Runner {
             log.system(format!(
                 "CARILLON_CONTEXT is not set: the context has {} bytes, and a variable holds {}; \
                  read the file CARILLON_CONTEXT_FILE, or standard input",
-                Grouped(context.len() as u64),
-                Grouped(MAX_CONTEXT_BYTES as u64),
+                WithSeparators(context.len() as u64),
+                WithSeparators(MAX_CONTEXT_BYTES as u64),
             ))
             .await;
         }
@@ -153,7 +153,7 @@ impl Runner {
         invocation: &Invocation,
         log: &Log<'_>,
         stop: &CancellationToken,
-    ) -> io::Result<Ending> {
+    ) -> io::Result<ProgramEnding> {
         let Program { stdin, stdout, stderr, group, mut exit } = program;
         let ended = CancellationToken::new();
         let gone = async {
@@ -183,11 +183,11 @@ impl Runner {
     async fn end(
         &self,
         exit: &mut Exit,
-        group: Group,
+        group: ProcessGroup,
         invocation: &Invocation,
         log: &Log<'_>,
         stop: &CancellationToken,
-    ) -> io::Result<Ending> {
+    ) -> io::Result<ProgramEnding> {
         let ending = self.wait(exit, &group, invocation, log, stop).await;
         if ending.is_ok() {
             group.close();
@@ -199,19 +199,19 @@ impl Runner {
     async fn wait(
         &self,
         exit: &mut Exit,
-        group: &Group,
+        group: &ProcessGroup,
         invocation: &Invocation,
         log: &Log<'_>,
         stop: &CancellationToken,
-    ) -> io::Result<Ending> {
+    ) -> io::Result<ProgramEnding> {
         let (cause, reason) = select! {
             status = exit.wait() => {
-                return Ok(Ending { status: status?, cause: Cause::Own, killed: false });
+                return Ok(ProgramEnding { status: status?, cause: EndCause::Own, killed: false });
             }
-            () = stop.cancelled() => (Cause::Stop, "stop requested".to_owned()),
+            () = stop.cancelled() => (EndCause::Stop, "stop requested".to_owned()),
             () = self.clock.sleep(invocation.timeout) => {
                 let limit = Seconds(invocation.timeout);
-                (Cause::TimeLimit, format!("time limit of {limit} passed"))
+                (EndCause::TimeLimit, format!("time limit of {limit} passed"))
             }
         };
         group.ask();
@@ -227,7 +227,7 @@ impl Runner {
                         exit.wait().await?
                     }
                 };
-                Ok(Ending { status, cause, killed })
+                Ok(ProgramEnding { status, cause, killed })
             },
             log.system(format!("{reason}: SIGTERM sent to the process group")),
         );

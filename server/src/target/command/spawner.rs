@@ -13,9 +13,9 @@ use tokio::{
 };
 
 use super::{
-    group::Group,
+    group::ProcessGroup,
     launch::{Launch, words},
-    starter::{self, Told},
+    starter::{self, StarterReport},
     wire,
 };
 
@@ -38,7 +38,7 @@ pub(super) struct Program {
     pub(super) stdin: pipe::Sender,
     pub(super) stdout: pipe::Receiver,
     pub(super) stderr: pipe::Receiver,
-    pub(super) group: Group,
+    pub(super) group: ProcessGroup,
     pub(super) exit: Exit,
 }
 
@@ -51,12 +51,14 @@ impl Exit {
     /// cancel-safe.
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         match self.next().await? {
-            Told::Ended(status) => Ok(ExitStatus::from_raw(status)),
-            Told::Started(_) | Told::Failed(_) => Err(io::Error::other("its end was not told")),
+            StarterReport::Ended(status) => Ok(ExitStatus::from_raw(status)),
+            StarterReport::Started(_) | StarterReport::Failed(_) => {
+                Err(io::Error::other("its end was not told"))
+            }
         }
     }
 
-    async fn next(&mut self) -> io::Result<Told> {
+    async fn next(&mut self) -> io::Result<StarterReport> {
         let gone = || io::Error::other("the process that starts programs is gone");
         let line = self.0.next_line().await?.ok_or_else(gone)?;
         Ok(serde_json::from_str(&line)?)
@@ -88,11 +90,11 @@ impl Spawner {
             let _turn = turn;
             let told = exit.next().await;
             told.map(|told| match told {
-                Told::Started(group) => {
-                    Ok(Program { stdin, stdout, stderr, group: Group::new(group), exit })
+                StarterReport::Started(group) => {
+                    Ok(Program { stdin, stdout, stderr, group: ProcessGroup::new(group), exit })
                 }
-                Told::Failed(reason) => Err(reason),
-                Told::Ended(_) => Err("it ended before it started".to_owned()),
+                StarterReport::Failed(reason) => Err(reason),
+                StarterReport::Ended(_) => Err("it ended before it started".to_owned()),
             })
         });
         started.await.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(failed)?

@@ -33,7 +33,7 @@ pub(super) const WORD: &str = "start-programs";
 
 /// A report about a program, one line of JSON each.
 #[derive(Serialize, Deserialize, Debug)]
-pub(super) enum Told {
+pub(super) enum StarterReport {
     /// It has started; its process and its group have this number.
     Started(i32),
     /// It could not be started.
@@ -92,12 +92,12 @@ fn start(launch: &Launch, streams: [OwnedFd; 3], files: &[OwnedFd], mut told: Fi
         Ok(child) => child,
         Err(reason) => {
             // If this fails, the requester is gone.
-            let _ = tell(&mut told, &Told::Failed(reason));
+            let _ = tell(&mut told, &StarterReport::Failed(reason));
             return;
         }
     };
     let group = Pid::from_raw(child.id().cast_signed());
-    if tell(&mut told, &Told::Started(group.as_raw())).is_err() {
+    if tell(&mut told, &StarterReport::Started(group.as_raw())).is_err() {
         let _ = killpg(group, Signal::SIGKILL);
     }
     let await_end = move || await_end(child, group, told);
@@ -116,11 +116,11 @@ fn await_end(mut child: Child, group: Pid, mut told: File) {
     while waitid(Id::Pid(group), ended) == Err(nix::errno::Errno::EINTR) {}
     let _ = killpg(group, Signal::SIGKILL);
     if let Ok(status) = child.wait() {
-        let _ = tell(&mut told, &Told::Ended(status.into_raw()));
+        let _ = tell(&mut told, &StarterReport::Ended(status.into_raw()));
     }
 }
 
-fn tell(told: &mut File, what: &Told) -> io::Result<()> {
+fn tell(told: &mut File, what: &StarterReport) -> io::Result<()> {
     let mut line = serde_json::to_vec(what)?;
     line.push(b'\n');
     told.write_all(&line)

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use crate::target::{
     Line, Stream,
-    text::{Bytes, Grouped},
+    text::{Bytes, WithSeparators},
 };
 
 /// Maximum number of bytes kept of an output's end: they wait in memory until the output ends.
@@ -17,8 +17,8 @@ const MAX_TAIL_LINES: usize = 2_000;
 /// about its failure is often read before the rest of its output.
 #[derive(Debug)]
 pub(super) struct Tail {
-    stdout: Lines,
-    stderr: Lines,
+    stdout: TailLines,
+    stderr: TailLines,
     max_bytes: usize,
     next: u64,
     left_out_lines: u64,
@@ -27,7 +27,7 @@ pub(super) struct Tail {
 
 /// The last lines of one stream, each with its position among those of both.
 #[derive(Debug, Default)]
-struct Lines {
+struct TailLines {
     lines: VecDeque<(u64, Line)>,
     bytes: usize,
 }
@@ -35,7 +35,7 @@ struct Lines {
 impl Tail {
     /// Keeps about `max_bytes`: the last line of each stream is kept whatever its size.
     fn new(max_bytes: usize) -> Self {
-        let (stdout, stderr) = (Lines::default(), Lines::default());
+        let (stdout, stderr) = (TailLines::default(), TailLines::default());
         Self { stdout, stderr, max_bytes, next: 0, left_out_lines: 0, left_out_bytes: 0 }
     }
 
@@ -97,7 +97,7 @@ impl Tail {
     pub(super) fn mark(&self) -> Option<String> {
         let lines = if self.left_out_lines == 1 { "line" } else { "lines" };
         self.is_cut().then(|| {
-            let (count, bytes) = (Grouped(self.left_out_lines), Bytes(self.left_out_bytes));
+            let (count, bytes) = (WithSeparators(self.left_out_lines), Bytes(self.left_out_bytes));
             format!("... {count} {lines} ({bytes}) left out ...")
         })
     }

@@ -12,7 +12,7 @@ pub(crate) struct Egress {
 
 /// Why a destination is refused. Reads after a colon.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refused {
+pub(crate) enum EgressRefusal {
     /// Neither `http` nor `https`.
     #[error("its scheme is `{0}`")]
     Scheme(String),
@@ -40,7 +40,7 @@ pub(crate) enum Refused {
     },
 }
 
-impl Refused {
+impl EgressRefusal {
     /// What to do about it.
     pub(crate) fn help(&self) -> &'static str {
         match self {
@@ -62,28 +62,28 @@ impl Egress {
 
     /// Whether a request may be sent to `url`, as far as the URL shows: the addresses of a host
     /// name are checked again on connecting.
-    pub(crate) fn admit(&self, url: &Url) -> Result<(), Refused> {
+    pub(crate) fn admit(&self, url: &Url) -> Result<(), EgressRefusal> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(Refused::Scheme(url.scheme().to_owned()));
+            return Err(EgressRefusal::Scheme(url.scheme().to_owned()));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Refused::Credentials);
+            return Err(EgressRefusal::Credentials);
         }
         match url.host() {
             Some(Host::Ipv4(address)) => self.admit_address(address.into()),
             Some(Host::Ipv6(address)) => self.admit_address(address.into()),
             Some(Host::Domain(name)) if !name.is_empty() => Ok(()),
-            Some(Host::Domain(_)) | None => Err(Refused::NoHost),
+            Some(Host::Domain(_)) | None => Err(EgressRefusal::NoHost),
         }
     }
 
     /// Whether a connection may be opened to `address`.
-    pub(crate) fn admit_address(&self, address: IpAddr) -> Result<(), Refused> {
+    pub(crate) fn admit_address(&self, address: IpAddr) -> Result<(), EgressRefusal> {
         match reach(address) {
             Reach::Public => Ok(()),
             Reach::Private(_) if self.private_addresses => Ok(()),
-            Reach::Private(what) => Err(Refused::Private { address, what }),
-            Reach::Forbidden(what) => Err(Refused::Forbidden { address, what }),
+            Reach::Private(what) => Err(EgressRefusal::Private { address, what }),
+            Reach::Forbidden(what) => Err(EgressRefusal::Forbidden { address, what }),
         }
     }
 }
@@ -92,7 +92,7 @@ impl Egress {
 #[derive(Debug)]
 pub(crate) struct NameRefused {
     pub(super) name: String,
-    pub(super) reason: Refused,
+    pub(super) reason: EgressRefusal,
 }
 
 impl fmt::Display for NameRefused {
@@ -107,7 +107,7 @@ impl std::error::Error for NameRefused {}
 mod tests {
     use super::*;
 
-    fn admit(private: bool, url: &str) -> Result<(), Refused> {
+    fn admit(private: bool, url: &str) -> Result<(), EgressRefusal> {
         Egress::new(private).admit(&Url::parse(url).unwrap())
     }
 
@@ -127,7 +127,7 @@ mod tests {
             "[fe80::1]",
         ] {
             let refused = admit(true, &format!("http://{host}/latest/meta-data")).unwrap_err();
-            assert!(matches!(refused, Refused::Forbidden { .. }), "{host}: {refused}");
+            assert!(matches!(refused, EgressRefusal::Forbidden { .. }), "{host}: {refused}");
         }
     }
 
@@ -135,17 +135,26 @@ mod tests {
     fn private_addresses_are_admitted_by_configuration_alone() {
         for host in ["127.1", "0x7f.1", "2130706433", "[::1]", "[::ffff:10.0.0.1]", "10.1"] {
             let url = format!("https://{host}:8443/");
-            assert!(matches!(admit(false, &url).unwrap_err(), Refused::Private { .. }), "{host}");
+            assert!(
+                matches!(admit(false, &url).unwrap_err(), EgressRefusal::Private { .. }),
+                "{host}"
+            );
             assert_eq!(admit(true, &url), Ok(()), "{host}");
         }
     }
 
     #[test]
     fn only_http_without_credentials_is_admitted() {
-        assert_eq!(admit(true, "file:///etc/passwd"), Err(Refused::Scheme("file".to_owned())));
-        assert_eq!(admit(true, "gopher://example.com/"), Err(Refused::Scheme("gopher".to_owned())));
-        assert_eq!(admit(true, "http://user@example.com/"), Err(Refused::Credentials));
-        assert_eq!(admit(true, "http://:secret@example.com/"), Err(Refused::Credentials));
+        assert_eq!(
+            admit(true, "file:///etc/passwd"),
+            Err(EgressRefusal::Scheme("file".to_owned()))
+        );
+        assert_eq!(
+            admit(true, "gopher://example.com/"),
+            Err(EgressRefusal::Scheme("gopher".to_owned()))
+        );
+        assert_eq!(admit(true, "http://user@example.com/"), Err(EgressRefusal::Credentials));
+        assert_eq!(admit(true, "http://:secret@example.com/"), Err(EgressRefusal::Credentials));
         assert_eq!(admit(false, "https://example.com/"), Ok(()));
     }
 }

@@ -13,7 +13,7 @@ use crate::target::{
 };
 
 /// The kept part of a response.
-pub(super) struct Answer {
+pub(super) struct KeptResponse {
     pub(super) status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
@@ -28,10 +28,10 @@ const KEPT: [&str; 6] =
 /// A JSON body is stored if it is no larger than a context may be.
 const MAX_JSON: usize = 256 * 1024;
 
-/// Of any other body this many bytes are stored from its beginning, for an operator to read.
+/// How many leading bytes of any other body are stored, for operators to read.
 const MAX_TEXT: usize = 64 * 1024;
 
-impl Answer {
+impl KeptResponse {
     /// Reads a response, its body up to `limit` bytes.
     pub(super) async fn read(
         mut response: Response,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{
-    answer::Answer,
+    answer::KeptResponse,
     client::ClientFactory,
     definition::{Answers, Http},
     failure::{Failure, explain},
@@ -111,7 +111,7 @@ impl Sender {
         invocation: &Invocation,
         log: &Log<'_>,
         limit: &Limit<'_>,
-    ) -> Result<(Answer, Result<(), String>), Failure> {
+    ) -> Result<(KeptResponse, Result<(), String>), Failure> {
         let request =
             prepare(definition, &self.egress).map_err(|error| Failure::Step(error.to_string()))?;
         let message = compose(&request, invocation, &self.clock).map_err(Failure::Step)?;
@@ -125,7 +125,7 @@ impl Sender {
         let (response, url, redirects) = self.follow(first, most, log, limit).await?;
         let place = authority(&url);
         let answer = limit
-            .keep(Answer::read(response, self.output_limit, redirects))
+            .keep(KeptResponse::read(response, self.output_limit, redirects))
             .await
             .map_err(|limit| {
                 Failure::TimeLimit(format!("the answer of {place} did not end {limit}"))

@@ -2,7 +2,7 @@
 
 use super::{
     big_endian::{Read, Write},
-    problem::Problem,
+    problem::PublishProblem,
 };
 
 pub(super) const METHOD: u8 = 1;
@@ -65,18 +65,18 @@ impl Frame {
     }
 }
 
-pub(super) fn broken() -> Problem {
-    Problem::broken("the server does not speak AMQP 0-9-1")
+pub(super) fn broken() -> PublishProblem {
+    PublishProblem::broken("the server does not speak AMQP 0-9-1")
 }
 
 /// How many bytes are missing from the frame at the beginning of `input`.
-pub(super) fn missing(input: &[u8]) -> Result<usize, Problem> {
+pub(super) fn missing(input: &[u8]) -> Result<usize, PublishProblem> {
     let Some(head) = input.first_chunk::<HEAD>() else { return Ok(HEAD - input.len()) };
     Ok((HEAD + size(*head)? + 1).saturating_sub(input.len()))
 }
 
 /// The frame at the beginning, and its length; `None` while it is incomplete.
-pub(super) fn read(input: &[u8]) -> Result<Option<(Frame, usize)>, Problem> {
+pub(super) fn read(input: &[u8]) -> Result<Option<(Frame, usize)>, PublishProblem> {
     let Some(head) = input.first_chunk::<HEAD>() else { return Ok(None) };
     let size = size(*head)?;
     let Some(end) = input.get(HEAD + size) else { return Ok(None) };
@@ -88,7 +88,7 @@ pub(super) fn read(input: &[u8]) -> Result<Option<(Frame, usize)>, Problem> {
     Ok(Some((frame, HEAD + size + 1)))
 }
 
-fn size([kind, _, _, a, b, c, d]: [u8; HEAD]) -> Result<usize, Problem> {
+fn size([kind, _, _, a, b, c, d]: [u8; HEAD]) -> Result<usize, PublishProblem> {
     // A server that does not support this version answers with its own, which begins with a letter.
     let size = usize::try_from(u32::from_be_bytes([a, b, c, d])).map_err(|_| broken())?;
     if size > MAX_PAYLOAD || !matches!(kind, METHOD | HEADER | BODY | HEARTBEAT) {
@@ -98,7 +98,7 @@ fn size([kind, _, _, a, b, c, d]: [u8; HEAD]) -> Result<usize, Problem> {
 }
 
 /// The message id in the header of a message that we wrote.
-pub(super) fn message_id(header: &[u8]) -> Result<String, Problem> {
+pub(super) fn message_id(header: &[u8]) -> Result<String, PublishProblem> {
     let mut reader = Reader::new(header);
     let _class_weight_size = (reader.u32()?, reader.u64()?);
     let flags = reader.u16()?;
@@ -123,7 +123,7 @@ impl<'a> Read<'a> for Reader<'a> {
         &mut self.0
     }
 
-    fn broken() -> Problem {
+    fn broken() -> PublishProblem {
         broken()
     }
 }
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         Self(bytes)
     }
 
-    pub(super) fn short(&mut self) -> Result<String, Problem> {
+    pub(super) fn short(&mut self) -> Result<String, PublishProblem> {
         let length = self.u8()?;
         Ok(String::from_utf8_lossy(self.take(length.into())?).into_owned())
     }

@@ -1,6 +1,6 @@
 //! Numbers in network byte order, written and read: shared by the codecs of AMQP and Kafka.
 
-use super::problem::Problem;
+use super::problem::PublishProblem;
 
 /// Something to which bytes can be appended.
 pub(super) trait Write {
@@ -45,44 +45,44 @@ pub(super) trait Read<'a> {
     fn rest(&mut self) -> &mut &'a [u8];
 
     /// The error if too few bytes remain.
-    fn broken() -> Problem;
+    fn broken() -> PublishProblem;
 
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Problem> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], PublishProblem> {
         let rest = self.rest();
         let (taken, left) = rest.split_at_checked(count).ok_or_else(Self::broken)?;
         *rest = left;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Problem> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], PublishProblem> {
         self.take(N)?.try_into().map_err(|_| Self::broken())
     }
 
-    fn u8(&mut self) -> Result<u8, Problem> {
+    fn u8(&mut self) -> Result<u8, PublishProblem> {
         Ok(u8::from_be_bytes(self.array()?))
     }
 
-    fn u16(&mut self) -> Result<u16, Problem> {
+    fn u16(&mut self) -> Result<u16, PublishProblem> {
         Ok(u16::from_be_bytes(self.array()?))
     }
 
-    fn u32(&mut self) -> Result<u32, Problem> {
+    fn u32(&mut self) -> Result<u32, PublishProblem> {
         Ok(u32::from_be_bytes(self.array()?))
     }
 
-    fn u64(&mut self) -> Result<u64, Problem> {
+    fn u64(&mut self) -> Result<u64, PublishProblem> {
         Ok(u64::from_be_bytes(self.array()?))
     }
 
-    fn i16(&mut self) -> Result<i16, Problem> {
+    fn i16(&mut self) -> Result<i16, PublishProblem> {
         Ok(i16::from_be_bytes(self.array()?))
     }
 
-    fn i32(&mut self) -> Result<i32, Problem> {
+    fn i32(&mut self) -> Result<i32, PublishProblem> {
         Ok(i32::from_be_bytes(self.array()?))
     }
 
-    fn i64(&mut self) -> Result<i64, Problem> {
+    fn i64(&mut self) -> Result<i64, PublishProblem> {
         Ok(i64::from_be_bytes(self.array()?))
     }
 }

@@ -8,7 +8,7 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 use url::Host;
 
-use super::{place::HostPort, problem::Problem};
+use super::{place::HostPort, problem::PublishProblem};
 use crate::{
     clock::Clock,
     target::egress::{Egress, NameRefused, Resolver},
@@ -46,13 +46,13 @@ impl Dialer {
         &self,
         place: &HostPort,
         tls: bool,
-    ) -> Result<Box<dyn Stream>, Problem> {
+    ) -> Result<Box<dyn Stream>, PublishProblem> {
         let stream = self.connect(place).await?;
         if tls { self.encrypt(place, stream).await } else { Ok(Box::new(stream)) }
     }
 
     /// Opens an unencrypted connection, for protocols that begin unencrypted.
-    pub(super) async fn connect(&self, place: &HostPort) -> Result<TcpStream, Problem> {
+    pub(super) async fn connect(&self, place: &HostPort) -> Result<TcpStream, PublishProblem> {
         let mut last = None;
         for address in self.addresses(place).await? {
             match TcpStream::connect(address).await {
@@ -65,7 +65,7 @@ impl Dialer {
             }
         }
         let cause = last.map_or_else(|| "the name has no address".to_owned(), |e| e.to_string());
-        Err(Problem::broken(format!("could not connect to {place}: {cause}")))
+        Err(PublishProblem::broken(format!("could not connect to {place}: {cause}")))
     }
 
     /// Encrypts a connection.
@@ -73,8 +73,9 @@ impl Dialer {
         &self,
         place: &HostPort,
         stream: TcpStream,
-    ) -> Result<Box<dyn Stream>, Problem> {
-        let failed = |cause: String| Problem::broken(format!("TLS with {place} failed: {cause}"));
+    ) -> Result<Box<dyn Stream>, PublishProblem> {
+        let failed =
+            |cause: String| PublishProblem::broken(format!("TLS with {place} failed: {cause}"));
         let name = match &place.host {
             Host::Domain(name) => {
                 ServerName::try_from(name.clone()).map_err(|error| failed(error.to_string()))?
@@ -87,11 +88,11 @@ impl Dialer {
         Ok(Box::new(stream.map_err(|error| failed(root(&error)))?))
     }
 
-    async fn addresses(&self, place: &HostPort) -> Result<Vec<SocketAddr>, Problem> {
+    async fn addresses(&self, place: &HostPort) -> Result<Vec<SocketAddr>, PublishProblem> {
         let address = match &place.host {
             Host::Domain(name) => {
                 let found = self.resolver.admitted(name).await.map_err(|error| {
-                    Problem::broken(match error.downcast_ref::<NameRefused>() {
+                    PublishProblem::broken(match error.downcast_ref::<NameRefused>() {
                         Some(refused) => format!("refused to connect to {place}: {refused}"),
                         None => format!("could not resolve {place}: {error}"),
                     })
@@ -103,7 +104,7 @@ impl Dialer {
             Host::Ipv6(address) => std::net::IpAddr::from(*address),
         };
         self.egress.admit_address(address).map_err(|refused| {
-            Problem::broken(format!("refused to connect to {place}: {refused}"))
+            PublishProblem::broken(format!("refused to connect to {place}: {refused}"))
         })?;
         Ok(vec![SocketAddr::new(address, place.port)])
     }
@@ -125,6 +126,6 @@ fn root(error: &io::Error) -> String {
 }
 
 /// The problem for a connection that broke.
-pub(super) fn lost(error: &io::Error) -> Problem {
-    Problem::broken(format!("the connection was lost: {}", root(error)))
+pub(super) fn lost(error: &io::Error) -> PublishProblem {
+    PublishProblem::broken(format!("the connection was lost: {}", root(error)))
 }

@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{
     dial::{Stream, lost},
-    problem::Problem,
+    problem::PublishProblem,
 };
 use crate::clock::Clock;
 
@@ -31,16 +31,16 @@ pub(super) trait Codec: Send + 'static {
 
     /// Decodes the complete answers at the beginning of `input` and returns how many bytes they
     /// have.
-    fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Problem>;
+    fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, PublishProblem>;
 
     /// Called periodically, to keep a connection alive.
-    fn tick(&mut self, out: &mut Vec<u8>) -> Result<(), Problem>;
+    fn tick(&mut self, out: &mut Vec<u8>) -> Result<(), PublishProblem>;
 
     /// Whether no answer is outstanding.
     fn is_idle(&self) -> bool;
 
     /// Reports to all waiting requests that no answer will come.
-    fn abandon(&mut self, problem: &Problem);
+    fn abandon(&mut self, problem: &PublishProblem);
 }
 
 /// How often `tick` is called.
@@ -88,8 +88,8 @@ impl<R: Send + 'static> Link<R> {
     }
 
     /// Sends a request to the connection.
-    pub(super) async fn send(&self, request: R) -> Result<(), Problem> {
-        self.requests.send(request).await.map_err(|_| Problem::unsent())
+    pub(super) async fn send(&self, request: R) -> Result<(), PublishProblem> {
+        self.requests.send(request).await.map_err(|_| PublishProblem::unsent())
     }
 
     /// Whether it accepts requests.
@@ -126,19 +126,19 @@ impl<C: Codec> Driver<C> {
     }
 
     /// Runs until the connection breaks or is no longer needed.
-    async fn work(&mut self, requests: &mut mpsc::Receiver<C::Request>) -> Problem {
+    async fn work(&mut self, requests: &mut mpsc::Receiver<C::Request>) -> PublishProblem {
         let (mut silent, mut unused) = (0, 0);
         let clock = self.clock.clone();
         let mut tick = Box::pin(clock.sleep(TICK));
         let mut is_wanted = true;
         loop {
             if !is_wanted && self.codec.is_idle() && self.output.is_empty() {
-                return Problem::broken("the connection was closed");
+                return PublishProblem::broken("the connection was closed");
             }
             tokio::select! {
                 read = self.reader.read_buf(&mut self.input) => {
                     match read {
-                        Ok(0) => return Problem::broken("the broker closed the connection"),
+                        Ok(0) => return PublishProblem::broken("the broker closed the connection"),
                         Ok(_) => {}
                         Err(error) => return lost(&error),
                     }
@@ -153,7 +153,7 @@ impl<C: Codec> Driver<C> {
                 {
                     match written {
                         Ok(0) if !self.output.is_empty() => {
-                            return Problem::broken("the broker closed the connection");
+                            return PublishProblem::broken("the broker closed the connection");
                         }
                         Ok(count) => self.written += count,
                         Err(error) => return lost(&error),
@@ -176,10 +176,10 @@ impl<C: Codec> Driver<C> {
                     unused += 1;
                     silent = if self.codec.is_idle() { 0 } else { silent + 1 };
                     if silent > SILENT_TICKS {
-                        return Problem::broken("the broker did not answer for a minute");
+                        return PublishProblem::broken("the broker did not answer for a minute");
                     }
                     if unused > IDLE_TICKS && self.codec.is_idle() {
-                        return Problem::unsent();
+                        return PublishProblem::unsent();
                     }
                     if let Err(problem) = self.codec.tick(&mut self.output) {
                         return problem;
@@ -199,11 +199,11 @@ impl<C: Codec> Driver<C> {
         }
     }
 
-    fn take_in(&mut self) -> Result<(), Problem> {
+    fn take_in(&mut self) -> Result<(), PublishProblem> {
         let used = self.codec.decode(&self.input, &mut self.output)?;
         self.input.drain(..used);
         if self.input.len() > MAX_UNREAD {
-            return Err(Problem::broken("the broker sent an answer without end"));
+            return Err(PublishProblem::broken("the broker sent an answer without end"));
         }
         Ok(())
     }

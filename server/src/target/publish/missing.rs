@@ -6,19 +6,20 @@ use reqwest::Client;
 use serde_json::Value;
 
 use super::{
-    definition::Sqs, dial::Dialer, event::Message, place::HostPort, pool::Session, problem::Problem,
+    definition::Sqs, dial::Dialer, event::Message, place::HostPort, pool::Session,
+    problem::PublishProblem,
 };
 use crate::clock::Clock;
 
-fn missing() -> Problem {
-    Problem::refused("this build of Carillon cannot publish to that broker")
+fn missing() -> PublishProblem {
+    PublishProblem::refused("this build of Carillon cannot publish to that broker")
 }
 
 pub(super) async fn connect<T>(
     _: &Arc<Dialer>,
     _: &HostPort,
     _: &T,
-) -> Result<Arc<dyn Session>, Problem> {
+) -> Result<Arc<dyn Session>, PublishProblem> {
     Err(missing())
 }
 
@@ -30,7 +31,12 @@ impl Queues {
         Self
     }
 
-    pub(super) async fn send(&self, _: &Sqs, _: &Message, _: &str) -> Result<Value, Problem> {
+    pub(super) async fn send(
+        &self,
+        _: &Sqs,
+        _: &Message,
+        _: &str,
+    ) -> Result<Value, PublishProblem> {
         Err(missing())
     }
 }

@@ -20,7 +20,7 @@ use super::{
     link::{Codec, Link},
     place::HostPort,
     pool::Session,
-    problem::Problem,
+    problem::PublishProblem,
 };
 use crate::random;
 
@@ -47,9 +47,10 @@ pub(super) async fn connect(
     dialer: &Dialer,
     place: &HostPort,
     nats: &Nats,
-) -> Result<Arc<dyn Session>, Problem> {
-    let refused =
-        |text: String| Problem::broken(format!("{place} did not let us in: {}", text.trim()));
+) -> Result<Arc<dyn Session>, PublishProblem> {
+    let refused = |text: String| {
+        PublishProblem::broken(format!("{place} did not let us in: {}", text.trim()))
+    };
     let mut plain = dialer.connect(place).await?;
     // The server begins unencrypted. Read byte by byte, as the following bytes may be encrypted
     // already.
@@ -113,15 +114,15 @@ fn options(username: &Option<String>, password: Option<&str>) -> Value {
 }
 
 struct NatsSession {
-    link: Link<Asked>,
+    link: Link<NatsRequest>,
     max_payload: usize,
 }
 
 #[async_trait]
 impl Session for NatsSession {
-    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, Problem> {
+    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem> {
         let Broker::Nats(nats) = to else {
-            return Err(Problem::refused("the connection is one to NATS"));
+            return Err(PublishProblem::refused("the connection is one to NATS"));
         };
         let headers = headers(nats, message);
         let size = headers.len() + message.body.len();
@@ -129,13 +130,13 @@ impl Session for NatsSession {
             let most = self.max_payload;
             let text =
                 format!("the event has {size} bytes with its headers; the server takes {most}");
-            return Err(Problem::refused(text));
+            return Err(PublishProblem::refused(text));
         }
         let (reply, answer) = oneshot::channel();
         let body = message.body.clone();
-        let asked = Asked { subject: nats.subject.clone(), headers, body, reply };
+        let asked = NatsRequest { subject: nats.subject.clone(), headers, body, reply };
         self.link.send(asked).await?;
-        let answer = answer.await.unwrap_or_else(|_| Err(Problem::unsent()))?;
+        let answer = answer.await.unwrap_or_else(|_| Err(PublishProblem::unsent()))?;
         acknowledged(&answer, &nats.subject)
     }
 
@@ -170,7 +171,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Parses a stream's acknowledgement.
-fn acknowledged(answer: &Answer, subject: &str) -> Result<Value, Problem> {
+fn acknowledged(answer: &NatsReply, subject: &str) -> Result<Value, PublishProblem> {
     #[derive(Deserialize)]
     struct Ack {
         error: Option<Error>,
@@ -186,33 +187,33 @@ fn acknowledged(answer: &Answer, subject: &str) -> Result<Value, Problem> {
     }
     if answer.is_nobody() {
         let text = format!("no stream listens to the subject {subject}");
-        return Err(Problem::refused(text));
+        return Err(PublishProblem::refused(text));
     }
     let ack: Ack = serde_json::from_slice(&answer.body)
-        .map_err(|_| Problem::refused("somebody answered, but no stream of JetStream"))?;
+        .map_err(|_| PublishProblem::refused("somebody answered, but no stream of JetStream"))?;
     match (ack.error, ack.stream, ack.seq) {
-        (Some(error), ..) => Err(Problem::refused(error.description)),
+        (Some(error), ..) => Err(PublishProblem::refused(error.description)),
         (None, Some(stream), Some(seq)) => {
             Ok(json!({ "stream": stream, "sequence": seq, "duplicate": ack.duplicate }))
         }
-        (None, ..) => Err(Problem::refused("somebody answered, but no stream of JetStream")),
+        (None, ..) => Err(PublishProblem::refused("somebody answered, but no stream of JetStream")),
     }
 }
 
-struct Asked {
+struct NatsRequest {
     subject: String,
     headers: Vec<u8>,
     body: Vec<u8>,
-    reply: oneshot::Sender<Result<Answer, Problem>>,
+    reply: oneshot::Sender<Result<NatsReply, PublishProblem>>,
 }
 
 /// A message received on our inbox.
-struct Answer {
+struct NatsReply {
     headers: Vec<u8>,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl NatsReply {
     /// The server's status for "no responders".
     fn is_nobody(&self) -> bool {
         self.headers.starts_with(b"NATS/1.0 503")
@@ -222,15 +223,19 @@ impl Answer {
 struct Protocol {
     inbox: String,
     next: u64,
-    waiting: HashMap<u64, oneshot::Sender<Result<Answer, Problem>>>,
+    waiting: HashMap<u64, oneshot::Sender<Result<NatsReply, PublishProblem>>>,
     /// The number of unanswered pings.
     pings: u32,
 }
 
 impl Codec for Protocol {
-    type Request = Asked;
+    type Request = NatsRequest;
 
-    fn encode(&mut self, Asked { subject, headers, body, reply }: Asked, out: &mut Vec<u8>) {
+    fn encode(
+        &mut self,
+        NatsRequest { subject, headers, body, reply }: NatsRequest,
+        out: &mut Vec<u8>,
+    ) {
         let number = self.next;
         self.next += 1;
         let (before, whole) = (headers.len(), headers.len() + body.len());
@@ -245,8 +250,8 @@ impl Codec for Protocol {
         self.waiting.insert(number, reply);
     }
 
-    fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Problem> {
-        let broken = || Problem::broken("the server does not speak as NATS does");
+    fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, PublishProblem> {
+        let broken = || PublishProblem::broken("the server does not speak as NATS does");
         let mut used = 0;
         loop {
             let rest = &input[used..];
@@ -262,7 +267,7 @@ impl Codec for Protocol {
                 Some("INFO" | "+OK") | None => {}
                 // The server reports a problem with one message, and continues.
                 Some("-ERR") if line.contains("Permissions Violation") => self.refuse(&line),
-                Some("-ERR") => return Err(Problem::broken(line["-ERR".len()..].trim())),
+                Some("-ERR") => return Err(PublishProblem::broken(line["-ERR".len()..].trim())),
                 Some(word @ ("MSG" | "HMSG")) => {
                     let words: Vec<&str> = words.collect();
                     let (Some(subject), Some(size)) = (words.first(), words.last()) else {
@@ -289,7 +294,7 @@ impl Codec for Protocol {
                     if let Some(waiting) =
                         number.and_then(|number: u64| self.waiting.remove(&number))
                     {
-                        let answer = Answer { headers: headers.to_vec(), body: body.to_vec() };
+                        let answer = NatsReply { headers: headers.to_vec(), body: body.to_vec() };
                         let _ = waiting.send(Ok(answer));
                     }
                     used += size + 2;
@@ -300,9 +305,9 @@ impl Codec for Protocol {
         }
     }
 
-    fn tick(&mut self, out: &mut Vec<u8>) -> Result<(), Problem> {
+    fn tick(&mut self, out: &mut Vec<u8>) -> Result<(), PublishProblem> {
         if self.pings >= 3 {
-            return Err(Problem::broken("the server does not answer any more"));
+            return Err(PublishProblem::broken("the server does not answer any more"));
         }
         self.pings += 1;
         out.extend(b"PING\r\n");
@@ -313,7 +318,7 @@ impl Codec for Protocol {
         self.waiting.is_empty()
     }
 
-    fn abandon(&mut self, problem: &Problem) {
+    fn abandon(&mut self, problem: &PublishProblem) {
         for (_, waiting) in self.waiting.drain() {
             let _ = waiting.send(Err(problem.clone()));
         }
@@ -323,7 +328,7 @@ impl Codec for Protocol {
 impl Protocol {
     /// The server names the subject, not the message: all waiting requests fail.
     fn refuse(&mut self, line: &str) {
-        let problem = Problem::refused(line["-ERR".len()..].trim());
+        let problem = PublishProblem::refused(line["-ERR".len()..].trim());
         for (_, waiting) in self.waiting.drain() {
             let _ = waiting.send(Err(problem.clone()));
         }
@@ -342,7 +347,7 @@ mod tests {
     fn an_answer_finds_who_waits_for_it() {
         let (mut protocol, mut out) = (protocol(), Vec::new());
         let (reply, mut answer) = oneshot::channel();
-        let asked = Asked {
+        let asked = NatsRequest {
             subject: "a.b".to_owned(),
             headers: b"NATS/1.0\r\n\r\n".to_vec(),
             body: b"{}".to_vec(),
@@ -361,10 +366,11 @@ mod tests {
     #[test]
     fn a_subject_that_no_stream_listens_to_is_named() {
         let headers = b"NATS/1.0 503\r\n\r\n".to_vec();
-        let refused = acknowledged(&Answer { headers, body: Vec::new() }, "a.b").unwrap_err();
+        let refused = acknowledged(&NatsReply { headers, body: Vec::new() }, "a.b").unwrap_err();
         assert_eq!(refused.to_string(), "no stream listens to the subject a.b");
         let error = br#"{"error":{"code":503,"description":"maximum messages exceeded"}}"#.to_vec();
-        let refused = acknowledged(&Answer { headers: Vec::new(), body: error }, "a").unwrap_err();
+        let refused =
+            acknowledged(&NatsReply { headers: Vec::new(), body: error }, "a").unwrap_err();
         assert_eq!(refused.to_string(), "maximum messages exceeded");
     }
 }

@@ -20,8 +20,8 @@ use super::{
     dial::{CONNECT, Dialer},
     event::Message,
     place::HostPort,
-    problem::Problem,
-    report::{BrokerReport, Counted},
+    problem::PublishProblem,
+    report::{BrokerReport, PublishCounts},
 };
 
 #[cfg(feature = "kafka")]
@@ -45,7 +45,7 @@ use super::redis;
 #[async_trait]
 pub(super) trait Session: Send + Sync {
     /// Publishes an event; returns when the broker has acknowledged it, with where it was stored.
-    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, Problem>;
+    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem>;
 
     /// Whether it accepts more events.
     fn is_open(&self) -> bool;
@@ -65,7 +65,7 @@ const FORGET: Duration = Duration::from_secs(600);
 pub(super) struct Pool {
     dialer: Arc<Dialer>,
     links: Mutex<HashMap<Key, Arc<Shared>>>,
-    counted: Counted,
+    counted: PublishCounts,
 }
 
 /// A connection with its history.
@@ -81,24 +81,24 @@ pub(super) struct Shared {
 struct State {
     is_open: bool,
     used: Instant,
-    failed: Option<(Instant, Problem)>,
+    failed: Option<(Instant, PublishProblem)>,
 }
 
 impl Pool {
     pub(super) fn new(dialer: Arc<Dialer>) -> Self {
-        Self { dialer, links: Mutex::default(), counted: Counted::default() }
+        Self { dialer, links: Mutex::default(), counted: PublishCounts::default() }
     }
 
     pub(super) fn dialer(&self) -> &Dialer {
         &self.dialer
     }
 
-    pub(super) fn counted(&self) -> &Counted {
+    pub(super) fn counted(&self) -> &PublishCounts {
         &self.counted
     }
 
     /// The shared connection for a definition's broker, open or not.
-    pub(super) fn link(&self, broker: &Broker) -> Result<Arc<Shared>, Problem> {
+    pub(super) fn link(&self, broker: &Broker) -> Result<Arc<Shared>, PublishProblem> {
         let now = self.dialer.clock.instant();
         let key = key(broker);
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,7 +109,7 @@ impl Pool {
         links.retain(|_, link| now.duration_since(link.state().used) < FORGET);
         if links.len() >= MAX_LINKS {
             let text = format!("this node publishes to {MAX_LINKS} places already");
-            return Err(Problem::refused(text));
+            return Err(PublishProblem::refused(text));
         }
         let link = Arc::new(Shared {
             broker: broker.name(),
@@ -128,7 +128,7 @@ impl Pool {
         &self,
         link: &Shared,
         broker: &Broker,
-    ) -> Result<Arc<dyn Session>, Problem> {
+    ) -> Result<Arc<dyn Session>, PublishProblem> {
         let tries = link.tries.load(Ordering::Acquire);
         let mut session = link.session.lock().await;
         if let Some(open) = session.as_ref().filter(|session| session.is_open()) {
@@ -167,11 +167,12 @@ impl Pool {
         }
     }
 
-    async fn connect(&self, broker: &Broker) -> Result<Arc<dyn Session>, Problem> {
+    async fn connect(&self, broker: &Broker) -> Result<Arc<dyn Session>, PublishProblem> {
         let servers = broker.connection().map_or(&[][..], |connection| &connection.servers);
         let mut last = None;
         for server in servers {
-            let place = HostPort::read(server, default_port(broker)).map_err(Problem::broken)?;
+            let place =
+                HostPort::read(server, default_port(broker)).map_err(PublishProblem::broken)?;
             let connecting = self.connect_to(broker, &place);
             match self.dialer.clock.timeout(CONNECT, connecting).await {
                 Ok(Ok(session)) => return Ok(session),
@@ -179,25 +180,25 @@ impl Pool {
                 Err(_) => {
                     let seconds = CONNECT.as_secs();
                     let text = format!("could not connect to {place} within {seconds} s");
-                    last = Some(Problem::broken(text));
+                    last = Some(PublishProblem::broken(text));
                 }
             }
         }
-        Err(last.unwrap_or_else(|| Problem::broken("there is no server to connect to")))
+        Err(last.unwrap_or_else(|| PublishProblem::broken("there is no server to connect to")))
     }
 
     async fn connect_to(
         &self,
         broker: &Broker,
         place: &HostPort,
-    ) -> Result<Arc<dyn Session>, Problem> {
+    ) -> Result<Arc<dyn Session>, PublishProblem> {
         let dialer = &self.dialer;
         match broker {
             Broker::Kafka(definition) => kafka::connect(dialer, place, definition).await,
             Broker::Nats(definition) => nats::connect(dialer, place, definition).await,
             Broker::Rabbitmq(definition) => rabbitmq::connect(dialer, place, definition).await,
             Broker::Redis(definition) => redis::connect(dialer, place, definition).await,
-            Broker::Sqs(_) => Err(Problem::broken("SQS is reached by requests")),
+            Broker::Sqs(_) => Err(PublishProblem::broken("SQS is reached by requests")),
         }
     }
 

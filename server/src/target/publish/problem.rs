@@ -2,7 +2,7 @@ use std::fmt;
 
 /// Why an event was not published, or is not known to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(super) struct PublishProblem {
     text: String,
     kind: Kind,
 }
@@ -18,7 +18,7 @@ enum Kind {
     Broken,
 }
 
-impl Problem {
+impl PublishProblem {
     /// The message is refused.
     pub(super) fn refused(text: impl Into<String>) -> Self {
         Self { text: text.into(), kind: Kind::Refused }
@@ -41,7 +41,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for PublishProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }

@@ -13,7 +13,7 @@ use super::{
     dial::Dialer,
     event::{Message, compose},
     pool::{Pool, Shared},
-    problem::Problem,
+    problem::PublishProblem,
     report::BrokerReport,
 };
 use crate::{
@@ -154,7 +154,7 @@ impl Publisher {
         broker: &Broker,
         message: &Message,
         limit: &Limit<'_>,
-    ) -> Result<Result<Value, Problem>, Failure> {
+    ) -> Result<Result<Value, PublishProblem>, Failure> {
         let what = || format!("could not connect to {}", link.place());
         let session = match limit.keep(self.pool.session(link, broker), what).await? {
             Ok(session) => session,
@@ -171,7 +171,7 @@ impl Publisher {
     }
 }
 
-fn failed(problem: &Problem) -> Failure {
+fn failed(problem: &PublishProblem) -> Failure {
     Failure::Step(problem.to_string())
 }
 

@@ -25,7 +25,7 @@ use super::{
     link::{Codec, Link},
     place::HostPort,
     pool::Session,
-    problem::Problem,
+    problem::PublishProblem,
 };
 
 /// Our heartbeat interval in seconds; the client and the server agree on the larger of theirs.
@@ -38,11 +38,11 @@ pub(super) async fn connect(
     dialer: &Dialer,
     place: &HostPort,
     rabbitmq: &Rabbitmq,
-) -> Result<Arc<dyn Session>, Problem> {
+) -> Result<Arc<dyn Session>, PublishProblem> {
     let mut stream = dialer.dial(place, rabbitmq.connection.tls).await?;
-    let (frame_max, channel_max) = enter(&mut stream, rabbitmq)
-        .await
-        .map_err(|problem| Problem::broken(format!("{place} did not let us in: {problem}")))?;
+    let (frame_max, channel_max) = enter(&mut stream, rabbitmq).await.map_err(|problem| {
+        PublishProblem::broken(format!("{place} did not let us in: {problem}"))
+    })?;
     let codec = Protocol {
         frame_max,
         channel_max,
@@ -56,7 +56,10 @@ pub(super) async fn connect(
     Ok(Arc::new(RabbitmqSession { link }))
 }
 
-async fn enter(stream: &mut Box<dyn Stream>, to: &Rabbitmq) -> Result<(usize, u16), Problem> {
+async fn enter(
+    stream: &mut Box<dyn Stream>,
+    to: &Rabbitmq,
+) -> Result<(usize, u16), PublishProblem> {
     let connection = &to.connection;
     let name = connection.username.as_deref().unwrap_or("guest");
     let password = connection.password.as_ref().map_or("guest", |password| password.expose());
@@ -88,13 +91,13 @@ async fn enter(stream: &mut Box<dyn Stream>, to: &Rabbitmq) -> Result<(usize, u1
     Ok((usize::try_from(frame).unwrap_or(usize::MAX), channels))
 }
 
-async fn send(stream: &mut Box<dyn Stream>, bytes: &[u8]) -> Result<(), Problem> {
+async fn send(stream: &mut Box<dyn Stream>, bytes: &[u8]) -> Result<(), PublishProblem> {
     stream.write_all(bytes).await.map_err(|error| lost(&error))?;
     stream.flush().await.map_err(|error| lost(&error))
 }
 
 /// Reads frames until that method arrives.
-async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, Problem> {
+async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, PublishProblem> {
     let mut input = Vec::new();
     loop {
         // Byte by byte at the end of a frame: the following bytes belong to the link.
@@ -115,27 +118,27 @@ async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, P
 }
 
 /// The server's message when it closes a connection or a channel.
-fn closed(frame: &Frame) -> Result<Problem, Problem> {
+fn closed(frame: &Frame) -> Result<PublishProblem, PublishProblem> {
     let mut reader = Reader::new(&frame.payload[4..]);
     let (code, text) = (reader.u16()?, reader.short()?);
-    Ok(Problem::broken(format!("{text} ({code})")))
+    Ok(PublishProblem::broken(format!("{text} ({code})")))
 }
 
 struct RabbitmqSession {
-    link: Link<Asked>,
+    link: Link<RabbitRequest>,
 }
 
 #[async_trait]
 impl Session for RabbitmqSession {
-    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, Problem> {
+    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem> {
         let Broker::Rabbitmq(rabbitmq) = to else {
-            return Err(Problem::refused("the connection is one to RabbitMQ"));
+            return Err(PublishProblem::refused("the connection is one to RabbitMQ"));
         };
         if message.id.len() > amqp::MAX_SHORT {
-            return Err(Problem::refused("the event's id has more than 255 bytes"));
+            return Err(PublishProblem::refused("the event's id has more than 255 bytes"));
         }
         let (reply, answer) = oneshot::channel();
-        let asked = Asked {
+        let asked = RabbitRequest {
             exchange: rabbitmq.exchange.clone(),
             routing_key: rabbitmq.routing_key.clone(),
             id: message.id.clone(),
@@ -144,7 +147,7 @@ impl Session for RabbitmqSession {
             reply,
         };
         self.link.send(asked).await?;
-        answer.await.unwrap_or_else(|_| Err(Problem::unsent()))?;
+        answer.await.unwrap_or_else(|_| Err(PublishProblem::unsent()))?;
         Ok(json!({ "exchange": rabbitmq.exchange, "routing_key": rabbitmq.routing_key }))
     }
 
@@ -174,26 +177,26 @@ fn properties(message: &Message) -> Vec<u8> {
     writer.bytes()
 }
 
-struct Asked {
+struct RabbitRequest {
     exchange: String,
     routing_key: String,
     id: String,
     properties: Vec<u8>,
     body: Vec<u8>,
-    reply: oneshot::Sender<Result<(), Problem>>,
+    reply: oneshot::Sender<Result<(), PublishProblem>>,
 }
 
-struct Waiting {
+struct UnconfirmedMessage {
     id: String,
     returned: Option<String>,
-    reply: oneshot::Sender<Result<(), Problem>>,
+    reply: oneshot::Sender<Result<(), PublishProblem>>,
 }
 
 /// A channel: its messages are numbered from 1.
 struct Channel {
     exchange: String,
     next: u64,
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, UnconfirmedMessage>,
     /// The reason of a returned message whose content follows.
     returning: Option<String>,
 }
@@ -212,17 +215,17 @@ struct Protocol {
 }
 
 impl Codec for Protocol {
-    type Request = Asked;
+    type Request = RabbitRequest;
 
-    fn encode(&mut self, asked: Asked, out: &mut Vec<u8>) {
+    fn encode(&mut self, asked: RabbitRequest, out: &mut Vec<u8>) {
         if let Some(reason) = &self.blocked {
             let text = format!("the broker takes no events now: {reason}");
-            let _ = asked.reply.send(Err(Problem::refused(text)));
+            let _ = asked.reply.send(Err(PublishProblem::refused(text)));
             return;
         }
         let Some(number) = self.channel(&asked.exchange, out) else {
             let text = "the connection has no channel left for another exchange";
-            let _ = asked.reply.send(Err(Problem::refused(text)));
+            let _ = asked.reply.send(Err(PublishProblem::refused(text)));
             return;
         };
         let mut publish = Writer::method(Method::PUBLISH);
@@ -237,13 +240,13 @@ impl Codec for Protocol {
             out.extend(body.frame_of(amqp::BODY, number));
         }
         if let Some(channel) = self.channels.get_mut(&number) {
-            let waiting = Waiting { id: asked.id, returned: None, reply: asked.reply };
+            let waiting = UnconfirmedMessage { id: asked.id, returned: None, reply: asked.reply };
             channel.waiting.insert(channel.next, waiting);
             channel.next += 1;
         }
     }
 
-    fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Problem> {
+    fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, PublishProblem> {
         self.silent = 0;
         let mut used = 0;
         while let Some((frame, length)) = amqp::read(&input[used..])? {
@@ -253,11 +256,11 @@ impl Codec for Protocol {
         Ok(used)
     }
 
-    fn tick(&mut self, out: &mut Vec<u8>) -> Result<(), Problem> {
+    fn tick(&mut self, out: &mut Vec<u8>) -> Result<(), PublishProblem> {
         self.silent += 1;
         // This is called every five seconds.
         if self.silent > 2 * u32::from(HEARTBEAT) / 5 {
-            return Err(Problem::broken("the broker does not answer any more"));
+            return Err(PublishProblem::broken("the broker does not answer any more"));
         }
         out.extend(Writer::default().frame_of(amqp::HEARTBEAT, 0));
         Ok(())
@@ -267,7 +270,7 @@ impl Codec for Protocol {
         self.channels.values().all(|channel| channel.waiting.is_empty())
     }
 
-    fn abandon(&mut self, problem: &Problem) {
+    fn abandon(&mut self, problem: &PublishProblem) {
         for (_, channel) in self.channels.drain() {
             channel.abandon(problem);
         }
@@ -296,7 +299,7 @@ impl Protocol {
         Some(number)
     }
 
-    fn take(&mut self, frame: &Frame, out: &mut Vec<u8>) -> Result<(), Problem> {
+    fn take(&mut self, frame: &Frame, out: &mut Vec<u8>) -> Result<(), PublishProblem> {
         if frame.channel == 0 {
             return self.take_of_connection(frame, out);
         }
@@ -322,7 +325,7 @@ impl Protocol {
                 if let Some(channel) = self.channels.remove(&frame.channel) {
                     self.by_exchange.remove(&channel.exchange);
                     self.free.push(frame.channel);
-                    channel.abandon(&Problem::refused(why.to_string()));
+                    channel.abandon(&PublishProblem::refused(why.to_string()));
                 }
             }
             _ => {}
@@ -330,7 +333,11 @@ impl Protocol {
         Ok(())
     }
 
-    fn take_of_connection(&mut self, frame: &Frame, out: &mut Vec<u8>) -> Result<(), Problem> {
+    fn take_of_connection(
+        &mut self,
+        frame: &Frame,
+        out: &mut Vec<u8>,
+    ) -> Result<(), PublishProblem> {
         match frame.method() {
             Some(Method::CLOSE) => {
                 out.extend(Writer::method(Method::CLOSE_OK).frame(0));
@@ -360,22 +367,24 @@ impl Channel {
         };
         for waiting in settled.into_values() {
             let problem = why_not.map(str::to_owned).or(waiting.returned);
-            let _ = waiting.reply.send(problem.map_or(Ok(()), |text| Err(Problem::refused(text))));
+            let _ = waiting
+                .reply
+                .send(problem.map_or(Ok(()), |text| Err(PublishProblem::refused(text))));
         }
     }
 
     /// Identifies the returned message; its confirmation follows.
-    fn returned(&mut self, header: &Frame) -> Result<(), Problem> {
+    fn returned(&mut self, header: &Frame) -> Result<(), PublishProblem> {
         let Some(why) = self.returning.take() else { return Ok(()) };
         let id = amqp::message_id(&header.payload)?;
-        let is_same = |waiting: &&mut Waiting| waiting.id == id;
+        let is_same = |waiting: &&mut UnconfirmedMessage| waiting.id == id;
         for waiting in self.waiting.values_mut().filter(is_same) {
             waiting.returned = Some(format!("no queue takes the event: {why}"));
         }
         Ok(())
     }
 
-    fn abandon(self, problem: &Problem) {
+    fn abandon(self, problem: &PublishProblem) {
         for waiting in self.waiting.into_values() {
             let _ = waiting.reply.send(Err(problem.clone()));
         }

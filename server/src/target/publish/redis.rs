@@ -13,7 +13,7 @@ use super::{
     link::{Codec, Link},
     place::HostPort,
     pool::Session,
-    problem::Problem,
+    problem::PublishProblem,
 };
 
 /// Connects and signs in.
@@ -21,7 +21,7 @@ pub(super) async fn connect(
     dialer: &Dialer,
     place: &HostPort,
     redis: &Redis,
-) -> Result<Arc<dyn Session>, Problem> {
+) -> Result<Arc<dyn Session>, PublishProblem> {
     let stream = dialer.dial(place, redis.connection.tls).await?;
     let link = Link::start(stream, Resp::default(), dialer.clock.clone());
     let session = RedisSession { link };
@@ -39,28 +39,33 @@ pub(super) async fn connect(
     };
     match entered.await {
         Ok(_) => Ok(Arc::new(session)),
-        Err(problem) => Err(Problem::broken(format!("{place} did not let us in: {problem}"))),
+        Err(problem) => {
+            Err(PublishProblem::broken(format!("{place} did not let us in: {problem}")))
+        }
     }
 }
 
 struct RedisSession {
-    link: Link<Asked>,
+    link: Link<RedisRequest>,
 }
 
 impl RedisSession {
-    async fn ask<'a>(&self, words: impl IntoIterator<Item = &'a [u8]>) -> Result<String, Problem> {
+    async fn ask<'a>(
+        &self,
+        words: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<String, PublishProblem> {
         let (reply, answer) = oneshot::channel();
-        self.link.send(Asked { command: command(words), reply }).await?;
+        self.link.send(RedisRequest { command: command(words), reply }).await?;
         // A request that was never encoded is dropped without an answer.
-        answer.await.unwrap_or_else(|_| Err(Problem::unsent()))
+        answer.await.unwrap_or_else(|_| Err(PublishProblem::unsent()))
     }
 }
 
 #[async_trait]
 impl Session for RedisSession {
-    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, Problem> {
+    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem> {
         let Broker::Redis(redis) = to else {
-            return Err(Problem::refused("the connection is one to Redis"));
+            return Err(PublishProblem::refused("the connection is one to Redis"));
         };
         let length = redis.max_length.map(|length| length.to_string());
         let mut words: Vec<&[u8]> = vec![b"XADD", redis.stream.as_bytes()];
@@ -104,46 +109,46 @@ fn command<'a>(words: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     out
 }
 
-struct Asked {
+struct RedisRequest {
     command: Vec<u8>,
-    reply: oneshot::Sender<Result<String, Problem>>,
+    reply: oneshot::Sender<Result<String, PublishProblem>>,
 }
 
 /// The protocol: answers come in the order of the commands.
 #[derive(Default)]
 struct Resp {
-    waiting: VecDeque<oneshot::Sender<Result<String, Problem>>>,
+    waiting: VecDeque<oneshot::Sender<Result<String, PublishProblem>>>,
 }
 
 impl Codec for Resp {
-    type Request = Asked;
+    type Request = RedisRequest;
 
-    fn encode(&mut self, Asked { command, reply }: Asked, out: &mut Vec<u8>) {
+    fn encode(&mut self, RedisRequest { command, reply }: RedisRequest, out: &mut Vec<u8>) {
         out.extend(command);
         self.waiting.push_back(reply);
     }
 
-    fn decode(&mut self, input: &[u8], _: &mut Vec<u8>) -> Result<usize, Problem> {
+    fn decode(&mut self, input: &[u8], _: &mut Vec<u8>) -> Result<usize, PublishProblem> {
         let mut used = 0;
         while let Some((answer, length)) = read(&input[used..])? {
             used += length;
             let Some(waiting) = self.waiting.pop_front() else {
-                return Err(Problem::broken("the server answers what nobody has asked"));
+                return Err(PublishProblem::broken("the server answers what nobody has asked"));
             };
             // A server that lost its role accepts nothing any more; another may have taken over.
             let is_over = answer.as_ref().is_err_and(|error| {
                 ["READONLY", "LOADING", "MASTERDOWN"].iter().any(|word| error.starts_with(word))
             });
             // The caller may be gone.
-            let _ = waiting.send(answer.map_err(Problem::refused));
+            let _ = waiting.send(answer.map_err(PublishProblem::refused));
             if is_over {
-                return Err(Problem::broken("the server does not take events now"));
+                return Err(PublishProblem::broken("the server does not take events now"));
             }
         }
         Ok(used)
     }
 
-    fn tick(&mut self, _: &mut Vec<u8>) -> Result<(), Problem> {
+    fn tick(&mut self, _: &mut Vec<u8>) -> Result<(), PublishProblem> {
         Ok(())
     }
 
@@ -151,18 +156,18 @@ impl Codec for Resp {
         self.waiting.is_empty()
     }
 
-    fn abandon(&mut self, problem: &Problem) {
+    fn abandon(&mut self, problem: &PublishProblem) {
         for waiting in self.waiting.drain(..) {
             let _ = waiting.send(Err(problem.clone()));
         }
     }
 }
 
-type Answer = Result<String, String>;
+type RedisReply = Result<String, String>;
 
 /// The answer at the beginning, and its length; `None` while it is incomplete.
-fn read(input: &[u8]) -> Result<Option<(Answer, usize)>, Problem> {
-    let broken = || Problem::broken("the server does not speak as Redis does");
+fn read(input: &[u8]) -> Result<Option<(RedisReply, usize)>, PublishProblem> {
+    let broken = || PublishProblem::broken("the server does not speak as Redis does");
     let Some(end) = input.windows(2).position(|pair| pair == b"\r\n") else {
         return if input.len() > 64 * 1024 { Err(broken()) } else { Ok(None) };
     };

@@ -23,16 +23,16 @@ const KINDS: [&str; 5] = ["kafka", "nats", "rabbitmq", "redis", "sqs"];
 
 /// Counts published events.
 #[derive(Debug, Default)]
-pub(super) struct Counted([Counts; KINDS.len()]);
+pub(super) struct PublishCounts([EventCounts; KINDS.len()]);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct EventCounts {
     acknowledged: AtomicU64,
     failed: AtomicU64,
     connected: AtomicU64,
 }
 
-impl Counted {
+impl PublishCounts {
     pub(super) fn published(&self, broker: &str, is_acknowledged: bool) {
         if let Some(counts) = self.of(broker) {
             let count = if is_acknowledged { &counts.acknowledged } else { &counts.failed };
@@ -49,7 +49,7 @@ impl Counted {
     /// The counts of all kinds, combined with the state of their connections in `reports`.
     pub(super) fn all(&self, reports: &[BrokerReport]) -> Vec<BrokerCounts> {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let counts = |(broker, counts): (&'static str, &Counts)| {
+        let counts = |(broker, counts): (&'static str, &EventCounts)| {
             let many = |is: fn(&&BrokerReport) -> bool| {
                 reports.iter().filter(|report| report.broker == broker).filter(is).count() as u64
             };
@@ -65,7 +65,7 @@ impl Counted {
         KINDS.into_iter().zip(&self.0).map(counts).collect()
     }
 
-    fn of(&self, broker: &str) -> Option<&Counts> {
+    fn of(&self, broker: &str) -> Option<&EventCounts> {
         Some(&self.0[KINDS.iter().position(|kind| *kind == broker)?])
     }
 }

@@ -16,10 +16,10 @@ use reqwest::Client;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{definition::Sqs, event::Message, problem::Problem};
+use super::{definition::Sqs, event::Message, problem::PublishProblem};
 use crate::clock::Clock;
 use call::Queue;
-use entry::Entry;
+use entry::BatchEntry;
 use lanes::Lanes;
 
 /// Sends to queues, over the connections of HTTP requests.
@@ -39,10 +39,10 @@ impl Queues {
         sqs: &Sqs,
         message: &Message,
         group: &str,
-    ) -> Result<Value, Problem> {
+    ) -> Result<Value, PublishProblem> {
         let queue = Queue::of(sqs)?;
         let (reply, answer) = oneshot::channel();
-        self.lanes.give(Arc::new(queue), (Entry::of(sqs, message, group), reply));
-        answer.await.unwrap_or_else(|_| Err(Problem::broken("the event was not sent")))
+        self.lanes.give(Arc::new(queue), (BatchEntry::of(sqs, message, group), reply));
+        answer.await.unwrap_or_else(|_| Err(PublishProblem::broken("the event was not sent")))
     }
 }

@@ -4,13 +4,13 @@
 //! The result is an upper bound, not the exact depth: it is never less than the depth of the tree
 //! that the parser builds.
 
-use super::tokens::{Kind, Part, Token};
+use super::tokens::{Kind, TemplatePart, Token};
 
 /// Maximum depth of blocks, brackets and chains of operators together.
 pub(super) const MAX_DEPTH: usize = 100;
 
 /// The first part at which a template exceeds the limit.
-pub(super) fn too_deep<'p, 'a>(parts: &'p [Part<'a>]) -> Option<&'p Part<'a>> {
+pub(super) fn too_deep<'p, 'a>(parts: &'p [TemplatePart<'a>]) -> Option<&'p TemplatePart<'a>> {
     let mut blocks = Blocks::default();
     parts.iter().find(|part| {
         blocks.pass(part);
@@ -26,7 +26,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn pass(&mut self, part: &Part<'_>) {
+    fn pass(&mut self, part: &TemplatePart<'_>) {
         match part.statement() {
             Some("if" | "for") => {
                 self.open.push(1);

@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 use super::{
-    Fault, MAX_OUTPUT_BYTES, Read, budget::Budget, budget::MAX_WORK_BYTES, fault, fields,
+    Fault, MAX_OUTPUT_BYTES, ParsedTemplate, budget::Budget, budget::MAX_WORK_BYTES, fault, fields,
     is_template, language_with, printing::Bounded, secrets,
 };
 use crate::target::{Invocation, Target, TargetError};
@@ -95,7 +95,7 @@ impl Filler {
         }
         let steps = self.budget.steps();
         self.environment.set_fuel(Some(steps));
-        let Read { template, .. } = Read::within(&self.environment, text)?;
+        let ParsedTemplate { template, .. } = ParsedTemplate::within(&self.environment, text)?;
         let mut made = Bounded::default();
         let rendered = template.render_captured_to(self.names.clone(), &mut made);
         let used = rendered.as_ref().ok().and_then(|done| done.state().fuel_levels());

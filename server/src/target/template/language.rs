@@ -4,7 +4,7 @@
 use super::{
     Fault,
     depth::{MAX_DEPTH, too_deep},
-    tokens::{Kind, Part, Token, WORDS, parts},
+    tokens::{Kind, TemplatePart, Token, WORDS, parts},
 };
 
 /// Maximum size of one template.
@@ -24,7 +24,7 @@ const HELP: &str = "docs/workflows.md shows what a template may say";
 
 /// Refuses templates that are too long or too deep to be parsed, or that could produce a lot from
 /// little.
-pub(super) fn judge(source: &str) -> Result<Vec<Part<'_>>, Fault> {
+pub(super) fn judge(source: &str) -> Result<Vec<TemplatePart<'_>>, Fault> {
     if source.len() > MAX_TEMPLATE_BYTES {
         let problem = format!("it has {} bytes, at most {MAX_TEMPLATE_BYTES} fit", source.len());
         return Err(Fault::new(1, problem, "make it shorter").showing(source));
@@ -56,11 +56,11 @@ pub(super) fn judge(source: &str) -> Result<Vec<Part<'_>>, Fault> {
     Ok(parts)
 }
 
-fn line(part: &Part<'_>) -> usize {
+fn line(part: &TemplatePart<'_>) -> usize {
     part.tokens.first().map_or(1, |token| token.line)
 }
 
-fn statement(part: &Part<'_>) -> Result<(), Fault> {
+fn statement(part: &TemplatePart<'_>) -> Result<(), Fault> {
     let refused = |problem: String| Err(Fault::new(line(part), problem, HELP));
     match part.statement() {
         Some("for") if is_recursive(&part.tokens) => {

@@ -26,7 +26,7 @@ fn on_a_small_stack(act: impl FnOnce() + Send + 'static) {
 
 /// Everything that is done with a template when it is saved, run and dropped.
 fn used(text: &str) -> (Result<(), Fault>, Result<Target, TargetError>) {
-    let judged = check(text, Scope::ALONE);
+    let judged = check(text, TemplateScope::ALONE);
     let mut http = Http::post("https://example.org/");
     http.body = Some(text.into());
     let target = Target::Http(http);
@@ -122,7 +122,7 @@ fn a_template_that_is_too_long_is_refused_with_the_limit() {
 #[test]
 fn a_text_that_may_be_a_secret_is_not_shown() {
     let text = format!("{{{{ 'hush'{} }}}}", "|upper".repeat(200));
-    let fault = || check(&text, Scope::ALONE).unwrap_err();
+    let fault = || check(&text, TemplateScope::ALONE).unwrap_err();
     assert!(fault().of("http.body").to_string().contains("hush"));
     for field in ["http.headers.X", "http.url", "http.signing_secret", "command.env.X"] {
         let told = fault().of(field).to_string();
@@ -284,7 +284,7 @@ fn judging_takes_twice_as_long_for_twice_the_text() {
     for unit in ["{{1}}", "{# #}", "{%raw%}{%endraw%}", "{{task}}\n", "{{'a'}} { ", "x{{-1-}}% "] {
         let text = |bytes: usize| unit.repeat(bytes / unit.len());
         let (half, whole) = (text(MAX_TEMPLATE_BYTES / 8), text(MAX_TEMPLATE_BYTES));
-        let judge = |text: &str| took(|| check(text, Scope::ALONE).unwrap());
+        let judge = |text: &str| took(|| check(text, TemplateScope::ALONE).unwrap());
         let (small, large) = (judge(&half), judge(&whole));
         // Eight times the text: quadratic behaviour would take sixty-four times as long.
         assert!(large < small * 32, "{unit}: {small:?}, then {large:?}");
@@ -328,7 +328,7 @@ fn a_loop_builds_no_value_that_is_larger_than_its_parts() {
         "{% for a in {'k': context.big} %}{% endfor %}",
         "{% for a in context.a | default([[context.big]]) %}{% endfor %}",
     ] {
-        let told = check(text, Scope::ALONE).unwrap_err().problem;
+        let told = check(text, TemplateScope::ALONE).unwrap_err().problem;
         assert!(told.contains("list without names"), "{text}: {told}");
     }
     for text in [
@@ -337,12 +337,15 @@ fn a_loop_builds_no_value_that_is_larger_than_its_parts() {
         "{% for a in context.list[0:(2)] %}{{ a }}{% endfor %}",
         "{% for a in context['list'] %}{{ [a, a] | tojson }}{% endfor %}",
     ] {
-        assert_eq!(check(text, Scope::ALONE), Ok(()), "{text}");
+        assert_eq!(check(text, TemplateScope::ALONE), Ok(()), "{text}");
     }
-    let told = check("{% for a in context.x recursive %}{% endfor %}", Scope::ALONE).unwrap_err();
+    let told =
+        check("{% for a in context.x recursive %}{% endfor %}", TemplateScope::ALONE).unwrap_err();
     assert!(told.problem.contains("no `recursive` loop"));
     let many = format!("{{{{ [{}] }}}}", ["task"; 65].join(","));
-    assert!(check(&many, Scope::ALONE).unwrap_err().problem.contains("more than 64 values"));
+    assert!(
+        check(&many, TemplateScope::ALONE).unwrap_err().problem.contains("more than 64 values")
+    );
 }
 
 fn made(template: &str) -> String {
@@ -385,7 +388,7 @@ fn what_the_reader_takes_for_raw_is_judged_as_the_parser_sees_it() {
         // Brackets keep an expression open.
         "{{ {'a': {'b': 1}}, 'x' * 9 }}",
     ] {
-        let told = check(text, Scope::ALONE).unwrap_err().problem;
+        let told = check(text, TemplateScope::ALONE).unwrap_err().problem;
         assert!(told.contains("no multiplication"), "{text}: {told}");
     }
 }

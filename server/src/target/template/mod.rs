@@ -6,7 +6,7 @@
 //! name is an error that names it, never an empty text.
 //!
 //! A template is checked before the library parses it, because the library parses recursively:
-//! [`Read`] is the only way to a parsed template, and it refuses texts that are too long or nest
+//! [`ParsedTemplate`] is the only way to a parsed template, and it refuses texts that are too long or nest
 //! too deep. Rendering has a budget for each target: of steps, of bytes that filters and outputs
 //! process, and of output. It runs on the blocking pool, with a deadline and a limit per namespace.
 //!
@@ -45,7 +45,7 @@ use budget::Budget;
 use fault::{Fault, fault};
 pub use fields::TemplateUse;
 pub use filling::Names;
-pub use names::Scope;
+pub use names::TemplateScope;
 pub(super) use pool::Pool;
 pub use pool::Unfilled;
 pub(crate) use secrets::{is_filled_from_elsewhere, is_reference};
@@ -78,7 +78,10 @@ impl Target {
 
     /// Checks that its templates can be parsed and use only names that can exist; returns the
     /// target as far as it can be checked before rendering.
-    pub(super) fn with_templates_checked(&self, scope: Scope<'_>) -> Result<Self, TargetError> {
+    pub(super) fn with_templates_checked(
+        &self,
+        scope: TemplateScope<'_>,
+    ) -> Result<Self, TargetError> {
         let mut target = self.clone();
         fields::replace(&mut target, &mut |field, text| {
             if field == fields::CERTIFICATE && !is_reference(text) {
@@ -113,12 +116,12 @@ fn is_template(text: &str) -> bool {
 }
 
 /// A template that was checked and then parsed.
-struct Read<'a> {
-    parts: Vec<tokens::Part<'a>>,
+struct ParsedTemplate<'a> {
+    parts: Vec<tokens::TemplatePart<'a>>,
     template: Template<'a, 'a>,
 }
 
-impl<'a> Read<'a> {
+impl<'a> ParsedTemplate<'a> {
     /// Parses a template that will not be rendered here.
     fn new(text: &'a str) -> Result<Self, Fault> {
         Self::within(environment(), text)
@@ -132,8 +135,8 @@ impl<'a> Read<'a> {
     }
 }
 
-fn check(text: &str, scope: Scope<'_>) -> Result<(), Fault> {
-    let read = Read::new(text)?;
+fn check(text: &str, scope: TemplateScope<'_>) -> Result<(), Fault> {
+    let read = ParsedTemplate::new(text)?;
     secrets::check(&read.template)?;
     names::judge(&read.template, &read.parts, scope)
 }

@@ -8,23 +8,23 @@ use minijinja::Template;
 
 use super::{
     Fault, filters,
-    tokens::{Kind, Part, Token, WORDS},
+    tokens::{Kind, TemplatePart, Token, WORDS},
 };
 
 /// What the templates of one target can use beside the common names.
 #[derive(Clone, Copy, Debug)]
-pub struct Scope<'a> {
+pub struct TemplateScope<'a> {
     /// The tasks that have ended before it: it may read their outputs.
     pub before: &'a [String],
     /// Whether there is a context.
     pub has_context: bool,
 }
 
-impl Scope<'_> {
+impl TemplateScope<'_> {
     /// For a task that waits for no other.
-    pub const ALONE: Scope<'static> = Scope { before: &[], has_context: true };
+    pub const ALONE: TemplateScope<'static> = TemplateScope { before: &[], has_context: true };
     /// For a call that is not a task of a run.
-    pub const NO_RUN: Scope<'static> = Scope { before: &[], has_context: false };
+    pub const NO_RUN: TemplateScope<'static> = TemplateScope { before: &[], has_context: false };
 }
 
 /// The names of values without members.
@@ -46,12 +46,12 @@ const LISTED: &str = "docs/workflows.md lists what templates can use";
 /// Refuses names that can never exist.
 pub(super) fn judge(
     template: &Template<'_, '_>,
-    parts: &[Part<'_>],
-    scope: Scope<'_>,
+    parts: &[TemplatePart<'_>],
+    scope: TemplateScope<'_>,
 ) -> Result<(), Fault> {
     let free = template.undeclared_variables(false);
     let bound = parts.iter().flat_map(targets).collect();
-    let judge = Judge { free: &free, bound, scope };
+    let judge = NameChecker { free: &free, bound, scope };
     parts.iter().try_for_each(|part| judge.part(&part.tokens))?;
     // The library analyses a template better than this file does.
     let unknown = free.iter().find(|name| !is_known(name));
@@ -63,7 +63,7 @@ fn is_known(name: &str) -> bool {
 }
 
 /// The loop variables of a `for`.
-pub(super) fn targets<'a>(part: &Part<'a>) -> Vec<&'a str> {
+pub(super) fn targets<'a>(part: &TemplatePart<'a>) -> Vec<&'a str> {
     if part.statement() != Some("for") {
         return Vec::new();
     }
@@ -74,15 +74,15 @@ pub(super) fn targets<'a>(part: &Part<'a>) -> Vec<&'a str> {
     words.take_while(|word| *word != "in").chain(["loop"]).collect()
 }
 
-struct Judge<'a> {
+struct NameChecker<'a> {
     /// The names that a template expects from outside.
     free: &'a HashSet<String>,
     /// The names that it defines itself, somewhere.
     bound: BTreeSet<&'a str>,
-    scope: Scope<'a>,
+    scope: TemplateScope<'a>,
 }
 
-impl Judge<'_> {
+impl NameChecker<'_> {
     fn part(&self, part: &[Token<'_>]) -> Result<(), Fault> {
         let before = |at: usize, back: usize| Some(&part.get(at.checked_sub(back)?)?.kind);
         let says = |at, back, word| before(at, back) == Some(&Kind::Word(word));

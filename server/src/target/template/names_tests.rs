@@ -4,7 +4,7 @@ use super::*;
 /// Checks a template of a task that runs after `extract` and `load-eu`.
 fn judged(template: &str) -> Result<(), String> {
     let before = ["extract", "load-eu"].map(str::to_owned);
-    let scope = Scope { before: &before, ..Scope::ALONE };
+    let scope = TemplateScope { before: &before, ..TemplateScope::ALONE };
     check(template, scope).map_err(|fault| format!("line {}: {}", fault.line, fault.problem))
 }
 
@@ -69,11 +69,11 @@ fn what_no_attempt_will_find_is_refused_with_what_there_is() {
 #[test]
 fn a_task_that_waits_for_none_and_a_call_of_no_run_find_less() {
     let told = |text, scope| check(text, scope).unwrap_err().problem;
-    let of_none = told("{{ tasks.a.output }}", Scope::ALONE);
+    let of_none = told("{{ tasks.a.output }}", TemplateScope::ALONE);
     assert_eq!(of_none, "no task `a` comes before it; none does");
-    assert_eq!(check("{{ schedule }} {{ run_id }}", Scope::NO_RUN), Ok(()));
-    assert!(told("{{ context.a }}", Scope::NO_RUN).contains("there is no context here"));
-    let names = told("{{ contxt }}", Scope::NO_RUN);
+    assert_eq!(check("{{ schedule }} {{ run_id }}", TemplateScope::NO_RUN), Ok(()));
+    assert!(told("{{ context.a }}", TemplateScope::NO_RUN).contains("there is no context here"));
+    let names = told("{{ contxt }}", TemplateScope::NO_RUN);
     assert!(names.ends_with("scheduled_at, task, secrets"), "{names}");
 }
 

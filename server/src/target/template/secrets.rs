@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use minijinja::Template;
 
 use super::{
-    Fault, Read, fields, is_template,
+    Fault, ParsedTemplate, fields, is_template,
     names::targets,
-    tokens::{Kind, Part, Token, parts},
+    tokens::{Kind, TemplatePart, Token, parts},
 };
 use crate::target::Target;
 
@@ -38,7 +38,7 @@ pub(crate) fn is_filled_from_elsewhere(text: &str) -> bool {
 const SOURCES: [&str; 3] = [NAME, "context", "tasks"];
 
 /// The words of an expression that are not members of another.
-fn roots<'a>(part: &Part<'a>) -> impl Iterator<Item = &'a str> {
+fn roots<'a>(part: &TemplatePart<'a>) -> impl Iterator<Item = &'a str> {
     let mut is_member = false;
     part.tokens.iter().filter_map(move |token| {
         let was_member = std::mem::replace(&mut is_member, token.kind == Kind::Mark('.'));
@@ -50,7 +50,7 @@ fn roots<'a>(part: &Part<'a>) -> impl Iterator<Item = &'a str> {
 }
 
 /// Whether a template is a single expression that contains neither a quoted text nor a number.
-fn is_bare(text: &str, parts: &[Part<'_>]) -> bool {
+fn is_bare(text: &str, parts: &[TemplatePart<'_>]) -> bool {
     let text = text.trim();
     let is_single = text.starts_with("{{")
         && text.find("}}").is_some_and(|end| end + 2 == text.len())
@@ -83,7 +83,7 @@ pub(super) fn beside(target: &Target) -> Option<(String, String)> {
     let mut look = |field: &str, text: &str| {
         if found.is_none()
             && is_template(text)
-            && let Ok(read) = Read::new(text)
+            && let Ok(read) = ParsedTemplate::new(text)
         {
             let other = |path: &String| path.split('.').next() != Some(NAME);
             found = paths(&read.template).filter(other).min().map(|path| (field.to_owned(), path));
@@ -129,7 +129,7 @@ fn of_text(text: &str) -> BTreeSet<String> {
     if !is_template(text) || !text.contains(NAME) {
         return BTreeSet::new();
     }
-    let Ok(read) = Read::new(text) else { return BTreeSet::new() };
+    let Ok(read) = ParsedTemplate::new(text) else { return BTreeSet::new() };
     let name = |path: String| {
         let (root, name) = path.split_once('.')?;
         let name = name.split('.').next().unwrap_or(name);
@@ -141,7 +141,7 @@ fn of_text(text: &str) -> BTreeSet<String> {
 }
 
 /// The names after `secrets.` in an expression, or in brackets after it.
-fn written(part: &Part<'_>) -> Vec<String> {
+fn written(part: &TemplatePart<'_>) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest: &[Token<'_>] = &part.tokens;
     let mut is_member = false;

@@ -204,8 +204,10 @@ fn a_secret_is_asked_for_by_its_name() {
     ] {
         let mut http = Http::post("https://example.org/");
         http.body = Some(Value::from(text));
-        let refused =
-            Target::Http(http).with_templates_checked(Scope::ALONE).unwrap_err().to_string();
+        let refused = Target::Http(http)
+            .with_templates_checked(TemplateScope::ALONE)
+            .unwrap_err()
+            .to_string();
         let is_told = refused.contains("without their names") || refused.contains("without names");
         assert!(is_told, "{text}: {refused}");
     }

@@ -12,7 +12,7 @@ use super::{Fault, fault};
 
 /// The content of one expression or statement.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Part<'a> {
+pub(super) struct TemplatePart<'a> {
     /// Whether it is inside `{% %}`.
     pub(super) is_statement: bool,
     /// Its byte offset in the template.
@@ -20,7 +20,7 @@ pub(super) struct Part<'a> {
     pub(super) tokens: Vec<Token<'a>>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> TemplatePart<'a> {
     /// The first word of a statement.
     pub(super) fn statement(&self) -> Option<&'a str> {
         match self.tokens.first() {
@@ -51,9 +51,9 @@ pub(super) enum Kind<'a> {
 pub(super) const WORDS: [&str; 9] = ["and", "elif", "else", "for", "if", "in", "is", "not", "or"];
 
 /// The expressions and statements of a template, without comments and raw parts.
-pub(super) fn parts(source: &str) -> Result<Vec<Part<'_>>, Fault> {
+pub(super) fn parts(source: &str) -> Result<Vec<TemplatePart<'_>>, Fault> {
     let mut tokenizer = Tokenizer::new(source, "", false, SyntaxConfig::default());
-    let (mut parts, mut part) = (Vec::new(), Part::default());
+    let (mut parts, mut part) = (Vec::new(), TemplatePart::default());
     while let Some((token, span)) = tokenizer.next_token().map_err(|error| fault(&error))? {
         let kind = match token {
             Read::TemplateData(_) => continue,

@@ -152,8 +152,10 @@ pub(in crate::web) async fn from_token(
     address: IpAddr,
 ) -> Result<Option<Viewer>, Refusal> {
     let Some(hash) = people::token_hash(token) else { return Ok(None) };
-    let (parts, elsewhere) = ((&web.store, &web.clock), Elsewhere::of(&web.config));
-    let look = async { people::token_holder(parts, elsewhere, &hash).await.map_err(Arc::new) };
+    let elsewhere = Elsewhere::of(&web.config);
+    let look = async {
+        people::token_holder(&web.store, &web.clock, elsewhere, &hash).await.map_err(Arc::new)
+    };
     let holder = web.tokens.share(&hash, look).await;
     let holder = holder.map_err(|error| Refusal::internal(&*error))?;
     let holder = holder.filter(|holder| holder.is_live(web.clock.now()));
@@ -199,9 +201,9 @@ async fn viewer(
     address: IpAddr,
     session: &Session,
 ) -> Result<Viewer, Refusal> {
-    let (elsewhere, parts) = (Elsewhere::of(&web.config), (&web.store, &web.clock));
-    let found = people::user_viewer(parts, elsewhere, user, address.to_string()).await;
-    let viewer = found.map_err(|error| Refusal::internal(&error))?;
+    let (elsewhere, source) = (Elsewhere::of(&web.config), address.to_string());
+    let viewer = people::user_viewer(&web.store, &web.clock, elsewhere, user, source).await;
+    let viewer = viewer.map_err(|error| Refusal::internal(&error))?;
     Ok(Viewer { session: session.id().map(|id| hashed(&id)), ..viewer })
 }
 

@@ -105,7 +105,7 @@ async fn count(
     device.attempt(&web.guesses, name).await.map(|()| CountedBy::Device)
 }
 
-/// The refusal for a caller who may not try now. If guesses cannot be counted, nobody may.
+/// The refusal for a caller who may not try now. While guesses cannot be counted, no caller may.
 pub(super) fn held_up(web: &Web, hindrance: &Hindrance) -> Refusal {
     match hindrance {
         Hindrance::Wait(wait) => {

@@ -1,7 +1,7 @@
 //! Lookups in the database that several requests share.
 
 use crate::{
-    access::Moment,
+    access::LookupMoment,
     clock::Clock,
     single_flight::{SingleFlight, Slot},
 };
@@ -11,18 +11,18 @@ const FEW: usize = 64;
 
 /// A short-lived, single-flight lookup cache.
 ///
-/// A result is valid for a moment ([`Moment`]) for all callers: a program that sends many requests
+/// A result is valid for a moment ([`LookupMoment`]) for all callers: a program that sends many requests
 /// with one token causes ten lookups a second, not one for each request. If a lookup takes longer
 /// than that, callers that arrive meanwhile share the next one.
 pub(in crate::web) struct LookupCache<V, E> {
     clock: Clock,
-    slots: SingleFlight<String, Last<V, E>>,
+    slots: SingleFlight<String, LastResult<V, E>>,
 }
 
 /// The last result.
-struct Last<V, E> {
+struct LastResult<V, E> {
     /// When its lookup began; for an error, when it ended.
-    at: Moment,
+    at: LookupMoment,
     found: Result<V, E>,
 }
 
@@ -37,25 +37,25 @@ impl<V: Clone, E: Clone> LookupCache<V, E> {
         key: &str,
         look: impl Future<Output = Result<V, E>>,
     ) -> Result<V, E> {
-        let came = Moment::of(&self.clock);
-        let slot: Slot<Last<V, E>> = self.slots.slot(key, |last| last.holds(&self.clock));
+        let came = LookupMoment::of(&self.clock);
+        let slot: Slot<LastResult<V, E>> = self.slots.slot(key, |last| last.holds(&self.clock));
         let mut last = slot.lock().await;
         if let Some(last) = &*last
             && (last.at.is_since(came) || last.holds(&self.clock))
         {
             return last.found.clone();
         }
-        let began = Moment::of(&self.clock);
+        let began = LookupMoment::of(&self.clock);
         let found = look.await;
         // Callers that waited for a database that does not answer get that error, and do not wait
         // again.
-        let at = if found.is_ok() { began } else { Moment::of(&self.clock) };
-        *last = Some(Last { at, found: found.clone() });
+        let at = if found.is_ok() { began } else { LookupMoment::of(&self.clock) };
+        *last = Some(LastResult { at, found: found.clone() });
         found
     }
 }
 
-impl<V, E> Last<V, E> {
+impl<V, E> LastResult<V, E> {
     /// Whether it is valid for new callers. An error is only for callers that waited for it.
     fn holds(&self, clock: &Clock) -> bool {
         self.found.is_ok() && self.at.is_recent(clock)

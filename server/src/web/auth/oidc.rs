@@ -18,7 +18,7 @@ use tower_sessions::{Expiry, Session};
 
 use super::{Asking, login::held_up, session::SignedIn};
 use crate::{
-    access::oidc::{Identity, Joined, OidcError, Provider, join},
+    access::oidc::{Identity, OidcError, Provider, SignInOutcome, join},
     telemetry::SignIn,
     web::{Web, refusal::Refusal, refusals::cut},
 };
@@ -45,7 +45,7 @@ struct Pending {
 
 /// Where to go after the sign-in.
 #[derive(Debug, Deserialize)]
-pub(in crate::web) struct Wanted {
+pub(in crate::web) struct SignInQuery {
     to: Option<String>,
 }
 
@@ -69,7 +69,7 @@ pub(in crate::web) async fn begin(
     State(web): State<Web>,
     Extension(Asking { address, .. }): Extension<Asking>,
     session: Session,
-    wanted: Result<Query<Wanted>, QueryRejection>,
+    wanted: Result<Query<SignInQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let Some(provider) = &web.oidc else { return Err(not_configured()) };
     web.guesses.visit(address).await.map_err(|hindrance| held_up(&web, &hindrance))?;
@@ -147,9 +147,9 @@ async fn enter(
     let mapping = &provider.settings().grants;
     let joined = join(&web.store, &web.clock, identity, mapping, &address.to_string()).await;
     let user = match joined.map_err(|error| Refusal::internal(&error))? {
-        Joined::User(user) => user,
-        Joined::Disabled => return Ok(refused(web, address, "you may not sign in here")),
-        Joined::NoGroup => {
+        SignInOutcome::User(user) => user,
+        SignInOutcome::Disabled => return Ok(refused(web, address, "you may not sign in here")),
+        SignInOutcome::NoGroup => {
             let text = "you may not sign in here: none of your groups lets you do anything";
             return Ok(refused(web, address, text));
         }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{
     opened::{answer, opened, refused, without_token},
-    svg::{self, Look},
+    svg::{self, BadgeLook},
 };
 use crate::{
     commands::feeds::{self, BadgeCounts},
@@ -27,7 +27,7 @@ const MAX_LABEL: usize = 64;
 /// The token of a badge, and the text on its left.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::web) struct Asked {
+pub(in crate::web) struct BadgeQuery {
     token: String,
     label: Option<String>,
 }
@@ -36,7 +36,7 @@ pub(in crate::web) struct Asked {
 struct Said {
     label: String,
     message: String,
-    look: Look,
+    look: BadgeLook,
 }
 
 /// The badge as an image.
@@ -44,9 +44,9 @@ pub(in crate::web) async fn picture(
     State(web): State<Web>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
-    asked: Result<Query<Asked>, QueryRejection>,
+    asked: Result<Query<BadgeQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
-    let Said { label, message, look } = said(&web, (peer, &headers), asked).await?;
+    let Said { label, message, look } = said(&web, peer, &headers, asked).await?;
     let picture = svg::badge(&label, &message, look);
     let mut answer = answer(&headers, CACHED, "image/svg+xml; charset=utf-8", picture);
     // It is meant to be shown on other sites' pages; opened on its own it runs nothing.
@@ -63,23 +63,24 @@ pub(in crate::web) async fn endpoint(
     State(web): State<Web>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
-    asked: Result<Query<Asked>, QueryRejection>,
+    asked: Result<Query<BadgeQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
-    let Said { label, message, look } = said(&web, (peer, &headers), asked).await?;
+    let Said { label, message, look } = said(&web, peer, &headers, asked).await?;
     let body = json!({
         "schemaVersion": 1, "label": label, "message": message, "color": look.name(),
-        "isError": look == Look::Failing,
+        "isError": look == BadgeLook::Failing,
     });
     Ok(answer(&headers, CACHED, "application/json", body.to_string()))
 }
 
 async fn said(
     web: &Web,
-    from: (SocketAddr, &HeaderMap),
-    asked: Result<Query<Asked>, QueryRejection>,
+    peer: SocketAddr,
+    headers: &HeaderMap,
+    asked: Result<Query<BadgeQuery>, QueryRejection>,
 ) -> Result<Said, Refusal> {
-    let Ok(Query(Asked { token, label })) = asked else { return Err(without_token()) };
-    let opened = opened(web, from, (Kind::Badge, &token)).await?;
+    let Ok(Query(BadgeQuery { token, label })) = asked else { return Err(without_token()) };
+    let opened = opened(web, peer, headers, Kind::Badge, &token).await?;
     let _turn = web.feeds.acquire().await.map_err(|closed| Refusal::internal(&closed))?;
     let standing = feeds::standing(&web.commands, &opened).await.map_err(refused)?;
     let label = label.filter(|label| !label.trim().is_empty());
@@ -89,20 +90,20 @@ async fn said(
 }
 
 /// The text of a badge. Paused schedules are mentioned only if there are no others.
-fn message(standing: &BadgeCounts) -> (String, Look) {
+fn message(standing: &BadgeCounts) -> (String, BadgeLook) {
     let BadgeCounts { passing, failing, unknown, paused, .. } = *standing;
     let is_one = standing.schedule.is_some();
     let active = passing + failing + unknown;
     match (failing, passing) {
-        _ if standing.total() == 0 && is_one => ("deleted".to_owned(), Look::Neutral),
-        _ if standing.total() == 0 => ("no schedules".to_owned(), Look::Neutral),
-        _ if active == 0 && is_one => ("paused".to_owned(), Look::Neutral),
-        _ if active == 0 => (format!("{paused} paused"), Look::Neutral),
-        (0, 0) => ("no runs yet".to_owned(), Look::Neutral),
-        (0, _) if is_one => ("passing".to_owned(), Look::Passing),
-        (0, passing) => (format!("{passing} passing"), Look::Passing),
-        (_, _) if is_one => ("failing".to_owned(), Look::Failing),
-        (failing, _) => (format!("{failing} of {active} failing"), Look::Failing),
+        _ if standing.total() == 0 && is_one => ("deleted".to_owned(), BadgeLook::Neutral),
+        _ if standing.total() == 0 => ("no schedules".to_owned(), BadgeLook::Neutral),
+        _ if active == 0 && is_one => ("paused".to_owned(), BadgeLook::Neutral),
+        _ if active == 0 => (format!("{paused} paused"), BadgeLook::Neutral),
+        (0, 0) => ("no runs yet".to_owned(), BadgeLook::Neutral),
+        (0, _) if is_one => ("passing".to_owned(), BadgeLook::Passing),
+        (0, passing) => (format!("{passing} passing"), BadgeLook::Passing),
+        (_, _) if is_one => ("failing".to_owned(), BadgeLook::Failing),
+        (failing, _) => (format!("{failing} of {active} failing"), BadgeLook::Failing),
     }
 }
 

@@ -23,7 +23,7 @@ const CACHED: &str = "private, max-age=300";
 /// The key of the feed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::web) struct Asked {
+pub(in crate::web) struct CalendarQuery {
     token: String,
 }
 
@@ -32,10 +32,10 @@ pub(in crate::web) async fn feed(
     State(web): State<Web>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
-    asked: Result<Query<Asked>, QueryRejection>,
+    asked: Result<Query<CalendarQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
-    let Ok(Query(Asked { token })) = asked else { return Err(without_token()) };
-    let opened = opened(&web, (peer, &headers), (Kind::Calendar, &token)).await?;
+    let Ok(Query(CalendarQuery { token })) = asked else { return Err(without_token()) };
+    let opened = opened(&web, peer, &headers, Kind::Calendar, &token).await?;
     // It is expensive for the calculator: only a few are built at once.
     let _turn = web.feeds.acquire().await.map_err(|closed| Refusal::internal(&closed))?;
     let found = feeds::events(&web.commands, &opened).await;

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Days, Utc};
 
-use crate::commands::feeds::{Event, Shown, When};
+use crate::commands::feeds::{EventTime, FeedEvent, FeedSchedule};
 
 /// Maximum length of a line, without its end.
 const LINE: usize = 75;
@@ -10,8 +10,13 @@ const LINE: usize = 75;
 const REFRESH: &str = "PT15M";
 
 /// A calendar of that name. `link` is the address of the console, if browsers have one.
-pub(super) fn calendar(name: &str, events: &[Event], is_whole: bool, link: Option<&str>) -> String {
-    let mut text = Lines::default();
+pub(super) fn calendar(
+    name: &str,
+    events: &[FeedEvent],
+    is_whole: bool,
+    link: Option<&str>,
+) -> String {
+    let mut text = CalendarLines::default();
     text.raw("BEGIN:VCALENDAR");
     text.raw("VERSION:2.0");
     text.raw("PRODID:-//Carillon//Upcoming runs//EN");
@@ -32,14 +37,14 @@ pub(super) fn calendar(name: &str, events: &[Event], is_whole: bool, link: Optio
 }
 
 #[derive(Default)]
-struct Lines(String);
+struct CalendarLines(String);
 
-impl Lines {
-    fn event(&mut self, Event { schedule, when }: &Event, link: Option<&str>) {
-        let Shown { id, name, description, note, tags, updated_at } = schedule;
+impl CalendarLines {
+    fn event(&mut self, FeedEvent { schedule, when }: &FeedEvent, link: Option<&str>) {
+        let FeedSchedule { id, name, description, note, tags, updated_at } = schedule;
         self.raw("BEGIN:VEVENT");
         match when {
-            When::At(at) => {
+            EventTime::At(at) => {
                 // The same as the idempotency key of the run, so it stays the same at each reading.
                 let (seconds, ms) = (at.timestamp(), at.timestamp_subsec_millis());
                 let part = if ms == 0 { String::new() } else { format!(".{ms:03}") };
@@ -47,7 +52,7 @@ impl Lines {
                 self.raw(&format!("DTSTART:{}", instant(*at)));
                 self.text("SUMMARY", name);
             }
-            When::On(date, times) => {
+            EventTime::On(date, times) => {
                 let next = date.checked_add_days(Days::new(1)).unwrap_or(*date);
                 self.raw(&format!("UID:{id}-{}@carillon", date.format("%Y%m%d")));
                 self.raw(&format!("DTSTART;VALUE=DATE:{}", date.format("%Y%m%d")));
@@ -122,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_long_line_is_folded_between_characters() {
-        let mut lines = Lines::default();
+        let mut lines = CalendarLines::default();
         lines.text("SUMMARY", &"é".repeat(100));
         assert!(lines.0.ends_with("\r\n"));
         let folded: Vec<&str> = lines.0.trim_end().split("\r\n").collect();

@@ -14,7 +14,7 @@ use crate::{
     access::Elsewhere,
     commands::{
         CommandError,
-        feeds::{self, Opened},
+        feeds::{self, OpenFeed},
     },
     web::{Web, auth::client_address, refusal::Refusal},
 };
@@ -22,9 +22,11 @@ use crate::{
 /// The feed with that token. A wrong token and a revoked feed get the same answer.
 pub(super) async fn opened(
     web: &Web,
-    (peer, headers): (SocketAddr, &HeaderMap),
-    (kind, token): (Kind, &str),
-) -> Result<Opened, Refusal> {
+    peer: SocketAddr,
+    headers: &HeaderMap,
+    kind: Kind,
+    token: &str,
+) -> Result<OpenFeed, Refusal> {
     let address = client_address(peer.ip(), headers, &web.config.trusted_proxies);
     // Each wrong token counts for its address. A right one does not: it is taken back below.
     let guess = format!("{:x}", Sha256::digest(token));
@@ -32,8 +34,8 @@ pub(super) async fn opened(
         let text = "too many tokens that are none came from there; try again later";
         Refusal::too_many(text, wait.as_secs() + 1)
     })?;
-    let asked = (kind, token);
-    let opened = feeds::open((&web.store, &web.clock), Elsewhere::of(&web.config), asked).await;
+    let elsewhere = Elsewhere::of(&web.config);
+    let opened = feeds::open(&web.store, &web.clock, elsewhere, kind, token).await;
     let opened = opened.map_err(|error| Refusal::internal(&error))?;
     let Some(opened) = opened else {
         let what = match kind {

@@ -2,13 +2,13 @@
 
 /// The look of the right box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum BadgeLook {
     Passing,
     Failing,
     Neutral,
 }
 
-impl Look {
+impl BadgeLook {
     /// Dark enough for white text (WCAG AA).
     fn color(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ const HEIGHT: u32 = 20;
 /// The margin on both sides of each text.
 const MARGIN: u32 = 6;
 
-pub(super) fn badge(label: &str, message: &str, look: Look) -> String {
+pub(super) fn badge(label: &str, message: &str, look: BadgeLook) -> String {
     let (left, right) = (width(label), width(message));
     let (box_left, box_right) = (left + 2 * MARGIN, right + 2 * MARGIN);
     let whole = box_left + box_right;
@@ -94,8 +94,8 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_a_label_is_the_picture_has_the_elements_that_it_has(label in any::<String>()) {
-            let picture = badge(&label, "passing", Look::Passing);
-            let plain = badge("x", "passing", Look::Passing);
+            let picture = badge(&label, "passing", BadgeLook::Passing);
+            let plain = badge("x", "passing", BadgeLook::Passing);
             let marks = |text: &str| text.matches(['<', '>']).count();
             prop_assert_eq!(marks(&picture), marks(&plain));
             prop_assert_eq!(picture.matches('"').count(), plain.matches('"').count());

@@ -1,4 +1,4 @@
-//! Lists, charts and feeds of all namespaces that somebody may see.
+//! Lists, charts and feeds across all namespaces that a caller may see.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ on_both!(
     modules_of_one_name_in_two_namespaces_are_two,
 );
 
-/// Three namespaces with a schedule each, of which each has run once.
+/// Three namespaces with one schedule each, each of which has run once.
 async fn fleet(database: TestDatabase) -> Desk {
     let desk = Desk::open(database).await;
     let id = desk.schedule("mid", "@hourly").await;
@@ -61,7 +61,7 @@ fn names(answer: &Value) -> Vec<&str> {
 
 async fn lists_and_figures_of_all_namespaces_hold_what_one_may_see(database: TestDatabase) {
     let desk = fleet(database).await;
-    // Null means all; to leave it out means the first.
+    // Null means all namespaces; omitting the argument means the default one.
     let all = desk.ask(SEEN, json!({ "in": null })).await;
     assert_eq!(names(&all), ["Abe", "mid", "zed"]);
     assert_eq!(
@@ -72,7 +72,7 @@ async fn lists_and_figures_of_all_namespaces_hold_what_one_may_see(database: Tes
     assert_eq!(all["overview"]["liveRuns"], 3);
     assert_eq!(all["overview"]["upcoming"].as_array().unwrap().len(), 10);
     assert_eq!(all["upcomingByMinute"]["schedules"], 3);
-    // From noon on, once each within two hours: the second fire comes when they are over.
+    // From noon on, each fires once within two hours: the second fire comes after that.
     let starts = all["upcomingByMinute"]["starts"].as_array().unwrap();
     assert_eq!(starts.iter().map(|starts| starts.as_i64().unwrap()).sum::<i64>(), 3);
     assert_eq!(all["runStats"]["isComplete"], true);
@@ -84,7 +84,7 @@ async fn lists_and_figures_of_all_namespaces_hold_what_one_may_see(database: Tes
     let sought = desk.ask(query, json!({ "search": "workflow:zed" })).await;
     assert_eq!((names(&sought), &sought["runs"]["totalCount"]), (vec!["zed"], &json!(1)));
 
-    // Somebody of one namespace sees all of that one.
+    // A member of one namespace sees everything in it.
     let west = namespace(&desk, "west").await;
     let eve = member_of(west, Role::Viewer);
     let answer = desk.send_as(&eve, SEEN, json!({ "in": null })).await.data.into_json().unwrap();
@@ -169,7 +169,7 @@ async fn runs_of_all_namespaces_are_followed(database: TestDatabase) {
     assert_eq!(seen, ["default", "east", "west"]);
 }
 
-/// The lists of what people and modules make, and of what comes of that.
+/// The lists of objects that people and modules create, and of what these lead to.
 const MADE: &str = "query($in: String) {
     alertRules(namespace: $in) { namespace }
     alertChannels(namespace: $in) { namespace }
@@ -216,7 +216,7 @@ async fn full_namespaces(database: TestDatabase) -> Desk {
     desk
 }
 
-/// The namespaces that a list shows, and how many rows it has.
+/// The namespaces that a list shows, and its number of rows.
 fn places<'a>(answer: &'a Value, list: &str) -> (BTreeSet<&'a str>, usize) {
     let rows = answer[list]["nodes"].as_array().or_else(|| answer[list].as_array());
     let rows = rows.unwrap_or_else(|| panic!("{list}: {answer}"));
@@ -228,7 +228,7 @@ fn places<'a>(answer: &'a Value, list: &str) -> (BTreeSet<&'a str>, usize) {
 async fn what_is_made_in_all_namespaces_is_listed_for_whoever_may_see_it(database: TestDatabase) {
     let desk = full_namespaces(database).await;
     let all = desk.ask(MADE, json!({ "in": null })).await;
-    // To leave it out means the first.
+    // Omitting the argument means the default namespace.
     let unsaid = MADE.replace("(namespace: $in)", "").replace("($in: String)", "");
     let usual = desk.ask(&unsaid, json!({})).await;
     let west = namespace(&desk, "west").await;
@@ -272,7 +272,7 @@ async fn modules_of_one_name_in_two_namespaces_are_two(database: TestDatabase) {
         after = page["pageInfo"]["endCursor"].clone();
     }
     assert_eq!(found[0], ("alone".to_owned(), "east".to_owned()));
-    // Of one name, they come in the order of their namespaces' keys.
+    // Rows with the same name are ordered by the keys of their namespaces.
     found.sort();
     let shared = |place: &str| ("shared".to_owned(), place.to_owned());
     assert_eq!(found[1..], [shared("default"), shared("east"), shared("west")]);

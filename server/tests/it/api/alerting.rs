@@ -1,4 +1,5 @@
-//! Rules and channels over the API: secrets go in and never out, and nobody reaches another's.
+//! Rules and channels over the API: secrets go in and never come out, and no caller reaches another
+//! namespace's.
 
 use std::time::Duration;
 
@@ -56,7 +57,7 @@ async fn a_channels_secrets_are_nowhere_to_be_read(database: TestDatabase) {
     };
     let kept = desk.ask(CHANGE, edit(1, json!({ "url": "https://hooks.example/y" }))).await;
     assert_eq!(kept["updateAlertChannel"]["channel"]["signed"], true);
-    // The key does not follow to another place by itself.
+    // The key is not kept when only the address changes.
     let moved = json!({ "url": "https://evil.example/" });
     let refused = desk.refused(CHANGE, edit(2, moved.clone())).await;
     assert_eq!(refused["extensions"]["field"], "signingSecret", "{refused}");
@@ -68,7 +69,7 @@ async fn a_channels_secrets_are_nowhere_to_be_read(database: TestDatabase) {
         changed["updateAlertChannel"]["channel"],
         json!({ "name": "ops", "origin": "https://other.example", "signed": false, "version": 3 })
     );
-    // One that cannot be is not repeated either.
+    // An invalid value is not repeated in the error either.
     let bad = json!({ "signingSecret": "whsec_hush", "url": "https://h.example/?t=hush" });
     let refused = desk.refused(CHANGE, edit(3, bad)).await;
     assert_eq!(refused["extensions"]["field"], "signingSecret");
@@ -201,7 +202,7 @@ async fn nobody_uses_or_sees_what_is_anothers(database: TestDatabase) {
     let grant = Grant { role: Role::Admin, sees_payloads: true };
     let grants = Grants::new(None, [(found.unwrap().unwrap().id, grant)]);
     let eve = Viewer::new(Uuid::from_u128(8), "eve", ViewerKind::User, grants, "192.0.2.8");
-    // Their rule cannot tell by our channel: to them it is not there.
+    // Their rule cannot use our channel: for them it does not exist.
     let input = json!({ "namespace": "other", "name": "x", "on": ["FAILED"],
         "channelIds": [channel["id"]] });
     let response = desk.send_as(&eve, RULE, json!({ "input": input })).await;
@@ -225,7 +226,7 @@ async fn nobody_uses_or_sees_what_is_anothers(database: TestDatabase) {
     }
     let own = "{ alertChannels(namespace: \"other\") { id } }";
     assert_eq!(desk.code_for(&eve, own, json!({})).await, "");
-    // In the same place, operators mute and look, and make nothing.
+    // In the same namespace, operators may mute and read, but create nothing.
     let operator = Viewer::new(
         Uuid::from_u128(9),
         "bob",

@@ -1,4 +1,5 @@
-//! Who is told of what, declared by a module's file: planned, made, owned, exported and taken back.
+//! Alert rules and channels declared by a module's file: planned, created, owned, exported and
+//! deleted.
 
 use serde_json::{Value, json};
 
@@ -58,7 +59,7 @@ async fn set(desk: &Desk, name: &str) {
     desk.ask(query, json!({ "name": name })).await;
 }
 
-/// A channel with secrets of its own, made by hand.
+/// A channel with its own secrets, created by hand.
 async fn by_hand(desk: &Desk) -> Value {
     let input = json!({ "name": "ops", "kind": "WEBHOOK", "url": "https://hooks.example/hush",
         "signingSecret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" });
@@ -77,7 +78,7 @@ async fn rules_and_channels_of_a_file_are_planned_made_changed_and_pruned(databa
     ];
     let dry = json!({ "source": SOURCE, "dryRun": true });
     let plan = desk.ask(DEPLOY, dry.clone()).await;
-    // What its messages would wait for.
+    // The secrets that its messages would wait for.
     let detail = &plan["deployModule"]["changes"][1]["detail"];
     assert_eq!(detail, "made; its messages wait until these secrets are set: team_path");
     assert_eq!(plan["deployModule"]["changes"][0]["detail"], "made");
@@ -102,7 +103,7 @@ async fn rules_and_channels_of_a_file_are_planned_made_changed_and_pruned(databa
                     "channels": [{ "name": "team" }] }],
         })
     );
-    // What a file leaves out is what the API takes then.
+    // What a file omits gets the API's default.
     let ids = desk.ask("{ alertChannels { id } }", json!({})).await;
     let input =
         json!({ "name": "api", "on": ["LOSING"], "channelIds": [ids["alertChannels"][1]["id"]] });
@@ -140,7 +141,7 @@ async fn rules_and_channels_of_a_file_are_planned_made_changed_and_pruned(databa
             "  grace: 5m -> -",
         ]
     );
-    // A channel that somebody's rule names is not taken from under it: nothing of it happens.
+    // A channel that another rule uses cannot be deleted: the whole deployment is refused.
     let refused = desk.refused(DEPLOY, json!({ "source": "module: watch" })).await;
     assert_eq!(refused["extensions"]["code"], "CONFLICT", "{refused}");
     assert!(refused["message"].as_str().unwrap().contains("\"api\""), "{refused}");
@@ -199,7 +200,7 @@ async fn code_owns_rules_and_channels_and_operators_the_mute(database: TestDatab
             "reason": "release", "fields": [
                 { "path": "muted_until", "before": null, "after": "2026-03-01T13:00:00Z" }] }])
     );
-    // A deployment leaves it as it is, whatever else it changes of the rule.
+    // A deployment keeps it, whatever else it changes about the rule.
     let changed = SOURCE.replace("grace: 5m", "grace: 6m");
     assert_eq!(deploy(&desk, &changed).await, ["UPDATE alert_rule billing", "  grace: 5m -> 6m"]);
     let muted = desk.ask("{ alertRules { mutedUntil version } }", json!({})).await;
@@ -240,7 +241,7 @@ async fn an_export_of_rules_and_channels_holds_no_secret_and_changes_nothing(
             }
         }
     }
-    // Taken over, its secrets are what they were; without its mask the address is another's.
+    // An adopted channel keeps its secrets; without the mask its address changes.
     let answer = desk.ask(EXPORT, json!({ "format": "YAML" })).await;
     let files = answer["exportModules"].as_array().unwrap();
     let file = files.iter().find(|file| file["isByHand"] == true).unwrap();
@@ -259,7 +260,7 @@ async fn an_export_of_rules_and_channels_holds_no_secret_and_changes_nothing(
     );
 }
 
-/// What the module declares, as a file.
+/// The module's declarations, as a file.
 async fn exported(desk: &Desk, format: &str) -> String {
     let query = "query($format: ModuleFormat!) {
         exportModules(module: \"watch\", format: $format) { source } }";
@@ -276,7 +277,8 @@ async fn an_export_of_rules_and_channels_is_the_same_when_it_was_applied_elsewhe
         TestDatabase::sqlite().await
     };
     let (here, there) = (Desk::open(database).await, Desk::open(elsewhere).await);
-    // What an address shows in clear leaves as a mask, too: it is named, as secrets are.
+    // An address is exported as a mask, too, even if it is shown in clear: it must be given by
+    // name, as secrets are.
     let source = SOURCE.replace("/carillon\n", "/{{ secrets.ops_path }}\n");
     deploy(&here, &source).await;
     let made = [
@@ -293,7 +295,7 @@ async fn an_export_of_rules_and_channels_is_the_same_when_it_was_applied_elsewhe
     for query in [THERE, DRIFT] {
         assert_eq!(here.ask(query, json!({})).await, there.ask(query, json!({})).await);
     }
-    // A mask hides something that only the place knows which it comes from.
+    // A mask stands for a value that only its original position identifies.
     let masked = SOURCE.replace("/carillon\n", "/***\n");
     let refused = there.refused(DEPLOY, json!({ "source": masked })).await;
     assert_eq!(refused["extensions"]["field"], "alert_channels.ops.url", "{refused}");

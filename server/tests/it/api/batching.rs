@@ -20,7 +20,7 @@ const PAGE: &str = "query($first: Int!) { schedules(first: $first) { totalCount 
     lastRun { id state node taskRuns { id } workflow { name } schedule { name } }
     tally { succeeded failed } } } }";
 
-/// With what each ran, for which fire, and how its tasks went.
+/// With the workflow, the fire and the tasks of each.
 const RUNS: &str = "query($first: Int!) { runs(first: $first) { nodes {
     id state node namespace context output group
     schedule { id name timing { description } nextFires { at } } fire { verdict }
@@ -28,7 +28,7 @@ const RUNS: &str = "query($first: Int!) { runs(first: $first) { nodes {
 
 type Statements = Arc<Mutex<Vec<String>>>;
 
-/// A desk whose statements are seen.
+/// A desk whose statements are recorded.
 async fn observed(database: TestDatabase) -> (Desk, Statements) {
     let statements = Statements::default();
     let seen = statements.clone();
@@ -64,7 +64,7 @@ async fn a_page_of_runs_costs_the_same_number_of_statements_however_long_it_is(
 
 async fn a_page_costs_the_same_number_of_statements_however_long_it_is(database: TestDatabase) {
     let (desk, statements) = observed(database).await;
-    // One more than the longest page holds: all of them would not be counted.
+    // One more than the longest page holds, so that not all of them are counted.
     for number in 0..=100 {
         let id = desk.schedule(&format!("s-{number:03}"), "@hourly").await;
         desk.trigger(&id).await;
@@ -107,7 +107,7 @@ async fn a_page_that_holds_all_of_a_list_is_not_counted(database: TestDatabase) 
     assert_eq!((total, shown), (0, 0));
 }
 
-/// What a statement is about, without its values.
+/// The text of a statement, without its values.
 fn kind_of(sql: &str) -> String {
     let from = sql.split_once(" FROM ").map_or(sql, |(_, from)| from);
     let end = from.find(['(', ',', '$', '?']).unwrap_or(from.len());

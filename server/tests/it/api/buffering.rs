@@ -26,7 +26,7 @@ const PURGE: &str = "mutation($id: UUID!, $fires: [UUID!], $key: String) {
     purgeBuffer(scheduleId: $id, fireIds: $fires, idempotencyKey: $key) {
         purged schedule { bufferSize } } }";
 
-/// A schedule with three fires that wait.
+/// A schedule with three waiting fires.
 async fn buffered(desk: &Desk) -> (String, Vec<String>) {
     let input = json!({
         "name": "busy",
@@ -89,14 +89,14 @@ async fn the_buffer_is_listed_in_its_order_and_reordered(database: TestDatabase)
         (&first["verdict"], &first["reason"]["code"]),
         (&json!("PENDING"), &json!("BUFFERED"))
     );
-    // The run that was in its way is not alive any more: it is not named.
+    // The run that blocked it is no longer live, so it is not named.
     assert_eq!(
         first["reason"]["text"],
         "Waits for its turn: the fires of this schedule run one at a time."
     );
     assert_eq!(ids(&answer["schedule"]["buffer"]), fires);
 
-    // Those that are named come first; the rest stay behind them as they are.
+    // The given fires come first; the rest follow in their current order.
     let order = json!({ "id": schedule, "fires": [fires[2]] });
     let answer = desk.ask(REORDER, order).await;
     let expected = [&fires[2], &fires[0], &fires[1]].map(Clone::clone);

@@ -96,7 +96,7 @@ async fn a_calendar_is_made_changed_and_deleted(database: TestDatabase) {
     let stale = desk.refused(CHANGE, edit(1)).await;
     assert_eq!(stale["extensions"]["code"], "CONFLICT");
     assert_eq!(stale["extensions"]["currentVersion"], 2);
-    // The same again is no change.
+    // Saving the same definition again changes nothing.
     assert_eq!(desk.ask(CHANGE, edit(2)).await["updateCalendar"]["calendar"]["version"], 2);
 
     desk.ask(CREATE, json!({ "input": nine_oclock(&["holidays"]) })).await;
@@ -195,7 +195,7 @@ async fn a_changed_calendar_is_obeyed_at_once(database: TestDatabase) {
     desk.ask(CHANGE, json!({ "input": monday })).await;
     let after = desk.ask(next, json!({ "id": id })).await;
     assert_eq!(after["schedule"], json!({ "version": 1, "nextFireAt": "2026-03-03T08:00:00Z" }));
-    // A change that silences a schedule is refused, as the schedule would be.
+    // A calendar change that silences a schedule is refused, just like such a schedule.
     let whole = json!({ "id": calendar["id"], "expectedVersion": 2,
         "weekdays": ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"] });
     let error = desk.refused(CHANGE, json!({ "input": whole })).await;
@@ -220,7 +220,7 @@ async fn a_change_decides_nothing_of_what_came_before_it(database: TestDatabase)
         rows.sort_by_key(|row| row.scheduled_at);
         rows.iter().map(|row| row.reason).collect::<Vec<_>>()
     };
-    // Nobody has claimed anything, and two changes leave that to whoever does.
+    // Nothing has been claimed, and two changes leave the instants to the next claim.
     for (version, now, from, to) in [(1, "12:25", "12:15", "12:25"), (2, "12:35", "12:45", "12:55")]
     {
         desk.clock.set(format!("2026-03-01T{now}:00Z").parse().unwrap());
@@ -295,7 +295,7 @@ async fn a_module_declares_calendars_and_takes_them_away(database: TestDatabase)
         })
     );
 
-    // A dry run of a change leaves nothing behind, in no cache either.
+    // A dry run of a change leaves no trace, not even in a cache.
     let monday_off = SOURCE.replace("dates: [2026-12-24]", "dates: [2026-03-02]");
     let dry = desk.ask(deploy, json!({ "source": monday_off, "dryRun": true })).await;
     assert_eq!(changes(dry)[0], "UPDATE calendar holidays");
@@ -306,7 +306,7 @@ async fn a_module_declares_calendars_and_takes_them_away(database: TestDatabase)
     assert_eq!(found["schedule"]["nextFireAt"], "2026-03-02T09:00:00Z");
     assert_eq!(found["schedule"]["calendars"][0]["version"], 2);
 
-    // Code owns what it declares.
+    // A module owns what it declares.
     let id = desk.ask("{ calendar(name: \"office\") { id } }", json!({})).await;
     let owned = json!({ "id": id["calendar"]["id"], "expectedVersion": 1, "mode": "EXCLUDE" });
     let error = desk.refused(CHANGE, json!({ "input": owned })).await;
@@ -322,7 +322,7 @@ async fn a_module_declares_calendars_and_takes_them_away(database: TestDatabase)
     assert_eq!(list["calendars"]["nodes"], json!([]));
 }
 
-/// Its own, which it declares as before, or somebody else's.
+/// The module's own calendar, declared as before, or another owner's.
 async fn a_deployment_that_silences_a_schedule_is_refused(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let deploy = "mutation($source: String!, $dryRun: Boolean! = false) {
@@ -346,7 +346,7 @@ async fn a_deployment_that_silences_a_schedule_is_refused(database: TestDatabase
         assert!(error["message"].as_str().unwrap().contains("any more of report"), "{error}");
         assert_eq!(desk.ask(calendar, json!({})).await, before, "nothing is half done");
     }
-    // Changed along with the calendar it fires again.
+    // If it changes together with the calendar, it fires again.
     desk.ask(deploy, json!({ "source": source("sat", "0 9 * * SAT") })).await;
 
     let mut other = nine_oclock(&["office"]);
@@ -397,7 +397,7 @@ async fn each_bad_use_of_calendars_is_refused_with_its_field() {
         ("calendars[1]", nine_oclock(&["weekends", "missing"])),
         ("calendars[1]", nine_oclock(&["weekends", "weekends"])),
         ("calendars", nine_oclock(&many)),
-        // Together they let nothing through.
+        // Together they suppress every fire.
         ("calendars", nine_oclock(&["saturdays", "weekends"])),
         ("maxFires", {
             let mut input = nine_oclock(&[]);
@@ -411,7 +411,7 @@ async fn each_bad_use_of_calendars_is_refused_with_its_field() {
     }
     let list = desk.ask("{ schedules { totalCount } workflows { nodes { id } } }", json!({})).await;
     assert_eq!(list, json!({ "schedules": { "totalCount": 0 }, "workflows": { "nodes": [] } }));
-    // One whose fires are all past anyway is not the calendar's fault.
+    // If all its fires are in the past anyway, the calendar is not the cause.
     let mut past = nine_oclock(&["saturdays"]);
     past["timing"] = json!({ "expressions": ["@at 0"] });
     desk.ask(CREATE, json!({ "input": past })).await;

@@ -42,7 +42,7 @@ async fn rows(desk: &Desk) -> [u64; 5] {
     ]
 }
 
-/// Without what is each row's own.
+/// The row without the fields that differ from row to row.
 fn alike(mut row: schedule::Model) -> Value {
     row.id = uuid::Uuid::nil();
     row.workflow_id = uuid::Uuid::nil();
@@ -132,7 +132,7 @@ async fn a_name_that_is_taken_is_found_among_many(database: TestDatabase) {
     let error = desk.refused(CREATE_MANY, many(["c", "b", "a"].map(by_name))).await;
     assert_eq!(error["extensions"]["field"], "inputs[1].name");
     assert_eq!(error["extensions"]["problem"], "is the name of another schedule");
-    // The same with a task of its own, whose workflow would bear the name that is taken, too.
+    // The same for a schedule with its own task, whose workflow would get the taken name as well.
     let error = desk.refused(CREATE_MANY, many(["c", "b"].map(one))).await;
     assert_eq!(error["extensions"]["field"], "inputs[1].name");
     assert_eq!(error["extensions"]["problem"], "is the name of another schedule");
@@ -146,7 +146,7 @@ async fn one_runs_the_workflow_that_another_brings_along(database: TestDatabase)
     follower["workflow"] = json!("a");
     desk.ask(CREATE_MANY, many([one("a"), follower])).await;
     assert_eq!(rows(&desk).await, [2, 2, 1, 1, 3]);
-    // In the other order there is no such workflow yet.
+    // In the other order that workflow does not exist yet.
     let mut early = one("d");
     early["task"] = json!(null);
     early["workflow"] = json!("e");
@@ -162,7 +162,7 @@ async fn a_task_gets_a_workflow_of_its_own_where_a_deleted_schedule_had_one(
     let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { id } }";
     desk.ask(delete, json!({ "id": id })).await;
     desk.ask(CREATE_MANY, many(["a", "b", "c"].map(one))).await;
-    // The workflow of the deleted one went with it.
+    // The workflow of the deleted schedule was deleted with it.
     let [schedules, _, workflows, definitions, _] = rows(&desk).await;
     assert_eq!((schedules, workflows, definitions), (4, 4, 4));
 }

@@ -50,11 +50,12 @@ async fn each_of_many_calls_at_once_gets_its_own_answer(database: TestDatabase) 
     let read = desk.database.store.read();
     assert_eq!(schedule::Entity::find().count(read).await.unwrap(), 80);
     assert_eq!(schedule_version::Entity::find().count(read).await.unwrap(), 80);
-    // One for each, one for each workflow of its own, one for that which others share.
+    // One row per schedule, one per own workflow, and one for the workflow that others share.
     assert_eq!(audit_event::Entity::find().count(read).await.unwrap(), 80 + 40 + 1);
 }
 
-/// What is not read back is known all the same; the audit log tells the definition of the history.
+/// Columns that are not read back are known as well: the audit log shows the definition from the
+/// history.
 async fn what_is_answered_is_what_is_written(database: TestDatabase) {
     let desk = Desk::open(database).await;
     make_workflow(&desk).await;
@@ -144,7 +145,7 @@ async fn a_call_that_is_refused_takes_no_other_along(database: TestDatabase) {
     assert_eq!(schedule::Entity::find().count(read).await.unwrap(), 6);
 }
 
-/// Whether somebody waits for a lock; SQLite has none that could be seen.
+/// Whether a transaction waits for a lock; on SQLite no such lock is visible.
 async fn is_waited_for(store: &Store) -> bool {
     if !store.dialect().is_postgres() {
         return true;
@@ -159,9 +160,10 @@ async fn nothing_is_made_for_who_has_hung_up_before_their_turn(database: TestDat
     let (desk, texts) = observed(database).await;
     let store = &desk.database.store;
     make_workflow(&desk).await;
-    // What it takes to compose one is known then: until it is written, a call asks nothing.
+    // By then everything needed to compose one is cached: until it is written, a call sends no
+    // query.
     desk.ask(CREATE, of_workflow("known")).await;
-    // Nobody else writes schedules meanwhile: on SQLite nobody writes at all.
+    // Nothing else writes schedules meanwhile; on SQLite nothing else writes at all.
     let busy = store.begin().await.unwrap();
     if store.dialect().is_postgres() {
         busy.execute_unprepared("LOCK TABLE schedule IN SHARE ROW EXCLUSIVE MODE").await.unwrap();
@@ -196,7 +198,7 @@ async fn nothing_is_made_for_who_has_hung_up_before_their_turn(database: TestDat
     assert_eq!(names, ["first", "known", "third"]);
 }
 
-/// A desk whose statements are seen.
+/// A desk whose statements are recorded.
 async fn observed(database: TestDatabase) -> (Desk, Arc<Mutex<Vec<String>>>) {
     let texts = Arc::new(Mutex::new(Vec::new()));
     let seen = texts.clone();
@@ -206,8 +208,8 @@ async fn observed(database: TestDatabase) -> (Desk, Arc<Mutex<Vec<String>>>) {
     (desk.await, texts)
 }
 
-/// So many statements write a schedule whose workflow is known. SQLite takes a table at a time:
-/// what is expected, the row, its history, its entry in the audit log.
+/// The number of statements that create a schedule whose workflow is known. SQLite needs one per
+/// table: the expectations, the row, its history, its audit log entry.
 fn few(desk: &Desk) -> usize {
     if desk.database.store.dialect().is_postgres() { 1 } else { 4 }
 }

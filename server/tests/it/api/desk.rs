@@ -1,4 +1,4 @@
-//! Somebody in front of the API, at a time of the test's choosing.
+//! A caller of the API, at a time that the test chooses.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use crate::support::TestDatabase;
 
-/// A schema over a database of the test's own.
+/// A schema over the test's own database.
 pub(crate) struct Desk {
     pub(crate) database: TestDatabase,
     pub(crate) clock: ManualClock,
@@ -67,14 +67,14 @@ impl Desk {
         Self { database, clock, schema }
     }
 
-    /// The answer, which must be one.
+    /// The answer, which must not be an error.
     pub(crate) async fn ask(&self, query: &str, variables: Value) -> Value {
         let response = self.send(Some(Role::Admin), query, variables).await;
         assert!(response.errors.is_empty(), "{query}\n{:#?}", response.errors);
         response.data.into_json().unwrap()
     }
 
-    /// The refusal, which must be one: `message` and `extensions`.
+    /// The refusal, which there must be: `message` and `extensions`.
     pub(crate) async fn refused(&self, query: &str, variables: Value) -> Value {
         self.refused_as(Some(Role::Admin), query, variables).await
     }
@@ -90,8 +90,8 @@ impl Desk {
         serde_json::to_value(error).unwrap()
     }
 
-    /// The data of an answer that is resolved on this thread, also where it computes: what its
-    /// loaders put together does not depend on how busy another thread is.
+    /// The data of an answer that is resolved entirely on this thread, so that what its loaders
+    /// batch does not depend on the load of other threads.
     pub(crate) async fn ask_in_place(&self, query: &str, variables: Value) -> Value {
         let response = self.schema.execute(request(Some(Role::Admin), query, variables)).await;
         assert!(response.errors.is_empty(), "{query}: {:?}", response.errors);
@@ -102,13 +102,13 @@ impl Desk {
         api::execute(&self.schema, request(role, query, variables)).await
     }
 
-    /// The answer to somebody in particular.
+    /// The answer to a given viewer.
     pub(crate) async fn send_as(&self, who: &Viewer, query: &str, variables: Value) -> Response {
         let request = Request::new(query).variables(Variables::from_json(variables));
         api::execute(&self.schema, request.data(who.clone())).await
     }
 
-    /// The code of the refusal that somebody in particular gets; empty if they get none.
+    /// The code of the refusal that a given viewer gets; empty if there is none.
     pub(crate) async fn code_for(&self, who: &Viewer, query: &str, variables: Value) -> String {
         let response = self.send_as(who, query, variables).await;
         let Some(error) = response.errors.first() else { return String::new() };
@@ -116,7 +116,7 @@ impl Desk {
         error["extensions"]["code"].as_str().unwrap().to_owned()
     }
 
-    /// An account of that name with that role everywhere, and its key.
+    /// An account with that name and that role everywhere, and its key.
     pub(crate) async fn account(&self, name: &str, role: Option<&str>) -> (String, Uuid) {
         let query = "mutation ($name: String!, $role: Role) {
             createServiceAccount(input: { name: $name, role: $role }) { user { id } }
@@ -126,19 +126,19 @@ impl Desk {
         (id.clone(), id.parse().unwrap())
     }
 
-    /// Who the account of that key is now.
+    /// The viewer for the account with that key, in its current state.
     pub(crate) async fn person(&self, id: Uuid) -> Viewer {
         let store = &self.database.store;
         let row = users::by_id(store.read(), id).await.unwrap().unwrap();
         let (clock, elsewhere) = (self.clock.clock(), people::Elsewhere::default());
-        people::user_viewer((store, &clock), elsewhere, row, "192.0.2.7".to_owned()).await.unwrap()
+        people::user_viewer(store, &clock, elsewhere, row, "192.0.2.7".to_owned()).await.unwrap()
     }
 
     pub(crate) fn subscribe(&self, query: &str, variables: Value) -> BoxStream<'static, Response> {
         self.schema.execute_stream(request(Some(Role::Admin), query, variables))
     }
 
-    /// Makes a schedule that does nothing, and gives its key.
+    /// Creates a schedule that does nothing, and returns its key.
     pub(crate) async fn schedule(&self, name: &str, expression: &str) -> String {
         let input = json!({
             "name": name,
@@ -149,7 +149,7 @@ impl Desk {
         made["createSchedule"]["schedule"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// Starts a run by hand, and gives its key.
+    /// Starts a run by hand, and returns its key.
     pub(crate) async fn trigger(&self, schedule: &str) -> String {
         let query = "mutation($id: UUID!) { triggerSchedule(id: $id) { run { id } } }";
         let run = self.ask(query, json!({ "id": schedule })).await;
@@ -157,7 +157,7 @@ impl Desk {
     }
 }
 
-/// Makes a schedule.
+/// Creates a schedule.
 pub(crate) const CREATE: &str = "mutation($input: CreateScheduleInput!, $key: String) {
     createSchedule(input: $input, idempotencyKey: $key) {
         schedule { id name version state nextFireAt timing { warnings { code } } }

@@ -1,4 +1,4 @@
-//! Documents as no client writes them.
+//! Documents that no client would write.
 
 use proptest::{
     collection::vec,
@@ -11,11 +11,11 @@ use serde_json::json;
 use super::desk::Desk;
 use crate::support::TestDatabase;
 
-/// The largest answer that is made, with what the largest error adds.
+/// The largest answer allowed, plus what the largest error adds.
 const MAX_ANSWER: usize = 17 * 1024 * 1024;
 const CASES: u32 = 3_000;
 
-/// What documents are made of, and what has no place in one.
+/// Parts of documents, and things that have no place in one.
 const TOKENS: [&str; 46] = [
     "{",
     "}",
@@ -91,7 +91,7 @@ const PAIRS: &[(&str, &str)] = &[
     ("...", ""),
 ];
 
-/// One token or pair, many times: what goes down one step of a stack for each.
+/// One token or pair, repeated many times: each costs one level of a parser's stack.
 fn deep() -> impl Strategy<Value = String> {
     (prop::sample::select(PAIRS), 1..20_000_usize, any::<bool>(), any::<bool>()).prop_map(
         |((open, close), times, is_begun, is_ended)| {

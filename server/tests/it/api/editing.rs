@@ -54,12 +54,12 @@ async fn a_change_makes_a_version_that_says_what_changed(database: TestDatabase)
         schedule["versions"]["nodes"][0]["change"],
         "timing: `0 2 * * *` -> `0 3 * * *`; start deadline seconds: none -> `60`"
     );
-    // What is absent stays; null takes the deadline away.
+    // Absent fields keep their values; null removes the deadline.
     let schedule = update(&desk, &id, 2, json!({ "note": "moved" })).await;
     assert_eq!((&schedule["version"], &schedule["startDeadlineSeconds"]), (&json!(3), &json!(60)));
     let schedule = update(&desk, &id, 3, json!({ "startDeadlineSeconds": null })).await;
     assert_eq!(schedule["startDeadlineSeconds"], Value::Null);
-    // Nothing changed: no version.
+    // Nothing changed, so there is no new version.
     let schedule = update(&desk, &id, 4, json!({ "note": "moved" })).await;
     assert_eq!(schedule["version"], 4);
 }
@@ -80,7 +80,7 @@ async fn a_change_of_an_old_version_is_refused_with_both(database: TestDatabase)
 async fn an_edited_timing_begins_anew_from_now(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("every", "*/10 * * * *").await;
-    // Nobody claimed for an hour; the edit does not make up for it.
+    // Nothing was claimed for an hour; the edit does not make up for it.
     desk.clock.set("2026-03-01T13:00:30Z".parse().unwrap());
     let timing = json!({ "expressions": ["*/5 * * * *"] });
     let schedule = update(&desk, &id, 1, json!({ "timing": timing })).await;
@@ -142,7 +142,7 @@ async fn a_deleted_schedule_is_gone_and_its_name_free(database: TestDatabase) {
     assert_eq!(answer, json!({ "schedule": null, "schedules": { "totalCount": 0 } }));
     let error = desk.refused(query, json!({ "id": id })).await;
     assert_eq!(error["extensions"]["code"], "NOT_FOUND");
-    // Its own workflow went with it: the next of that name gets another.
+    // Its own workflow was deleted with it: the next schedule with that name gets a new one.
     let again = desk.schedule("nightly", "0 4 * * *").await;
     assert_ne!(again, id);
     let read = desk.database.store.read();
@@ -163,7 +163,7 @@ async fn a_task_that_changes_is_a_new_version_of_its_workflow(database: TestData
     let schedule = update(&desk, &id, 2, task).await;
     assert_eq!(schedule["version"], 2, "the same task is no change");
 
-    // A workflow that another schedule runs is not changed under its feet.
+    // An edit does not change a workflow that another schedule also runs.
     let shared =
         json!({ "name": "other", "timing": { "expressions": ["@daily"] }, "workflow": "nightly" });
     desk.ask(CREATE, json!({ "input": shared })).await;
@@ -196,7 +196,7 @@ async fn what_nobody_claimed_before_an_edit_is_accounted_for(database: TestDatab
         [
             row("12:10", Verdict::Missed, Reason::Outage),
             row("12:20", Verdict::Missed, Reason::Outage),
-            // Not late beyond the grace yet: the edit came before the claim.
+            // Not yet late beyond the grace: the edit preceded the claim.
             row("12:30", Verdict::Skipped, Reason::StaleVersion),
         ]
     );
@@ -208,7 +208,7 @@ async fn what_nobody_claimed_before_an_edit_is_accounted_for(database: TestDatab
         "Skipped: the schedule was edited before anybody claimed it."
     );
     assert_eq!(answer["schedule"]["lastFireAt"], "2026-03-01T12:30:00Z");
-    // The second edit in a row finds nothing to account for.
+    // The second consecutive edit finds nothing to account for.
     update(&desk, &id, 2, json!({ "timing": { "expressions": ["@hourly"] } })).await;
     assert_eq!(fates(&desk).await.len(), 3);
 }
@@ -227,7 +227,7 @@ async fn whatever_changes_fires_begins_anew_from_now(database: TestDatabase) {
     ];
     let mut expected = Vec::new();
     let mut accounted = async |version: i32, change: Option<&Value>| {
-        // Two instants that nobody claimed; by the first version's grace the second waits.
+        // Two unclaimed instants; by the first version's grace, the second one waits.
         let hour = 12 + version;
         desk.clock.set(format!("2026-03-01T{hour}:12:00Z").parse().unwrap());
         match change {
@@ -253,7 +253,7 @@ async fn whatever_changes_fires_begins_anew_from_now(database: TestDatabase) {
     for (version, change) in (1..).zip(&edits) {
         accounted(version, Some(change)).await;
     }
-    // And so does a rollback of policies.
+    // The same holds for a rollback of policies.
     accounted(7, None).await;
 }
 
@@ -274,16 +274,16 @@ async fn what_waits_for_its_jitter_outlives_an_edit_of_policies(database: TestDa
     };
     let accounted = async || fates(&desk).await.iter().map(|fate| fate.4).sum::<i64>();
 
-    // Two hours of which nobody has claimed anything: all are due but the one that has just come.
+    // Two hours without a claim: all instants are overdue except the one that has just come.
     update(&desk, id, 1, json!({ "misfire": { "catchUp": "ALL" } })).await;
     let left = cursor().await;
     assert!(left.0 == now && now < left.1, "{left:?}");
     assert_eq!(accounted().await, (left.0 - first).num_minutes() / 10);
-    // Nothing is due now: another edit leaves it all as it is.
+    // Nothing is due now: another edit changes nothing here.
     update(&desk, id, 2, json!({ "overlap": "ALLOW" })).await;
     assert_eq!(cursor().await, left);
     assert_eq!(accounted().await, (left.0 - first).num_minutes() / 10);
-    // Another timing is another matter.
+    // Changing the timing is different.
     let timing = json!({ "expressions": ["*/10 * * * *"], "jitterSeconds": 0 });
     update(&desk, id, 3, json!({ "timing": timing })).await;
     assert_eq!(cursor().await.0, "2026-03-01T14:10:00Z".parse::<DateTime<Utc>>().unwrap());
@@ -307,7 +307,7 @@ async fn an_edit_that_leaves_fires_alone_leaves_the_cursor_alone(database: TestD
     assert_eq!((after.version, after.fires_version), (4, 1));
     assert_eq!(after.next_scheduled_at, before.next_scheduled_at);
     assert!(fates(&desk).await.is_empty());
-    // What somebody skipped ahead of its time stays behind the cursor when policies change.
+    // Fires skipped in advance stay behind the cursor when policies change.
     desk.clock.set("2026-03-01T12:05:00Z".parse().unwrap());
     let skip = "mutation($id: UUID!) {
         skipNext(id: $id, count: 3, reason: \"away\") { schedule { nextFireAt } } }";
@@ -356,7 +356,7 @@ async fn a_maximum_of_fires_is_more_than_have_started(database: TestDatabase) {
     // An edit of something else leaves it as it is.
     let schedule = update(&desk, &id, 1, json!({ "note": "x" })).await;
     assert_eq!(schedule["nextFireAt"], Value::Null);
-    // One more is one more, from now on.
+    // One more means one more from now on.
     desk.clock.set("2026-03-01T15:00:30Z".parse().unwrap());
     let schedule = update(&desk, &id, 2, json!({ "maxFires": 4 })).await;
     assert_eq!(schedule["nextFireAt"], "2026-03-01T15:01:00Z");

@@ -1,4 +1,4 @@
-//! What nobody has claimed for a month, before a deployment that ends its timing.
+//! A month without a claim, before a deployment that ends a schedule's timing.
 
 use std::sync::{
     Arc,
@@ -22,7 +22,7 @@ on_both!(a_deployment_accounts_step_by_step_for_what_is_far_behind);
 const DEPLOY: &str = "mutation($source: String!, $dryRun: Boolean! = false) {
     deployModule(source: $source, dryRun: $dryRun) { changes { action kind name } } }";
 
-/// Fires of each second, but for five minutes of each quarter of an hour: a month of them is
+/// Fires every second, except for five minutes of each quarter of an hour: a month of them is
 /// thousands of ranges.
 fn source(when: &str, more: &str) -> String {
     let quarter = |index: u32| {
@@ -63,7 +63,7 @@ async fn a_deployment_accounts_step_by_step_for_what_is_far_behind(database: Tes
     let (begin, now) = (noon(), noon() + TimeDelta::days(30));
     desk.clock.set(now);
 
-    // A dry run tells the same and writes next to nothing to be taken back.
+    // A dry run reports the same, and writes almost nothing that must be rolled back.
     let gone = json!({ "source": "module: demo", "dryRun": true });
     let told = desk.ask(DEPLOY, gone).await;
     assert_eq!(told["deployModule"]["changes"][0]["action"], "DELETE");
@@ -71,8 +71,8 @@ async fn a_deployment_accounts_step_by_step_for_what_is_far_behind(database: Tes
     assert_eq!(cursor(&desk).await, begin + TimeDelta::seconds(1));
     assert!(ledger(&desk).await.is_empty());
 
-    // One that is refused has left the timing alone. What is older than the window was accounted for
-    // before it, so its own transaction had a day to write and no more.
+    // A refused deployment leaves the timing alone. Instants before the window were accounted for
+    // earlier, so its own transaction only had to write one day.
     let broken = "  broken: { when: \"@daily\", workflow: missing }\n";
     desk.refused(DEPLOY, json!({ "source": source("*/2 * * * * *", broken) })).await;
     let accounted = cursor(&desk).await;

@@ -1,4 +1,4 @@
-//! How it goes, in figures.
+//! Metrics and statistics.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use carillon::store::{
     namespaces,
     reads::feed::end_of_runs,
     spread::Spread,
-    stats::{Minute, Unrun},
+    stats::{NamespaceMinute, UnrunVerdicts},
 };
 use chrono::TimeDelta;
 use entity::{
@@ -39,19 +39,21 @@ const STATS: &str = "query($from: DateTime, $until: DateTime, $step: Int) {
         at ended succeeded failed missed skipped averageDurationMs maxDurationMs averageLatenessMs
         durations { p50 p95 p99 } latenesses { p50 p99 } } } }";
 
-/// So many minutes before noon something ended.
+/// An end that many minutes before noon.
 async fn plant(desk: &Desk, minutes: &[(i64, Rollup)], missed: i64) {
     let store = &desk.database.store;
     let namespace_id = namespaces::by_name(store.read(), "default").await.unwrap().unwrap().id;
     let minute = |ago| Timestamp::from(noon() - TimeDelta::minutes(ago));
     let counts: Vec<_> = minutes
         .iter()
-        .map(|(ago, rollup)| (Minute { namespace_id, minute: minute(*ago) }, rollup.clone()))
+        .map(|(ago, rollup)| {
+            (NamespaceMinute { namespace_id, minute: minute(*ago) }, rollup.clone())
+        })
         .collect();
     let end = end_of_runs(store).await.unwrap();
     let tx = store.begin().await.unwrap();
     assert!(store.add_counts_if_at(&tx, &counts, None, end).await.unwrap());
-    let unrun = Unrun { namespace_id, minute: minute(1), missed, skipped: 2, abandoned: 0 };
+    let unrun = UnrunVerdicts { namespace_id, minute: minute(1), missed, skipped: 2, abandoned: 0 };
     store.set_unrun(&tx, &[unrun]).await.unwrap();
     store.commit(tx).await.unwrap();
 }
@@ -98,7 +100,7 @@ async fn a_chart_has_a_point_for_each_step(database: TestDatabase) {
     assert_eq!(points[1]["averageDurationMs"], Value::Null);
     assert_eq!(points[1]["durations"], Value::Null);
 
-    // What is long past is kept by the hour.
+    // Old statistics are kept by the hour.
     let past = json!({ "from": "2026-02-26T12:00:00Z", "step": 300 });
     let stats = desk.ask(STATS, past).await["runStats"].clone();
     assert_eq!((&stats["stepSeconds"], &stats["points"][71]["ended"]), (&json!(3_600), &json!(6)));
@@ -118,7 +120,7 @@ async fn a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs(database: TestDataba
     let tag = "mutation($id: UUID!) { updateSchedule(input: {
         id: $id, expectedVersion: 1, tags: [\"billing\"] }) { schedule { id } } }";
     desk.ask(tag, json!({ "id": other })).await;
-    // Made now, by the clock of their keys, and ended in the minute after.
+    // Created now, by the clock of their keys, and ended in the minute after.
     for (schedule, state, took) in [
         (&mine, State::Succeeded, 100),
         (&mine, State::Failed, 300),
@@ -184,7 +186,7 @@ async fn metrics_are_those_of_the_last_hour(database: TestDatabase) {
                 "successRate": 0.4 },
         })
     );
-    // For ten seconds the answer is the same; then nobody has claimed what was due.
+    // For ten seconds the answer stays the same; then due instants have not been claimed.
     desk.clock.pass(Duration::from_secs(90));
     let answer = desk.ask(query, json!({})).await;
     assert_eq!(answer["metrics"]["oldestUnclaimedMs"], 30_000);

@@ -50,8 +50,8 @@ async fn a_follower_of_runs_that_goes_and_comes_back_misses_nothing_and_sees_not
         let mut seen = HashSet::new();
         let mut last: BTreeMap<String, String> = BTreeMap::new();
         let mut random = 42_u32;
-        // The last run of the writer is not cancelled: it is complete with 60 runs, the 20
-        // cancelled ones in their last state.
+        // The writer's last run is not cancelled: all is complete with 60 runs, the 20 cancelled
+        // ones in their last state.
         while last.len() < 60 || last.values().filter(|state| *state == "CANCELLED").count() < 20 {
             let mut events = desk.subscribe(RUNS, json!({ "since": since }));
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -134,7 +134,7 @@ async fn a_follower_of_schedules_sees_them_made_changed_and_deleted(database: Te
     let paused = next(&mut events).await.unwrap();
     assert_eq!(paused["scheduleEvents"]["schedule"]["state"], "PAUSED");
 
-    // Of one by key: the other's changes are not told.
+    // A subscription to one key does not report changes of the other.
     let since = paused["scheduleEvents"]["cursor"].clone();
     let mut own = desk.subscribe(query, json!({ "since": since, "ids": [id] }));
     desk.schedule("two", "@daily").await;
@@ -154,7 +154,7 @@ async fn a_follower_without_a_cursor_begins_with_what_comes() {
     let before = desk.trigger(&schedule).await;
     let mut events = desk.subscribe(RUNS, json!({}));
     let mut waiting = std::pin::pin!(next(&mut events));
-    // Runs come until the follower, who begins at some point among them, has seen one.
+    // Runs are created until the follower, who subscribes at some point, has seen one.
     let event = loop {
         tokio::select! {
             event = &mut waiting => break event.unwrap(),

@@ -1,4 +1,4 @@
-//! What a pause, an edit and a timing that is not saved yet would do.
+//! What a pause, an edit and an unsaved timing would do.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ async fn a_pause_tells_the_fires_that_would_fall_into_it(database: TestDatabase)
     let until = "2026-03-02T12:00:00Z";
     let preview = desk.ask(query, json!({ "ids": [hourly, daily], "until": until })).await;
     let preview = &preview["pausePreview"];
-    // At 13:00 to 11:00: that of the end itself falls behind it.
+    // From 13:00 to 11:00: the instant of the end itself comes after the pause.
     assert_eq!((&preview["fires"], &preview["hasMore"]), (&json!(24), &json!(false)));
     assert_eq!(
         preview["schedules"][0],
@@ -59,7 +59,7 @@ async fn a_pause_that_is_only_thought_of_tells_each_way_to_resume(database: Test
     assert_eq!(rows[0], json!({ "scheduledAt": "2026-03-01T13:00:00Z", "verdict": "PENDING" }));
     assert_eq!(preview["choices"][0]["nextFireAt"], "2026-03-01T16:00:00Z");
 
-    // As the pause does, once it is made.
+    // It matches the pause once it is made.
     let pause =
         "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
     desk.ask(pause, json!({ "id": id })).await;
@@ -83,7 +83,7 @@ async fn the_minutes_to_come_are_counted_and_a_candidate_is_tried(database: Test
     let starts: Vec<i64> =
         all["starts"].as_array().unwrap().iter().map(|starts| starts.as_i64().unwrap()).collect();
     assert_eq!((starts.len(), starts[119], starts[120], starts[125]), (180, 3, 6, 4));
-    // The instant of now is decided already.
+    // The current instant is already decided.
     assert!(starts[0] <= 3 && starts.iter().skip(1).all(|starts| *starts >= 3), "{starts:?}");
     assert_eq!((&all["schedules"], &all["isComplete"]), (&json!(5), &json!(true)));
     assert_eq!(
@@ -96,7 +96,7 @@ async fn the_minutes_to_come_are_counted_and_a_candidate_is_tried(database: Test
         "minutes": 180, "search": "-name:often", "candidate": candidate, "id": edited
     });
     let tried = ask(variables).await;
-    // Without the one that is edited.
+    // Without the schedule that is edited.
     assert_eq!((&tried["schedules"], &tried["starts"][125]), (&json!(3), &json!(0)));
     let at = "2026-03-01T14:00:00Z";
     let quieter = [-1, 1, -2, 2, -3].map(|minutes| json!({ "minutes": minutes, "starts": 1 }));

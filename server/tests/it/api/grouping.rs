@@ -180,7 +180,7 @@ async fn a_module_declares_groups_and_owns_them(database: TestDatabase) {
         let error = desk.refused(DEPLOY, json!({ "source": bad })).await;
         assert_eq!(error["extensions"]["field"], field, "{error}");
     }
-    // A schedule outside the module keeps the group from going.
+    // A schedule outside the module keeps the group from being deleted.
     let made = desk.ask(CREATE, schedule(json!({ "group": "reports" }))).await;
     let error = desk.refused(DEPLOY, json!({ "source": "module: m" })).await;
     assert_eq!(error["extensions"]["code"], "CONFLICT", "{error}");

@@ -1,4 +1,4 @@
-//! Relay's object identification, and how long its lists are.
+//! Relay's object identification, and the length of its lists.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -45,7 +45,7 @@ async fn an_object_is_found_by_its_id_alone(database: TestDatabase) {
     let one = "query ($id: ID!) { node(id: $id) { __typename id } }";
     let found = desk.ask(one, json!({ "id": ids[0] })).await;
     assert_eq!(found["node"]["__typename"], "Schedule");
-    // What is no id is not there, and in its place.
+    // An invalid id yields null in its place.
     let mixed = json!({ "ids": [Uuid::now_v7(), ids[2], "x", ids[2]] });
     let answer = desk.ask(NODES, mixed).await;
     let kinds: Vec<&Value> =
@@ -108,7 +108,7 @@ async fn a_list_says_how_long_it_is(database: TestDatabase) {
             .await;
         let there = all[list]["edges"].as_array().unwrap().len();
         assert_eq!(all[list]["totalCount"], there, "{list}: {all}");
-        // Where the page shows less than that, it is counted.
+        // Where the page shows fewer than that, they are counted.
         let one = desk
             .ask(&format!("{{ {list}(first: 1) {{ totalCount edges {{ cursor }} }} }}"), json!({}))
             .await;

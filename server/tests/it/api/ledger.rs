@@ -22,7 +22,7 @@ on_both!(
     the_newest_fires_of_a_page_of_schedules_are_read_at_once,
 );
 
-/// A row of the ledger, so many minutes before noon.
+/// A ledger row that many minutes before noon.
 pub(super) fn planted_fire(
     schedule: &str,
     namespace_id: Uuid,
@@ -63,7 +63,7 @@ pub(super) async fn plant(desk: &Desk, rows: impl IntoIterator<Item = fire::Mode
     desk.database.store.commit(tx).await.unwrap();
 }
 
-/// A schedule in a namespace of its own, and that namespace.
+/// A schedule in its own namespace, and that namespace.
 async fn elsewhere(desk: &Desk) -> (String, Uuid) {
     desk.ask("mutation { createNamespace(name: \"other\") { namespace { id } } }", json!({})).await;
     let input = json!({
@@ -117,7 +117,7 @@ async fn the_ledger_of_all_namespaces_is_paged_in_the_order_of_time(database: Te
     let last = desk.ask(LEDGER, json!({ "last": 3, "before": after })).await;
     assert_eq!(last["ledger"]["nodes"].as_array().unwrap()[..], whole[3..6]);
 
-    // One namespace, by name and as all that somebody may see.
+    // One namespace, by name and as the only one that a caller may see.
     let answer = desk.ask(LEDGER, json!({ "in": "other" })).await;
     assert_eq!(names_of(&answer), ["theirs"; 3]);
     let eve = member_of(other, Role::Viewer);

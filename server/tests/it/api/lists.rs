@@ -1,4 +1,4 @@
-//! Every list of the schema, and what bounds it.
+//! Every list of the schema, and its bound.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +18,19 @@ on_both!(
     attempts_beyond_those_that_are_listed_are_counted,
 );
 
-/// What bounds a list.
+/// The bound of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bound {
-    /// Whoever asks says how many with this argument, up to so many.
+    /// The caller sets the number with this argument, up to a maximum.
     Asked(&'static str, u32),
-    /// So many may be made or given, or are shown: the rest is refused, or left out.
+    /// The maximum number that can be created, given or shown: the rest is refused or omitted.
     Limit(u32),
-    /// What the program itself or its configuration has: roles, checks, kinds.
+    /// Defined by the program or its configuration: roles, checks, kinds.
     Own,
 }
 use Bound::{Asked, Limit, Own};
 
-/// Each list, in the order of its names.
+/// All lists, in alphabetical order.
 const LISTS: &[(&str, Bound)] = &[
     ("ApiToken.queues", Limit(32)),
     ("AlertChannel.to", Limit(50)),
@@ -50,7 +50,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("CloudEvent.headers", Limit(32)),
     ("CommandTarget.args", Limit(1_024)),
     ("CommandTarget.environment", Limit(1_024)),
-    // Beside those of the timing, a secret each that is not set.
+    // In addition to those of the timing, one for each secret that is not set.
     ("CreatedSchedule.warnings", Limit(100)),
     ("DefinitionEffect.addedFires", Limit(20)),
     ("DefinitionEffect.removedFires", Limit(20)),
@@ -72,9 +72,9 @@ const LISTS: &[(&str, Bound)] = &[
     ("HealthFinding.schedules", Limit(10)),
     ("HttpTarget.expectedStatus", Limit(32)),
     ("HttpTarget.headers", Limit(64)),
-    // One for each verdict with each of its reasons.
+    // One for each pair of verdict and reason.
     ("LedgerTotals.groups", Own),
-    // A week of them: `minutes` says how many.
+    // A week of minutes, at most.
     ("MinuteForecast.starts", Limit(10_080)),
     ("ModuleDrift.drifted", Limit(1_000)),
     ("Mutation.createSchedules", Limit(1_000)),
@@ -88,7 +88,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("Query.alertRules", Limit(100)),
     ("Query.calendarFeeds", Limit(50)),
     ("Query.concurrencyGroups", Limit(500)),
-    // Of 5,000 schedules at the most.
+    // Of at most 5,000 schedules.
     ("Query.exportModules", Limit(5_000)),
     ("Query.lint", Own),
     ("Query.nodes", Limit(100)),
@@ -109,7 +109,7 @@ const LISTS: &[(&str, Bound)] = &[
     // The nodes, its group, a share, and places: each is named once.
     ("Run.waitsFor", Own),
     ("RunStats.points", Limit(1_500)),
-    // A policy has 100 at the most, recovery adds three.
+    // At most 100 by a policy, and three more by recovery.
     ("RunTask.attempts", Limit(103)),
     ("RunTask.needs", Limit(20)),
     ("RunWait.runs", Limit(10)),
@@ -136,7 +136,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("TestCallPayload.log", Limit(200)),
     ("Timing.expressions", Limit(16)),
     ("Timing.warnings", Own),
-    // What the configuration makes of the groups of a person.
+    // The rights that the configuration derives from a person's groups.
     ("User.givenElsewhere", Own),
     ("User.memberships", Asked("first", 1_000)),
     ("Viewer.grants", Asked("first", 1_000)),
@@ -151,7 +151,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("WorkerTarget.tags", Limit(16)),
 ];
 
-/// The most rows of a page.
+/// Maximum number of rows in a page.
 const PAGE: u32 = 200;
 
 #[tokio::test]
@@ -178,7 +178,7 @@ async fn every_list_is_bounded() {
     assert!(known.is_empty(), "there are no such lists any more: {known:?}");
 }
 
-/// How each list that takes a number is reached.
+/// How to query each list that takes a number.
 const REACHED: [(&str, &str); 13] = [
     ("Forecast.fires", "{ upcoming(first: N) { isComplete } }"),
     ("Forecast.hours", "{ upcoming(hours: N) { isComplete } }"),
@@ -232,8 +232,8 @@ async fn a_list_that_is_asked_for_with_a_number_has_a_limit(database: TestDataba
     }
 }
 
-/// Fifty fields of each item of a list, in a page of 200: more than a request may ask for, if
-/// each item counts.
+/// Fifty fields of each item of a list, in a page of 200: more than a request may cost if each item
+/// counts.
 #[tokio::test]
 async fn the_items_of_a_list_count_in_what_a_request_may_ask_for() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;

@@ -1,4 +1,4 @@
-//! The control plane, asked directly: no HTTP in between.
+//! The control plane, called directly, without HTTP.
 
 mod across;
 mod alerting;

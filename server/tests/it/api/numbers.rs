@@ -1,4 +1,4 @@
-//! Numbers that outgrow the 32 bits of an `Int`.
+//! Numbers that exceed the 32 bits of an `Int`.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use carillon::store::{
     counts::{Counts, Rollup},
     namespaces,
     reads::feed::end_of_runs,
-    stats::Minute,
+    stats::NamespaceMinute,
 };
 use chrono::TimeDelta;
 use entity::Timestamp;
@@ -21,10 +21,10 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(what_outgrows_an_int_is_told_as_a_long, what_is_in_milliseconds_or_bytes_is_no_int,);
 
-/// More than an `Int` holds: 58 days, if it is milliseconds.
+/// More than an `Int` holds: 58 days in milliseconds.
 const MANY: i64 = 5_000_000_000;
 
-/// What is there becomes longer, later and more than an `Int` can say.
+/// Makes existing rows longer, later and more numerous than an `Int` can represent.
 async fn outgrow(desk: &Desk) {
     let store = &desk.database.store;
     let namespace_id = namespaces::by_name(store.read(), "default").await.unwrap().unwrap().id;
@@ -42,7 +42,8 @@ async fn outgrow(desk: &Desk) {
         lateness_max_ms: MANY,
         ..Counts::default()
     };
-    let minute = Minute { namespace_id, minute: Timestamp::from(noon() - TimeDelta::minutes(1)) };
+    let minute =
+        NamespaceMinute { namespace_id, minute: Timestamp::from(noon() - TimeDelta::minutes(1)) };
     let rollup = Rollup { counts, ..Rollup::default() };
     let end = end_of_runs(store).await.unwrap();
     let tx = store.begin().await.unwrap();
@@ -66,7 +67,7 @@ async fn what_outgrows_an_int_is_told_as_a_long(database: TestDatabase) {
     outgrow(&desk).await;
     let mut large = BTreeSet::new();
     let mut asked: Vec<String> = walk.deep_fields().into_iter().map(|asked| asked.text).collect();
-    // The walk asks for those of one schedule, which are read from its runs.
+    // The walk queries those of one schedule, which are read from its runs.
     asked.push("runStats { points { ended missed skipped abandoned maxDurationMs } }".to_owned());
     for text in asked {
         let answer = desk.ask(&format!("{{ {text} }}"), json!({})).await;
@@ -77,7 +78,7 @@ async fn what_outgrows_an_int_is_told_as_a_long(database: TestDatabase) {
             }
         }
     }
-    // They are there to be seen, or nothing is shown by this.
+    // There must be such numbers, or this test shows nothing.
     for field in [
         "Alert.count",
         "Executions.abandoned",

@@ -136,16 +136,16 @@ async fn an_order_for_many_that_is_repeated_is_done_once(database: TestDatabase)
     let order = json!({ "search": "tag:x", "key": "drill-1" });
     let done = desk.ask(TRIGGER, order.clone()).await;
     assert_eq!(done["triggerSchedules"], json!({ "done": 2, "matched": 2 }));
-    // One more is found now; the answer is the one that was given.
+    // One more matches now; the repeated call returns the first answer.
     tagged(&desk, "c", json!(["x"])).await;
     assert_eq!(desk.ask(TRIGGER, order).await, done);
     let runs = || async { run::Entity::find().all(desk.database.store.read()).await.unwrap() };
     assert_eq!(runs().await.len(), 2);
-    // The key is for these arguments.
+    // The key belongs to these arguments.
     let error = desk.refused(TRIGGER, json!({ "search": "tag:y", "key": "drill-1" })).await;
     assert_eq!(error["extensions"]["code"], "CONFLICT");
 
-    // Cut short after the first: the answer is not there, its order is.
+    // Cut off after the first item: there is no answer, but the request is stored.
     let store = &desk.database.store;
     let answers = entity::idempotency::Entity::find().all(store.read()).await.unwrap();
     let whole = answers.iter().find(|row| row.key == "drill-1").unwrap();
@@ -161,7 +161,7 @@ async fn an_order_for_many_that_is_repeated_is_done_once(database: TestDatabase)
     assert_eq!(runs().await.len(), 3, "only the one that was not there runs");
 }
 
-/// The commands of a node whose orders for many stop after one each.
+/// The commands of a node whose bulk operations stop after one item each.
 fn in_a_hurry(desk: &Desk) -> Commands {
     let executor = Executor::new(Policy::default(), desk.clock.clock()).unwrap();
     Commands::new(
@@ -203,10 +203,11 @@ async fn an_order_that_changes_what_it_sought_goes_on_where_its_time_was_over(
 }
 
 async fn an_order_that_loses_the_database_says_how_many_remain(database: TestDatabase) {
-    // Far from the one that counts, until the order comes.
+    // The other node is busy until the request comes.
     let commits = Arc::new(AtomicUsize::new(1_000));
     let counted = commits.clone();
-    // The order keeps what it found, triggers one, and triggers another one without being told.
+    // The request stores what it found, triggers one, and triggers another without having been told
+    // to.
     let edge = move |edge: Edge| {
         let is_lost = edge == Edge::Committed && counted.fetch_add(1, Ordering::SeqCst) == 2;
         let answer =
@@ -237,7 +238,7 @@ async fn an_order_that_loses_the_database_says_how_many_remain(database: TestDat
 }
 
 async fn an_order_for_many_outlives_its_request(database: TestDatabase) {
-    // Far from the one that counts, until the order comes.
+    // The other node is busy until the request comes.
     let commits = Arc::new(AtomicUsize::new(1_000));
     let (reached, gate) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(1_000)));
     let (counted, at_it, closed) = (commits.clone(), reached.clone(), gate.clone());
@@ -354,7 +355,7 @@ async fn policies_are_changed_together(database: TestDatabase) {
     assert_eq!(taken["updateSchedules"]["sample"][0]["group"], Value::Null);
     assert_eq!(taken["updateSchedules"]["sample"][0]["priority"], 7);
 
-    // What none of them could take changes none, and is told once.
+    // A change that is invalid for all of them changes none, and is reported once.
     for (change, field) in [
         (json!({}), "change"),
         (json!({ "priority": 101 }), "change.priority"),
@@ -368,7 +369,7 @@ async fn policies_are_changed_together(database: TestDatabase) {
         assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error}");
         assert_eq!(error["extensions"]["field"], field, "{error}");
     }
-    // What some could take is refused by the others.
+    // A change that is valid for some is refused by the others.
     let order = order("tag:x", &json!({ "workflow": "missing" }), false);
     let refused = desk.ask(UPDATE, order).await;
     let refused = &refused["updateSchedules"];

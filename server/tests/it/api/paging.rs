@@ -33,7 +33,7 @@ async fn schedules_are_paged_both_ways_by_name(database: TestDatabase) {
 
     let second = desk.ask(LIST, json!({ "first": 2, "after": info["endCursor"] })).await;
     assert_eq!(names(&second), ["charlie", "delta"]);
-    // A row that comes before the page does not shift it.
+    // A row inserted before the page does not shift it.
     desk.schedule("aardvark", "@daily").await;
     let info = &second["schedules"]["pageInfo"];
     let third = desk.ask(LIST, json!({ "first": 2, "after": info["endCursor"] })).await;

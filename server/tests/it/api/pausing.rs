@@ -66,7 +66,7 @@ async fn what_fell_into_a_pause_is_accounted_for_when_it_ends(database: TestData
         );
         assert!(fire["reason"]["text"].as_str().unwrap().ends_with('.'));
     }
-    // Resuming what is not paused changes nothing.
+    // Resuming a schedule that is not paused changes nothing.
     let again = desk.ask(RESUME, json!({ "id": id })).await;
     assert_eq!(again["resumeSchedule"]["schedule"]["nextFireAt"], "2026-03-01T12:04:00Z");
 }
@@ -91,7 +91,7 @@ async fn an_edit_during_a_pause_accounts_for_the_old_timing(database: TestDataba
     assert_eq!(answer["resumeSchedule"]["schedule"]["pause"], Value::Null);
 }
 
-/// It has read the schedule as it was: once the pause is answered, nothing starts any more.
+/// It read the schedule before the pause: once the pause is answered, nothing starts any more.
 async fn a_pause_waits_for_the_hand_off_under_way(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "* * * * *").await;

@@ -4,7 +4,7 @@ use carillon::{
     access as people,
     access::{
         Elsewhere, Viewer, ViewerKind,
-        oidc::{Identity, Joined, join},
+        oidc::{Identity, SignInOutcome, join},
     },
     config::{GroupGrant, GroupRole},
 };
@@ -53,12 +53,12 @@ async fn namespace(desk: &Desk, name: &str) {
     desk.ask(query, json!({ "name": name })).await;
 }
 
-/// Who comes with that token.
+/// The viewer with that token.
 async fn bearer(desk: &Desk, secret: &str) -> Option<Viewer> {
     let (store, clock) = (&desk.database.store, desk.clock.clock());
     let elsewhere = Elsewhere::default();
     let hash = people::token_hash(secret)?;
-    let holder = people::token_holder((store, &clock), elsewhere, &hash).await.unwrap()?;
+    let holder = people::token_holder(store, &clock, elsewhere, &hash).await.unwrap()?;
     Some(holder.viewer("192.0.2.9".to_owned()))
 }
 
@@ -95,9 +95,9 @@ async fn one_administrator_who_can_sign_in_always_remains(database: TestDatabase
     let desk = Desk::open(database).await;
     let made = desk.ask(ADD, json!({ "name": "ada", "role": "ADMIN" })).await;
     let ada = json!({ "id": made["createUser"]["user"]["id"] });
-    // A program is none: nobody could sign in any more.
+    // A service account does not count: then no administrator could sign in.
     desk.account("robot", Some("ADMIN")).await;
-    // Nor is who comes in by a provider only, which may be away.
+    // Neither does an administrator who signs in only through a provider, which may be down.
     let grace = joined(&desk).await;
     let raise = "mutation ($id: UUID!) { setUserRole(userId: $id, role: ADMIN) { user { id } } }";
     desk.ask(raise, json!({ "id": grace.id })).await;
@@ -115,7 +115,7 @@ async fn one_administrator_who_can_sign_in_always_remains(database: TestDatabase
 
 const ISSUER: &str = "https://id.example.org";
 
-/// Somebody whom the provider lets in, as they are after it.
+/// A user let in by the provider, in the resulting state.
 async fn joined(desk: &Desk) -> entity::user::Model {
     let identity = Identity {
         issuer: ISSUER.to_owned(),
@@ -132,8 +132,8 @@ async fn joined(desk: &Desk) -> entity::user::Model {
     }];
     let (store, clock) = (&desk.database.store, desk.clock.clock());
     match join(store, &clock, &identity, &mapping, "192.0.2.7").await.unwrap() {
-        Joined::User(user) => *user,
-        Joined::Disabled | Joined::NoGroup => panic!("their group lets them in"),
+        SignInOutcome::User(user) => *user,
+        SignInOutcome::Disabled | SignInOutcome::NoGroup => panic!("their group lets them in"),
     }
 }
 
@@ -144,14 +144,15 @@ async fn what_groups_gave_outlives_neither_the_sign_in_for_long_nor_the_provider
     let grace = joined(&desk).await;
     let elsewhere = |issuer| Elsewhere { issuer, lasts: Duration::from_hours(24) };
     let (ours, clock) = (elsewhere(Some("https://id.example.org/")), desk.clock.clock());
-    let parts = (&desk.database.store, &clock);
-    let who = people::user_viewer(parts, ours, grace, "192.0.2.7".to_owned()).await.unwrap();
+    let store = &desk.database.store;
+    let who =
+        people::user_viewer(store, &clock, ours, grace, "192.0.2.7".to_owned()).await.unwrap();
     let input = json!({ "input": { "name": "ci", "role": "OPERATOR" } });
     let made = desk.send_as(&who, TOKEN, input).await.data.into_json().unwrap();
     let secret = made["createApiToken"]["secret"].as_str().unwrap().to_owned();
     let roles = async |elsewhere: Elsewhere<'_>| {
         let hash = people::token_hash(&secret).unwrap();
-        let holder = people::token_holder(parts, elsewhere, &hash).await.unwrap().unwrap();
+        let holder = people::token_holder(store, &clock, elsewhere, &hash).await.unwrap().unwrap();
         let who = holder.viewer("192.0.2.9".to_owned());
         let answer = desk.send_as(&who, "{ namespaces { nodes { role } } }", json!({})).await;
         answer.data.into_json().unwrap()["namespaces"]["nodes"].take()
@@ -165,7 +166,7 @@ async fn what_groups_gave_outlives_neither_the_sign_in_for_long_nor_the_provider
     assert_eq!(roles(ours).await, operator);
     desk.clock.advance(Duration::from_secs(1));
     assert_eq!(roles(ours).await, Value::Null);
-    // Signing in again is what makes it count again.
+    // Signing in again makes it count again.
     joined(&desk).await;
     assert_eq!(roles(ours).await, operator);
 }
@@ -188,7 +189,7 @@ async fn an_administrator_of_a_namespace_says_who_its_members_are(database: Test
     let listed = listed.data.into_json().unwrap();
     assert_eq!(listed["memberships"]["nodes"].as_array().unwrap().len(), 2, "{listed}");
     assert_eq!(desk.code_for(&ada, list, json!({ "namespace": "theirs" })).await, "NOT_FOUND");
-    // Of the instance, nothing is theirs.
+    // Nothing of the instance is theirs.
     for query in [
         "{ users { nodes { id } } }",
         "{ auditEvents { nodes { id } } }",
@@ -232,7 +233,7 @@ async fn a_member_sees_and_does_what_the_membership_says(database: TestDatabase)
     assert_eq!(desk.code_for(&who, log, json!({ "run": run })).await, "FORBIDDEN");
     member(&desk, "ada", "default", "OPERATOR", true).await;
     assert_eq!(seen().await, json!({ "region": "eu" }));
-    // Who decides where payloads go sees them.
+    // Editors decide where payloads go, so they see them.
     member(&desk, "ada", "default", "EDITOR", false).await;
     assert_eq!(seen().await, json!({ "region": "eu" }));
     member(&desk, "ada", "default", "VIEWER", true).await;
@@ -241,7 +242,7 @@ async fn a_member_sees_and_does_what_the_membership_says(database: TestDatabase)
         "mutation ($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
     let refused = desk.send_as(&who, pause, json!({ "id": schedule })).await;
     let refused = serde_json::to_value(&refused.errors[0]).unwrap();
-    // The administrator of another namespace is told what they have here.
+    // The administrator of another namespace sees what the user has there.
     assert_eq!(refused["extensions"]["code"], "FORBIDDEN");
     assert_eq!(refused["extensions"]["has"], "VIEWER");
     let namespaces = desk.send_as(&who, "{ namespaces { nodes { name role } } }", json!({})).await;
@@ -281,13 +282,13 @@ async fn a_token_has_no_more_than_its_owner(database: TestDatabase) {
     assert_eq!(made["apiToken"], token);
     let secret = made["secret"].as_str().unwrap();
     let program = bearer(&desk, secret).await.unwrap();
-    // Nobody passes for another one by the name of a token.
+    // A token cannot pass for another user by its name.
     assert_eq!((&*program.name, program.kind), ("ada/ci", ViewerKind::Token));
     assert_eq!(program.grants.strongest(), Some(Role::Operator));
     let more = json!({ "input": { "name": "more", "role": "VIEWER" } });
     assert_eq!(desk.code_for(&program, TOKEN, more).await, "FORBIDDEN");
 
-    // It falls with its owner.
+    // It is removed with its owner.
     member(&desk, "ada", "default", "VIEWER", true).await;
     let program = bearer(&desk, secret).await.unwrap();
     assert_eq!(program.grants.strongest(), Some(Role::Viewer));
@@ -322,7 +323,7 @@ async fn a_token_is_shown_once(database: TestDatabase) {
     assert!(!format!("{rows:?}{kept:?}").contains(secret));
     assert_eq!(bearer(&desk, secret).await.unwrap().name, "robot/ci");
 
-    // Its owner may take it back, and a stranger finds none.
+    // Its owner may revoke it, and others do not find it.
     let revoke = "mutation ($id: UUID!) { revokeApiToken(id: $id) { id } }";
     let id = json!({ "id": made["apiToken"]["id"] });
     let (_, eve) = desk.account("eve", Some("EDITOR")).await;
@@ -330,7 +331,7 @@ async fn a_token_is_shown_once(database: TestDatabase) {
     assert_eq!(desk.code_for(&desk.person(robot).await, revoke, id).await, "");
     assert!(bearer(&desk, secret).await.is_none());
 
-    // One that has expired is as good as none.
+    // An expired token counts as none.
     let input = json!({
         "name": "brief", "role": "VIEWER", "serviceAccount": "robot",
         "expiresAt": "2026-03-01T13:00:00Z"
@@ -388,7 +389,7 @@ async fn a_repeated_call_does_not_answer_for_another_password(database: TestData
     let refused = desk.refused(reset, json!({ "id": id, "password": one })).await;
     assert_eq!(refused["extensions"]["code"], "CONFLICT", "{refused}");
 
-    // The old password has gone when the call is repeated.
+    // The old password is already replaced when the call is repeated.
     let ada = desk.person(id.as_str().unwrap().parse().unwrap()).await;
     let change = "mutation ($old: String!, $new: String!) {
         changePassword(oldPassword: $old, newPassword: $new, idempotencyKey: \"k3\") {

@@ -1,4 +1,4 @@
-//! Whom a schedule calls: by hand, by a module file, and what cannot be.
+//! The URLs that a schedule calls: set by hand, by a module file, and refused.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ async fn whom_a_schedule_calls_is_said_shown_and_taken_away(database: TestDataba
         json!({ "success": "https://watchdog.example/{{ secrets.nightly }}", "failure": null,
             "start": "https://watchdog.example/***/***", "last": null })
     );
-    // What is not said stays; what is taken away is gone.
+    // Absent fields keep their values; null removes them.
     let edit = |version: i32, ping: Option<Value>| {
         let mut input = json!({ "id": id, "expectedVersion": version,
             "note": format!("edited {version}") });
@@ -58,7 +58,7 @@ async fn whom_a_schedule_calls_is_said_shown_and_taken_away(database: TestDataba
     };
     desk.ask(CHANGE, edit(1, None)).await;
     assert!(desk.ask(PING, json!({ "id": id })).await["schedule"]["ping"]["start"].is_string());
-    // Nor is anything lost by who sends back what was shown; elsewhere a mask is nothing.
+    // Sending back what was shown loses nothing; elsewhere a mask is invalid.
     let mut back = shown["schedule"]["ping"].clone();
     back.as_object_mut().unwrap().remove("last");
     desk.ask(CHANGE, edit(2, Some(back.clone()))).await;
@@ -89,7 +89,7 @@ async fn whom_a_schedule_calls_is_said_shown_and_taken_away(database: TestDataba
     let again = desk.ask(deploy, module("success: https://watchdog.example/2")).await;
     let changes = again["deployModule"]["changes"].to_string();
     assert!(changes.contains("UPDATE") && changes.contains("ping changed"), "{changes}");
-    // As it is exported, the address is what it was.
+    // It is exported as it was given.
     let shown = desk.ask(deploy, module("success: https://watchdog.example/***")).await;
     let changes = shown["deployModule"]["changes"].to_string();
     assert!(!changes.contains("UPDATE") && !changes.contains("ping"), "{changes}");

@@ -1,4 +1,4 @@
-//! What a deployment tells before it is done: each key that changes, and each fire.
+//! What a deployment reports before it is done: each key that changes, and each fire.
 
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ async fn plan(desk: &Desk, source: &str) -> Value {
     desk.ask(DEPLOY, json!({ "source": source, "dryRun": true })).await["deployModule"].take()
 }
 
-/// Each change in a line, with its keys; what is unchanged is left out.
+/// One line per change, with its keys; unchanged objects are omitted.
 pub(super) fn told(plan: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let mut lines = Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn told(plan: &Value) -> Vec<String> {
     lines
 }
 
-/// The fires of a schedule in the 30 days from noon on, as the API tells them.
+/// The fires of a schedule in the 30 days from noon on, according to the API.
 async fn fires(desk: &Desk, name: &str) -> Vec<String> {
     let query = "query($name: String!) { schedule(name: $name) { nextFires(count: 100) { at suppressedBy } } }";
     let answer = desk.ask(query, json!({ "name": name })).await;
@@ -79,7 +79,7 @@ async fn a_plan_tells_each_key_and_each_fire_and_is_what_is_done(database: TestD
     let effect = &first["effect"];
     assert_eq!(effect["from"], "2026-03-01T12:00:00Z");
     assert_eq!(effect["until"], "2026-03-31T12:00:00Z");
-    // 30 nights but a holiday, 5 Mondays, and 30 days of hours.
+    // 30 nights minus a holiday, 5 Mondays, and 30 days of hours.
     assert_eq!((&effect["added"], &effect["removed"]), (&json!(29 + 5 + 720), &json!(0)));
     assert_eq!(effect["isComplete"], true);
     assert_eq!(deploy(&desk, SOURCE).await["effect"]["added"], effect["added"]);
@@ -116,14 +116,14 @@ async fn a_plan_tells_each_key_and_each_fire_and_is_what_is_done(database: TestD
     );
     assert!(!wanted.to_string().contains("hush"), "{wanted}");
     let nightly = &wanted["effect"]["schedules"][0];
-    // 30 afternoons but one, and the night of the 10th instead of that of the 11th.
+    // 30 afternoons minus one, and the night of the 10th instead of the 11th.
     assert_eq!(nightly["name"], "nightly");
     assert_eq!(wanted["effect"]["schedules"][1]["name"], "old");
     assert_eq!(wanted["effect"]["schedules"][1]["removed"], 720);
     assert_eq!(nightly["removedSample"], json!(["2026-03-11T02:00:00Z"]));
     assert_eq!(nightly["addedSample"][0], "2026-03-01T14:00:00Z");
 
-    // What is told is what the schedule does then.
+    // The schedule then does what was reported.
     deploy(&desk, &changed).await;
     let after = fires(&desk, "nightly").await;
     let added = after.iter().filter(|at| !before.contains(at)).count();
@@ -215,12 +215,12 @@ async fn operators_own_pauses_and_notes_and_the_drift_report_says_so(database: T
     assert_eq!(fields[1], &json!({ "path": "paused", "before": null, "after": "true" }));
     assert_eq!((&drifted[1]["by"], &drifted[1]["reason"]), (&json!("ada"), &json!("stock-taking")));
 
-    // A deployment leaves both as they are, until the file's own note is another.
+    // A deployment keeps both until the file's own note changes.
     deploy(&desk, &source.replace("@hourly", "@daily")).await;
     let query = "{ schedule(name: \"nightly\") { note state } }";
     let kept = desk.ask(query, json!({})).await;
     assert_eq!(kept["schedule"], json!({ "note": "ask Bo", "state": "PAUSED" }));
-    // Nobody waits for what is paused.
+    // A paused schedule misses nothing.
     let moved = plan(&desk, &source.replace("0 2 * * *", "0 3 * * *")).await;
     let names: Vec<_> =
         moved["effect"]["schedules"].as_array().unwrap().iter().map(|one| &one["name"]).collect();

@@ -1,4 +1,4 @@
-//! A namespace that has one of each thing that has a key.
+//! A namespace that has one of each object with a key.
 
 use carillon::store::namespaces;
 use entity::{
@@ -17,11 +17,11 @@ use super::{
     ledger::{plant, planted_fire},
 };
 
-/// What passes through: in contexts, outputs, errors and logs.
+/// A value to recognise in contexts, outputs, errors and logs.
 pub(super) const PAYLOAD: &str = "4111-passes-through";
 
-/// Makes them, and tells their keys by the words that fields have in their names for them. The
-/// first that fits a name is meant.
+/// Creates the objects, and returns their keys by the words that fields have in their names for
+/// them. The first that fits a name counts.
 pub(super) async fn one_of_each(desk: &Desk, namespace: &str) -> Vec<(&'static str, String)> {
     let schedule = json!({
         "namespace": namespace,
@@ -82,7 +82,7 @@ pub(super) async fn one_of_each(desk: &Desk, namespace: &str) -> Vec<(&'static s
     keys
 }
 
-/// A run of the schedule that has ended badly and said much, and a context before that.
+/// A run of the schedule that failed with a long log, and a context before that.
 async fn run_of(desk: &Desk, schedule: &str) -> String {
     let edit = "mutation ($id: UUID!, $context: JSON!) {
         updateSchedule(input: { id: $id, expectedVersion: 1, context: $context }) { schedule { id } } }";
@@ -121,7 +121,7 @@ async fn run_of(desk: &Desk, schedule: &str) -> String {
     run
 }
 
-/// A rule, what it has taken note of, and a message of its, with the channel of that.
+/// A rule, an alert that it recorded, and a message with its channel.
 async fn alerts_in(desk: &Desk, namespace: &str) -> Vec<(&'static str, String)> {
     let made = desk
         .ask(

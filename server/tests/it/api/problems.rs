@@ -1,4 +1,4 @@
-//! What goes wrong, grouped, and what to do about it.
+//! Grouped problems, and what to do about them.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ on_both!(
 const PROBLEMS: &str = "query($in: String) { problems(namespace: $in) {
     kind count since last error reason isOpen schedule { name } lastRun { id } } }";
 
-/// A run of the schedule that failed so.
+/// A run of the schedule that failed with this error.
 async fn failed(desk: &Desk, schedule: &str, error: &str, took_ms: i64) -> String {
     let run = desk.trigger(schedule).await;
     settle(desk, &run, State::Failed, took_ms).await;

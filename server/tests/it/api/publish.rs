@@ -1,5 +1,5 @@
-//! Targets that publish, over the API: shown without their secrets, kept by their masks, refused by
-//! the field.
+//! Targets that publish, over the API: shown without their secrets, kept by their masks, refused
+//! with the name of the field.
 
 use entity::workflow_version;
 use sea_orm::EntityTrait;

@@ -1,4 +1,4 @@
-//! What a namespace may use: refused over it, set and shown.
+//! The quotas of a namespace: enforced, set and shown.
 
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ async fn used(desk: &Desk, quota: &str) -> Value {
     desk.ask(SHOW, json!({})).await["namespaces"]["nodes"][0]["quotas"][quota].take()
 }
 
-/// That a refusal names the quota.
+/// Checks that a refusal names the quota.
 fn is_over(error: &Value, quota: &str, limit: i64, used: i64, asked: i64) {
     let told = &error["extensions"];
     assert_eq!(told["code"], "QUOTA_EXCEEDED", "{error}");

@@ -78,7 +78,7 @@ async fn a_resume_does_exactly_what_its_preview_said(database: TestDatabase) {
         let expected = match *missed {
             "SKIP" => (0, json!("2026-03-01T15:20:00Z")),
             "LATEST" => (1, json!("2026-03-01T15:20:00Z")),
-            // Three fires are left: the last of the four that would run is none any more.
+            // Three fires are left: the last of the four that would run no longer counts.
             _ => (3, Value::Null),
         };
         assert_eq!((choice["runs"].as_i64().unwrap(), choice["nextFireAt"].clone()), expected);
@@ -110,7 +110,7 @@ async fn a_long_resume_is_read_page_by_page(database: TestDatabase) {
             (&json!(place > 0), &json!(place < 2))
         );
         rows.extend(all["rows"]["nodes"].as_array().unwrap().iter().cloned());
-        // Though time goes on, the next page is one of the same list.
+        // Although time passes, the next page belongs to the same list.
         desk.clock.advance(std::time::Duration::from_secs(3_600));
         variables = json!({ "id": id, "at": answer["at"], "after": info["endCursor"] });
     }
@@ -133,7 +133,7 @@ async fn a_long_resume_is_read_page_by_page(database: TestDatabase) {
     }
 }
 
-/// An hourly schedule that pauses from noon on; gives its key.
+/// An hourly schedule that is paused from noon on; returns its key.
 async fn paused(desk: &Desk, more: Value) -> String {
     let mut input = json!({
         "name": "paused", "timing": { "expressions": ["0 * * * *"] },
@@ -152,7 +152,7 @@ async fn paused(desk: &Desk, more: Value) -> String {
 
 async fn a_resume_promises_no_run_that_its_deadline_forbids(database: TestDatabase) {
     let desk = Desk::open(database).await;
-    // One fire is left: it must not be given to an instant that cannot start any more.
+    // One fire is left: it must not go to an instant that can no longer start.
     let more = json!({ "startDeadlineSeconds": 60, "maxFires": 1 });
     let id = paused(&desk, more).await;
     desk.clock.set("2026-03-01T17:00:30Z".parse().unwrap());

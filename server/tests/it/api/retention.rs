@@ -97,7 +97,7 @@ async fn a_preview_names_what_would_go(database: TestDatabase) {
     assert!(tables[0]["estimatedBytes"].as_i64().unwrap() > 100, "{tables}");
 }
 
-/// Of a namespace and of a schedule, before anybody sets it.
+/// Of a namespace and of a schedule, before any is set.
 async fn a_preview_says_what_another_retention_would_free(database: TestDatabase) {
     let desk = Desk::open(database).await;
     for name in ["tick", "tock"] {
@@ -123,7 +123,7 @@ async fn a_preview_says_what_another_retention_would_free(database: TestDatabase
     let of_one = look(json!({ "schedule": "tock", "days": 7 })).await;
     assert_eq!((&of_one["longestDays"], &of_one["shortestDays"]), (&json!(45), &json!(7)));
     assert_eq!(of_one["tables"][0]["rows"], 1);
-    // What it has of its own is taken away again, to see; the namespace's does not reach it.
+    // In the preview its own retention is removed again; the namespace's does not apply to it.
     desk.ask(SET, json!({ "days": 7 })).await;
     assert_eq!(look(json!(null)).await["tables"][0]["rows"], 2);
     assert_eq!(look(json!({ "days": null })).await["tables"], json!([]));
@@ -176,7 +176,7 @@ async fn who_administers_one_namespace_is_told_what_would_go_of_it(database: Tes
         assert!(told.errors.is_empty(), "{:?}", told.errors);
         let told = told.data.into_json().unwrap()["retentionPreview"].clone();
         assert_eq!(told["tables"], own);
-        // Nothing of how long others keep theirs.
+        // Other namespaces' retention is not shown.
         assert_eq!((&told["longestDays"], &told["shortestDays"]), (&json!(7), &json!(7)));
         assert_eq!((&told["partitions"], &told["oldestKept"]), (&json!(0), &json!([])));
     }
@@ -191,7 +191,7 @@ async fn who_administers_one_namespace_is_told_what_would_go_of_it(database: Tes
     let operator = member_of(namespace_id(&desk, "other").await, Role::Operator);
     let code = desk.code_for(&operator, query, json!({ "if": week("other") })).await;
     assert_eq!(code, "FORBIDDEN");
-    // Who administers all sees all, or one.
+    // An administrator of everything sees everything, or one namespace.
     let all = desk.ask(query, json!({ "if": { "namespace": "other", "days": 7 } })).await;
     assert_eq!(all["retentionPreview"]["longestDays"], 45);
     let one = desk.ask(query, json!({ "of": "default", "if": week("default") })).await;

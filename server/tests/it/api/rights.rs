@@ -11,7 +11,7 @@ const ID: &str = "\"00000000-0000-7000-8000-000000000001\"";
 const WINDOW: &str = "from: \"2026-02-01T00:00:00Z\", to: \"2026-02-02T00:00:00Z\"";
 const TIMING: &str = "timing: { expressions: [\"@daily\"] }";
 
-/// Every root field but `me`, asked in a way that the library accepts.
+/// Every root field except `me`, queried in a form that the library accepts.
 fn queries() -> Vec<(&'static str, String)> {
     vec![
         ("schedules", "schedules { totalCount }".into()),
@@ -81,6 +81,19 @@ fn queries() -> Vec<(&'static str, String)> {
 }
 
 fn mutations() -> Vec<(&'static str, String)> {
+    [
+        mutations_of_schedules(),
+        mutations_of_work(),
+        bulk_mutations(),
+        mutations_of_modules_and_alerts(),
+        mutations_of_people(),
+        mutations_of_namespaces_and_settings(),
+    ]
+    .concat()
+}
+
+/// Schedules and calendars.
+fn mutations_of_schedules() -> Vec<(&'static str, String)> {
     let create = format!("input: {{ name: \"x\", {TIMING} }}");
     vec![
         ("createSchedule", format!("createSchedule({create}) {{ schedule {{ id }} }}")),
@@ -119,6 +132,12 @@ fn mutations() -> Vec<(&'static str, String)> {
             ),
         ),
         ("deleteCalendar", format!("deleteCalendar(id: {ID}, expectedVersion: 1) {{ id }}")),
+    ]
+}
+
+/// Runs, buffers, groups, workflows and backfills.
+fn mutations_of_work() -> Vec<(&'static str, String)> {
+    vec![
         ("triggerSchedule", format!("triggerSchedule(id: {ID}) {{ run {{ id }} }}")),
         ("cancelRun", format!("cancelRun(id: {ID}) {{ run {{ id }} }}")),
         ("retryRun", format!("retryRun(id: {ID}) {{ run {{ id }} }}")),
@@ -130,7 +149,9 @@ fn mutations() -> Vec<(&'static str, String)> {
         ),
         (
             "updateConcurrencyGroup",
-            format!("updateConcurrencyGroup(input: {{ id: {ID}, expectedVersion: 1 }}) {{ group {{ id }} }}"),
+            format!(
+                "updateConcurrencyGroup(input: {{ id: {ID}, expectedVersion: 1 }}) {{ group {{ id }} }}"
+            ),
         ),
         ("deleteConcurrencyGroup", format!("deleteConcurrencyGroup(id: {ID}) {{ id }}")),
         ("rerunFromFailed", format!("rerunFromFailed(runId: {ID}) {{ run {{ id }} }}")),
@@ -154,6 +175,12 @@ fn mutations() -> Vec<(&'static str, String)> {
         ("pauseBackfill", format!("pauseBackfill(id: {ID}) {{ backfill {{ id }} }}")),
         ("resumeBackfill", format!("resumeBackfill(id: {ID}) {{ backfill {{ id }} }}")),
         ("cancelBackfill", format!("cancelBackfill(id: {ID}) {{ backfill {{ id }} }}")),
+    ]
+}
+
+/// All that match a search.
+fn bulk_mutations() -> Vec<(&'static str, String)> {
+    vec![
         (
             "pauseSchedules",
             "pauseSchedules(which: { namespace: \"x\", search: \"x\" }, reason: \"x\") { done }".into(),
@@ -189,6 +216,12 @@ fn mutations() -> Vec<(&'static str, String)> {
             "retryRuns",
             "retryRuns(which: { namespace: \"x\", search: \"x\" }) { done }".into(),
         ),
+    ]
+}
+
+/// Modules, notes, secrets and alerts.
+fn mutations_of_modules_and_alerts() -> Vec<(&'static str, String)> {
+    vec![
         ("deployModule", "deployModule(source: \"module: x\") { module }".into()),
         (
             "annotateSchedule",
@@ -230,10 +263,12 @@ fn mutations() -> Vec<(&'static str, String)> {
             format!("unacknowledgeProblem(scheduleId: {ID}, id: {ID}) {{ id }}"),
         ),
         ("retryNotification", format!("retryNotification(id: {ID}) {{ notification {{ id }} }}")),
-        (
-            "setNamespaceRetention",
-            "setNamespaceRetention(namespace: \"x\", days: 1) { days }".into(),
-        ),
+    ]
+}
+
+/// Users, members, sessions, tokens and feeds.
+fn mutations_of_people() -> Vec<(&'static str, String)> {
+    vec![
         (
             "createUser",
             "createUser(input: { name: \"x\", password: \"x\" }) { user { id } }".into(),
@@ -272,6 +307,16 @@ fn mutations() -> Vec<(&'static str, String)> {
         ("revokeApiToken", format!("revokeApiToken(id: {ID}) {{ id }}")),
         ("createCalendarFeed", "createCalendarFeed(input: { name: \"x\" }) { path }".into()),
         ("revokeCalendarFeed", format!("revokeCalendarFeed(id: {ID}) {{ id }}")),
+    ]
+}
+
+/// Namespaces, nodes, queues, and what the console keeps for a user.
+fn mutations_of_namespaces_and_settings() -> Vec<(&'static str, String)> {
+    vec![
+        (
+            "setNamespaceRetention",
+            "setNamespaceRetention(namespace: \"x\", days: 1) { days }".into(),
+        ),
         ("createNamespace", "createNamespace(name: \"x\") { namespace { id } }".into()),
         (
             "renameNamespace",
@@ -283,10 +328,7 @@ fn mutations() -> Vec<(&'static str, String)> {
         ),
         ("drainNode", format!("drainNode(id: {ID}, reason: \"x\") {{ node {{ id }} }}")),
         ("undrainNode", format!("undrainNode(id: {ID}) {{ node {{ id }} }}")),
-        (
-            "testCall",
-            "testCall(input: { target: { noop: {} } }) { succeeded }".into(),
-        ),
+        ("testCall", "testCall(input: { target: { noop: {} } }) { succeeded }".into()),
         (
             "updateMySettings",
             "updateMySettings(input: { theme: DARK }) { settings { theme } }".into(),
@@ -296,10 +338,7 @@ fn mutations() -> Vec<(&'static str, String)> {
             "saveView(input: { page: \"runs\", name: \"x\", query: \"x\" }) { view { id } }".into(),
         ),
         ("deleteView", format!("deleteView(id: {ID}) {{ id }}")),
-        (
-            "limitWorkerQueue",
-            "limitWorkerQueue(name: \"x\", maxJobs: 1) { queue { name } }".into(),
-        ),
+        ("limitWorkerQueue", "limitWorkerQueue(name: \"x\", maxJobs: 1) { queue { name } }".into()),
         (
             "setFavourite",
             format!("setFavourite(scheduleId: {ID}, isFavourite: true) {{ schedule {{ id }} }}"),
@@ -307,7 +346,7 @@ fn mutations() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What everybody may order of what is their own.
+/// Mutations that every user may call for their own objects.
 const OWN: [&str; 10] = [
     "changePassword",
     "revokeSession",
@@ -332,7 +371,7 @@ fn subscriptions() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The fields of a root type, as the schema tells them.
+/// The fields of a root type, according to the schema.
 async fn fields(desk: &Desk, root: &str) -> BTreeSet<String> {
     let query = format!("{{ __type(name: \"{root}\") {{ fields {{ name }} }} }}");
     let answer = desk.ask(&query, json!({})).await;

@@ -63,7 +63,7 @@ async fn a_rollback_is_a_new_version_with_the_old_definition(database: TestDatab
         "{told}"
     );
     assert_eq!(versions[0]["snapshot"], versions[2]["snapshot"]);
-    // What the hourly timing named and nobody claimed is accounted for.
+    // What the hourly timing produced and no planner claimed is accounted for.
     let query = "query($id: UUID!) { fires(scheduleId: $id) { nodes {
         scheduledAt scheduleVersion verdict } } }";
     let fires = desk.ask(query, json!({ "id": id })).await;
@@ -84,7 +84,7 @@ async fn a_rollback_brings_back_the_task_of_the_schedule(database: TestDatabase)
         schedule["workflow"],
         json!({ "version": 3, "tasks": [{ "timeoutSeconds": 300.0 }] })
     );
-    // A workflow that others run stays as it is now.
+    // A workflow that other schedules run keeps its current version.
     let change = json!({ "id": id, "expectedVersion": 3, "task": task(9) });
     desk.ask(UPDATE, json!({ "input": change })).await;
     let shared =

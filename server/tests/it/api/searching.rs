@@ -124,7 +124,7 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         ("-group:x name:b", vec!["backup"]),
         ("next:<1h", vec!["report"]),
         ("next:>1h", vec!["backup"]),
-        // What has no next fire is not within the hour either.
+        // A schedule without a next fire is not within the hour either.
         ("-next:<1h", vec!["backup", "cleanup", "Once"]),
         ("next:never", vec!["cleanup", "Once"]),
         ("next:2026-03-02", vec!["backup"]),
@@ -138,7 +138,7 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
     ] {
         assert_eq!(found(&desk, search).await, expected, "{search}");
     }
-    // Beside a filter both hold.
+    // Combined with a filter, both apply.
     let both = json!({ "search": "up", "filter": { "tag": "ops" } });
     let answer = desk.ask(SCHEDULES, both).await;
     assert_eq!(answer["schedules"]["nodes"], json!([{ "name": "backup" }]));
@@ -151,7 +151,7 @@ async fn runs_are_found_by_the_search_language(database: TestDatabase) {
     let first = desk.trigger(&report).await;
     desk.clock.advance(Duration::from_secs(86_400));
     let second = desk.trigger(&report).await;
-    // Keys of one millisecond are in no order.
+    // Keys of the same millisecond have no order.
     desk.clock.advance(Duration::from_secs(1));
     let third = desk.trigger(&other).await;
     desk.clock.advance(Duration::from_secs(1));
@@ -240,7 +240,7 @@ async fn a_search_that_is_refused_says_where_and_what_would_fit() {
     }
 }
 
-/// Whatever is sought without an index, in more than can be looked through in the time.
+/// A search that cannot use an index, over more rows than can be scanned in the time.
 async fn a_search_that_takes_too_long_is_given_up_and_says_what_to_narrow(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let schedule = desk.schedule("much", "@daily").await;
@@ -273,7 +273,7 @@ async fn a_search_that_takes_too_long_is_given_up_and_says_what_to_narrow(databa
         assert_eq!(extensions["problem"], "took longer than 0 s and was given up");
         assert!(extensions["help"].as_str().unwrap().starts_with("narrow it"), "{refused}");
     }
-    // Others go on as before, and so does whoever searches where an index leads.
+    // Others continue as before, and so do searches that use an index.
     let answer = hasty.ask("{ runs(first: 1) { nodes { id } } }", json!({})).await;
     assert_eq!(answer["runs"]["nodes"].as_array().unwrap().len(), 1);
     let cancel = "mutation($id: UUID!) { cancelRun(id: $id) { run { state } } }";

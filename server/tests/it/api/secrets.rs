@@ -71,7 +71,7 @@ async fn a_secret_is_stored_and_never_shown(database: TestDatabase) {
     );
     assert_eq!(target["signed"], true);
 
-    // A form gives back what it saw: the secrets stay.
+    // A form sends back what it was shown: the secrets are kept.
     let http = json!({ "url": "https://example.org/hook?v=2", "headers": target["headers"] });
     let edit = json!({ "id": id, "expectedVersion": 1, "task": { "target": { "http": http } } });
     let update = "mutation($input: UpdateScheduleInput!) { updateSchedule(input: $input) { schedule { version } } }";
@@ -160,7 +160,7 @@ async fn texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask
     let exported = exported.as_str().unwrap();
     assert!(exported.contains("***") && !exported.contains("hunter"), "{exported}");
 
-    // What was shown comes back with an edit beside it, and from a file.
+    // The masks come back with an edit, and from a file.
     let stored = async || {
         let rows = entity::schedule::Entity::find().all(desk.database.store.read()).await.unwrap();
         rows[0].context.clone()
@@ -207,7 +207,7 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
         "{told}"
     );
 
-    // An edit that keeps the task says nothing of it, one of the task does.
+    // An edit that keeps the task does not mention it, one that changes the task does.
     let id = &made["createSchedule"]["schedule"]["id"];
     let update = "mutation($input: UpdateScheduleInput!) { updateSchedule(input: $input) {
         warnings { code field } } }";
@@ -220,7 +220,7 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
     let field = "task.target.http.headers.X-Token";
     let warning = json!({ "code": "secret_not_set", "field": field });
     assert_eq!(answer["updateSchedule"]["warnings"], json!([warning, warning]));
-    // As long as it is so, also of a task that is saved as it is.
+    // As long as it is unset, also for a task that is saved unchanged.
     let same = json!({ "id": id, "expectedVersion": 3, "task": task["task"] });
     let answer = desk.ask(update, json!({ "input": same })).await;
     assert_eq!(answer["updateSchedule"]["warnings"], json!([warning, warning]));
@@ -236,7 +236,7 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
     assert_eq!(warnings[0]["field"], "tasks[1].target.http.url", "{warnings}");
     assert!(warnings[0]["message"].as_str().unwrap().contains("`second`"), "{warnings}");
 
-    // Of a module before it is deployed.
+    // For a module before it is deployed.
     let source = "module: m\nschedules:\n  tick:\n    when: '@daily'\n    task:\n      target:\n        \
                   http: { url: 'https://example.org/{{ secrets.gone }}' }\n";
     let deploy = "mutation($source: String!, $dryRun: Boolean!) {
@@ -247,7 +247,7 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
         let told = desk.ask(deploy, json!({ "source": source, "dryRun": is_dry })).await;
         assert_eq!(told["deployModule"]["changes"], expected);
     }
-    // Set, it is told no more.
+    // Once it is set, it is no longer mentioned.
     desk.ask(set, json!({ "name": "gone" })).await;
     let other = source.replace("example.org", "example.com");
     let told = desk.ask(deploy, json!({ "source": other, "dryRun": false })).await;

@@ -36,7 +36,7 @@ async fn a_secret_is_set_listed_and_deleted_and_its_value_is_nowhere(database: T
     let set = |value: &str| json!({ "name": "smtp", "value": value, "key": "k1" });
     let made = desk.ask(SET, set("open-sesame")).await["setSecret"]["secret"].take();
     assert_eq!((&made["version"], &made["setBy"]), (&json!(1), &json!("ada")));
-    // A repeated call is answered, but not for another value.
+    // A repeated call is answered, but not one with another value.
     let again = desk.ask(SET, set("open-sesame")).await["setSecret"]["secret"].take();
     assert_eq!(again, made);
     let refused = desk.refused(SET, set("open-barley")).await;
@@ -74,7 +74,7 @@ async fn a_secret_is_set_listed_and_deleted_and_its_value_is_nowhere(database: T
         nodes { action subject reason before after } } }";
     let told = desk.ask(audit, json!({})).await["auditEvents"]["nodes"].take();
     let told = told.as_array().unwrap();
-    // The test's clock stands still, so nothing says which of them came first.
+    // The test's clock stands still, so nothing tells which of them came first.
     let mut actions: Vec<&str> =
         told.iter().map(|event| event["action"].as_str().unwrap()).collect();
     actions.sort_unstable();
@@ -120,7 +120,7 @@ async fn who_may_set_and_who_may_list(database: TestDatabase) {
     for order in [set, list, delete] {
         assert_eq!(desk.code_for(&stranger, order, json!({})).await, "NOT_FOUND", "{order}");
     }
-    // A server is not chosen by whoever triggers while secrets travel along.
+    // The caller who triggers a run cannot choose the server that secrets are sent to.
     let open = "mutation { createSchedule(input: {
         name: \"x\", timing: { expressions: [\"@daily\"] },
         task: { target: { http: { url: \"https://{{ context.host }}/\", body: \"{{ secrets.a }}\" } } }
@@ -142,7 +142,7 @@ async fn a_rotation_that_was_broken_off_is_called_again(database: TestDatabase) 
     let tx = store.begin().await.unwrap();
     for index in 0..105 {
         let name = format!("s{index}");
-        // What belongs elsewhere does not open here.
+        // A value sealed for another place does not open here.
         let belongs = if index == 3 { "other" } else { &name };
         let place = SecretScope::Secret { namespace: home, name: belongs };
         let sealed = old.seal(place, &format!("value of {name}").into()).unwrap();
@@ -170,7 +170,7 @@ async fn a_rotation_that_was_broken_off_is_called_again(database: TestDatabase) 
     let first = commands.rotate_secrets(&owner, None).await.unwrap();
     assert_eq!((first.done, first.failed.len()), (99, 1), "{first:?}");
     assert!(first.failed[0].contains("'s3'") && first.next.is_some(), "{first:?}");
-    // Broken off here: whoever begins anew does the rest, and meets the broken one again.
+    // Stopped here: the next attempt does the rest, and meets the broken one again.
     let again = commands.rotate_secrets(&owner, None).await.unwrap();
     assert_eq!((again.done, again.failed.len()), (5, 1), "{again:?}");
     let last = commands.rotate_secrets(&owner, again.next).await.unwrap();
@@ -207,6 +207,6 @@ async fn of_two_keys_one_seals_the_first_secret(database: TestDatabase) {
             both => panic!("round {round}: {both:?}"),
         };
         assert!(matches!(refused, CommandError::Conflict { .. }), "round {round}: {refused:?}");
-        one.delete_secret(&admin, ("default", kept), None, &Call::once()).await.unwrap();
+        one.delete_secret(&admin, "default", kept, None, &Call::once()).await.unwrap();
     }
 }

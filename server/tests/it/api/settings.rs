@@ -1,4 +1,4 @@
-//! What the console keeps for a person.
+//! What the console stores for a user.
 
 use carillon::access::{Viewer, ViewerKind};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ on_both!(
 const ME: &str = "{ me { settings { theme density seenUntil views { id page name query }
     favourites { name } } } }";
 
-/// Somebody of the database who may look everywhere.
+/// A user in the database who may view everything.
 async fn somebody(desk: &Desk, name: &str) -> Viewer {
     let (_, id) = desk.account(name, Some("VIEWER")).await;
     desk.person(id).await
@@ -39,7 +39,7 @@ async fn settings_are_kept_for_each_person(database: TestDatabase) {
         told["updateMySettings"]["settings"],
         json!({ "theme": "DARK", "density": "COMFORTABLE", "seenUntil": later })
     );
-    // What is absent stays, and nobody has seen less than before.
+    // Absent fields keep their values, and the time of the last look never moves back.
     let input = json!({ "density": "COMPACT", "seenUntil": "2026-03-01T09:00:00Z" });
     ask(&desk, &bob, update, json!({ "input": input })).await;
     let mine = ask(&desk, &bob, ME, json!({})).await["me"]["settings"].clone();
@@ -118,7 +118,7 @@ async fn favourites_are_those_that_a_person_may_see(database: TestDatabase) {
         let nodes = ask(&desk, &bob, list, json!({ "is": is })).await["schedules"]["nodes"].clone();
         assert_eq!(nodes, json!([{ "name": found, "isFavourite": is }]));
     }
-    // Others have their own, and what is deleted is none any more.
+    // Other users have their own, and a deleted user has none.
     let all = desk.ask(list, json!({})).await["schedules"]["nodes"].clone();
     assert!(all.as_array().unwrap().iter().all(|one| one["isFavourite"] == false), "{all}");
     let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { id } }";

@@ -1,4 +1,4 @@
-//! Lists in another order than their usual one, and what the runs of a schedule came to.
+//! Sorted lists, and statistics of a schedule's runs.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ on_both!(
     how_the_last_attempt_of_a_run_ended_is_told,
 );
 
-/// Ends a run so, a second after noon plus what it took.
+/// Ends a run in this way, a second after noon plus its duration.
 pub(super) async fn settle(desk: &Desk, run: &str, state: State, took_ms: i64) {
     let started = Timestamp::from(noon() + TimeDelta::seconds(1));
     let tx = desk.database.store.begin().await.unwrap();
@@ -102,7 +102,7 @@ async fn schedules_are_sorted_and_paged_in_each_order(database: TestDatabase) {
         assert_eq!(all, expected, "{sort}");
         assert_eq!(before, expected[1..3], "{sort}");
     }
-    // Those without a value come last either way, in the order of their keys.
+    // Rows without a value come last in both directions, in the order of their keys.
     for (by, descending, expected) in [
         ("LAST", false, ["b-hourly", "C-minutely"]),
         ("LAST", true, ["C-minutely", "b-hourly"]),
@@ -148,7 +148,7 @@ async fn runs_are_sorted_and_paged_in_each_order(database: TestDatabase) {
         let all: Vec<String> = ids(&first).into_iter().chain(ids(&rest)).collect();
         assert_eq!(all.iter().collect::<Vec<_>>(), expected, "{sort}");
     }
-    // All began at the same instant, but the one that has not begun.
+    // All began at the same instant, except the one that has not begun.
     let started = desk.ask(query, json!({ "sort": { "by": "STARTED" } })).await;
     assert_eq!(ids(&started).last(), Some(&waiting));
     let usual = desk.ask(query, json!({})).await;
@@ -182,7 +182,7 @@ async fn what_the_runs_of_a_schedule_came_to_is_told(database: TestDatabase) {
     assert_eq!(desk.refused(query, none).await["extensions"]["field"], "from");
 }
 
-/// Writes down an attempt that ended with that output.
+/// Records an attempt that ended with that output.
 async fn attempt(desk: &Desk, run: &str, task: &str, number: i32, output: Value) {
     let started = Timestamp::from(noon() + TimeDelta::seconds(number.into()));
     let row = task_run::Model {
@@ -208,7 +208,7 @@ async fn how_the_last_attempt_of_a_run_ended_is_told(database: TestDatabase) {
         json!({ "exit_code": 3 }),
         json!({ "exit_code": null, "signal": "SIGKILL" }),
         json!({ "status": 503 }),
-        // What a worker gives back is its own.
+        // A worker may return any output.
         json!({ "status": "fine", "signal": [1], "exit_code": 1e300 }),
         json!(["exit_code"]),
     ];

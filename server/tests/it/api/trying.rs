@@ -1,4 +1,4 @@
-//! A target tried once, without a schedule.
+//! A target executed once, without a schedule.
 
 use std::{pin::pin, time::Duration};
 
@@ -22,7 +22,7 @@ const TRY: &str = "mutation($input: TestCallInput!, $key: String) {
     testCall(input: $input, idempotencyKey: $key) {
         succeeded error exitCode durationMs output log } }";
 
-/// How far the desk's clock goes at a time.
+/// How far the desk's clock moves at a time.
 const TICK: Duration = Duration::from_millis(10);
 
 fn script(script: &str) -> Value {
@@ -57,7 +57,7 @@ async fn a_target_is_tried_without_a_schedule_and_a_run(database: TestDatabase) 
     let count = |list: &str| facts[list]["totalCount"].as_i64().unwrap();
     assert_eq!([count("schedules"), count("runs"), count("auditEvents")], [0, 0, 3]);
 
-    // Whoever repeats it does not do it twice.
+    // Repeating the call does not execute it twice.
     let keyed = json!({ "input": script("echo again"), "key": "once" });
     desk.ask(TRY, keyed.clone()).await;
     assert_eq!(desk.refused(TRY, keyed).await["extensions"]["code"], "CONFLICT");
@@ -87,7 +87,7 @@ async fn what_a_target_that_is_tried_says_is_masked(database: TestDatabase) {
     let called = desk.ask(TRY, json!({ "input": unset })).await;
     assert!(called["testCall"]["error"].as_str().unwrap().contains("nobody"), "{called}");
 
-    // A form that edits a schedule sends masks for what it does not know.
+    // A form that edits a schedule sends masks for values that it does not know.
     let variable = |value: &str| json!([{ "name": "ACCOUNT", "value": value }]);
     let target = |value: &str| {
         json!({ "command": { "script": "test ${#ACCOUNT} = 9",

@@ -1,4 +1,4 @@
-//! All fields of the schema with arguments and selections, made from its own types.
+//! All fields of the schema with arguments and selections, generated from its types.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -6,34 +6,34 @@ use serde_json::{Value, json};
 
 use super::{desk::Desk, planted};
 
-/// What names something that is there, wherever it stands.
+/// Fields that name an existing object, wherever they occur.
 const NAMING: [&str; 5] = ["calendars", "group", "module", "schedule", "workflow"];
 /// Fields of a root whose `name` does.
 const NAMED: [&str; 5] = ["calendar", "deleteSecret", "moduleDrift", "schedule", "workflow"];
 
 const TYPE: &str = "kind name ofType { kind name ofType { kind name ofType { kind name } } }";
 
-/// The types of the schema, and the keys of what is there.
+/// The types of the schema, and the keys of existing objects.
 pub(super) struct Walk {
     types: Arc<HashMap<String, Value>>,
     /// By the word that a field has in its name.
     pub(super) keys: Vec<(&'static str, String)>,
-    /// Where they are.
+    /// The namespace of the objects.
     namespace: &'static str,
 }
 
-/// Where a key is given: a field of a root, an argument of it, and what is in that.
+/// A position for a key: a root field, one of its arguments, and the path inside that.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) field: String,
     pub(super) path: Vec<String>,
 }
 
-/// A field that answers with many.
+/// A field that returns a list.
 pub(super) struct List {
     /// As `Run.tasks`.
     pub(super) name: String,
-    /// What it is a list of, or the connection.
+    /// The type of its items, or the connection.
     pub(super) kind: String,
     pub(super) args: Vec<String>,
 }
@@ -46,14 +46,14 @@ pub(super) struct Told {
     pub(super) number: f64,
 }
 
-/// A field of a root, as it is asked.
+/// A root field, as it is queried.
 pub(super) struct Asked {
     pub(super) name: String,
     pub(super) text: String,
 }
 
 impl Walk {
-    /// In a namespace that has one of each, beside another one that is empty.
+    /// In a namespace that has one of each object, beside another one that is empty.
     pub(super) async fn begin(desk: &Desk) -> Self {
         let mut keys = planted::one_of_each(desk, "default").await;
         let people = "mutation {
@@ -100,7 +100,7 @@ impl Walk {
         fields.iter().map(|field| self.asked(field)).collect()
     }
 
-    /// All fields of a query's root type, with what is in their answers, and in those.
+    /// All fields of a query's root type, with nested selections.
     pub(super) fn deep_fields(&self) -> Vec<Asked> {
         let fields = self.types["Query"]["fields"].as_array().unwrap();
         let deep = |field| {
@@ -136,7 +136,7 @@ impl Walk {
         }
     }
 
-    /// All fields that answer with many, but those of the connections themselves.
+    /// All fields that return a list, except those of the connections themselves.
     pub(super) fn lists(&self) -> Vec<List> {
         let mut lists = Vec::new();
         let ours = self
@@ -163,7 +163,7 @@ impl Walk {
         lists
     }
 
-    /// All fields of objects whose names end so, with the names of their types.
+    /// All fields of objects whose names end like this, with the names of their types.
     pub(super) fn scalars(&self, end: &str) -> Vec<(String, &str)> {
         let mut all = Vec::new();
         for (of, kind) in self.types.iter() {
@@ -177,7 +177,7 @@ impl Walk {
         all
     }
 
-    /// What an object has, and what the objects in it have, `levels` deep.
+    /// The selection of an object and of nested objects, `levels` deep.
     fn selection(&self, of: &str, levels: usize) -> String {
         let is_list = of.ends_with("Connection");
         let fields = self.types[of]["fields"].as_array().into_iter().flatten();
@@ -214,16 +214,16 @@ impl Walk {
         format!(" {{ __typename {} }}", chosen.join(" "))
     }
 
-    /// All places for keys in the arguments of a root's fields, those that may be left out too.
+    /// All positions for keys in the arguments of a root's fields, including optional ones.
     pub(super) fn places(&self, root: &str) -> Vec<Place> {
         self.all_places(root, &|_, kind| ["UUID", "ID"].contains(&kind))
     }
 
-    /// All places for the names of what is there already.
+    /// All positions for the names of existing objects.
     pub(super) fn places_for_names(&self, root: &str) -> Vec<Place> {
         self.all_places(root, &|place, kind| {
             let names_itself = place.path == ["name"] && is_among(&NAMED, &place.field);
-            // What lies in a target names something of the receiver's, such as a queue's group.
+            // Names inside a target belong to the receiver, such as a queue's group.
             let is_of_receiver = place.path.iter().any(|part| part == "target");
             let is_name = names_itself || is_among(&NAMING, place.path.last().unwrap());
             kind == "String" && is_name && !is_of_receiver
@@ -259,7 +259,8 @@ impl Walk {
         }
     }
 
-    /// A field of a root as it is asked, with this key or name in a place, and all others in here.
+    /// A root field as it is queried, with this key or name in one position and the keys of this
+    /// namespace in all others.
     pub(super) fn with_key(&self, root: &str, place: &Place, key: &str) -> String {
         let fields = self.types[root]["fields"].as_array().unwrap();
         let field = fields.iter().find(|field| field["name"] == *place.field).unwrap();
@@ -283,7 +284,7 @@ impl Walk {
         format!("{}({}){selection}", place.field, args.join(", "))
     }
 
-    /// The key of what lies in here that fits a place.
+    /// The key of an object of this namespace that fits a position.
     pub(super) fn key(&self, place: &Place) -> &str {
         self.key_of(&place.field, place.path.last().unwrap())
     }
@@ -318,7 +319,7 @@ impl Walk {
         self.value_at(field, of, None)
     }
 
-    /// The same, and if it is on the way to a place, what is given there.
+    /// The same; on the way to a position, it contains the value for that position.
     fn value_at(&self, field: &str, of: &Value, given: Option<(&[String], &str)>) -> String {
         let name = of["name"].as_str().unwrap();
         let given = given.filter(|(path, _)| path.first().is_some_and(|first| first == name));
@@ -362,7 +363,7 @@ impl Walk {
                 let key = given.map_or_else(|| self.key_of(field, name), |(_, key)| key);
                 format!("\"{key}\"")
             }
-            // What is planted was edited once.
+            // The planted schedule was edited once.
             (_, "Int") if (field, name) == ("updateSchedule", "expectedVersion") => "2".to_owned(),
             (_, "Int" | "Long" | "Float") => "1".to_owned(),
             (_, "Boolean") => "true".to_owned(),
@@ -389,7 +390,7 @@ impl Walk {
     }
 }
 
-/// The name of a field's type, without what is around it.
+/// The name of a field's type, without its wrappers.
 fn named(field: &Value) -> &str {
     let mut result = &field["type"];
     while !result["ofType"].is_null() {
@@ -407,7 +408,7 @@ fn is_required(of: &Value) -> bool {
     of["type"]["kind"] == "NON_NULL" && of["defaultValue"].is_null()
 }
 
-/// Optional arguments that name something.
+/// Optional arguments that name an object.
 fn telling(name: &Value) -> bool {
     let name = name.as_str().unwrap();
     ["namespace", "id", "ids", "add", "first"].contains(&name) || name.ends_with("Id")

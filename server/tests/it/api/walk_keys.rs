@@ -1,8 +1,8 @@
-//! Each place for a key, with the key of something that lies elsewhere.
+//! Each position for a key, with the key of another namespace's object.
 //!
-//! Somebody who may do everything in a namespace of theirs names one thing of another, and in all
-//! else their own: in arguments, in what is nested in them, in what may be left out. The places are
-//! those of the schema: one that is added is tried, too, and one that answers fails the test.
+//! A caller with all permissions in their own namespace gives one key of another namespace, and
+//! otherwise their own keys: in arguments, in nested values and in optional ones. The positions
+//! come from the schema: a new one is tried, too, and one that answers fails the test.
 
 use carillon::access::{Grant, Grants, Viewer, ViewerKind};
 use entity::user::Role;
@@ -23,7 +23,7 @@ on_both!(
     who_looks_changes_nothing_by_any_key,
 );
 
-/// These narrow a list: what lies elsewhere is not in it.
+/// These filter a list: objects of another namespace are not in it.
 const NARROWING: [&str; 5] = [
     "runs.filter.scheduleId",
     "backfills.scheduleId",
@@ -31,13 +31,13 @@ const NARROWING: [&str; 5] = [
     "alerts.filter.scheduleId",
     "auditEvents.filter.subjectId",
 ];
-/// A preview sends nothing, so it does not look whether its channels are there.
+/// A preview sends nothing, so it does not check whether its channels exist.
 const UNREAD: &str = "alertRulePreview.input.channelIds";
 /// None of the fires here waits in a buffer.
 const WAITING: [&str; 3] =
     ["purgeBuffer.fireIds", "reorderBuffer.fireIds", "reorderBuffer.scheduleId"];
-/// Only an administrator of the instance has others, or nodes, to name here; everybody else has themselves, and
-/// who asks here is nobody of the database.
+/// Only an administrator of the instance can name other users or nodes here; other callers have
+/// only themselves, and this caller is not in the database.
 const OF_PEOPLE: [&str; 13] = [
     "sessions.userId",
     "calendarFeeds.userId",
@@ -64,8 +64,8 @@ pub(super) fn named(place: &Place) -> String {
     format!("{}.{}", place.field, place.path.join("."))
 }
 
-/// Why somebody is refused, if they are: `NOT_FOUND`, `FORBIDDEN`, that a thing does not exist, or
-/// something else that has to do with other things than the key.
+/// Why a caller is refused, if they are: `NOT_FOUND`, `FORBIDDEN`, that an object does not exist,
+/// or another reason, unrelated to the key.
 pub(super) async fn refusal(desk: &Desk, who: &Viewer, query: &str) -> Result<Value, String> {
     let response = desk.send_as(who, query, json!({})).await;
     let Some(error) = response.errors.first() else {
@@ -124,8 +124,9 @@ async fn no_place_takes_the_key_of_something_that_lies_elsewhere(database: TestD
     with_their_own(&desk, &eve, &own, tried).await;
 }
 
-/// That it was the key: with one of their own nobody is told that it is not there. What is deleted
-/// comes last, or the others would not find it; a schedule is brought back after it was deleted.
+/// Proves that the key was the reason: with their own key, no caller is told that it does not
+/// exist. Deletions come last, or other queries would not find the object; a schedule is restored
+/// after it was deleted.
 async fn with_their_own(
     desk: &Desk,
     eve: &Viewer,
@@ -153,13 +154,13 @@ async fn with_their_own(
     }
 }
 
-/// What everybody has of their own: of others there is none, whoever asks.
+/// What every user has of their own: other users' objects cannot be reached at all.
 const OWN: [&str; 4] = ["revokeApiToken", "revokeCalendarFeed", "deleteView", "setFavourite"];
-/// Lists that those who look do not see, or that are of people.
+/// Lists that a viewer does not see, or that are about users.
 const KEPT: [&str; 5] = ["auditEvents", "calendarFeeds", "sessions", "taskLog", "alertRulePreview"];
 
-/// Somebody who may only look in a namespace names what is there, and what lies elsewhere, in each
-/// place for a key: nothing is done, and nothing of elsewhere is told.
+/// A viewer of one namespace names existing objects, and those of another namespace, in each
+/// position for a key: nothing is changed, and nothing of the other namespace is revealed.
 async fn who_looks_changes_nothing_by_any_key(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let theirs = Walk::begin(&desk).await;
@@ -225,7 +226,8 @@ async fn nothing_is_followed_by_the_key_of_something_that_lies_elsewhere(databas
             let errors = serde_json::to_value(&answer.errors).unwrap();
             assert_eq!(errors[0]["extensions"]["code"], "NOT_FOUND", "{name}: {errors}");
         } else {
-            // What is followed by their own key comes; by the other one nothing has come until then.
+            // A subscription with their own key gets the event; by then, one with the other key has
+            // got nothing.
             let mine = own.with_key("Subscription", &place, own.key(&place));
             let (others, mine) = (follow(foreign), follow(mine));
             pin_mut!(others, mine);
@@ -237,7 +239,7 @@ async fn nothing_is_followed_by_the_key_of_something_that_lies_elsewhere(databas
         known += 1;
     }
     assert_eq!(known, 4);
-    // Among several keys theirs is the only one that counts.
+    // Among several keys only theirs counts.
     let keys = [&theirs, &own].map(|walk| {
         let key = walk.keys.iter().find(|(of, _)| *of == "schedule").unwrap();
         key.1.clone()

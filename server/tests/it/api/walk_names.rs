@@ -1,8 +1,8 @@
-//! Each place for a name, with the name of something that lies elsewhere.
+//! Each position for a name, with the name of another namespace's object.
 //!
-//! As with keys: somebody who may do everything in a namespace of theirs names what only another one
-//! has, where the name of something is asked for. It is refused as what does not exist, or not
-//! there in what is answered; and the same name of their own is taken.
+//! As with keys: a caller with all permissions in their own namespace gives a name that exists only
+//! in another one. The name is refused as unknown, or missing from the answer; and the same name in
+//! their own namespace is accepted.
 
 use serde_json::{Value, json};
 
@@ -16,10 +16,10 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(no_place_takes_the_name_of_something_that_lies_elsewhere, a_secret_of_elsewhere_is_none);
 
-/// Made for somebody of the database, which an administrator here is not.
+/// Created for a user in the database, which an administrator here is not.
 const OF_PEOPLE: &str = "createCalendarFeed.input.schedule";
 
-/// One of each thing that is asked for by name, all of that name.
+/// One of each object that is looked up by name, all with that name.
 async fn one_of_each_named(desk: &Desk, namespace: &str, name: &str) {
     let source = format!(
         "module: {name}\nnamespace: {namespace}\nschedules:\n  of-{name}:\n    when: '@yearly'\n    \
@@ -46,10 +46,10 @@ async fn one_of_each_named(desk: &Desk, namespace: &str, name: &str) {
     .await;
 }
 
-/// How a place is asked with a name in it.
+/// How a position is queried with a name in it.
 fn asked(walk: &Walk, operation: &str, root: &str, place: &Place, name: &str) -> String {
     let text = walk.with_key(root, place, name);
-    // An order for many says it of each, and a preview of what is typed beside what it can say.
+    // A bulk operation reports it per item, and a preview of typed input along with its result.
     let refusals = " { done refused refusals { message } }";
     let text = match &*place.field {
         "updateSchedules" => text.replace(" { __typename }", refusals),
@@ -61,7 +61,7 @@ fn asked(walk: &Walk, operation: &str, root: &str, place: &Place, name: &str) ->
     format!("{operation} {{ {text} }}")
 }
 
-/// Whether an answer is that there is no such thing.
+/// Whether an answer says that there is no such object.
 fn is_missing(answer: &Result<Value, String>, place: &Place) -> bool {
     match answer {
         Ok(data) if place.field == "updateSchedules" => {
@@ -107,7 +107,7 @@ async fn no_place_takes_the_name_of_something_that_lies_elsewhere(database: Test
     ] {
         assert!(names.iter().any(|name| name == known), "{known} is no place of {names:?}");
     }
-    // That it was the name: their own is found.
+    // Proves that the name was the reason: their own is found.
     tried.sort_by_key(|(_, _, place)| place.field.starts_with("delete"));
     for (operation, root, place) in tried.iter().filter(|(.., place)| named(place) != OF_PEOPLE) {
         let query = asked(&own, operation, root, place, "ours");

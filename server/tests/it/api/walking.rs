@@ -1,7 +1,7 @@
-//! Every field of the schema, asked by those who may not.
+//! Every field of the schema, queried by callers without permission.
 //!
-//! The arguments are made from the schema's own types, with the keys of things that are there: a
-//! field that is added is asked, too, and one that answers fails the test.
+//! The arguments are generated from the schema's types, with the keys of existing objects: a new
+//! field is queried, too, and one that answers fails the test.
 
 use carillon::access::{Grant, Grants, Viewer, ViewerKind};
 use entity::user::Role;
@@ -23,9 +23,9 @@ on_both!(
     a_payload_is_nowhere_for_those_who_may_not_see_it,
 );
 
-/// What concerns no namespace, or only whoever asks.
+/// Fields that concern no namespace, or only the caller.
 const ANYBODYS: [&str; 4] = ["me", "timezones", "namespaces", "apiTokens"];
-/// Shown to all who may look somewhere: it says nothing of what runs.
+/// Visible to all viewers of any namespace: it reveals nothing about what runs.
 const SHARED: [&str; 3] = ["serverNodes", "shards", "clusterEvents"];
 
 pub(super) fn member_of(namespace: Uuid, role: Role) -> Viewer {
@@ -88,7 +88,7 @@ async fn what_is_in_a_namespace_is_not_there_for_members_of_another(database: Te
             }
             let error = serde_json::to_value(&response.errors[0]).unwrap();
             let code = error["extensions"]["code"].as_str().unwrap();
-            // Of many inputs, the one is named whose namespace does not exist.
+            // Of many inputs, the error names the one whose namespace does not exist.
             let refused = ["NOT_FOUND", "FORBIDDEN"].contains(&code)
                 || error["extensions"]["problem"] == "does not exist";
             assert!(refused, "{query}: {error}");
@@ -110,7 +110,7 @@ async fn who_looks_changes_nothing_and_reads_no_payload(database: TestDatabase) 
     let desk = Desk::open(database).await;
     let walk = Walk::begin(&desk).await;
     let viewer = member_of(namespace(&desk, "default").await, Role::Viewer);
-    // Everybody's own: eve is nobody of the database, so there is nothing of hers.
+    // Each user's own objects: eve is not in the database, so she has none.
     let own = [
         "changePassword",
         "revokeSession",
@@ -172,14 +172,14 @@ async fn a_payload_is_nowhere_for_those_who_may_not_see_it(database: TestDatabas
             assert!(!answer.contains(PAYLOAD), "{query}: {answer}");
         }
     }
-    // It is there to be seen, or nothing is shown by this.
+    // The object must exist, or this test shows nothing.
     for name in ["schedule", "run", "runs", "backfill", "taskLog", "overview", "exportModules"] {
         assert!(seen.iter().any(|seen| seen == name), "{name} of {seen:?}");
     }
     let run = |search: &str| format!("{{ runs(search: \"{search}\") {{ nodes {{ error }} }} }}");
     let found = desk.ask(&run("error:4111"), json!({})).await;
     assert_eq!(found["runs"]["nodes"].as_array().unwrap().len(), 1);
-    // Nor is it found out by searching for it.
+    // A search does not reveal it either.
     assert_eq!(desk.code_for(&viewer, &run("error:4111"), json!({})).await, "FORBIDDEN");
     let blind = desk.send_as(&viewer, &run("passes-through"), json!({})).await;
     assert_eq!(blind.data.into_json().unwrap()["runs"]["nodes"], json!([]));

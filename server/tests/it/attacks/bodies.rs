@@ -3,12 +3,12 @@ use std::io::{Read, Write};
 use super::{answer, connect, status};
 use crate::support::{Command, Server, TestDatabase};
 
-/// What somebody wants to send.
+/// The size that a client tries to send.
 const GIGABYTE: usize = 1 << 30;
-/// What may be on its way between the two before one of them notices.
+/// Bytes that may be in transit before one side notices.
 const ON_ITS_WAY: usize = 48 << 20;
 
-/// Sends a body until nobody takes it any more; gives what was answered, and how much was taken.
+/// Sends a body until the server stops reading; returns the answer and the number of bytes sent.
 fn pour(server: &Server, path: &str, length: &str, piece: &[u8]) -> (String, usize) {
     let mut stream = connect(server);
     let head = format!(
@@ -39,11 +39,11 @@ async fn a_body_of_a_gigabyte_is_cut_off() {
         ] {
             let (answer, sent) = pour(&server, path, &length, piece);
             assert!(sent < ON_ITS_WAY, "{path}: {sent} bytes were taken");
-            // Who is cut off in the middle of sending may not get to read why.
+            // A client that is cut off while sending may not get to read why.
             assert!(answer.is_empty() || status(&answer) != 200, "{path}: {answer}");
         }
     }
-    // A head without end, too.
+    // A head that never ends.
     let mut stream = connect(&server);
     let begun = stream.write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\n");
     begun.unwrap();
@@ -68,15 +68,15 @@ async fn an_announced_gigabyte_is_refused_before_it_is_sent() {
         let length = format!("Content-Length: {bytes}");
         answer(&server, &format!("POST {path} HTTP/1.1\r\n{head}\r\n{length}\r\n{more}\r\n"))
     };
-    // Nothing follows the head: whoever waited for the body would wait for half a minute, and then
-    // say something else.
+    // Nothing follows the head: a server that waited for the body would wait for half a minute, and
+    // then give another answer.
     let waits = "Expect: 100-continue\r\n";
     for (path, more, bytes, refused) in [
         ("/graphql", known.as_str(), GIGABYTE, 413),
         ("/graphql", "", GIGABYTE, 401),
         ("/auth/login", "", GIGABYTE, 413),
         ("/auth/logout", "", GIGABYTE, 413),
-        // A client that asks first is told even of little too much.
+        // A client that asks first is refused even for a small excess.
         ("/graphql", waits, 100_000, 401),
         ("/auth/login", waits, 5_000, 413),
         ("/nothing", "", GIGABYTE, 405),

@@ -31,7 +31,7 @@ async fn half_sent_requests_of_one_address_keep_nobody_out() {
     let refused = answer(&server, &format!("GET /auth/methods {GET}"));
     assert_eq!(status(&refused), 429, "{refused}");
     assert!(refused.contains("connections.per_address"), "{refused}");
-    // Another address has places of its own.
+    // Another address has its own places.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
     let address: SocketAddr = server.url.trim_start_matches("http://").parse().unwrap();
@@ -54,7 +54,7 @@ async fn http_2_without_tls_is_not_spoken() {
     let mut told = Vec::new();
     let _ = stream.read_to_end(&mut told);
     assert!(told.is_empty() || told.starts_with(b"HTTP/1.1 "), "{told:?}");
-    // What would begin one is no head either, and holds no probe up.
+    // The beginning of a preface is no head either, and delays no probe.
     let held: Vec<TcpStream> = (0..540)
         .map(|_| {
             let mut stream = connect(&server);
@@ -87,7 +87,7 @@ async fn what_is_refused_again_and_again_is_logged_once() {
 async fn an_answer_that_ends_its_connection_says_so() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
-    // The body is announced and does not come: who is refused is not waited for.
+    // The body is announced and does not come: the refusal does not wait for it.
     let head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
                 Authorization: Bearer none\r\nContent-Length: 100000\r\n\r\n{";
     let told = answer(&server, head);

@@ -4,7 +4,7 @@ use axum::{Router, routing::get};
 use carillon::{
     clock::Clock,
     telemetry::Metrics,
-    web::{Front, Limits},
+    web::{ConnectionLimits, Front},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -15,12 +15,12 @@ use tokio_util::sync::CancellationToken;
 const HEAD: Duration = Duration::from_millis(400);
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
-/// A server with room for two, and its end.
+/// A server with room for two, and its shutdown.
 async fn server() -> (std::net::SocketAddr, CancellationToken) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
-    let limits = Limits { head: HEAD, answer: HEAD, connections: 2, per_address: 2 };
-    // More than lies in all buffers between the two.
+    let limits = ConnectionLimits { head: HEAD, answer: HEAD, connections: 2, per_address: 2 };
+    // More than all buffers between the two hold.
     let large = get(|| async { vec![b'x'; 64 << 20] });
     let router = Router::new().route("/", get(|| async { "hello" })).route("/large", large);
     let clock = Clock::system();
@@ -29,7 +29,7 @@ async fn server() -> (std::net::SocketAddr, CancellationToken) {
     (address, stop)
 }
 
-/// Asks until there is a place.
+/// Sends requests until there is a place.
 async fn ask(address: std::net::SocketAddr) -> String {
     loop {
         let answer = ask_once(address).await;
@@ -48,7 +48,8 @@ async fn ask_once(address: std::net::SocketAddr) -> String {
     answer
 }
 
-/// Sends a byte of a head now and then, and the next once that has gone; gives how many were taken.
+/// Sends a byte of a head now and then, and the next one once that is sent; returns how many were
+/// accepted.
 async fn drip(mut stream: TcpStream) -> usize {
     let clock = Clock::system();
     let mut rest = [0; 64];
@@ -56,7 +57,7 @@ async fn drip(mut stream: TcpStream) -> usize {
         if stream.write_all(&[*byte]).await.is_err() {
             return number;
         }
-        // The answer to a head that never ends is its end.
+        // A head that never ends is answered by closing the connection.
         if clock.timeout(Duration::from_millis(20), stream.read(&mut rest)).await.is_ok() {
             return number;
         }
@@ -69,12 +70,12 @@ async fn who_sends_nothing_or_a_byte_at_a_time_is_cut_off() {
     let (address, stop) = server().await;
     let mut silent = TcpStream::connect(address).await.unwrap();
     let slow = tokio::spawn(drip(TcpStream::connect(address).await.unwrap()));
-    // there is room for two, and these have it: the third is refused until they are gone.
+    // There is room for two, and these take it: the third is refused until they are gone.
     let answer = tokio::time::timeout(Duration::from_secs(60), ask(address)).await;
     assert!(answer.unwrap().ends_with("hello"));
     assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
     assert!(slow.await.unwrap() < 500);
-    // Whoever is quick is answered as always, and a request to stop is heard.
+    // Quick clients are answered as always, and a request to stop is obeyed.
     assert!(ask(address).await.ends_with("hello"));
     stop.cancel();
     let gone = async {
@@ -94,10 +95,10 @@ async fn who_takes_nothing_of_an_answer_is_cut_off() {
         stream.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
         held.push(stream);
     }
-    // Both places are held, by who has asked for something and does not read it.
+    // Both places are held by clients that do not read their answers.
     let answer = tokio::time::timeout(Duration::from_secs(60), ask(address)).await;
     assert!(answer.unwrap().ends_with("hello"));
-    // One of them had to go for that. The other one may have been given its time by now, or not.
+    // One of them was closed to make room. The other may or may not have used up its time by now.
     let mut least = usize::MAX;
     for mut stream in held {
         let mut taken = Vec::new();

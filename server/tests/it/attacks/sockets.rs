@@ -13,12 +13,12 @@ use crate::support::{Command, Server, Socket, TestDatabase};
 const CONFIG: &str = "connections.max = 16\nconnections.per_address = 16\n\
                       connections.sockets_per_address = 12\nconnections.sockets_per_person = 3";
 
-/// A socket without a client that would mend what is sent.
+/// A raw socket without a client that would correct what is sent.
 fn open_raw(server: &Server) -> TcpStream {
     open_raw_with(server, &[])
 }
 
-/// The same, with bytes that are sent along with the request.
+/// The same, with bytes sent along with the request.
 fn open_raw_with(server: &Server, along: &[u8]) -> TcpStream {
     let mut stream = connect(server);
     let head = "GET /graphql/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -72,7 +72,7 @@ fn close_frame(answer: &[u8]) -> (u16, String) {
     (u16::from_be_bytes([*high, *low]), String::from_utf8(reason.to_vec()).unwrap())
 }
 
-/// What is answered until the server ends the socket.
+/// Everything answered until the server closes the socket.
 fn rest(mut stream: TcpStream) -> Vec<u8> {
     let mut rest = Vec::new();
     // The end may be a reset.
@@ -84,13 +84,13 @@ fn rest(mut stream: TcpStream) -> Vec<u8> {
 async fn a_socket_keeps_its_place_until_it_ends() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start_configured(&database, CONFIG);
-    // Those of one address have a limit of their own.
+    // There is a limit per address.
     let mut sockets: Vec<_> = (0..12).map(|_| open_raw(&server)).collect();
     let refused = Socket::request(&server, "/graphql/ws").send().await.unwrap();
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
     let text = refused.text().await.unwrap();
     assert!(text.contains("connections.sockets_per_address"), "{text}");
-    // They hold places of connections, too: with a few more there is none left.
+    // They also take places of connections: with a few more there is none left.
     let ask = async || {
         let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
         http.get(format!("{}/auth/methods", server.url)).send().await.unwrap().status()
@@ -163,7 +163,7 @@ async fn a_stranger_sends_little_over_a_socket() {
         stream.write_all(&frame(60_000, sent)).unwrap();
         let answer = rest(stream);
         assert!(!String::from_utf8_lossy(&answer).contains("connection_ack"));
-        // Clients try again for ever after a close frame without a code.
+        // Clients retry forever after a close frame without a code.
         assert_eq!(close_frame(&answer), (1009, "more than 4096 bytes before signing in".into()));
     }
     let mut stream = open_raw(&server);
@@ -174,7 +174,7 @@ async fn a_stranger_sends_little_over_a_socket() {
     small.extend([0; 4]);
     small.extend(init.as_bytes());
     for _ in 0..20 {
-        // It may be cut off already.
+        // It may already be closed.
         let _ = stream.write_all(&small);
     }
     rest(stream);
@@ -234,7 +234,7 @@ async fn unfinished_messages_of_strangers_hold_no_memory() {
         .map(|_| {
             let mut stream = open_raw(&server);
             stream.set_write_timeout(Some(Duration::from_secs(60))).unwrap();
-            // A megabyte is announced, and all that may be sent is sent.
+            // A megabyte is announced, and everything permitted is sent.
             stream.write_all(&frame(1_000_000, 4_000)).unwrap();
             stream
         })

@@ -1,4 +1,4 @@
-//! What callers are told while the database is away or locked.
+//! What callers are told while the database is down or locked.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::support::Command;
 
 const LEASE: Duration = Duration::from_secs(3);
 
-/// How long a caller waits at the most, and what a busy machine adds to that.
+/// The longest time that a caller waits, plus what a busy machine adds.
 const ANSWERED: Duration = Duration::from_millis(2_000 + 500);
 
 /// Long enough for every service to fail more than once, and for both probes to notice.
@@ -27,7 +27,7 @@ const LIST: &str = "{ schedules { totalCount } }";
 const CREATE: &str = "mutation { createSchedule(input: { name: \"new\", \
     timing: { expressions: [\"@daily\"] }, task: { target: { noop: {} } } }) { schedule { id } } }";
 
-/// Asks, and has to be told within the time that the call may be sent again.
+/// Calls, and must get an answer within the time in which the call may be repeated.
 async fn is_unavailable(node: &Node, token: &str, query: &str, said: &str) {
     let asked = Clock::system().instant();
     let answer = ask(node, token, query).await;
@@ -55,7 +55,7 @@ fn token(url: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_while_postgres_is_away_or_locked_is_answered_within_two_seconds() {
     let postgres = Postgres::start(&[]).await;
-    let field = Field::new("calling", &postgres.url(), LEASE, (1, 1)).await;
+    let field = Field::new("calling", &postgres.url(), LEASE, 1, 1).await;
     let token = token(&postgres.url());
     let way = Proxy::to(postgres.port).await;
     let mut nodes = [field.node_by("one", &way.url(), &[])];
@@ -94,10 +94,10 @@ async fn until_it_answers(node: &Node, token: &str) {
     panic!("the database is back, and calls are not answered: {}", node.log());
 }
 
-/// The log has one error, and a line a service, however often they try and probes ask.
+/// The log has one error, and one line per service, however often they and the probes retry.
 async fn an_outage_is_told_once(name: &'static str, outage: Way) {
     let postgres = Postgres::start(&[]).await;
-    let mut field = Field::new(name, &postgres.url(), LEASE, (20, 18)).await;
+    let mut field = Field::new(name, &postgres.url(), LEASE, 20, 18).await;
     let way = Proxy::to(postgres.port).await;
     let mut nodes = [field.node_by("one", &way.url(), &[])];
     nodes[0].is_ready().await;

@@ -7,7 +7,7 @@ use super::{field::Field, postgres::Postgres, short_or_long};
 
 const LEASE: Duration = Duration::from_secs(3);
 
-/// How far the clock of one node is off, turn by turn.
+/// How far the clock of one node is off, round by round.
 const STEPS: [&str; 4] = ["+3600", "+0", "-3600", "+0"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -18,7 +18,7 @@ async fn the_clock_of_one_node_is_stepped_by_an_hour_each_way() {
     let postgres = Postgres::start(&[]).await;
     let length = (turn * 4 * times + LEASE * 2).as_secs().cast_signed();
     let url = postgres.url();
-    let mut field = Field::new("clock", &url, LEASE, (schedules, length)).await;
+    let mut field = Field::new("clock", &url, LEASE, schedules, length).await;
     let offset = field.folder().join("clock");
     set(&offset, "+0");
     let clock = faked(&library, &offset);
@@ -37,13 +37,13 @@ async fn the_clock_of_one_node_is_stepped_by_an_hour_each_way() {
     field.ends(&mut nodes).await;
 }
 
-/// A single node on SQLite: its database's clock is its own.
+/// A single node on SQLite, whose database uses the node's own clock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_only_node_goes_on_when_its_clock_is_right_again() {
     let library = library();
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("carillon.db").display());
-    let mut field = Field::new("clock of one", &url, LEASE, (20, 14)).await;
+    let mut field = Field::new("clock of one", &url, LEASE, 20, 14).await;
     let offset = field.folder().join("clock");
     set(&offset, "+0");
     let clock = faked(&library, &offset);
@@ -75,28 +75,28 @@ async fn the_only_node_goes_on_when_its_clock_is_right_again() {
     field.ends(&mut nodes).await;
 }
 
-/// What has a process see a clock that the test sets.
+/// The environment that makes a process see a clock set by the test.
 fn faked<'a>(library: &'a Path, offset: &'a Path) -> [(&'a str, &'a str); 6] {
     [
         ("LD_PRELOAD", library.to_str().unwrap()),
         ("FAKETIME_TIMESTAMP_FILE", offset.to_str().unwrap()),
-        // It looks at the file each time.
+        // It reads the file each time.
         ("FAKETIME_NO_CACHE", "1"),
-        // Durations are measured on another clock, which nobody can step.
+        // Durations are measured on another clock, which cannot be stepped.
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
         ("DONT_FAKE_MONOTONIC", "1"),
         ("FAKETIME_DISABLE_SHM", "1"),
     ]
 }
 
-/// Never half written: the node may look at any time.
+/// Replaced atomically: the node may read it at any time.
 fn set(file: &Path, offset: &str) {
     let new = file.with_extension("new");
     std::fs::write(&new, format!("{offset}\n")).unwrap();
     std::fs::rename(new, file).unwrap();
 }
 
-/// What stands between a process and the clock of its machine.
+/// The library between a process and the machine's clock.
 fn library() -> PathBuf {
     let folders = std::fs::read_dir("/usr/lib").unwrap().map_while(Result::ok);
     let mut files = folders.map(|folder| folder.path().join("faketime/libfaketimeMT.so.1"));

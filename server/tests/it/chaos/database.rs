@@ -12,8 +12,8 @@ async fn postgres_is_stopped_hard_and_started_again() {
     let (schedules, times) = short_or_long((50, 2), (300, 10));
     let mut postgres = Postgres::start(&[]).await;
     let length = 8 * times + 4;
-    let size = (schedules, length);
-    let mut field = Field::new("PostgreSQL stopped", &postgres.url(), LEASE, size).await;
+    let mut field =
+        Field::new("PostgreSQL stopped", &postgres.url(), LEASE, schedules, length).await;
     let mut nodes = field.nodes(["one", "two"]).await;
     field.begins().await;
     for _ in 0..times {
@@ -36,7 +36,7 @@ async fn backends_are_terminated_at_random() {
     let (schedules, times) = short_or_long((50, 16), (300, 400));
     let postgres = Postgres::start(&[]).await;
     let length = i64::from(times) * 6 / 10 + 6;
-    let mut field = Field::new("backends", &postgres.url(), LEASE, (schedules, length)).await;
+    let mut field = Field::new("backends", &postgres.url(), LEASE, schedules, length).await;
     let mut nodes = field.nodes(["one", "two"]).await;
     let admin = connect(&postgres.url()).await;
     let mut terminated = 0;
@@ -59,7 +59,7 @@ async fn connections_are_taken_by_others() {
     let settings = ["max_connections=20", "superuser_reserved_connections=0"];
     let postgres = Postgres::start(&settings).await;
     let length = 11 * i64::from(times) + 6;
-    let mut field = Field::new("connections", &postgres.url(), LEASE, (schedules, length)).await;
+    let mut field = Field::new("connections", &postgres.url(), LEASE, schedules, length).await;
     let small = [("CARILLON_DATABASE__CONNECTIONS", "2")];
     let url = postgres.url();
     let mut nodes = [field.node_by("one", &url, &small), field.node_by("two", &url, &small)];
@@ -73,7 +73,7 @@ async fn connections_are_taken_by_others() {
         let clock = field.clock.clone();
         let fault = async {
             let mut taken = fill(&url).await;
-            // The nodes lose theirs, and whoever is quicker has them.
+            // The nodes lose their connections, and the quicker one takes them over.
             terminate(&admin, 20).await;
             for _ in 0..20 {
                 taken.extend(fill(&url).await);
@@ -100,7 +100,7 @@ fn options(url: &str, patience: Duration) -> sea_orm::ConnectOptions {
     options
 }
 
-/// Takes every connection that the server still gives.
+/// Takes every connection that the server still accepts.
 async fn fill(url: &str) -> Vec<DatabaseConnection> {
     let mut taken = Vec::new();
     let patience = Duration::from_millis(200);
@@ -110,7 +110,7 @@ async fn fill(url: &str) -> Vec<DatabaseConnection> {
     taken
 }
 
-/// Terminates so many backends that work for the nodes, any; says how many there were.
+/// Terminates this many backends that serve the nodes; returns how many there were.
 async fn terminate(admin: &DatabaseConnection, some: u32) -> usize {
     let sql = format!(
         "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity \

@@ -12,14 +12,14 @@ use super::{field::Field, short_or_long};
 
 const LEASE: Duration = Duration::from_secs(3);
 
-/// SQLite reads links itself, and comes out where this process is: what is on the disk is opened
-/// by processes inside alone, and copied for the others.
+/// SQLite resolves links itself and would end up in this process's file system. So only processes
+/// inside the namespace open the files on the disk, and others get copies.
 const FILE: &str = "carillon.db";
 
 /// What health says then.
 const NAMED: &str = "nothing fires: the disk of the database is full; make room";
 
-/// And the log.
+/// What the log says then.
 const FULL: &str = "the disk of the database is full; make room";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -29,7 +29,7 @@ async fn the_disk_of_a_sqlite_database_is_full() {
     let outside = tempfile::tempdir().unwrap();
     let url = |folder: &Path| format!("sqlite:{}", folder.join(FILE).display());
     let length = 20 * times;
-    let mut field = Field::new("disk full", &url(outside.path()), LEASE, (schedules, length)).await;
+    let mut field = Field::new("disk full", &url(outside.path()), LEASE, schedules, length).await;
     std::fs::copy(outside.path().join(FILE), volume.path().join(FILE)).unwrap();
     let inside = url(volume.mounted_on.path());
     let mut nodes = [field.node_within(&volume.starter(), "one", &inside)];
@@ -39,13 +39,13 @@ async fn the_disk_of_a_sqlite_database_is_full() {
         field.pass(Duration::from_secs(4)).await;
         let clock = field.clock.clone();
         let fault = async {
-            // It has room in its files; what it frees is taken, too.
+            // There is room in its files; the space that it frees is filled, too.
             let said = nodes[0].said(FULL);
             let mut noticed = 0;
             for turn in 0.. {
                 volume.fill();
                 noticed += usize::from(nodes[0].said(FULL) > said);
-                // For three seconds more, in which nothing can be written.
+                // For three more seconds, during which nothing can be written.
                 if noticed > 15 {
                     break;
                 }
@@ -60,7 +60,7 @@ async fn the_disk_of_a_sqlite_database_is_full() {
         field.pass(Duration::from_secs(2)).await;
     }
     field.is_executed(&mut nodes).await;
-    // What is written meanwhile was taken.
+    // Writes in the meantime were accepted.
     for turn in 0.. {
         let (_, health) = nodes[0].health().await;
         if health["checks"]["writes"]["healthy"] == true {
@@ -75,17 +75,17 @@ async fn the_disk_of_a_sqlite_database_is_full() {
     field.ends(&mut []).await;
 }
 
-/// A small disk of the test's own, which is there as long as a process in a mount namespace of its
-/// own is, and is reached through it.
+/// A small disk for the test, which exists as long as a process in its own mount namespace, and is
+/// reached through that process.
 struct Volume {
     keeper: Child,
-    /// What the namespaces are, in the words of `nsenter`.
+    /// The namespaces, in the words of `nsenter`.
     kind: &'static [&'static str],
     mounted_on: TempDir,
 }
 
-/// What `unshare` is to make, and how `nsenter` gets there: a user who is nobody else may mount in
-/// a user namespace alone.
+/// What `unshare` must create, and how `nsenter` gets there: an unprivileged user may mount only
+/// inside a user namespace.
 const KINDS: [(&str, &[&str]); 2] =
     [("-Urm", &["--user", "--preserve-credentials", "--mount"]), ("-m", &["--mount"])];
 
@@ -93,7 +93,7 @@ const KEEPER: &str =
     r#"mount -t tmpfs -o "size=$1m" tmpfs "$2" && echo mounted && exec cat >/dev/null"#;
 
 impl Volume {
-    /// As root, and where the machine allows it as anybody.
+    /// As root, or without privileges where the machine allows it.
     fn mount(megabytes: u32) -> Self {
         let mounted_on = tempfile::tempdir().unwrap();
         let mut errors = String::new();
@@ -116,20 +116,20 @@ impl Volume {
         );
     }
 
-    /// What starts a program inside.
+    /// The command that starts a program inside.
     fn starter(&self) -> Vec<String> {
         let target = ["nsenter".to_owned(), "--target".to_owned(), self.keeper.id().to_string()];
         let kind = self.kind.iter().map(|word| (*word).to_owned());
         target.into_iter().chain(kind).chain(["--".to_owned()]).collect()
     }
 
-    /// Where it is for plain reading and writing.
+    /// Its path for plain reads and writes.
     fn path(&self) -> PathBuf {
         let root = PathBuf::from(format!("/proc/{}/root", self.keeper.id()));
         root.join(self.mounted_on.path().strip_prefix("/").unwrap())
     }
 
-    /// Leaves no byte.
+    /// Leaves no byte free.
     fn fill(&self) {
         let file = self.path().join("filler");
         let mut file = File::options().create(true).append(true).open(file).unwrap();

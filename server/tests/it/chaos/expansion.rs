@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
-/// When the schedules are to fire, worked out without the calculator: the expressions are simple
+/// When the schedules should fire, computed without the calculator: the expressions are simple
 /// enough to count seconds.
 #[derive(Debug)]
 pub(super) struct Expansion {
@@ -11,14 +11,14 @@ pub(super) struct Expansion {
     pub(super) begin: DateTime<Utc>,
     /// Nothing fires after this one.
     pub(super) end: DateTime<Utc>,
-    /// The schedules, with the number that gives each its expression.
+    /// The schedules, with the number that determines each one's expression.
     pub(super) schedules: HashMap<Uuid, usize>,
 }
 
 type IsDue = fn(i64, i64) -> bool;
 
-/// Expressions, and whether an instant (so many seconds after the beginning, such a second of the
-/// minute) is one of theirs.
+/// Expressions, and whether an instant (that many seconds after the beginning, at that second of
+/// the minute) is one of theirs.
 const EXPRESSIONS: [(&str, IsDue); 4] = [
     ("@every 1s", |_, _| true),
     ("* * * * * *", |_, _| true),
@@ -46,7 +46,7 @@ impl Expansion {
         })
     }
 
-    /// What the executions of all instants are called.
+    /// The idempotency keys of the executions of all instants.
     pub(super) fn keys(&self) -> HashMap<String, (Uuid, DateTime<Utc>)> {
         let all = self.schedules.iter().flat_map(|(id, number)| {
             self.instants(*number).map(move |at| (format!("{id}-{}", at.timestamp()), (*id, at)))

@@ -18,11 +18,11 @@ use super::{
 };
 use crate::{engine::world::World, support::TestDatabase};
 
-/// What a fault hits: schedules on a database that fire second by second for a while, a sink for
-/// what they do, and what is known of the faults.
+/// The system under test: schedules on a database that fire every second for a while, a sink for
+/// their executions, and a record of the faults.
 pub(super) struct Field {
     name: &'static str,
-    /// Where the test itself looks; no fault stands between.
+    /// The test's own connection, which no fault affects.
     pub(super) url: String,
     /// How long a silent node counts as alive.
     pub(super) lease: Duration,
@@ -34,25 +34,25 @@ pub(super) struct Field {
     folder: TempDir,
 }
 
-/// From when until when something was wrong. A node that was killed is wrong at one moment: from
-/// then on it is up to the others.
+/// The period of a fault. Killing a node is a fault of one moment: the other nodes must repair it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fault {
     pub(super) from: DateTime<Utc>,
     pub(super) until: DateTime<Utc>,
 }
 
-/// Schedules begin to fire so long after they were made: until then the nodes have started.
+/// How long after their creation the schedules begin to fire: by then the nodes have started.
 const START: TimeDelta = TimeDelta::seconds(5);
 
 impl Field {
-    /// Puts `schedules` into the database, which fire from a moment from now on for `seconds`. No
-    /// node may run yet.
+    /// Inserts `schedules` schedules that soon begin to fire, and do so for `seconds`. No node may
+    /// run yet.
     pub(super) async fn new(
         name: &'static str,
         url: &str,
         lease: Duration,
-        (schedules, seconds): (usize, i64),
+        schedules: usize,
+        seconds: i64,
     ) -> Self {
         let sink = Sink::open().await;
         let world = World::new(TestDatabase::at(url).await).await;
@@ -83,8 +83,8 @@ impl Field {
         self.node_by(name, &self.url, &[])
     }
 
-    /// A server that reaches the database by another address, with more in its environment. On
-    /// PostgreSQL its connections bear its name.
+    /// A server that reaches the database by another address, with additional environment
+    /// variables. On PostgreSQL its connections carry its name.
     pub(super) fn node_by(&self, name: &str, url: &str, environment: &[(&str, &str)]) -> Node {
         let url = match url.split_once(':') {
             Some(("postgres", _)) => format!("{url}?application_name={name}"),
@@ -116,7 +116,7 @@ impl Field {
         self.clock.sleep_until(self.expected.begin).await;
     }
 
-    /// Lets time pass: the faults have a timetable of their own.
+    /// Lets time pass: the faults have their own timetable.
     pub(super) async fn pass(&self, duration: Duration) {
         self.clock.sleep(duration).await;
     }
@@ -135,7 +135,7 @@ impl Field {
         output
     }
 
-    /// Waits until everything is executed, for a test that cannot look into the tables meanwhile.
+    /// Waits until everything is executed, for a test that cannot read the tables meanwhile.
     pub(super) async fn is_executed(&self, nodes: &mut [Node]) {
         self.clock.sleep_until(self.expected.end).await;
         let (keys, until) = (self.expected.keys(), self.deadline());
@@ -152,12 +152,12 @@ impl Field {
         }
     }
 
-    /// Whatever is not over then never will be.
+    /// What is not settled then never will be.
     fn deadline(&self) -> DateTime<Utc> {
         self.clock.now() + TimeDelta::from_std(self.lease * 3).unwrap() + TimeDelta::seconds(120)
     }
 
-    /// How often a node of any name has said that what it wrote was refused.
+    /// How often nodes of any name have logged that their write was refused.
     fn refused(&self) -> usize {
         let files = std::fs::read_dir(self.folder.path()).unwrap().map(|file| file.unwrap().path());
         let logs = files.filter(|file| file.extension().is_some_and(|kind| kind == "log"));
@@ -168,11 +168,11 @@ impl Field {
         logs.map(said).sum()
     }
 
-    /// Waits until everything is over, and compares what has happened with what was to happen.
+    /// Waits until everything is settled, and compares what happened with what was expected.
     pub(super) async fn ends(&self, nodes: &mut [Node]) -> Verdict {
         let store = Store::open(&Options::new(&self.url)).await.unwrap();
         self.clock.sleep_until(self.expected.end).await;
-        // Recovery has its lease, and a backlog its time: how long it took is a figure of the
+        // Recovery needs its lease, and a backlog needs time: how long it took is part of the
         // verdict.
         let until = self.deadline();
         loop {
@@ -202,7 +202,7 @@ impl Field {
 }
 
 impl Drop for Field {
-    /// What the nodes have said tells why a promise was broken.
+    /// The nodes' logs show why a promise was broken.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.folder.disable_cleanup(true);
@@ -215,10 +215,11 @@ impl Drop for Field {
     }
 }
 
-/// What a node says of an outcome, or of a run of several tasks, that was another's by then.
+/// What a node logs about an outcome, or a run of several tasks, that another node had taken over
+/// by then.
 const REFUSED: [&str; 2] = ["its outcome is not recorded", "the run was taken over; it is left"];
 
-/// What is not at its end.
+/// Live fires and runs.
 #[derive(Debug, Default, PartialEq, Eq, FromQueryResult)]
 struct Left {
     schedules: i64,

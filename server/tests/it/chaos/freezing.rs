@@ -4,7 +4,7 @@ use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statemen
 
 use super::{field::Field, node::Node, postgres::Postgres, short_or_long};
 
-/// What the log has when a node hears that it was declared dead.
+/// The log line of a node that learns that it was declared dead.
 const NEW_LIFE: &str = "it starts a new life";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -13,14 +13,14 @@ async fn a_node_is_frozen_inside_a_transaction_for_three_lease_terms() {
         short_or_long((50, Duration::from_secs(3), 1), (300, Duration::from_secs(5), 8));
     let postgres = Postgres::start(&[]).await;
     let length = (lease * 6 * times + lease).as_secs().cast_signed();
-    let mut field = Field::new("SIGSTOP", &postgres.url(), lease, (schedules, length)).await;
+    let mut field = Field::new("SIGSTOP", &postgres.url(), lease, schedules, length).await;
     let mut nodes = field.nodes(["one", "two"]).await;
     let watcher = Database::connect(postgres.url()).await.unwrap();
     field.begins().await;
     for _ in 0..times {
         field.pass(lease).await;
         let victim = freeze_within_a_transaction(&mut field, &watcher, &mut nodes).await;
-        // What it held is overdue from now on, and the other's business.
+        // From now on its work is overdue, and up to the other node.
         field.hit();
         let lives = nodes[victim].said(NEW_LIFE);
         field.pass(lease * 3).await;
@@ -31,8 +31,8 @@ async fn a_node_is_frozen_inside_a_transaction_for_three_lease_terms() {
     assert!(verdict.further_attempts > 0, "the frozen node had nothing to do");
 }
 
-/// Freezes a node that has written in a transaction and not committed, and that works on something;
-/// says which.
+/// Freezes a node that has an open transaction with writes and is executing something; returns its
+/// index.
 async fn freeze_within_a_transaction(
     field: &mut Field,
     watcher: &DatabaseConnection,
@@ -44,7 +44,7 @@ async fn freeze_within_a_transaction(
                 continue;
             }
             node.freeze();
-            // What it had sent has been answered when nothing changes any more.
+            // Once nothing changes any more, everything that it had sent has been answered.
             field.pass(Duration::from_millis(20)).await;
             if is_within_a_transaction(watcher, &node.name).await
                 && works(watcher, &node.name).await

@@ -4,7 +4,7 @@ use rand::Rng;
 
 use super::{field::Field, postgres::Postgres, short_or_long};
 
-/// What is done, how often and to how many.
+/// The size of the test: how often it kills, and for how many schedules.
 struct Form {
     schedules: usize,
     lease: Duration,
@@ -30,8 +30,8 @@ async fn one_of_three_nodes_is_killed_again_and_again() {
     );
     let postgres = Postgres::start(&[]).await;
     let length = (form.every * form.kills + form.lease).as_secs().cast_signed();
-    let size = (form.schedules, length);
-    let mut field = Field::new("kill -9", &postgres.url(), form.lease, size).await;
+    let mut field =
+        Field::new("kill -9", &postgres.url(), form.lease, form.schedules, length).await;
     let mut nodes = field.nodes(["one", "two", "three"]).await;
     field.begins().await;
     for _ in 0..form.kills {
@@ -39,7 +39,7 @@ async fn one_of_three_nodes_is_killed_again_and_again() {
         let victim = rand::rng().random_range(0..nodes.len());
         nodes[victim].kill();
         field.hit();
-        // Sometimes its own next life ends the dead one, sometimes the others have to.
+        // Sometimes the dead node's next life cleans up after it, sometimes the others have to.
         let away = form.every.mul_f64(rand::rng().random_range(0.0..0.75));
         field.pass(away).await;
         nodes[victim].start_again();

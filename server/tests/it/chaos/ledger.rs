@@ -58,8 +58,8 @@ impl Ledger {
         }
     }
 
-    /// The instants that a newer one of their schedule stands for: nobody claimed them in time, and by
-    /// `catch_up: latest` the newest of those that were due at one claim started.
+    /// The instants that a newer one of their schedule stands for: they were not claimed in time,
+    /// and by `catch_up: latest` the newest of those due at one claim started.
     pub(super) fn collapsed(&self) -> HashSet<(Uuid, DateTime<Utc>)> {
         let mut newest: HashMap<Uuid, i64> = HashMap::new();
         for fire in self.fires.iter().filter(|fire| fire.verdict == "started") {
@@ -78,10 +78,10 @@ impl Ledger {
             .collect()
     }
 
-    /// What the ledger itself breaks of its promises: each instant has its one row, which started
-    /// its one run or is collapsed into a newer one; the run succeeded at the last of attempts
-    /// without gaps, the others of which were lost, each to a recovery that took the run over; and
-    /// nothing is alive.
+    /// The ledger's own broken promises. Each instant must have exactly one row, which started
+    /// exactly one run or is collapsed into a newer one; the run must have succeeded at the last of
+    /// its attempts, without gaps, the others of which were lost, each to a recovery that took the
+    /// run over; and nothing may be live.
     pub(super) fn violations(&self, expected: &Expansion) -> Vec<String> {
         let mut found = Vec::new();
         let (mut slots, collapsed) = (HashSet::new(), self.collapsed());
@@ -120,7 +120,8 @@ impl Ledger {
                 found.push(format!("{run:?} has {rows:?}"));
             }
             // A success that was written after its run was taken over leaves a recovery without an
-            // attempt. One that comes before is the run's, though its node was declared dead.
+            // attempt. An earlier success belongs to the run, even though its node was declared
+            // dead.
             if run.recovery_attempts != run.attempt - 1 {
                 found.push(format!("a stale write, or a run begun twice: {run:?} has {rows:?}"));
             }
@@ -142,7 +143,7 @@ impl Ledger {
         self.fires.len()
     }
 
-    /// The idempotency key of an attempt that is recorded.
+    /// The idempotency key of a recorded attempt.
     pub(super) fn key_of(&self, run: Uuid, attempt: i32) -> Option<&str> {
         self.attempts.get(&(run, attempt))?;
         self.runs.get(&run).map(|run| run.idempotency_key.as_str())
@@ -153,7 +154,7 @@ impl Ledger {
         DateTime::from_timestamp_millis(attempt.started_at)
     }
 
-    /// The attempts that ended well.
+    /// The attempts that succeeded.
     pub(super) fn succeeded(&self) -> impl Iterator<Item = (Uuid, i32)> {
         let well = self.attempts.values().filter(|attempt| attempt.state == "succeeded");
         well.map(|attempt| (attempt.run_id, attempt.attempt))

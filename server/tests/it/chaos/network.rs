@@ -9,15 +9,15 @@ use super::{
 
 const LEASE: Duration = Duration::from_secs(5);
 
-/// All is well for so long before each fault.
+/// How long all is well before each fault.
 const BEFORE: Duration = Duration::from_secs(2);
 /// A fault lasts longer than the lease.
 const FAULT: Duration = Duration::from_millis(6_250);
-/// And after it all is well until whatever it delayed must be done, and a little longer: what is
-/// late by then is late by this fault, and not by the next.
+/// How long all is well after it: until everything that it delayed must be done, and a little
+/// longer, so that lateness can be attributed to this fault and not to the next.
 const AFTER: Duration = Duration::from_secs(5 + 5 + 2);
 
-/// The ways from the two nodes to the database; the short form has the first.
+/// The paths from the two nodes to the database; the short form breaks only the first.
 const WEATHER: [(Way, Way); 6] = [
     (Way::Cut, Way::Slow(Duration::from_millis(150))),
     (Way::Dead, Way::Open),
@@ -34,7 +34,7 @@ async fn the_network_to_the_database_is_cut_delayed_and_half_opened() {
     let postgres = Postgres::start(&[]).await;
     let faults = (BEFORE + FAULT + after) * u32::try_from(weathers).unwrap();
     let length = faults.as_secs().cast_signed() + 4;
-    let mut field = Field::new("network", &postgres.url(), LEASE, (schedules, length)).await;
+    let mut field = Field::new("network", &postgres.url(), LEASE, schedules, length).await;
     let ways = [Proxy::to(postgres.port).await, Proxy::to(postgres.port).await];
     let mut nodes =
         [field.node_by("one", &ways[0].url(), &[]), field.node_by("two", &ways[1].url(), &[])];

@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use crate::support::{freeze, thaw};
 
-/// A real server process that the test ends, freezes and starts again. Dropped, it is killed.
+/// A real server process that the test ends, freezes and restarts. Dropping it kills it.
 pub(super) struct Node {
     pub(super) name: String,
-    /// The program and what it is told, behind what starts it, if that is another one.
+    /// The program and its arguments, preceded by the program that starts it, if there is one.
     words: Vec<String>,
     environment: Vec<(String, String)>,
     log: PathBuf,
@@ -26,7 +26,7 @@ pub(super) struct Node {
 
 impl Node {
     /// Starts the program on the database at `url`, by another program if `starter` names one. A
-    /// node that is silent for `lease` is dead.
+    /// node that is silent for `lease` counts as dead.
     pub(super) fn start(
         name: &str,
         url: &str,
@@ -59,7 +59,7 @@ impl Node {
         node
     }
 
-    /// Starts a process of this name, if there is none.
+    /// Starts a process with this name, if there is none.
     pub(super) fn start_again(&mut self) {
         if self.process.is_some() {
             return;
@@ -72,7 +72,7 @@ impl Node {
         self.process = Some(command.spawn().unwrap());
     }
 
-    /// Ends it as a power cut would.
+    /// Ends it as a power failure would.
     pub(super) fn kill(&mut self) {
         self.is_alive();
         let mut process = self.process.take().unwrap();
@@ -100,7 +100,7 @@ impl Node {
         Pid::from_raw(self.process.as_ref().unwrap().id().cast_signed())
     }
 
-    /// Panics with the end of its log if it has ended by itself.
+    /// Panics with the end of its log if it has exited by itself.
     pub(super) fn is_alive(&mut self) {
         let Some(process) = &mut self.process else { return };
         if let Some(status) = process.try_wait().unwrap() {
@@ -110,17 +110,17 @@ impl Node {
         }
     }
 
-    /// All that its processes have said.
+    /// The logs of all its processes.
     pub(super) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
-    /// How often its log has that.
+    /// How often its log contains that.
     pub(super) fn said(&self, word: &str) -> usize {
         self.log().matches(word).count()
     }
 
-    /// Waits until its processes have said so that often.
+    /// Waits until its processes have logged that this often.
     pub(super) async fn says(&mut self, word: &str, times: usize) {
         let clock = Clock::system();
         for _ in 0..3_000 {
@@ -140,7 +140,7 @@ impl Node {
         url.split_whitespace().next().unwrap().to_owned()
     }
 
-    /// What `/healthz` says: whether all is well, and the whole answer.
+    /// The answer of `/healthz`: whether all is well, and the whole body.
     pub(super) async fn health(&self) -> (bool, Value) {
         let url = self.url();
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -148,7 +148,7 @@ impl Node {
         (answer.status().is_success(), answer.json().await.unwrap())
     }
 
-    /// Waits until it takes part for the first time.
+    /// Waits until it is ready for the first time.
     pub(super) async fn is_ready(&mut self) {
         self.says("Carillon is ready at ", 1).await;
     }

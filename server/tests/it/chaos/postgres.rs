@@ -17,8 +17,8 @@ use crate::support::{
     postgres::{as_ordinary_user, programs},
 };
 
-/// A PostgreSQL server of the test's own, with all of its durability on, that the test may stop as
-/// it likes. Dropped, it goes away with its data.
+/// A PostgreSQL server for the test, with full durability, which the test may stop at will.
+/// Dropping it removes it with its data.
 pub(super) struct Postgres {
     pub(super) port: u16,
     settings: Vec<String>,
@@ -29,14 +29,15 @@ pub(super) struct Postgres {
 }
 
 impl Postgres {
-    /// Makes a cluster on a free port of 127.0.0.1 and starts it, with more settings (`name=value`).
+    /// Creates a cluster on a free port of 127.0.0.1 and starts it, with additional settings
+    /// (`name=value`).
     pub(super) async fn start(settings: &[&str]) -> Self {
         let args = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"];
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
         Self::made_by("initdb", &args, free_port(), settings).await
     }
 
-    /// Makes a standby of this server, on a port of 127.0.0.1, and starts it.
+    /// Creates a standby of this server, on a port of 127.0.0.1, and starts it.
     pub(super) async fn standby(&self, port: u16) -> Self {
         let from = self.port.to_string();
         let args = ["-h", "127.0.0.1", "-p", &from, "-U", "postgres", "-R", "--no-sync"];
@@ -56,18 +57,18 @@ impl Postgres {
         server
     }
 
-    /// The address of its only database.
+    /// The URL of its only database.
     pub(super) fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Starts it again on what is on its disk.
+    /// Starts it again from its data on disk.
     pub(super) async fn go_on(&mut self) {
         let folder = self.folder.path();
         let log = folder.join("log");
         let errors = File::create(&log).unwrap();
         let mut command = as_ordinary_user(folder);
-        // Should the test be killed, the kernel stops the server.
+        // If the test is killed, the kernel stops the server.
         command.args(["setpriv", "--pdeathsig", "QUIT"]).arg(programs().join("postgres"));
         command.arg("-D").arg(folder.join("data"));
         let own = [format!("port={}", self.port), "listen_addresses=127.0.0.1".to_owned()];
@@ -80,7 +81,7 @@ impl Postgres {
         self.says("ready to accept").await;
     }
 
-    /// Waits until its log has that.
+    /// Waits until its log contains that.
     async fn says(&mut self, word: &str) {
         let log = self.folder.path().join("log");
         for _ in 0..12_000 {
@@ -96,10 +97,10 @@ impl Postgres {
         panic!("PostgreSQL did not say '{word}' within two minutes");
     }
 
-    /// Stops it as `pg_ctl stop -m immediate` does: nothing is written, nobody is told.
+    /// Stops it as `pg_ctl stop -m immediate` does: nothing is written, and clients get no notice.
     pub(super) fn stop_hard(&mut self) {
         let Some(mut process) = self.process.take() else { return };
-        // It may have ended by itself.
+        // It may have exited by itself.
         let _ = kill(Pid::from_raw(process.id().cast_signed()), Signal::SIGQUIT);
         process.wait().unwrap();
     }

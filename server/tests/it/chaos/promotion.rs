@@ -14,8 +14,7 @@ async fn a_synchronous_standby_is_promoted() {
     let mut primary = Postgres::start(&[]).await;
     let mut standby = primary.standby(free_port()).await;
     let length = 16 * times + 4;
-    let size = (schedules, length);
-    let mut field = Field::new("promotion", &primary.url(), LEASE, size).await;
+    let mut field = Field::new("promotion", &primary.url(), LEASE, schedules, length).await;
     let (one, other) = (primary.port, standby.port);
     let both = format!("postgres://postgres@127.0.0.1:{one},127.0.0.1:{other}/postgres");
     let mut nodes = [field.node_by("one", &both, &[]), field.node_by("two", &both, &[])];
@@ -39,7 +38,7 @@ async fn a_synchronous_standby_is_promoted() {
         field.pass(Duration::from_secs(5)).await;
         field.url = standby.url();
         if time + 1 < times {
-            // Where the dead one was is the next standby.
+            // The next standby takes the place of the dead server.
             let port = primary.port;
             primary = standby;
             standby = primary.standby(port).await;
@@ -48,7 +47,7 @@ async fn a_synchronous_standby_is_promoted() {
     field.ends(&mut nodes).await;
 }
 
-/// From then on no commit is answered that the standby does not have.
+/// From then on no commit is acknowledged that the standby does not have.
 async fn wait_for_synchrony(field: &Field, primary: &Postgres) {
     let connection = connect(primary).await;
     for sql in ["ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"] {

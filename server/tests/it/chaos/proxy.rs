@@ -10,30 +10,31 @@ use tokio::{
     sync::watch,
 };
 
-/// A way from a node to its database that the test can break.
+/// A path from a node to its database that the test can break.
 pub(super) struct Proxy {
     port: u16,
     way: watch::Sender<Way>,
 }
 
-/// What becomes of the bytes.
+/// What happens to the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// They arrive.
     Open,
     /// They arrive later.
     Slow(Duration),
-    /// Connections are cut, and new ones too.
+    /// Connections are cut, including new ones.
     Cut,
-    /// Requests arrive, answers do not. Nobody is told, and a connection that was open meanwhile
-    /// never hears again.
+    /// Requests arrive, answers do not. Neither side gets an error, and connections that were open
+    /// meanwhile stay dead.
     Deaf,
-    /// Nothing arrives. Nobody is told, and a connection that was open meanwhile never hears again.
+    /// Nothing arrives. Neither side gets an error, and connections that were open meanwhile stay
+    /// dead.
     Dead,
 }
 
 impl Proxy {
-    /// A way to that port of 127.0.0.1.
+    /// A path to that port of 127.0.0.1.
     pub(super) async fn to(port: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let own = listener.local_addr().unwrap().port();
@@ -47,12 +48,12 @@ impl Proxy {
         Self { port: own, way }
     }
 
-    /// Where this way begins.
+    /// Where this path begins.
     pub(super) fn port(&self) -> u16 {
         self.port
     }
 
-    /// The address of the database by this way.
+    /// The URL of the database by this path.
     pub(super) fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
@@ -78,7 +79,7 @@ async fn carry(near: TcpStream, port: u16, mut ways: watch::Receiver<Way>) {
     }
 }
 
-/// Carries bytes in one direction until the connection ends or is cut.
+/// Forwards bytes in one direction until the connection ends or is cut.
 async fn pump(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,

@@ -11,14 +11,14 @@ use crate::support::Redis;
 
 const LEASE: Duration = Duration::from_secs(3);
 
-/// Through all of it nobody is declared dead who lives, and whoever is killed is taken over.
+/// Throughout, no live node is declared dead, and killed nodes are taken over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn redis_is_killed_flushed_frozen_and_cut_off_from_one_node() {
     let (schedules, times) = short_or_long((50, 1), (300, 10));
     let (postgres, mut redis) = (Postgres::start(&[]).await, Redis::start().await);
     let proxy = Proxy::to(redis.port).await;
     let length = 26 * times + 4;
-    let mut field = Field::new("Redis", &postgres.url(), LEASE, (schedules, length)).await;
+    let mut field = Field::new("Redis", &postgres.url(), LEASE, schedules, length).await;
     let (near, far) = (redis.url(), format!("redis://127.0.0.1:{}", proxy.port()));
     let node = |field: &Field, name: &str, url: &str| {
         let redis = [("CARILLON_CLUSTER__BACKEND", "redis"), ("CARILLON_CLUSTER__REDIS_URL", url)];

@@ -2,11 +2,11 @@ use std::time::Duration;
 
 use super::{field::Field, node::Node, postgres::Postgres, short_or_long};
 
-/// Far longer than anything here takes: what waits for the expiry of a node that has left in good
-/// order is seen, on a slow machine as well.
+/// Much longer than anything here takes, even on a slow machine: waiting for the expiry of a node
+/// that has shut down would be noticed.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// What is done, how often and to how many.
+/// The size of the test: how many restarts, and for how many schedules.
 struct Form {
     schedules: usize,
     rounds: u32,
@@ -21,14 +21,14 @@ async fn three_nodes_are_restarted_in_turn_and_nothing_is_done_again() {
     );
     let postgres = Postgres::start(&[]).await;
     let length = (form.every * 3 * form.rounds).as_secs().cast_signed() + 2;
-    let size = (form.schedules, length);
-    let mut field = Field::new("rolling restart", &postgres.url(), LEASE, size).await;
+    let mut field =
+        Field::new("rolling restart", &postgres.url(), LEASE, form.schedules, length).await;
     let mut nodes = field.nodes(["one", "two", "three"]).await;
     field.begins().await;
     for number in 0..form.rounds as usize * nodes.len() {
         let (begun, turn) = (field.clock.instant(), number % nodes.len());
         field.pass(form.every / 3).await;
-        // What it owned is the others' business from now on; what it holds it ends.
+        // From now on the others own its shards; it finishes the work that it holds.
         field.hit();
         nodes[turn].stop();
         restart(&mut nodes[turn]).await;
@@ -45,7 +45,7 @@ async fn three_nodes_are_restarted_in_turn_and_nothing_is_done_again() {
     }
 }
 
-/// Starts a node anew under its name, and waits until it takes part.
+/// Restarts a node under its name, and waits until it is ready.
 async fn restart(node: &mut Node) {
     const READY: &str = "Carillon is ready at ";
     let lives = node.said(READY);

@@ -16,8 +16,8 @@ use uuid::Uuid;
 
 use crate::engine::world::task;
 
-/// Where executions arrive: a receiver of requests in the test's own process, which no fault hits
-/// and which knows no database. What is noted here has happened.
+/// Where executions arrive: an HTTP receiver in the test's own process, which no fault affects and
+/// which knows no database. What it records has happened.
 pub(super) struct Sink {
     url: String,
     notes: Notes,
@@ -38,7 +38,7 @@ struct Notes {
     taken: Arc<Mutex<Vec<Execution>>>,
 }
 
-/// Some executions take longer, so that there is always something under way to be hit.
+/// Some executions take longer, so that a fault always hits something in progress.
 const SLOW_OF_256: u8 = 26;
 const SLOW: Duration = Duration::from_millis(1_500);
 
@@ -52,12 +52,12 @@ impl Sink {
         Self { url, notes }
     }
 
-    /// A task that is executed by a request to here.
+    /// A task that sends a request to this sink.
     pub(super) fn task(&self) -> Task {
         task(Target::Http(Http::post(self.url.clone())))
     }
 
-    /// All executions until now, in their order.
+    /// All executions so far, in order.
     pub(super) fn executions(&self) -> Vec<Execution> {
         self.notes.taken.lock().unwrap().clone()
     }

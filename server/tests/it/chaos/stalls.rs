@@ -9,11 +9,11 @@ use std::{
 use carillon::clock::Clock;
 use chrono::{DateTime, Utc};
 
-/// When the machine itself stood still, as one among others does: no program on it can be quicker.
+/// When the machine itself stood still, as a virtual machine may: no program on it can be quicker.
 #[derive(Debug)]
 pub(super) struct Stalls {
     seen: Arc<Mutex<Vec<Stall>>>,
-    /// Dropped with this, it ends the watch.
+    /// Dropping this ends the watch.
     _end: Sender<()>,
 }
 
@@ -23,13 +23,13 @@ struct Stall {
     until: DateTime<Utc>,
 }
 
-/// How often it looks whether the machine goes on.
+/// How often it checks that the machine is running.
 const LOOK: Duration = Duration::from_millis(20);
-/// What a busy machine takes to come back to one of its threads is no standstill.
+/// A delay that a busy machine may cause for one thread does not count as a stall.
 const BUSY: Duration = Duration::from_millis(200);
 
 impl Stalls {
-    /// Looks until it is dropped, on a thread of its own: a test may be busy.
+    /// Watches until it is dropped, on its own thread, because a test may be busy.
     pub(super) fn watch(clock: &Clock) -> Self {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (kept, clock) = (seen.clone(), clock.clone());
@@ -47,13 +47,13 @@ impl Stalls {
         Self { seen, _end: end }
     }
 
-    /// Those that were seen from and until these moments.
+    /// The stalls between these moments.
     pub(super) fn of(seen: &[(DateTime<Utc>, DateTime<Utc>)]) -> Self {
         let seen = seen.iter().map(|&(from, until)| Stall { from, until });
         Self { seen: Arc::new(Mutex::new(seen.collect())), _end: channel().0 }
     }
 
-    /// For how long it did between two moments.
+    /// The total stall time between two moments.
     pub(super) fn within(&self, from: DateTime<Utc>, until: DateTime<Utc>) -> Duration {
         let seen = self.seen.lock().unwrap();
         let overlaps = seen.iter().map(|stall| stall.until.min(until) - stall.from.max(from));
@@ -61,7 +61,7 @@ impl Stalls {
     }
 }
 
-/// Waits for the end of the watch, as long as one look may take; says whether it goes on.
+/// Waits for the end of the watch, for at most one interval; returns whether to continue.
 fn goes_on(ended: &Receiver<()>) -> bool {
     matches!(ended.recv_timeout(LOOK), Err(RecvTimeoutError::Timeout))
 }

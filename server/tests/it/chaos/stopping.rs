@@ -8,7 +8,7 @@ use super::{
 
 const LEASE: Duration = Duration::from_secs(3);
 
-/// How long after its grace a node has ended, whatever the database does.
+/// How long after its grace a node must have exited, whatever the database does.
 const AFTER_GRACE: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -16,7 +16,7 @@ async fn a_node_stops_in_time_while_its_database_is_away() {
     let postgres = Postgres::start(&[]).await;
     let grace = Duration::from_secs(1);
     let short_grace = [("CARILLON_SHUTDOWN_GRACE", "1s")];
-    let mut field = Field::new("stopping", &postgres.url(), LEASE, (50, 26)).await;
+    let mut field = Field::new("stopping", &postgres.url(), LEASE, 50, 26).await;
     let way = Proxy::to(postgres.port).await;
     let mut nodes = [field.node_by("one", &way.url(), &short_grace)];
     nodes[0].is_ready().await;

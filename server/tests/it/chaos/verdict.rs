@@ -10,55 +10,56 @@ use uuid::Uuid;
 
 use super::{expansion::Expansion, field::Fault, ledger::Ledger, sink::Execution, stalls::Stalls};
 
-/// What was found, in the words of the promises.
+/// The findings, in the words of the promises.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
-    /// Instants that were to be executed.
+    /// Expected instants.
     fires: usize,
     /// Rows of the ledger.
     recorded: usize,
     /// Requests that arrived.
     executions: usize,
-    /// Attempts behind the first, by the ledger.
+    /// Attempts after the first, according to the ledger.
     pub(super) further_attempts: usize,
-    /// Executions behind the first of their instant.
+    /// Executions of an instant after its first.
     pub(super) doubled: usize,
     /// Instants that a newer one stands for.
     collapsed: usize,
-    /// Instants that nobody executed, and that are not accounted for.
+    /// Instants that were not executed and are not accounted for.
     lost: usize,
-    /// Executions of no instant, or before it.
+    /// Executions without an instant, or before it.
     phantom: usize,
     /// For each fire that a fault delayed, the quickest first.
     recoveries: Vec<Recovery>,
     faults: usize,
-    /// Outcomes of attempts that were others' by then: the nodes' logs say that they were refused.
+    /// Outcomes of attempts that another node had taken over by then: the nodes' logs say that they
+    /// were refused.
     pub(super) refused: usize,
-    /// Whatever else is not as it should be.
+    /// All other violations.
     broken: Vec<String>,
 }
 
-/// What became of a fire that a fault delayed.
+/// The recovery of a fire that a fault delayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Recovery {
     /// How long after the fault's end it was executed, or after its own instant if that came later,
-    /// without what the machine stood still.
+    /// not counting stalls of the machine.
     took: Duration,
     /// Which fault, from 1.
     fault: usize,
-    /// When it was due, or when the attempt began that came before the last one.
+    /// When it was due, or when the last attempt but one began.
     hit_at: DateTime<Utc>,
     /// The attempt that was executed last.
     attempt: i32,
 }
 
-/// What is said at most of one kind of defect.
+/// Maximum number of findings reported per kind of defect.
 const MAX_SHOWN: usize = 10;
 
-/// An execution that comes later than this was delayed.
+/// An execution later than this was delayed.
 const LATE: Duration = Duration::from_secs(1);
 
-/// Compares the sink and the ledger with what was to happen.
+/// Compares the sink and the ledger with what was expected.
 pub(super) async fn judge(
     store: &Store,
     expected: &Expansion,
@@ -126,7 +127,7 @@ pub(super) async fn judge(
     verdict
 }
 
-/// By which fault something that was executed had been hit, and how long that took to mend.
+/// The fault that delayed an execution, and how long the recovery took.
 fn recovery(
     faults: &[Fault],
     stalls: &Stalls,
@@ -143,7 +144,7 @@ fn recovery(
 }
 
 impl Verdict {
-    /// How long what a fault delayed most took after its end.
+    /// How long after its end a fault's longest delay lasted.
     pub(super) fn slowest(&self) -> Duration {
         self.recoveries.last().map(|recovery| recovery.took).unwrap_or_default()
     }

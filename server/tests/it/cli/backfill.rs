@@ -5,7 +5,7 @@ use crate::support::{Command, TestDatabase, on_both};
 
 on_both!(a_backfill_is_previewed_ordered_and_listed, a_backfill_is_paused_resumed_and_cancelled);
 
-/// Nobody listens on the discard port: the first attempt fails, and the run waits for the next.
+/// The discard port is closed: the first attempt fails, and the run waits for the next.
 const MODULE: &str = "module: test
 schedules:
   tick:
@@ -20,7 +20,7 @@ schedules:
       retry: { max_attempts: 2, initial: 1h, max: 1h }
 ";
 
-/// `backfill preview|create` of the three hours that follow on midnight.
+/// `backfill preview|create` of the three hours that follow midnight.
 fn wanted<'a>(action: &'a str, schedule: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let window = ["--from", "2024-03-01T00:00:00Z", "--to", "2024-03-01T03:00:00Z"];
     [&["backfill", action, schedule], &window[..], more].concat()

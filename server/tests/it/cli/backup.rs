@@ -1,4 +1,4 @@
-//! A backup made under load, and put in the place of a database that is lost.
+//! A backup made under load, and restored in place of a lost database.
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{Command, Server, TestDatabase};
 
-/// Schedules that fire each second, beside one whose first run waits for a file.
+/// Schedules that fire every second, beside one whose first run waits for a file.
 const LOAD: usize = 8;
 
 const SETTINGS: &str = r#"
@@ -55,7 +55,7 @@ async fn fires(store: &Store) -> Vec<Fire> {
     rows.all(store.read()).await.unwrap()
 }
 
-/// Waits until the ledger is as it should be.
+/// Waits until the ledger reaches the expected state.
 async fn until(url: &str, what: &str, is_so: impl Fn(&[Fire]) -> bool) -> Vec<Fire> {
     let store = Store::open(&Options::new(url)).await.unwrap();
     let clock = Clock::system();
@@ -76,7 +76,7 @@ async fn until(url: &str, what: &str, is_so: impl Fn(&[Fire]) -> bool) -> Vec<Fi
 #[tokio::test]
 async fn a_backup_under_load_brings_every_fire_back() {
     let database = TestDatabase::sqlite().await;
-    // Whoever has it open keeps it from being replaced: this test, too.
+    // A database that is open cannot be replaced, even if it is open in this test.
     database.store.clone().close().await.unwrap();
     let file = Path::new(database.url.trim_start_matches("sqlite:"));
     let folder = tempfile::tempdir().unwrap();
@@ -111,7 +111,7 @@ async fn a_backup_under_load_brings_every_fire_back() {
     let last = last.last().unwrap().scheduled_at;
     drop(server);
 
-    // What cannot be used is refused, and the database stays as it was.
+    // An unusable backup is refused, and the database stays as it was.
     let before = fs::read(file).unwrap();
     let mut bytes = fs::read(&backup).unwrap();
     let middle = bytes.len() / 2;
@@ -137,7 +137,7 @@ async fn a_backup_under_load_brings_every_fire_back() {
     assert!(said.contains("what was there is kept as"), "{said}");
     let kept = fs::read_dir(file.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
     let kept: Vec<_> = kept.filter(|path| path.to_str().unwrap().contains("before-rest")).collect();
-    // With its log in it, or beside it.
+    // With its write-ahead log inside, or beside it.
     assert!(!kept.is_empty(), "nothing was kept");
 
     fs::write(&gate, "").unwrap();
@@ -161,13 +161,13 @@ async fn a_backup_under_load_brings_every_fire_back() {
             let step = pair[1].scheduled_at - pair[0].scheduled_at;
             assert_eq!(step, 1_000 * pair[0].count, "{schedule}: {pair:?}");
         }
-        // One that met the run before it was skipped, and of two that were due at one claim the older
-        // one is collapsed: each says so.
+        // A fire that met the previous run was skipped, and of two that were due at one claim the
+        // older one is collapsed: each row says so.
         let has_a_reason = |fire: &Fire| ["skipped", "collapsed"].contains(&&*fire.verdict);
         let is_well = |fire: &&Fire| schedule == "waits" || is_done(fire) || has_a_reason(fire);
         assert!(fires.iter().all(is_well), "{schedule}: {fires:?}");
     }
-    // What ran while the backup was made was lost with its process, and ran again.
+    // Runs at work during the backup were lost with their process, and ran again.
     let store = Store::open(&Options::new(&database.url)).await.unwrap();
     let sql = "SELECT task_run.state FROM task_run JOIN run ON run.id = task_run.run_id \
                JOIN schedule ON schedule.id = run.schedule_id WHERE schedule.name = 'waits' \
@@ -193,7 +193,7 @@ async fn a_backup_of_another_version_or_of_something_else_is_refused() {
         let command = Command::new(&["restore", from]);
         command.env("CARILLON_DATABASE__URL", &format!("sqlite:{}", at("other.db"))).run()
     };
-    // A database at work is no copy of itself.
+    // A database in use is not a backup.
     let refused = restore(&at("newer.db")).refused(1);
     assert!(refused.contains("'-wal'") && refused.contains("carillon backup"), "{refused}");
     newer.store.clone().close().await.unwrap();

@@ -1,4 +1,4 @@
-//! No command makes a database that nobody asked for, and a new one says how people get in.
+//! No command creates a database by accident, and a new one says how to sign in.
 
 use std::{
     io::{BufRead, BufReader},

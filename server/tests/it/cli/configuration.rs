@@ -1,6 +1,6 @@
 use crate::support::Command;
 
-/// The one line that a server says about settings that it cannot use.
+/// The only line that a server prints about settings that it cannot use.
 fn refused(command: Command) -> String {
     let line = command.run().refused(1);
     assert_eq!(line.lines().count(), 1, "{line}");

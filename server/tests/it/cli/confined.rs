@@ -1,4 +1,4 @@
-//! Programs of a real server: what they can reach of it.
+//! Programs that a real server executes: what they can reach of it.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 

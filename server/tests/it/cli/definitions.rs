@@ -1,4 +1,5 @@
-//! What is made of the definition of the commands: help, completions, man pages, the reference.
+//! What is generated from the definition of the commands: help, completions, man pages, the
+//! reference.
 
 use std::{fs, process};
 

@@ -1,4 +1,4 @@
-//! A server with a module of schedules, and somebody who orders things from the command line.
+//! A server with a module of schedules, and an operator at the command line.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// With what `module` declares.
+    /// With the declarations of `module`.
     pub(super) fn open(database: &TestDatabase, module: &str) -> Self {
         let create = ["token", "create", "ci", "--role", "editor"];
         let token = Command::new(&create).on(database).run().done().trim().to_owned();
@@ -40,7 +40,7 @@ impl Desk {
         serde_json::from_str(&self.said(&[args, &["--json"]].concat())).unwrap()
     }
 
-    /// The first answer that `is_it`. Each look takes a process its time.
+    /// The first answer for which `is_it` holds. Each attempt starts a process, which takes time.
     pub(super) fn until(&self, args: &[&str], is_it: impl Fn(&Value) -> bool) -> Value {
         let clock = Clock::system();
         let start = clock.instant();

@@ -1,4 +1,4 @@
-//! The doctor in broken worlds.
+//! The doctor in broken environments.
 
 use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
 
@@ -18,13 +18,13 @@ pub(super) fn doctor(more: &[&str]) -> Command {
     Command::new(&[&["doctor", "--json", "--listen", "127.0.0.1:0"], more].concat())
 }
 
-/// The level of a check, and what it says.
+/// The level of a check, and its text.
 fn check(found: &Value, name: &str) -> (String, String) {
     let checks = found["checks"].as_array().unwrap();
     let check = checks.iter().find(|check| check["check"] == name);
     let check = check.unwrap_or_else(|| panic!("no check '{name}': {found:#}"));
     let level = check["level"].as_str().unwrap();
-    // Whoever says that something is wrong says what to do.
+    // Every finding says what to do.
     assert_eq!(check["help"].is_null(), level == "ok", "{check}");
     (level.to_owned(), check["found"].as_str().unwrap().to_owned())
 }
@@ -48,7 +48,7 @@ async fn a_server_that_runs_is_found_well(database: TestDatabase) {
     }
     if database.store.dialect().is_postgres() {
         assert_check(&found, "clock", "ok", "of the database's");
-        // The tests' server may forget what it has committed.
+        // The tests' server may lose committed data.
         assert_check(&found, "durability", "warning", "fsync = off");
     } else {
         assert_eq!(check(&found, "disk").0, "ok");
@@ -111,7 +111,7 @@ fn a_configuration_that_cannot_be_used_is_named() {
 async fn a_port_a_file_and_a_right_that_are_not_to_be_had_are_named() {
     let database = TestDatabase::sqlite().await;
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
-    // Somebody who never answers is no Carillon.
+    // A server that never answers is not a Carillon server.
     let listen = other.local_addr().unwrap().to_string();
     let file = database.url.trim_start_matches("sqlite:").to_owned();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();

@@ -1,5 +1,5 @@
-//! The doctor beside the real things that a server asks: an identity provider, a mail server, and
-//! secrets that some key has sealed.
+//! The doctor with real dependencies: an identity provider, a mail server, and secrets sealed with
+//! some key.
 
 use std::fs;
 
@@ -50,7 +50,7 @@ async fn the_key_of_what_is_stored_is_missed(database: TestDatabase) {
     }
     let text = "[secrets]\nkey_file = \"open.key\"";
     let command = doctor().file("carillon.toml", text).file("open.key", &old);
-    // A database in a file may have something of its own to say of permissions.
+    // A database in a file may add a finding about permissions.
     let (found, _) = examined(command);
     let mut checks = found["checks"].as_array().unwrap().iter();
     let of_key = checks.find(|check| check["found"].as_str().unwrap().contains("open.key"));
@@ -150,7 +150,7 @@ async fn an_identity_provider_and_a_mail_server_are_asked_whether_they_will_do()
     assert_check(&found, "sign-in", "ok", &provider.issuer);
     assert_check(&found, "mail", "ok", "lets this server sign in");
 
-    // Beside each other: what is wrong with one hides nothing of the other.
+    // Several at once: one finding does not hide another.
     let slash = format!("{}/realms/none", provider.issuer);
     for (issuer, more, why, host, password, problem) in [
         (&*slash, private, "status 404", "localhost", "wrong one", "Invalid username or password"),

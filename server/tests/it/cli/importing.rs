@@ -1,4 +1,4 @@
-//! What other schedulers run, brought along: imported, applied, and fired as it was there.
+//! Jobs of other schedulers: imported, applied, and fired as they were there.
 
 use std::{fs, path::Path};
 
@@ -243,7 +243,7 @@ async fn what_is_imported_is_applied_and_fires_as_it_did() {
         fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    // Users are for a server that runs as root to change.
+    // Only a server that runs as root can change users.
     let units = folder.path().join("units");
     fs::create_dir(&units).unwrap();
     for (name, text) in UNITS {
@@ -268,7 +268,7 @@ async fn what_is_imported_is_applied_and_fires_as_it_did() {
         Command::new(args).env("CARILLON_SERVER", &server.url).env("CARILLON_TOKEN", &token)
     };
     for (index, module) in modules.iter().enumerate() {
-        // The second of each says the same in the other format.
+        // The second of each pair says the same in the other format.
         let code = if index % 2 == 0 { 3 } else { 0 };
         let applied = ask(&["apply", module, "--exit-code"]).run();
         assert_eq!(applied.code, code, "{module}: {applied:?}");

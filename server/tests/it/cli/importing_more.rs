@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::Command;
 
-/// What became of each entry, and all its notes; and the module.
+/// The outcome of each entry with all its notes, and the module.
 fn import(args: &[&str], input: &str) -> (Vec<(String, String)>, String) {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.yaml");
@@ -160,7 +160,7 @@ fn only_timers_that_are_enabled_are_imported() {
     }
     let (told, _) = import(&[&args[..], &["--all"]].concat(), "");
     assert_eq!(told[1].0, "imported", "{told:?}");
-    // In a zone whose clock never changes there is nothing to tell.
+    // In a zone whose clock never changes there is nothing to report.
     let args = [&["systemd"], &paths[..], &["--tz", "Asia/Tokyo"]].concat();
     assert_eq!(import(&args, "").0[0].0, "imported");
 }
@@ -194,7 +194,7 @@ fn a_masked_unit_hides_the_one_of_the_vendor() {
         }
         assert!(!module.contains("/bin/a"), "{module}");
     }
-    // A folder of its own, or the vendor's alone: nothing hides the unit.
+    // In its own folder, or only in the vendor's: nothing hides the unit.
     let (told, _) = import(&["systemd", vendor.to_str().unwrap(), "--tz", "UTC"], "");
     assert!(told.iter().any(|(outcome, _)| outcome == "imported"), "{told:?}");
 }

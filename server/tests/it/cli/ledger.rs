@@ -1,4 +1,4 @@
-//! The ledger from the command line: listed, explained and followed, and runs waited for.
+//! The ledger from the command line: listed, explained and followed, and waiting for runs.
 
 use std::{
     io::{BufRead, BufReader},
@@ -74,7 +74,7 @@ async fn the_ledger_is_filtered_explained_and_followed(database: TestDatabase) {
     let wrong = desk.command(&["fires", "--schedule", "tick", "--since", "soon"]).run().refused(2);
     assert!(wrong.contains("yesterday 02:00"), "{wrong}");
 
-    // Of all schedules, or of those that a search finds.
+    // Of all schedules, or of those that match a search.
     let all = desk.json(&["fires", "--limit", "3"]);
     assert!(rows(&all).iter().all(|row| row["schedule"]["name"] == "tick"), "{all}");
     let found =
@@ -95,7 +95,7 @@ async fn the_ledger_is_filtered_explained_and_followed(database: TestDatabase) {
     let none = desk.command(&["explain", "nightly"]).run().refused(1);
     assert!(none.contains("no fire of 'nightly' was due until"), "{none}");
 
-    // What comes is told while it is followed.
+    // New rows are printed while it is followed.
     let follow = ["fires", "--schedule", "tick", "--follow", "--limit", "1", "--json"];
     let (mut command, _folder) = desk.command(&follow).into_inner();
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -106,7 +106,7 @@ async fn the_ledger_is_filtered_explained_and_followed(database: TestDatabase) {
     child.wait().unwrap();
 }
 
-/// The second fire that is told after `before`: one that was not there when it began.
+/// The second fire printed after `before`, which did not exist when following began.
 fn desk_line(lines: impl Iterator<Item = String>, before: &str) -> String {
     let fires = lines.filter(|line| {
         let row: Value = serde_json::from_str(line).unwrap();

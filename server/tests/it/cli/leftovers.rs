@@ -1,4 +1,4 @@
-//! What servers keep beside the database and themselves while programs run, and what is left of it.
+//! What servers keep outside the database while programs run, and what is left of it afterwards.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -28,7 +28,7 @@ fn desk(database: &TestDatabase, temp: &Path) -> Desk {
     desk
 }
 
-/// How many folders there are, and how many files in them.
+/// The number of folders, and of files in them.
 fn left(temp: &Path) -> (usize, usize) {
     let folders: Vec<_> = fs::read_dir(temp).unwrap().map(|entry| entry.unwrap().path()).collect();
     let files = folders.iter().map(|folder| fs::read_dir(folder).map_or(0, Iterator::count)).sum();

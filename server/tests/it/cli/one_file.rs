@@ -1,4 +1,4 @@
-//! A SQLite database is one file, and one server has it.
+//! A SQLite database is one file, used by one server.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ async fn a_second_server_on_the_same_file_is_refused() {
     let server = Server::start(&database);
     let line = Command::new(&serve).on(&database).run().refused(1);
     assert!(line.contains("another server (process ") && line.contains("PostgreSQL"), "{line}");
-    // Programs beside the server are no servers.
+    // Programs beside the server are not servers.
     Command::new(&["user", "list"]).on(&database).run().done();
     Command::new(&["migrate"]).on(&database).run().done();
-    // One that is killed leaves nothing behind that stands in the way.
+    // A killed server leaves nothing behind that blocks the next.
     drop(server);
     assert_eq!(Server::start(&database).stop(), 0);
 }

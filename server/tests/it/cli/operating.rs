@@ -1,4 +1,4 @@
-//! What operators do about schedules, their buffers and their runs.
+//! What operators do with schedules, their buffers and their runs.
 
 use carillon::clock::Clock;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -16,7 +16,7 @@ on_both!(
     a_run_is_cancelled_and_done_again,
 );
 
-/// Nobody listens on the discard port: the first attempt fails, and the run waits for the next.
+/// The discard port is closed: the first attempt fails, and the run waits for the next.
 const MODULE: &str = "module: test
 schedules:
   tick:
@@ -34,7 +34,7 @@ schedules:
       retry: { max_attempts: 2, initial: 1h, max: 1h }
 ";
 
-/// The schedule's cursor as if it had been paused so many minutes ago.
+/// The schedule's cursor as if it had been paused that many minutes ago.
 async fn paused_for(database: &TestDatabase, schedule: &str, minutes: i64) -> DateTime<Utc> {
     let now = Clock::system().now().timestamp() / 60 * 60;
     let at = DateTime::from_timestamp(now, 0).unwrap() - TimeDelta::minutes(minutes);
@@ -71,7 +71,7 @@ async fn a_resume_is_told_row_by_row_before_it_is_done(database: TestDatabase) {
     assert_eq!(told["paused"], true);
     assert_eq!(missed, ["SKIP", "LATEST", "ALL"]);
     assert_eq!([&choices[0]["runs"], &choices[1]["runs"]], [0, 1]);
-    // More than the server gives at once: each instant of the last 300, and before them a range.
+    // More than the server returns at once: each of the last 300 instants, and before them a range.
     let rows = choices[2]["rows"].as_array().unwrap();
     assert_eq!((rows.len(), &choices[2]["rowCount"]), (301, &301.into()));
     assert_eq!(rows[0]["scheduledAt"], json!(since));
@@ -127,7 +127,7 @@ async fn a_schedule_goes_back_to_an_earlier_version(database: TestDatabase) {
     let said = desk.said(&["rollback", "nightly", "--to", "1", "--reason", "a mistake"]);
     assert!(said.starts_with("nightly version 3: rolled back to version 1: timing: "), "{said}");
     assert!(said.lines().last().unwrap().ends_with("T02:00:00Z"), "{said}");
-    // As it is already: nothing is written.
+    // It already is in that state: nothing is written.
     let again = desk.said(&["rollback", "nightly", "--to", "1"]);
     assert_eq!(again, "nightly is as version 1 was\n");
     let missing = desk.command(&["rollback", "nightly", "--to", "9"]).run().refused(1);
@@ -147,8 +147,8 @@ async fn a_buffer_is_listed_reordered_and_purged(database: TestDatabase) {
     let rows = fire::Entity::find().count(database.store.read()).await.unwrap();
     assert!(rows >= 6, "{rows} fires of six days");
     let list = ["buffer", "list", "busy"];
-    // All of them, once the first has a run that the others wait for: one that comes into the buffer
-    // later or leaves it would be in none of what follows.
+    // Waits for all of them, once the first has a run that the others wait for: a fire that enters
+    // or leaves the buffer later would disturb what follows.
     let buffer = desk.until(&list, |buffer| {
         let why = buffer["buffer"][0]["reason"]["text"].as_str().unwrap_or_default();
         why.starts_with("Waits for run ") && buffer["bufferSize"].as_u64() == Some(rows - 1)

@@ -1,4 +1,4 @@
-//! Orders about what was made by hand, for many at once, and about alerts.
+//! Commands for objects made by hand, in bulk, and for alerts.
 
 use carillon::store::namespaces;
 use entity::{alert, alert_rule};
@@ -70,7 +70,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     let audit = desk.command(&["audit"]).on(&database).run().done();
     assert!(audit.contains("slow days"), "{audit}");
 
-    // What schedules share is listed.
+    // The objects that schedules share are listed.
     let listed = desk.json(&["list", "workflows"]);
     let names: Vec<&Value> = listed.as_array().unwrap().iter().map(|one| &one["name"]).collect();
     assert_eq!(names, ["bad", "nightly", "tick", "tock"]);
@@ -81,7 +81,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
         assert_eq!(desk.json(&["list", kind]), json!([]));
     }
 
-    // Notes are the operators', whoever declares a schedule.
+    // Notes belong to the operators, whether or not a module declares the schedule.
     assert_eq!(desk.said(&["note", "tick", "ask Ada first"]), "noted at tick\n");
     assert_eq!(desk.json(&["note", "tick", ""])["note"], "");
 
@@ -95,7 +95,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     assert_eq!(said, "deleted the schedule nightly\n");
     let missing = desk.command(&["delete", "schedule", "nightly"]).run().refused(1);
     assert!(missing.contains("there is no schedule 'nightly' in the namespace 'default'"));
-    // Its own workflow went with it, and comes back with it.
+    // Its own workflow was deleted with it, and is restored with it.
     let missing = desk.command(&["delete", "workflow", "nightly"]).run().refused(1);
     assert!(missing.contains("there is no workflow 'nightly'"), "{missing}");
     assert_eq!(desk.json(&["deleted"])[0]["name"], "nightly");
@@ -140,7 +140,7 @@ async fn one_order_reaches_all_that_a_search_finds(database: TestDatabase) {
     });
     assert_eq!(desk.said(&["bulk", "retry-runs", "state:succeeded"]), "retried 2 runs\n");
 
-    // What cannot be done for one of them is told, and the exit code says so.
+    // If one of them is refused, the command says so, and the exit code shows it.
     let run = runs[0]["id"].as_str().unwrap();
     let cancel = desk.command(&["bulk", "cancel-runs", "schedule:tick", "--reason", "x"]).run();
     assert_eq!(cancel.code, 1, "{cancel:?}");
@@ -173,7 +173,7 @@ async fn a_run_is_shown_with_its_attempts_and_its_log(database: TestDatabase) {
     assert_eq!(lines[0], format!("run {run} of bad, by manual: failed"));
     assert!(said.contains("\n  error: ") && said.contains("\nTASK"), "{said}");
     assert!(lines.last().unwrap().starts_with("main  1        failed"), "{said}");
-    // What a target says of itself stands in the log.
+    // The target's own message is in the log.
     let log = desk.said(&["run", "logs", &run]);
     for line in desk.said(&["run", "logs", &run, "--json"]).lines() {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -211,7 +211,7 @@ async fn an_alert_is_seen_to_and_a_rule_muted(database: TestDatabase) {
     let missing = desk.command(&missing).run().refused(1);
     assert!(missing.contains("no rule \"failure\" in the namespace default, but failures"));
 
-    // One that goes on.
+    // One that continues.
     let store = &database.store;
     let home = namespaces::by_name(store.read(), "default").await.unwrap().unwrap().id;
     let rule = alert_rule::Entity::find().one(store.read()).await.unwrap().unwrap();

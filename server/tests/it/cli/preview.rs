@@ -225,7 +225,7 @@ fn times_that_h_chose_for_no_schedule_are_called_an_example() {
     assert_eq!(shown["warnings"][0]["code"], "hashed_example");
     let shown = preview(&["H 3 * * *"]).done();
     assert!(shown.contains("\nwarning: `H` is derived from a schedule's identity"), "{shown}");
-    // It is no fault of the expression.
+    // The expression is not at fault.
     assert_eq!(Command::new(&["lint", "H 3 * * *", "--strict"]).run().code, 0);
 }
 
@@ -234,7 +234,7 @@ fn a_directory_of_zone_data_without_the_zones_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let list = "# version 2999a\n";
     std::fs::write(folder.path().join("tzdata.zi"), list).unwrap();
-    // A file of rules, so that the directory is one of zone data.
+    // A file of rules makes the directory one of zone data.
     std::fs::create_dir(folder.path().join("Etc")).unwrap();
     std::fs::write(folder.path().join("Etc/UTC"), utc_rules()).unwrap();
     let directory = folder.path().to_str().unwrap();

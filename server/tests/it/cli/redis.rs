@@ -1,4 +1,4 @@
-//! Processes that hear each other by Redis.
+//! Processes that exchange heartbeats through Redis.
 
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ async fn a_redis_that_cannot_be_reached_or_used_stops_the_start() {
     let line = serve(&database, &wrong);
     assert!(line.contains(&format!("reach Redis at {address}/0 (cluster.redis_url)")), "{line}");
     assert!(line.contains("Password authentication failed"), "{line}");
-    // It does not say so before it is asked to write.
+    // It fails only when it is asked to write.
     let line = serve(&database, &address);
     assert!(line.contains("Authentication required"), "{line}");
     assert_eq!(redis.say("REPLICAOF 127.0.0.1 1"), "+OK");
@@ -67,7 +67,7 @@ async fn a_redis_behind_tls_is_reached_if_the_system_trusts_it() {
     let url = format!("rediss://localhost:{port}");
     let line = serve(&database, &url);
     assert!(line.contains(&format!("reach Redis at {url}")) && line.contains("cert"), "{line}");
-    // Trusted, the next reason not to start is another one.
+    // Once it is trusted, the next reason for not starting is another one.
     let command = Command::new(&["serve", "--listen", "127.0.0.1:0"]).on(&database);
     let command = command.env("SSL_CERT_FILE", pem.to_str().unwrap());
     let command = command.env("CARILLON_CLUSTER__BACKEND", "redis");
@@ -77,7 +77,7 @@ async fn a_redis_behind_tls_is_reached_if_the_system_trusts_it() {
     assert_eq!(redis.say("EXISTS carillon:probe"), ":1");
 }
 
-/// Waits until `/healthz` says so of Redis; gives the status and the answer.
+/// Waits until `/healthz` says this about Redis; returns the status and the answer.
 async fn until_redis_is(server: &Server, well: bool) -> (u16, Value) {
     let clock = carillon::clock::Clock::system();
     for _ in 0..600 {

@@ -12,13 +12,13 @@ on_both!(
     what_another_retention_would_free_is_said_before_it_is_set,
 );
 
-/// Nothing runs by itself.
+/// Nothing fires by itself.
 const MODULE: &str = "module: shop
 schedules:
   nightly: { when: '@daily', paused: true, task: { target: { noop: {} } } }
 ";
 
-/// Somebody who may set anything.
+/// An administrator, who may set everything.
 fn admin(database: &TestDatabase) -> Desk {
     let desk = Desk::open(database, MODULE);
     let create = ["token", "create", "boss", "--role", "admin"];
@@ -40,7 +40,7 @@ async fn how_long_history_is_kept_is_shown_and_set(database: TestDatabase) {
     );
     let nightly = ["retention", "show", "--schedule", "nightly"];
     assert_eq!(desk.said(&nightly), "nightly keeps history for 90 days, as its namespace\n");
-    // Code owns what it declares.
+    // A module owns what it declares.
     let set = ["retention", "set", "7", "--schedule", "nightly"];
     assert!(desk.command(&set).run().refused(1).contains("declared by the module"));
     assert_eq!(desk.said(&["retention", "set", "default"]), "default keeps history for 45 days\n");
@@ -58,7 +58,7 @@ async fn what_another_retention_would_free_is_said_before_it_is_set(database: Te
     desk.until(&["runs", "--schedule", "nightly"], |runs| {
         runs.as_array().is_some_and(|runs| runs.iter().any(|run| run["state"] == "SUCCEEDED"))
     });
-    // And one like it settled ten days ago.
+    // And one like it that settled ten days ago.
     let store = &database.store;
     let run = run::Entity::find().one(store.read()).await.unwrap().unwrap();
     let then = Timestamp(run.created_at.0 - 10 * 86_400_000);

@@ -1,17 +1,17 @@
-//! The crash test: the real server is killed with SIGKILL, again and again, in the midst of storms
-//! of due schedules; started again, it must bring every fire to its end.
+//! The crash test: the real server is killed with SIGKILL again and again in the middle of storms
+//! of due schedules; after each restart it must bring every fire to its end.
 //!
 //! A storm is 1,000 schedules due at one instant. Each runs a program that appends its idempotency
-//! key, run and attempt to a file outside the database: what really happened, whatever the tables
-//! say. In each storm the server is killed three times (what survives more is given up by the
-//! limits of recovery, which is another promise) at moments drawn from a seeded generator, spread
-//! over the storm's progress: while it claims, hands over, executes and settles. Then the storm
-//! drains, and file and tables are compared with what was expected.
+//! key, run and attempt to a file outside the database: the witness of what really happened,
+//! whatever the tables say. In each storm the server is killed three times (after more kills,
+//! recovery reaches its limits and gives up, which is another promise) at moments drawn from a
+//! seeded generator, spread over the storm's progress: while it claims, hands over, executes and
+//! settles. Then the storm finishes, and file and tables are compared with what was expected.
 //!
 //! `CARILLON_CRASH_SEED` repeats a run's moments, `CARILLON_CRASH_KILLS` sets their number.
 //!
 //! - `server`: the process
-//! - `storm`: the schedules, and how far their storm has come
+//! - `storm`: the schedules, and the progress of their storm
 //! - `verdict`: the comparison
 
 mod server;
@@ -60,7 +60,7 @@ async fn nothing_is_lost_or_doubled_when_the_server_is_killed(database: TestData
     assert!(tally.lost_attempts > 0 || kills < 20, "no kill hit anything");
 }
 
-/// When to kill: once the storm has come so far, and then a little later.
+/// When to kill: once the storm has reached this point, and then a little later.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     when: When,
@@ -71,11 +71,11 @@ struct Moment {
 enum When {
     /// Some fires are claimed and not handed over.
     HandingOver,
-    /// So many steps are done, of all fires together.
+    /// That many steps are done, over all fires.
     Progress(usize),
 }
 
-/// `count` moments of one storm, in their order. Every other storm is first hit between claim and
+/// `count` moments of one storm, in order. Every other storm is first hit between claim and
 /// hand-off: that takes a few milliseconds, and chance alone would seldom find it.
 fn moments(random: &mut StdRng, count: usize) -> Vec<Moment> {
     let mut progress: Vec<usize> =
@@ -83,7 +83,7 @@ fn moments(random: &mut StdRng, count: usize) -> Vec<Moment> {
     progress.sort_unstable();
     let mut moments = Vec::with_capacity(count);
     for (number, progress) in progress.into_iter().enumerate() {
-        // A storm takes a moment to rise: so the start of the process is hit as well.
+        // A storm takes a moment to build up, so the start of the process is hit as well.
         let span = if progress < 100 { 1_500 } else { 20 };
         let later = Duration::from_millis(random.random_range(0..span));
         let handing_over = number == 0 && random.random_bool(0.5);

@@ -5,13 +5,13 @@ use std::{
 
 use super::storm::Storm;
 
-/// A server process of the test's own. Dropped, it is killed.
+/// A server process for the test. Dropping it kills it.
 pub(super) struct Server {
     process: Child,
     log: std::path::PathBuf,
 }
 
-/// Short paces: a restart finds at once what the life before it left.
+/// Short intervals: after a restart, it soon finds what the life before left.
 const PACE: &[(&str, &str)] = &[
     ("CARILLON_ENGINE__HEARTBEAT_INTERVAL", "500ms"),
     ("CARILLON_ENGINE__HEARTBEAT_EXPIRY", "5s"),
@@ -19,7 +19,7 @@ const PACE: &[(&str, &str)] = &[
     ("CARILLON_ENGINE__LOST_AFTER", "5s"),
 ];
 
-/// The storm's schedules lie in a namespace of their own.
+/// The storm's schedules have their own namespace.
 const NAMESPACES: (&str, &str) = ("CARILLON_COMMANDS__NAMESPACES", "*");
 
 impl Server {
@@ -41,21 +41,21 @@ impl Server {
         Self { process, log }
     }
 
-    /// Ends it as a power cut would.
+    /// Ends it as a power failure would.
     pub(super) fn kill(&mut self) {
         self.is_alive();
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Panics with its log if it has ended by itself.
+    /// Panics with its log if it has exited by itself.
     pub(super) fn is_alive(&mut self) {
         if let Some(status) = self.process.try_wait().unwrap() {
             panic!("the server ended by itself, {status}:\n{}", self.log());
         }
     }
 
-    /// What it and those before it had to say.
+    /// Its log and those of its predecessors.
     pub(super) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }

@@ -22,16 +22,16 @@ pub(super) struct Storm {
     /// The instant.
     pub(super) at: DateTime<Utc>,
     folder: TempDir,
-    /// Up to here the witness was read by the storms before.
+    /// The position up to which earlier storms have read the witness file.
     pub(super) read: usize,
 }
 
 pub(super) const SCHEDULES: usize = 1_000;
 
-/// How far a storm has come when all is over: claimed, handed over, executed, settled.
+/// The progress of a storm in which everything is done: claimed, handed over, executed, settled.
 pub(super) const PROGRESS: usize = 4 * SCHEDULES;
 
-/// How far a storm has come, in fires.
+/// The progress of a storm, in fires.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Progress {
     claimed: usize,
@@ -41,7 +41,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// The steps done, of all fires together: up to [`PROGRESS`].
+    /// The steps done, over all fires: up to [`PROGRESS`].
     pub(super) fn sum(self) -> usize {
         self.claimed + self.handed_over + self.executed + self.settled
     }
@@ -62,14 +62,14 @@ struct Row {
 impl Storm {
     /// The schedules, none of them due.
     pub(super) async fn new(database: TestDatabase) -> Self {
-        // Programs run as a user of their own, where this one may start them so.
+        // Programs run as their own user, if this process may start them so.
         let open = std::fs::Permissions::from_mode(0o711);
         let folder = tempfile::Builder::new().permissions(open).tempdir().unwrap();
         let world = World::new(database).await;
         let witness = folder.path().join("witness");
         std::fs::write(&witness, "").unwrap();
         std::fs::set_permissions(&witness, std::fs::Permissions::from_mode(0o666)).unwrap();
-        // Lines of 128 bytes lie in one page each. A kill tears a write only between two pages.
+        // Lines of 128 bytes each lie in one page. A kill tears a write only between two pages.
         let script = format!(
             "printf '%-127s\\n' \"$CARILLON_IDEMPOTENCY_KEY $CARILLON_RUN_ID $CARILLON_ATTEMPT\" \
              >>{}",
@@ -82,7 +82,7 @@ impl Storm {
 
     /// Makes all of them due a moment from now. No server may run.
     pub(super) async fn arm(&mut self) {
-        // The last storm's instant is not to be met again.
+        // The instant must differ from the last storm's.
         let soon = self.world.clock.now().trunc_subsecs(0) + TimeDelta::seconds(2);
         self.at = soon.max(self.at + TimeDelta::seconds(1));
         let anchor = self.at - TimeDelta::days(365);
@@ -94,7 +94,7 @@ impl Storm {
             .await;
     }
 
-    /// How far the storm has come.
+    /// The progress of the storm.
     pub(super) async fn progress(&self) -> Progress {
         let store = &self.world.database.store;
         let sql = "SELECT \
@@ -114,7 +114,7 @@ impl Storm {
         }
     }
 
-    /// Waits until it has come so far. Another process writes the tables, so it has to be asked.
+    /// Waits for this progress. Another process writes the tables, so they have to be polled.
     pub(super) async fn reaches(
         &self,
         come: impl Fn(Progress) -> bool,
@@ -142,7 +142,7 @@ impl Storm {
         }
     }
 
-    /// What holds a storm up: its runs that are alive by their states and holders, and who lives.
+    /// Why a storm does not finish: its live runs by state and holder, and the live nodes.
     async fn unsettled(&self) -> String {
         let store = &self.world.database.store;
         let live = run::Entity::find().filter(run::Column::Id.gt(self.floor()));
@@ -165,13 +165,13 @@ impl Storm {
         self.reaches(|progress| progress.sum() == PROGRESS, server, clock).await;
     }
 
-    /// What the handlers of this storm wrote.
+    /// What the programs of this storm wrote.
     pub(super) fn witnessed(&self) -> String {
         let all = std::fs::read_to_string(self.folder.path().join("witness")).unwrap();
         all[self.read..].to_owned()
     }
 
-    /// Below the keys of all fires of this storm, and above those of the ones before: keys begin
+    /// Below the keys of all fires of this storm, and above those of earlier storms: keys begin
     /// with their time, and no fire is written before it is due.
     pub(super) fn floor(&self) -> Uuid {
         Uuid::from_u128(u128::from(self.at.timestamp_millis().unsigned_abs()) << 80)

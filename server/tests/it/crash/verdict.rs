@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::storm::{SCHEDULES, Storm};
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     storms: usize,
@@ -22,7 +22,7 @@ pub(super) struct Tally {
     pub(super) lost_attempts: usize,
     /// Fires whose hand-off a kill prevented.
     lost_handoffs: usize,
-    /// Handlers that ran again because a kill came between their end and its record.
+    /// Programs that ran again because a kill came between their end and its record.
     executed_again: usize,
 }
 
@@ -37,7 +37,7 @@ impl AddAssign for Tally {
     }
 }
 
-/// Compares the witness and the tables with what was expected of the storm.
+/// Compares the witness file and the tables with what was expected of the storm.
 pub(super) async fn check(storm: &mut Storm) -> Tally {
     let written = storm.witnessed();
     storm.read += written.len();
@@ -62,7 +62,7 @@ pub(super) async fn check(storm: &mut Storm) -> Tally {
         assert_eq!((fire.verdict, fire.run_id), (Verdict::Started, Some(fire.id)), "{fire:?}");
         assert!(fire.decided_at.is_some());
     }
-    // Its run succeeded, at the last of attempts without gap; the others were lost to a kill.
+    // Its run succeeded, at the last of its attempts, without gaps; the others were lost to a kill.
     for (id, run) in &runs {
         let rows = attempts.get_mut(id).unwrap();
         rows.sort_by_key(|row| row.attempt);
@@ -74,8 +74,8 @@ pub(super) async fn check(storm: &mut Storm) -> Tally {
         assert_eq!(last.state, task_run::State::Succeeded);
         assert!(lost.iter().all(|row| row.state == task_run::State::Lost), "{rows:?}");
     }
-    // What really happened is what the tables say: nothing that has no attempt of its own, no
-    // attempt twice, no success without its deed.
+    // What really happened matches the tables: no execution without its own attempt, no attempt
+    // twice, no success without its execution.
     let mut done: HashSet<(Uuid, i32)> = HashSet::new();
     for line in written.lines() {
         let [key, run, attempt] = line.trim_end().split(' ').collect::<Vec<_>>()[..] else {

@@ -1,5 +1,5 @@
-//! The Helm chart, without Helm: as much of its template language as the chart uses is read here,
-//! and everything else refused. What comes out is judged as the plain manifests are.
+//! The Helm chart, without Helm: this renders the parts of its template language that the chart
+//! uses, and refuses everything else. The result is checked like the plain manifests.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ enum Piece<'a> {
     Action(&'a str),
 }
 
-/// The pieces, with the blanks before `{{-` and behind `-}}` taken away.
+/// The pieces, with the blanks before `{{-` and after `-}}` removed.
 fn pieces(template: &str) -> Vec<Piece<'_>> {
     let mut found = Vec::new();
     let mut rest = template;
@@ -39,7 +39,7 @@ struct Renderer {
 }
 
 impl Renderer {
-    /// With the chart's own values, and others laid over them by their paths.
+    /// With the chart's own values, and others merged over them by path.
     fn new(over: &[(&str, Value)]) -> Self {
         let chart: Value =
             serde_saphyr::from_str(&repository(&format!("{CHART}/Chart.yaml"))).unwrap();
@@ -71,7 +71,7 @@ impl Renderer {
         out
     }
 
-    /// Renders up to the `end` or `else` of the block, and says where that stands.
+    /// Renders up to the `end` or `else` of the block, and returns its position.
     fn block(
         &self,
         pieces: &[Piece<'_>],
@@ -112,7 +112,7 @@ impl Renderer {
         at
     }
 
-    /// What an action without a keyword gives.
+    /// The result of an action without a keyword.
     fn pipeline(&self, action: &str, dot: &Value) -> Value {
         let mut steps = action.split(" | ").map(words);
         let first = steps.next().unwrap();
@@ -151,7 +151,7 @@ impl Renderer {
         value
     }
 
-    /// A text in quotes, or the value at a path, which must be there.
+    /// A quoted text, or the value at a path, which must exist.
     fn operand(&self, word: &str, dot: &Value) -> Value {
         if let Some(text) = word.strip_prefix('"') {
             return json!(text.trim_end_matches('"'));
@@ -164,7 +164,7 @@ impl Renderer {
     }
 }
 
-/// The words of a step; a text in quotes is one.
+/// The words of a step; a quoted text is one.
 fn words(step: &str) -> Vec<String> {
     step.trim().split(' ').map(str::to_owned).collect()
 }
@@ -184,7 +184,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A mapping, a field a line.
+/// A mapping, one field per line.
 fn fields(value: &Value) -> String {
     let fields = value.as_object().unwrap_or_else(|| panic!("{value} is no mapping")).iter();
     fields.map(|(key, value)| format!("{key}: {value}\n")).collect()
@@ -211,7 +211,7 @@ fn everything() -> Renderer {
     ])
 }
 
-/// The manifests that come out, and nothing for those that are switched off.
+/// The rendered manifests; nothing for those that are switched off.
 fn manifests(renderer: &Renderer) -> Vec<Value> {
     let names = files(&format!("{CHART}/templates"), ".yaml");
     let rendered = names.iter().map(|name| (name, renderer.template(name)));
@@ -277,7 +277,7 @@ fn the_charts_rules_are_those_that_are_shipped_with_links_to_its_own_server() {
 fn the_charts_version_is_the_products() {
     let chart: Value = serde_saphyr::from_str(&repository(&format!("{CHART}/Chart.yaml"))).unwrap();
     assert_eq!(chart["appVersion"], env!("CARGO_PKG_VERSION"));
-    // Each value is used, and nothing is asked for that is no value.
+    // Every value is used, and no template uses an undefined value.
     let text: String = fs::read_dir(root().join(CHART).join("templates"))
         .unwrap()
         .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())

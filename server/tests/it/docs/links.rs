@@ -1,4 +1,4 @@
-//! Needs no mdBook: what the site is made of is judged as it stands.
+//! Needs no mdBook: this checks the sources of the site.
 
 use std::{
     collections::BTreeSet,
@@ -9,7 +9,7 @@ use std::{
 use super::{documents, root};
 use crate::settings::repository;
 
-/// Where a page links to, code left out: the path as it is written, and the anchor.
+/// The targets of a page's links, without those in code: the path as written, and the anchor.
 fn links(text: &str) -> Vec<(String, Option<String>)> {
     let mut is_code = false;
     let mut found = Vec::new();
@@ -47,7 +47,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
         let heading = heading.trim_start_matches('#').trim().to_lowercase();
         let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
         let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
-        // One that comes again has a number behind it.
+        // A repeated one has a number appended.
         let again = (0..).map(|n| if n == 0 { anchor.clone() } else { format!("{anchor}-{n}") });
         let free = again.into_iter().find(|anchor| !found.contains(anchor)).unwrap();
         found.insert(free);
@@ -113,7 +113,7 @@ fn the_sites_table_of_contents_lists_every_page_once() {
         links(&summary).into_iter().map(|(to, _)| resolved("docs/SUMMARY.md", &to)).collect();
     let pages: BTreeSet<&PathBuf> = listed.iter().collect();
     assert_eq!(pages.len(), listed.len(), "a page is listed twice: {listed:?}");
-    // The decisions are listed by their own table, from which scripts/docs.py takes them.
+    // The decisions are listed in their own table, from which scripts/docs.py takes them.
     let decisions = repository("docs/decisions/README.md");
     for page in documents().iter().filter(|page| page.starts_with("docs/")) {
         let name = Path::new(page).file_name().unwrap().to_str().unwrap();

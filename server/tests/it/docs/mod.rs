@@ -1,5 +1,5 @@
-//! The documents and what is shipped beside the binary: links lead somewhere, examples deploy, the
-//! tutorial does what it shows, and every alert has its runbook.
+//! The documents and the files shipped beside the binary: links resolve, examples deploy, the
+//! tutorial's commands print what it shows, and every alert has its runbook.
 //!
 //! - `links`: links and anchors, and the site's table of contents
 //! - `tutorial`: docs/tutorial.md, step by step
@@ -46,7 +46,7 @@ pub(crate) fn documents() -> Vec<String> {
     found
 }
 
-/// The files of a folder with that ending, by their names.
+/// The files of a folder with that ending, by name.
 fn files(folder: &str, ending: &str) -> Vec<String> {
     let entries = fs::read_dir(root().join(folder)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

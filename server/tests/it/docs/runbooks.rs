@@ -46,7 +46,7 @@ fn the_dashboard_leads_to_the_console_and_to_runbooks_that_are_there() {
         .map(|variable| variable["name"].as_str().unwrap())
         .collect();
     assert_eq!(variables, ["datasource", "job", "instance", "console"]);
-    // Every variable that is used is one.
+    // Every variable used is defined.
     for used in text.split("${").skip(1) {
         let name = used.split('}').next().unwrap();
         assert!(variables.contains(&name), "there is no variable {name}");

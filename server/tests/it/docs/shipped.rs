@@ -1,5 +1,5 @@
-//! Compose files, packages, the action of GitHub and the hook of pre-commit: they call the binary
-//! as it is. Nothing here builds an image.
+//! Compose files, packages, the GitHub action and the pre-commit hook: they call the binary as it
+//! is. Nothing here builds an image.
 
 use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
@@ -46,7 +46,7 @@ fn the_compose_files_start_the_image_as_it_is() {
     }
 }
 
-/// A stand-in for the binary, which takes long to pack: it writes man pages and completions.
+/// A stand-in for the binary, which would take long to pack: it writes man pages and completions.
 fn stand_in(folder: &Path) -> String {
     let path = folder.join("carillon");
     let script = "#!/bin/sh\ncase $1 in\nman) mkdir -p \"$2\" && echo .TH >\"$2/carillon.1\" ;;\n\
@@ -137,7 +137,7 @@ fn the_packages_come_out_the_same_twice_and_hold_what_a_server_needs() {
         fs::read_to_string(format!("{unpacked}/conffiles")).unwrap(),
         "/etc/carillon/carillon.toml\n"
     );
-    // The unit's user, paths and configuration are those of the package.
+    // The unit's user, paths and configuration match the package's.
     let unit = repository("assets/systemd/carillon.service");
     let postinst = fs::read_to_string(format!("{unpacked}/postinst")).unwrap();
     assert!(
@@ -158,7 +158,7 @@ fn the_action_and_the_hook_call_the_binary_as_it_is() {
     assert_eq!(hook["entry"], "carillon lint");
     assert_eq!(hook["args"][0], "--files");
     assert_taken(&["lint", "--files", "--strict"]);
-    // What scripts/dist asks of the binary, too.
+    // What scripts/dist also asks of the binary.
     assert_taken(&["man"]);
     assert_taken(&["completions"]);
 
@@ -177,7 +177,7 @@ fn the_action_and_the_hook_call_the_binary_as_it_is() {
         called.insert(command);
     }
     assert_eq!(called, ["apply", "lint"].into());
-    // What a caller gives comes by variables, never as a part of the script.
+    // A caller's input comes in variables, never as a part of the script.
     assert!(!script.contains("${{"), "{script}");
     let inputs = action["inputs"].as_object().unwrap();
     let document = repository("docs/how-to/schedules-in-ci.md");

@@ -5,7 +5,7 @@ use sea_orm::Iterable;
 use super::root;
 use crate::settings::repository;
 
-/// The states of the diagram beneath a heading, and those that a step leads from.
+/// The states of the diagram under a heading, and those that have a transition.
 fn diagram(page: &str, heading: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     let (_, rest) = page.split_once(&format!("\n### {heading}\n")).expect(heading);
     let (_, rest) = rest.split_once("```mermaid\nstateDiagram-v2\n").expect(heading);

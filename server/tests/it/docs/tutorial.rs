@@ -1,5 +1,5 @@
-//! docs/tutorial.md as a new user goes through it: the commands in their order, in one folder, and
-//! what each prints compared with what the page shows. Three dots stand for what differs.
+//! docs/tutorial.md as a new user follows it: the commands in order, in one folder, with the output
+//! compared with the page. Three dots stand for what differs.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
     support::{self, Server, TestDatabase},
 };
 
-/// A fenced block: what stands behind the fence, and the text.
+/// A fenced block: the text after the fence, and the content.
 fn blocks(page: &str) -> Vec<(&str, String)> {
     let mut found: Vec<(&str, String)> = Vec::new();
     let mut is_open = false;
@@ -32,7 +32,8 @@ fn blocks(page: &str) -> Vec<(&str, String)> {
     found
 }
 
-/// Whether a text is as shown: `...` in a line stands for anything, alone for any lines.
+/// Whether a text matches what is shown: `...` in a line stands for any text, on a line of its own
+/// for any lines.
 fn is_as_shown(printed: &str, shown: &str) -> bool {
     fn lines(printed: &[&str], shown: &[&str]) -> bool {
         match shown.split_first() {
@@ -58,7 +59,7 @@ fn is_as_shown(printed: &str, shown: &str) -> bool {
     lines(&printed, &shown.lines().map(str::trim_end).collect::<Vec<_>>())
 }
 
-/// A shell's command in the reader's folder; variables that it exports last, as in one terminal.
+/// A shell command in the reader's folder; exported variables last, as in one terminal.
 struct Terminal<'a> {
     folder: &'a Path,
     variables: BTreeMap<String, String>,
@@ -121,8 +122,8 @@ async fn the_tutorial_does_what_it_shows() {
     assert!(steps >= 11, "{steps} steps");
 }
 
-/// What only looks is asked again until it shows what the page shows: the reader takes some seconds
-/// from one step to the next.
+/// A command that only reads is repeated until it shows what the page shows, because readers take
+/// some seconds between two steps.
 async fn step(terminal: &mut Terminal<'_>, command: &str, shown: Option<&String>) {
     let only_looks = ["carillon schedules", "carillon run ", "carillon resume greet --dry-run"];
     let only_looks = only_looks.iter().any(|begin| command.starts_with(begin));
@@ -147,7 +148,7 @@ fn what_differs_from_the_page_is_noticed() {
     assert!(!is_as_shown("a 1 b\nx\n", "a ... c\nx\n"));
     assert!(!is_as_shown("a\nb\n", "a\n"));
     assert!(!is_as_shown("a\n", "a\nb\n"));
-    // A page's commands are those of the binary.
+    // The binary knows the commands of a page.
     let help = support::Command::new(&["--help"]).run().done();
     for word in
         repository("docs/tutorial.md").lines().filter_map(|line| line.strip_prefix("carillon "))

@@ -1,4 +1,4 @@
-//! Fires that wait until the runs in their way have settled.
+//! Fires that wait until the runs that block them have settled.
 
 use std::{
     sync::{Arc, Mutex},
@@ -39,7 +39,7 @@ on_both!(
     what_settles_while_the_planner_rests_from_a_long_look_is_released_soon_after,
 );
 
-/// A schedule that is due at each minute, and whose fire of 12:00 is at work.
+/// A schedule that is due every minute, and whose fire of 12:00 is at work.
 struct Busy {
     world: World,
     clock: ManualClock,
@@ -98,7 +98,7 @@ fn standing(fire: &fire::Model) -> (Verdict, Reason) {
     (fire.verdict, fire.reason)
 }
 
-/// Which run an arrival is of.
+/// The run that a request belongs to.
 fn run_of(arrival: &Arrival) -> Uuid {
     arrival.body["run_id"].as_str().unwrap().parse().unwrap()
 }
@@ -174,7 +174,7 @@ async fn with_cancel_other_the_run_is_cancelled_and_the_fire_starts_when_it_has_
     busy.end().await;
 }
 
-/// The run that is to give way is on a node that is silent, so it does not.
+/// The run to be stopped is on a silent node, so it does not stop.
 async fn with_cancel_other_a_later_fire_replaces_the_one_that_waits(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T11:59:30Z")).await;
     world.settings.heartbeat_expiry = Duration::from_secs(3_600);
@@ -235,7 +235,7 @@ async fn with_terminate_other_the_run_is_ended_and_the_fire_starts_at_once(datab
     let next = busy.minute(1).await;
     let arrival = busy.gate.arrival().await;
     assert_eq!(run_of(&arrival), next.id);
-    // Too late: the hold is lost, and the outcome is nobody's.
+    // Too late: the hold is lost, and the outcome is discarded.
     busy.first.answer(200);
     let ended = busy.world.run_is(first, run::State::Cancelled).await;
     assert!(ended.cancel_reason.unwrap().contains(&next.id.to_string()));
@@ -275,7 +275,7 @@ async fn a_waiting_fire_is_skipped_when_its_deadline_passes(database: TestDataba
     .await;
     let late = busy.minute(1).await;
     assert_eq!(standing(&late), (Verdict::Pending, Reason::Buffered));
-    // The run in its way is still alive.
+    // The run that blocks it is still live.
     busy.clock.set(at("2026-03-01T12:01:31Z"));
     let (verdict, reason, _) = busy.verdict(late.id).await;
     assert_eq!((verdict, reason), (Verdict::Skipped, Reason::Deadline));
@@ -380,7 +380,7 @@ async fn a_fire_that_was_released_before_a_crash_is_handed_over_after_it(databas
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The late runs of a catch-up have their turn one after the other.
+/// The late runs of a catch-up start one after the other.
 async fn late_fires_that_become_due_wait_as_well(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:20:00Z")).await;
     let mut gate = Gate::open().await;
@@ -502,8 +502,8 @@ async fn what_settles_while_the_planner_rests_from_a_long_look_is_released_soon_
         .await;
     first.answer(200);
     world.settled(schedule, 1).await;
-    // Far less than the five seconds after which it looks in any case. A look that began before the
-    // run had settled has it rest from later on.
+    // Far less than the five seconds after which it looks in any case. A round that began before
+    // the run had settled finds the rest later.
     clock.pass(Duration::from_secs(2));
     let mut waited = 0;
     let second = loop {

@@ -83,7 +83,7 @@ async fn an_outage_ends_its_ranges_where_a_calendar_begins(database: TestDatabas
         .map(|fire| (fire.scheduled_at, fire.last_scheduled_at, fire.count, fire.reason))
         .collect();
     let minute = 60_000;
-    // The weekend is that of Berlin, an hour ahead of UTC.
+    // The weekend is Berlin's, an hour ahead of UTC.
     let (saturday, monday) = (ms("2026-03-06T23:00:00Z"), ms("2026-03-08T23:00:00Z"));
     let before = |at: entity::Timestamp| entity::Timestamp(at.0 - minute);
     let count = |from: entity::Timestamp, to: entity::Timestamp| (to.0 - from.0) / minute;
@@ -109,7 +109,7 @@ async fn the_latest_fire_that_is_allowed_runs_for_those_that_were_missed(databas
         })
         .await;
     let engine = world.engine().await;
-    // Friday 12:00 and 18:00, seven of the weekend.
+    // Friday 12:00 and 18:00, and seven of the weekend.
     let ledger = world.decided(schedule.id, 9).await;
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.scheduled_at, ms("2026-03-06T18:00:00Z"));
@@ -190,7 +190,7 @@ async fn what_came_before_a_change_goes_by_the_calendar_of_then(database: TestDa
         .await;
     let engine = world.engine().await;
     let run = world.settled_run(schedule.id).await;
-    // The change costs no fire and starts none: the latest that was allowed runs for the others.
+    // The change costs no fire and starts none: the latest allowed one runs for the others.
     assert_eq!(run.scheduled_at, ms("2026-03-06T11:29:00Z"));
     let ledger = world.ledger(schedule.id).await;
     let minutes = |verdict, reason| {
@@ -243,7 +243,7 @@ async fn calendars_cost_a_claim_nothing_if_no_schedule_has_any(database: TestDat
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A hundred schedules come back from an outage of 40 hours: a row for each instant.
+/// A hundred schedules after an outage of 40 hours: a row for each instant.
 async fn more_rows_than_one_statement_takes_are_written(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-06T12:20:00Z")).await;
     let ids = world.schedules(100, "0 * * * *", noop()).await;

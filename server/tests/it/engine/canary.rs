@@ -6,7 +6,7 @@ use carillon::{
     commands::Commands,
     config,
     engine::{Signals, cluster::Cluster, maintenance::health::examine},
-    store::reads::health::Scope,
+    store::reads::health::HealthScope,
     target::{Executor, Policy},
 };
 use entity::audit_event;
@@ -27,7 +27,7 @@ async fn the_canary_is_missed_when_it_falls_silent_and_goes_when_nobody_wants_it
     let signals: Signals = world.signals.clone();
     let commands = Commands::new(store.clone(), clock.clock(), cache, Arc::new(executor), signals);
     let check = async || {
-        let (scope, limits) = (Scope::default(), config::Health::default());
+        let (scope, limits) = (HealthScope::default(), config::Health::default());
         let clock = world.clock.clone();
         let checks = examine(&store, &clock, &Cluster::default(), &scope, &limits).await.unwrap();
         checks.into_iter().find(|check| check.name == "canary")
@@ -58,7 +58,7 @@ async fn the_canary_is_missed_when_it_falls_silent_and_goes_when_nobody_wants_it
     assert_eq!(check().await, None);
 }
 
-/// How many deeds are in the audit log.
+/// The number of actions in the audit log.
 async fn audited(world: &World) -> u64 {
     audit_event::Entity::find().count(world.database.store.read()).await.unwrap()
 }

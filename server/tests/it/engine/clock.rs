@@ -72,7 +72,7 @@ async fn a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice(database:
     }
 }
 
-/// The limits of an attempt are durations: the wall clock has no part in them.
+/// The limits of an attempt are durations: the wall clock does not affect them.
 async fn a_running_attempt_outlives_a_step_of_the_clock(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = super::gate::Gate::open().await;
@@ -93,7 +93,7 @@ async fn a_running_attempt_outlives_a_step_of_the_clock(database: TestDatabase) 
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Or the other nodes would take this one for dead and start its runs again.
+/// Otherwise the other nodes would take this one for dead and start its runs again.
 async fn a_clock_that_is_stepped_back_stops_no_heartbeat(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let engine = world.engine().await;
@@ -109,7 +109,7 @@ async fn a_clock_that_is_stepped_back_stops_no_heartbeat(database: TestDatabase)
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Behind that a new timing begins when the clock was stepped back.
+/// After that a new timing begins when the clock was stepped back.
 async fn what_is_past_ends_with_the_range_that_reaches_furthest(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-01T15:00:00Z")).await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
@@ -117,10 +117,10 @@ async fn what_is_past_ends_with_the_range_that_reaches_furthest(database: TestDa
     let past = async || store.last_past_instant(store.read(), schedule.id).await.unwrap();
     assert_eq!(past().await, None);
     for (first, last, count) in [
-        // Three hours at once, and one of them was made up for before.
+        // Three hours at once, one of which was already made up for.
         ("2026-03-01T12:00:00Z", "2026-03-01T14:59:00Z", 180),
         ("2026-03-01T13:30:00Z", "2026-03-01T13:30:00Z", 1),
-        // Skipped ahead of time.
+        // Skipped in advance.
         ("2026-03-01T16:00:00Z", "2026-03-01T17:00:00Z", 2),
         ("2026-03-01T18:00:00Z", "2026-03-01T18:00:00Z", 1),
     ] {

@@ -1,4 +1,4 @@
-//! The start deadline: what is too late does not run, wherever it waited.
+//! The start deadline: a fire that is too late does not run, wherever it waited.
 
 use std::time::Duration;
 

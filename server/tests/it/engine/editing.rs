@@ -1,4 +1,4 @@
-//! What people change beside the engine: what that leaves alone, and what it begins anew.
+//! Edits while the engine runs: what they leave alone, and what they restart.
 
 use std::{sync::Arc, time::Duration};
 
@@ -67,7 +67,7 @@ async fn edit(commands: &Commands, world: &World, id: Uuid, apply: fn(&mut Spec)
     commands.update_schedule(&ada().editor().unwrap(), edit, &Call::once()).await.unwrap();
 }
 
-/// Makes seven versions of a schedule, none of which changes its fires.
+/// Creates seven versions of a schedule, none of which changes its fires.
 async fn label(commands: &Commands, world: &World, id: Uuid) {
     let operator = ada().operator().unwrap();
     commands.annotate(&operator, id, "mind the dog", &Call::once()).await.unwrap();
@@ -84,15 +84,15 @@ async fn label(commands: &Commands, world: &World, id: Uuid) {
     }
 }
 
-/// One is at work, one waits for it, one has its turn in a minute, and of another schedule one was
-/// claimed by a node that died before it handed it over.
+/// One fire is at work, one waits for it, one is due in a minute; and of another schedule, one was
+/// claimed by a node that died before the hand-off.
 async fn what_people_only_read_and_what_orders_runs_costs_no_fire_that_is_on_its_way(
     database: TestDatabase,
 ) {
     let (world, clock) = World::at(database, at("2026-03-01T12:20:00Z")).await;
     let (commands, mut gate) = (commands(&world), Gate::open().await);
     let (editor, call) = (ada().editor().unwrap(), Call::once());
-    commands.create_group(&editor, "test", ("exports", 3), &call).await.unwrap();
+    commands.create_group(&editor, "test", "exports", 3, &call).await.unwrap();
     let lost = forge::idle(&world, noop(), |_| {}).await;
     forge::intent(&world, &lost, |_| {}).await;
     label(&commands, &world, lost.id).await;
@@ -136,7 +136,7 @@ fn fate(fire: &fire::Model) -> (i32, Verdict, Reason) {
     (fire.schedule_version, fire.verdict, fire.reason)
 }
 
-/// Nobody schedules while somebody edits; then a scheduler starts.
+/// No node schedules during the edit; then a scheduler starts.
 async fn an_edit_of_policies_starts_nothing_of_the_past(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:30Z")).await;
     let commands = commands(&world);
@@ -191,7 +191,7 @@ async fn a_deadline_counts_wherever_in_a_reordered_queue_its_fire_waits(database
     };
     let gone = world.until("the fire behind the head is past its deadline", decided).await;
     assert_eq!((gone.verdict, gone.reason), (Verdict::Skipped, Reason::Deadline));
-    // Its place is free, and no more are there than may wait.
+    // Its place is free, and no more fires are there than may wait.
     waits(3).await;
     let ledger = world.ledger(schedule.id).await;
     assert_eq!(ledger.iter().filter(|fire| fire.queue_position.is_some()).count(), 2);
@@ -202,7 +202,7 @@ async fn a_deadline_counts_wherever_in_a_reordered_queue_its_fire_waits(database
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Nobody schedules while somebody closes the office for the day; then a scheduler starts.
+/// No node schedules while an operator closes the office for the day; then a scheduler starts.
 async fn what_is_due_when_a_calendar_changes_has_the_fate_that_the_old_one_gives_it(
     database: TestDatabase,
 ) {
@@ -250,7 +250,7 @@ async fn what_is_due_when_a_calendar_changes_has_the_fate_that_the_old_one_gives
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A change of a calendar that lets nothing through on the day that it leaves.
+/// A change of a calendar that suppresses everything on the day that it no longer covers.
 pub(crate) async fn close_for_a_day(
     commands: &Commands,
     calendar: Uuid,
@@ -266,7 +266,7 @@ pub(crate) async fn close_for_a_day(
     commands.update_calendar(&ada().editor().unwrap(), edit, &Call::once()).await.map(drop)
 }
 
-/// More than are told of it in one transaction, and all of them behind.
+/// More schedules than one transaction reports, all of them behind.
 async fn a_change_of_a_calendar_leaves_what_is_due_to_whoever_claims_it(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-06T11:59:30Z")).await;
     let commands = commands(&world);
@@ -295,7 +295,7 @@ async fn a_change_of_a_calendar_leaves_what_is_due_to_whoever_claims_it(database
     assert!(before.iter().zip(&after).all(is_told), "who follows them has not heard of it");
 }
 
-/// They are read page by page, by name; the last of them would never fire any more.
+/// They are read page by page, by name; the last of them would never fire again.
 async fn every_schedule_that_names_a_calendar_is_asked_before_it_changes(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-06T11:59:30Z")).await;
     let commands = commands(&world);
@@ -315,7 +315,7 @@ async fn every_schedule_that_names_a_calendar_is_asked_before_it_changes(databas
     assert_eq!(row.version, 1, "nothing is half done");
 }
 
-/// Nobody schedules from before the end of the pause until after the edit.
+/// No node schedules from before the end of the pause until after the edit.
 async fn an_edit_after_the_end_of_a_pause_tells_it_from_the_outage(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-06T06:59:30Z")).await;
     let commands = commands(&world);
@@ -335,7 +335,7 @@ async fn an_edit_after_the_end_of_a_pause_tells_it_from_the_outage(database: Tes
         (1, Verdict::Missed, Reason::Outage),
         (1, Verdict::Missed, Reason::Outage),
         (1, Verdict::Missed, Reason::Outage),
-        // It was somebody's to claim until the edit.
+        // Until the edit it could be claimed.
         (1, Verdict::Skipped, Reason::StaleVersion),
     ];
     let ledger = world.ledger(schedule.id).await;
@@ -347,8 +347,8 @@ async fn an_edit_after_the_end_of_a_pause_tells_it_from_the_outage(database: Tes
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Twelve days of more than two thousand rows: paused, and missed. What is older than the catch-up
-/// window is there although the order that came upon it was refused.
+/// Twelve days of more than two thousand rows: paused, and missed. The rows before the catch-up
+/// window stay although the request that led to them was refused.
 async fn what_nothing_can_run_any_more_is_written_ahead_of_an_order(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-13T12:20:30Z")).await;
     let commands = commands(&world);

@@ -5,7 +5,7 @@ use std::{collections::HashSet, time::Duration};
 use carillon::{
     model::{Definition, Task, When},
     store::{
-        flows::{Step, Turn},
+        flows::{FlowStep, RunChange},
         holds::RunLease,
     },
 };
@@ -36,7 +36,7 @@ on_both!(
     a_result_over_the_limit_fails_its_attempt_and_says_so,
 );
 
-/// How a task's attempts stand, in their order.
+/// The states of a task's attempts, in order.
 pub(crate) async fn states(world: &World, run: Uuid, task: &str) -> Vec<State> {
     let attempts = world.database.store.attempts_of(run).await.unwrap();
     let numbers = attempts.iter().filter(|row| row.task == task).map(|row| row.attempt);
@@ -45,7 +45,7 @@ pub(crate) async fn states(world: &World, run: Uuid, task: &str) -> Vec<State> {
     attempts.into_iter().filter(|row| row.task == task).map(|row| row.state).collect()
 }
 
-/// The task that a request is from.
+/// The task that a request comes from.
 fn from(arrival: &Arrival) -> String {
     arrival.key.rsplit('-').next().unwrap().to_owned()
 }
@@ -178,7 +178,7 @@ async fn a_task_that_waits_for_its_next_attempt_holds_up_no_other(database: Test
     assert_eq!(from(&second), "b");
     second.answer_with(200, json!({}));
 
-    // Nothing is at work any more: the run gives its place back.
+    // Nothing is at work any more: the run returns its place.
     let run = world.run_is(run.id, run::State::Retrying).await;
     assert_eq!(run.available_at, (clock.now() + TimeDelta::seconds(60)).into());
     clock.advance(Duration::from_millis(59_999));
@@ -225,7 +225,7 @@ async fn what_a_killed_node_had_finished_is_not_done_again(database: TestDatabas
     let last = gate.arrival().await;
     let context = &last.body["context"];
     assert_eq!((&context["a"], &context["b"], &context["c"]), (&json!(1), &json!(1), &json!(1)));
-    // The killed node comes back from a long sleep, too late.
+    // The killed node comes back after a long time, too late.
     first.remove(0).answer(500);
     last.answer_with(200, json!({}));
     let run = world.settled_run(schedule.id).await;
@@ -342,7 +342,7 @@ async fn a_run_over_its_time_limit_is_stopped_and_timed_out(database: TestDataba
     assert!(run.error.as_deref().unwrap().contains("90000 ms"), "{:?}", run.error);
     assert_eq!(states(&world, run.id, "main").await, [State::Failed, State::TimedOut]);
 
-    // While it waits for its next attempt, its time passes as well.
+    // The time while it waits for its next attempt counts as well.
     tried.retry.initial_ms = 3_600_000;
     tried.retry.max_ms = 3_600_000;
     let waits = Definition { timeout_ms: Some(90_000), ..Definition::single(tried) };
@@ -405,7 +405,7 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
     .await;
     let held = RunLease { run_id: run.id, attempt: 2, node_id: node, epoch: 3 };
     let step = |(hold, begun): &(RunLease, &str)| {
-        let ended = carillon::store::flows::Ended {
+        let ended = carillon::store::flows::EndedTask {
             task: "main".to_owned(),
             attempt: 2,
             state: State::Succeeded,
@@ -413,9 +413,9 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
             output: None,
             at: world.clock.now().into(),
         };
-        Step {
+        FlowStep {
             hold: *hold,
-            turn: Turn::Held { hard_limit: Duration::from_secs(60) },
+            turn: RunChange::Held { hard_limit: Duration::from_secs(60) },
             ended: vec![ended],
             begun: vec![((*begun).to_owned(), 1)],
             skipped: vec![],
@@ -424,7 +424,7 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
     };
     let write = async |steps: &[(RunLease, &str)]| {
         let store = &world.database.store;
-        let steps: Vec<Step> = steps.iter().map(step).collect();
+        let steps: Vec<FlowStep> = steps.iter().map(step).collect();
         let tx = store.begin().await.unwrap();
         let held = store.step_if_held(&tx, &steps).await.unwrap();
         store.commit(tx).await.unwrap();
@@ -441,8 +441,8 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
         let states: Vec<_> = attempts.iter().map(|row| (&*row.task, row.state)).collect();
         assert_eq!(states, [("main", State::Running)]);
     }
-    // A node that takes its own run again may have a step of the lost hold in the same batch. And a
-    // batch whose commit was not answered comes again.
+    // A node that takes its own run again may have a step of the lost hold in the same batch. A
+    // batch whose commit was not answered also comes again.
     let lost = RunLease { attempt: 1, ..held };
     for _ in ["committed", "again"] {
         assert_eq!(write(&[(lost, "c"), (held, "b")]).await, HashSet::from([held]));

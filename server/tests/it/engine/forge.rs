@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use carillon::{
     clock::ManualClock,
-    engine::Step,
+    engine::StepwiseService,
     store::nodes::{Beat, BeatOutcome, Joining},
 };
 use chrono::TimeDelta;
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::world::World;
 
-/// An intent that a node claimed a moment ago, before it died; `change` makes it other.
+/// An intent that a node claimed a moment ago, before it died; `change` adapts it.
 pub(crate) async fn intent(
     world: &World,
     schedule: &schedule::Model,
@@ -56,7 +56,7 @@ pub(crate) async fn intent(
 }
 
 /// A run, and its started fire, whose first attempt was at work on a node that died; `change`
-/// makes it other.
+/// adapts it.
 pub(crate) async fn orphan(
     world: &World,
     schedule: &schedule::Model,
@@ -124,7 +124,7 @@ pub(crate) async fn orphan(
     row
 }
 
-/// A schedule without a cursor: whatever happens to it is forged.
+/// A schedule without a cursor: only the test acts on it.
 pub(crate) async fn idle(
     world: &World,
     work: impl Into<carillon::model::Definition>,
@@ -136,7 +136,7 @@ pub(crate) async fn idle(
     row
 }
 
-/// A node that is alive, and does nothing.
+/// A live node that does nothing.
 pub(crate) async fn node(world: &World) -> Uuid {
     let id = Uuid::now_v7();
     let joining = Joining {
@@ -151,13 +151,13 @@ pub(crate) async fn node(world: &World) -> Uuid {
     id
 }
 
-/// Lets time pass while the node's heart beats and recovery finds nothing.
+/// Lets time pass while the node sends heartbeats and recovery finds nothing.
 pub(crate) async fn while_it_lives(
     world: &World,
     clock: &ManualClock,
     node: Uuid,
     span: Duration,
-    recovery: &mut Step,
+    recovery: &mut StepwiseService,
 ) {
     let mut left = span;
     while !left.is_zero() {

@@ -1,5 +1,5 @@
-//! Simulated fortnights, one around each change of a zone's clock: the engine lives through them,
-//! and its ledger is compared with what an independent [`oracle`] says should have happened.
+//! Simulated fortnights, one around each clock change of a zone: the engine runs through them, and
+//! its ledger is compared with what an independent [`oracle`] says should have happened.
 
 #[path = "../../common/oracle.rs"]
 mod oracle;
@@ -118,8 +118,8 @@ fn offset(zone: Tz, at: DateTime<Utc>) -> TimeDelta {
     at.with_timezone(&zone).naive_local() - at.naive_utc()
 }
 
-/// Moves the clock from one instant that the planner waits for to the next; after each, all that
-/// it started comes to its end.
+/// Moves the clock from one instant that the planner waits for to the next; after each, everything
+/// that it started ends.
 async fn live_through(world: &World, clock: &ManualClock, engine: &Engine, end: DateTime<Utc>) {
     let mut rounds = engine.planner_reports();
     rounds.wait_for(|(count, _)| *count > 0).await.unwrap();
@@ -146,7 +146,7 @@ async fn live_through(world: &World, clock: &ManualClock, engine: &Engine, end: 
     }
 }
 
-/// The instant that the planner waits for, once it has gone to sleep.
+/// The instant that the planner waits for, once it sleeps.
 async fn planned(clock: &ManualClock) -> DateTime<Utc> {
     let soon = clock.now() + TimeDelta::from_std(LONG / 2).unwrap();
     loop {
@@ -166,7 +166,7 @@ async fn compare(
     end: DateTime<Utc>,
 ) {
     let ledger = world.ledger(row.id).await;
-    // Which minute `H` stands for is the calculator's to choose; that it stays the same is not.
+    // The calculator may choose the minute that `H` stands for, but it must stay the same.
     let minute = ledger[0].scheduled_at.utc().with_timezone(&zone).minute();
     let expressions: Vec<String> =
         expressions.iter().map(|text| text.replace('H', &minute.to_string())).collect();

@@ -1,5 +1,5 @@
-//! A receiver of requests that answers when the test says so: a run that is sent here is alive for
-//! as long as the test likes.
+//! A receiver of requests that answers when the test says so: a run whose request is sent here
+//! stays alive for as long as the test wants.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use tokio::{
 
 use super::world::task;
 
-/// The receiver. It goes away with the test's runtime.
+/// The receiver. It ends with the test's runtime.
 pub(crate) struct Gate {
     url: String,
     arrivals: mpsc::UnboundedReceiver<Arrival>,
@@ -30,7 +30,7 @@ pub(crate) struct Gate {
 pub(crate) struct Arrival {
     /// The `Idempotency-Key`.
     pub(crate) key: String,
-    /// What the request says: `run_id`, `attempt`, `context`.
+    /// The request's body: `run_id`, `attempt`, `context`.
     pub(crate) body: Value,
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
@@ -50,7 +50,7 @@ impl Gate {
         Self { url, arrivals }
     }
 
-    /// Where it listens.
+    /// Its URL.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -61,7 +61,7 @@ impl Gate {
         Task { timeout_ms: 7 * 86_400_000, ..task(target) }
     }
 
-    /// A step of a workflow that sends its request here and gives back what is answered.
+    /// A step of a workflow that sends its request here and returns the answer.
     pub(crate) fn step(&self, name: &str, needs: &[&str]) -> Task {
         let mut http = Http::post(self.url.clone());
         http.output = Answers::Merge;
@@ -79,14 +79,14 @@ impl Gate {
         arrival.await.expect("a request in time").unwrap()
     }
 
-    /// Whether a request waits here that the test has not looked at.
+    /// Whether a request waits here that the test has not taken.
     pub(crate) fn has_more(&self) -> bool {
         !self.arrivals.is_empty()
     }
 }
 
 impl Arrival {
-    /// Answers. A caller that hung up meanwhile does not hear it.
+    /// Answers. A caller that hung up in the meantime does not receive it.
     pub(crate) fn answer(self, status: u16) {
         self.answer_with(status, Value::Null);
     }
@@ -102,7 +102,7 @@ impl Arrival {
         hung_up.await.expect("the caller hangs up");
     }
 
-    /// Which attempt it is.
+    /// The number of the attempt.
     pub(crate) fn attempt(&self) -> i64 {
         self.body["attempt"].as_i64().unwrap()
     }

@@ -1,4 +1,4 @@
-//! Limits on how many runs are at work at once, and which of those that wait come first.
+//! Limits on how many runs are at work at once, and which of the waiting ones come first.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Between claim and hand-off the world may change: nothing runs on stale knowledge.
+//! The world may change between claim and hand-off: nothing runs on stale knowledge.
 
 use std::{
     future::ready,
@@ -31,7 +31,7 @@ on_both!(
     a_fire_whose_run_the_database_refuses_holds_up_no_other,
 );
 
-/// Intents that nobody owns yet are what a claim leaves for later: the planner hands them over.
+/// A claim leaves unowned intents for later: the planner hands them over.
 async fn a_schedule_that_changed_between_claim_and_handoff_does_not_run(database: TestDatabase) {
     let world = World::new(database).await;
     type Change = fn(&mut schedule::Model);
@@ -91,7 +91,7 @@ async fn two_planners_on_one_database_fire_each_instant_once(database: TestDatab
     }
 }
 
-/// Recovery leaves to a living node what it has claimed: for minutes.
+/// Recovery leaves a live node its claims for several minutes.
 async fn a_claim_whose_answer_was_lost_is_handed_over_at_the_next_round(database: TestDatabase) {
     const HOUR: Duration = Duration::from_secs(3_600);
     let mut world = World::new(database).await;

@@ -1,5 +1,5 @@
-//! Locks that somebody keeps: a node that was frozen in a transaction, an operator's large order.
-//! Who needs what is locked waits; nothing else does.
+//! Locks that are held for long: by a node frozen in a transaction, or by an operator's large
+//! request. Whatever needs the locked rows waits; nothing else does.
 
 use std::{
     sync::{Arc, Mutex},
@@ -23,7 +23,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(pauses_that_end_together_hold_up_no_fire);
 
-/// A transaction that has locked a schedule and says nothing.
+/// A transaction that has locked a schedule and stays idle.
 async fn locked(world: &World, schedule: Uuid) -> DatabaseTransaction {
     let store = &world.database.store;
     let tx = store.begin().await.unwrap();
@@ -34,14 +34,14 @@ async fn locked(world: &World, schedule: Uuid) -> DatabaseTransaction {
     tx
 }
 
-/// Lets a transaction say nothing for longer than the server puts up with.
+/// Keeps a transaction idle for longer than the server tolerates.
 pub(super) async fn held_for_long(tx: &DatabaseTransaction) {
     let sql = "SET LOCAL idle_in_transaction_session_timeout = 0";
     tx.execute_unprepared(sql).await.unwrap();
 }
 
-/// Lets time pass, until this is dropped: who finds something locked looks again after a pause, and
-/// that may have begun before the clock was set, at an instant that it took for the present.
+/// Lets time pass until this is dropped: a service that finds something locked looks again after a
+/// pause, which may have begun before the clock was set.
 pub(super) fn ticking(clock: &ManualClock) -> AbortOnDropHandle<()> {
     const TICK: Duration = Duration::from_millis(5);
     let clock = clock.clone();
@@ -101,7 +101,7 @@ async fn a_buffer_whose_schedule_is_locked_holds_up_no_fire() {
     let _time = ticking(&clock);
     clock.set(at("2026-03-01T12:00:00Z"));
     let first = gate.arrival().await;
-    // Else its next fire would find it at work.
+    // Otherwise its next fire would find it at work.
     world.settled(other, 1).await;
     clock.set(at("2026-03-01T12:01:00Z"));
     world.settled(other, 2).await;
@@ -117,7 +117,7 @@ async fn a_buffer_whose_schedule_is_locked_holds_up_no_fire() {
         .await;
 
     let lock = locked(&world, buffering).await;
-    // Its turn has come, and nobody can say so.
+    // Its turn has come, and that cannot be written.
     first.answer(200);
     world.settled(buffering, 1).await;
     clock.set(at("2026-03-01T12:02:00Z"));
@@ -140,7 +140,7 @@ async fn a_change_that_waits_for_a_hand_off_holds_up_no_other() {
     let other = world.schedule("* * * * *", noop(), |_| {}).await.id;
     let store = world.database.store.clone();
     let engine = world.engine().await;
-    // Somebody is in the middle of a hand-off and says nothing.
+    // A transaction in the middle of a hand-off stays idle.
     let stuck = store.begin_handoff().await.unwrap();
     let change = store.begin().await.unwrap();
     let mut change = tokio::spawn(async move { store.commit_after_handoffs(change).await });

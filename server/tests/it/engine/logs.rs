@@ -80,13 +80,13 @@ async fn lines_of_two_tasks_side_by_side_do_not_collide(database: TestDatabase) 
 
 async fn a_megabyte_of_short_lines_takes_few_rows(database: TestDatabase) {
     let world = World::new(database).await;
-    // The beginning is within the limit: 786,432 bytes. Of the end 2,000 lines are kept.
+    // The beginning is within the limit: 786,432 bytes. Of the end, 2,000 lines are kept.
     let schedule = world.due_now(shell("yes x | head -n 600000; echo last"), |_| {}).await;
     let engine = world.engine().await;
     let run = world.settled_run(schedule.id).await;
     let store = &world.database.store;
     let rows = task_log::Entity::find().all(store.read()).await.unwrap();
-    // One a chunk of 4,096 lines, and some more where the program was slower than the log.
+    // One chunk per 4,096 lines, and some more where the program was slower than the log.
     assert!(rows.len() < 500, "{} rows", rows.len());
     let bytes: usize = rows.iter().map(|row| row.text.len()).sum();
     println!("{} rows with {bytes} bytes of text", rows.len());

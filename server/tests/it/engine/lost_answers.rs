@@ -1,5 +1,5 @@
-//! Commits whose answer is lost, or late: what a node knows meanwhile of its own attempts. Its
-//! services are carried on by hand, and no time passes.
+//! Commits whose answer is lost, or late: what a node knows meanwhile about its own attempts. Its
+//! services are executed by hand, and no time passes.
 
 use std::{
     future::ready,
@@ -37,13 +37,13 @@ on_both!(
 
 pub(super) type Answer = Result<(), StoreError>;
 
-/// What the driver says when the connection breaks before the answer is there.
+/// The driver's error when the connection breaks before the answer arrives.
 fn lost() -> Answer {
     let lost = DbErr::Conn(RuntimeErr::Internal("the answer was lost".to_owned()));
     Err(StoreError::Database(lost))
 }
 
-/// The same store, where `answer` stands for that to the first commit with which a run is in
+/// The same store, where `answer` replaces the answer to the first commit that puts a run into
 /// `state`.
 pub(super) fn answering(
     store: &Store,
@@ -70,7 +70,7 @@ pub(super) fn answering(
     store.clone().with_faults(Faults::new(edge, || None))
 }
 
-/// The dispatcher alone begins runs of a group.
+/// Only the dispatcher begins runs of a group.
 pub(super) async fn group_for(world: &World, dispatcher: bool) -> Option<Uuid> {
     if dispatcher { Some(group(world, 1).await) } else { None }
 }
@@ -165,7 +165,7 @@ async fn is_known_before_its_commit(database: TestDatabase, by_dispatcher: bool)
     assert_eq!((run.state, run.attempt, run.node_id), (run::State::Running, 1, own));
 }
 
-/// The second try finds what the first has written, and no other node's doing.
+/// The second try finds what the first has written, and not another node's work.
 async fn an_outcome_whose_commit_had_no_answer_is_counted_once(database: TestDatabase) {
     let mut world = World::new(database).await;
     let telemetry = Telemetry::unexported(world.clock.clone()).unwrap();
@@ -194,7 +194,7 @@ async fn an_outcome_whose_commit_had_no_answer_is_counted_once(database: TestDat
     }
 }
 
-/// A round may go well after the question what the one before has committed had no answer.
+/// A round may succeed after the query for the result of the previous commit got no answer.
 async fn a_doubt_that_could_not_be_settled_is_settled_by_a_later_round(database: TestDatabase) {
     if !database.store.dialect().is_postgres() {
         // No statement breaks a connection to a file.

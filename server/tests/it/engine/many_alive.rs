@@ -1,4 +1,4 @@
-//! More runs alive of a schedule than one transaction may stop.
+//! More live runs of a schedule than one transaction may stop.
 
 use entity::{
     Timestamp,
@@ -20,9 +20,9 @@ on_both!(
     with_cancel_other_so_many_are_cancelled_step_by_step,
 );
 
-/// So many runs wait for a node.
+/// The number of runs that wait for a node.
 const ALIVE: u128 = 1_200;
-/// So many one transaction stops.
+/// The number of runs that one transaction stops.
 const STEP: usize = 500;
 
 async fn with_terminate_other_a_fire_waits_until_so_many_have_been_ended(database: TestDatabase) {

@@ -30,7 +30,7 @@ async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
     let schedule = world.due_now(gate.task(), |_| {}).await;
     let engine = world.engine().await;
     let first = gate.arrival().await;
-    // Its heart waits for its next beat only after the first one.
+    // It schedules its next heartbeat only after the first one.
     engine.pulse_reports().wait_for(|(count, _)| *count > 0).await.unwrap();
     let old = engine.status().await.node_id;
     let sql = "UPDATE node SET state = 'dead' WHERE id = $1";
@@ -43,7 +43,7 @@ async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
             (now != old).then_some(())
         })
         .await;
-    // Recovery may have looked before the node had its new life: then it looks again.
+    // Recovery may have looked before the node began its new life: then it looks again.
     let mut rounds = engine.recovery_reports();
     while !gate.has_more() {
         rounds.mark_unchanged();
@@ -68,7 +68,7 @@ async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// What it started would be taken from it at once, and run twice.
+/// Its work would be taken from it at once, and run twice.
 async fn a_node_that_was_declared_dead_starts_nothing_before_its_new_life(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = Gate::open().await;
@@ -80,7 +80,7 @@ async fn a_node_that_was_declared_dead_starts_nothing_before_its_new_life(databa
     let handed_over = world
         .until("the fire is handed over", || async { world.runs(schedule.id).await.pop() })
         .await;
-    // On PostgreSQL another call may make its heart beat before its time: then it has a new life.
+    // On PostgreSQL another signal may trigger its heartbeat early: then it has a new life.
     if handed_over.state == run::State::Queued {
         assert_eq!((handed_over.attempt, handed_over.node_id), (0, None));
     }
@@ -97,8 +97,8 @@ async fn a_node_that_was_declared_dead_starts_nothing_before_its_new_life(databa
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A machine that was suspended, or whose clock was stepped: recovery may look before the
-/// heartbeat does.
+/// A machine that was suspended, or whose clock was stepped: recovery may look before the heartbeat
+/// does.
 async fn a_node_that_slept_through_its_expiry_does_not_declare_itself_dead(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let engine = world.engine().await;
@@ -139,7 +139,7 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
     tokio::time::timeout(Duration::from_secs(60), usurped).await.unwrap().unwrap();
     assert_eq!(first.cluster().standing(&world.clock), NodeReadiness::Usurped);
 
-    // Killed: nobody is left to declare it dead.
+    // Killed: no process is left to declare it dead.
     second.abandon();
     let told = async {
         loop {
@@ -151,7 +151,7 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
         }
     };
     tokio::time::timeout(Duration::from_secs(60), told).await.unwrap();
-    // To whoever has not felt its heart beat since, a step of the clock looks like a wrong one.
+    // Until a node's next heartbeat, a step of the clock looks to it like a wrong clock.
     let ready = async {
         while first.cluster().standing(&world.clock) != NodeReadiness::Ready {
             clock.advance(world.settings.heartbeat_interval);
@@ -166,7 +166,7 @@ async fn life(world: &World, node: Uuid) -> node::Model {
     node::Entity::find_by_id(node).one(world.database.store.read()).await.unwrap().unwrap()
 }
 
-/// SQLite's one writer has its turns in order, and its node is alone.
+/// SQLite's single writer serves callers in order, and SQLite has only one node.
 async fn a_heartbeat_waits_for_nothing_else_that_its_node_writes(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let store = &world.database.store;

@@ -1,4 +1,4 @@
-//! What becomes of fires that nobody claimed in time.
+//! Fires that were not claimed in time.
 
 use std::{
     future::ready,
@@ -33,7 +33,7 @@ on_both!(
     an_outage_of_the_scheduler_is_named_by_what_it_made_late,
 );
 
-/// An hourly schedule that nobody claimed from 06:00 to 12:20.
+/// An hourly schedule that was not claimed from 06:00 to 12:20.
 async fn after_an_outage(
     database: TestDatabase,
     change: impl FnOnce(&mut entity::schedule::Model),
@@ -220,7 +220,7 @@ async fn the_runs_of_catch_up_all_follow_one_another(database: TestDatabase) {
     let runs = world.settled(schedule, 7).await;
     let ledger = world.ledger(schedule).await;
     for fire in &ledger {
-        // Having waited for the one before it does not hide why it is late.
+        // Having waited for the previous run does not hide why it is late.
         assert_eq!((fire.verdict, fire.reason), (Verdict::Started, Reason::CaughtUp));
         let why = fire.detail.as_deref().unwrap_or_default();
         assert!(why.starts_with("no scheduler was running before 2026-"), "{why:?}");
@@ -233,7 +233,7 @@ async fn the_runs_of_catch_up_all_follow_one_another(database: TestDatabase) {
     engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 }
 
-/// It is claimed within the grace and handed over after it: it was in time for the policy.
+/// It is claimed within the grace and handed over after it: for the policy it was in time.
 async fn a_fire_claimed_within_the_grace_is_late_and_not_caught_up(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:04:59Z")).await;
     let schedule = world

@@ -1,11 +1,11 @@
-//! The engine on real databases: what it promises, seen in the tables.
+//! The engine on real databases: its promises, checked in the tables.
 //!
 //! - `world`: a database with schedules, and an engine on a clock
 //! - `plant`: how schedules get into it
-//! - `gate`: a receiver that keeps a run alive for as long as the test likes
+//! - `gate`: a receiver that keeps a run alive for as long as the test wants
 //! - `forge`: rows as a crash would have left them
 //! - `past`: settled rows of any age
-//! - the others: one promise a file
+//! - the others: one promise per file
 
 pub(crate) mod alerts;
 mod backfill;

@@ -1,4 +1,4 @@
-//! What a run cannot read any more: answers that nest too deep are not kept as they are.
+//! Values that a run can no longer read: outputs nested too deeply are not stored as they are.
 
 use std::time::Duration;
 
@@ -18,12 +18,12 @@ on_both!(
     a_run_that_cannot_be_read_any_more_fails_and_says_so,
 );
 
-/// So many lists, one in the other.
+/// The number of nested lists.
 fn nested(levels: usize) -> Value {
     (0..levels).fold(json!(1), |inner, _| json!([inner]))
 }
 
-/// A run whose task `a` has given an answer, while `flaky` waits a minute for its next attempt.
+/// A run whose task `a` has returned an output, while `flaky` waits a minute for its next attempt.
 async fn parked(world: &World, gate: &mut Gate, answer: Value) -> run::Model {
     let mut flaky = gate.step("flaky", &[]);
     flaky.retry.max_attempts = 2;
@@ -38,7 +38,7 @@ async fn parked(world: &World, gate: &mut Gate, answer: Value) -> run::Model {
     world.run_is(run.id, run::State::Retrying).await
 }
 
-/// JSON is read to 127 levels, and what is kept of an answer lies a level deeper.
+/// JSON is read to 127 levels, and the stored output lies one level deeper.
 async fn an_answer_that_nests_deep_leaves_its_run_readable(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = Gate::open().await;
@@ -65,7 +65,7 @@ async fn an_answer_that_nests_deep_leaves_its_run_readable(database: TestDatabas
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Whatever wrote it: a version of Carillon that is not ours, or somebody by hand.
+/// Whatever wrote it: another version of Carillon, or a person by hand.
 async fn a_run_that_cannot_be_read_any_more_fails_and_says_so(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = Gate::open().await;

@@ -1,4 +1,4 @@
-//! Old history whose run somebody orders again at the moment when it is removed.
+//! Old history whose run is repeated at the moment when it is removed.
 
 use std::{
     sync::{
@@ -91,8 +91,8 @@ async fn retry_of(world: &World, id: Uuid) -> run::Model {
     retries.one(world.database.store.read()).await.unwrap().unwrap()
 }
 
-/// Has somebody order the run again when a statement of that kind has been answered for the first
-/// time, before anything else is done.
+/// Requests the run again as soon as a statement of that kind has been answered for the first time,
+/// before anything else is done.
 fn order_after(world: &mut World, run: Uuid, is_it: impl Fn(&str) -> bool + Send + Sync + 'static) {
     let (url, clock) = (world.database.url.clone(), world.clock.clone());
     let once = AtomicBool::new(true);

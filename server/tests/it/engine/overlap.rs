@@ -1,4 +1,4 @@
-//! What a fire does while the previous run is alive.
+//! What a fire does while the previous run is live.
 
 use entity::{
     fire::{Reason, Verdict},

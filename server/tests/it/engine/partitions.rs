@@ -1,4 +1,5 @@
-//! The days that PostgreSQL keeps the ledger in: made ahead, dropped when they are old enough.
+//! The daily partitions of the ledger on PostgreSQL: created ahead, dropped when they are old
+//! enough.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -27,7 +28,7 @@ async fn layout(world: &World, family: Family) -> Layout {
     store.partitions(store.read(), family).await.unwrap()
 }
 
-/// Where a run's row is kept.
+/// The partition of a run's row.
 async fn place(world: &World, id: uuid::Uuid) -> String {
     #[derive(FromQueryResult)]
     struct Row {
@@ -167,7 +168,7 @@ async fn a_day_whose_last_runs_ended_in_the_next_one_still_goes_as_a_whole() {
     let (world, clock) = World::at(TestDatabase::postgres().await, noon()).await;
     world.retain(45).await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
-    // From the minute before midnight until an hour after it, of many days.
+    // From the minute before midnight until an hour after it, on many days.
     clock.advance(DAY / 2 - Duration::from_secs(60));
     for _ in 0..5 {
         world.retain(45).await;
@@ -185,7 +186,7 @@ async fn a_day_whose_last_runs_ended_in_the_next_one_still_goes_as_a_whole() {
     }
     assert_eq!(world.sizes().await, [0, 0, 0, 0]);
     let chunks: usize = reports.iter().map(|report| report.chunks).sum();
-    // The first lies in what was there before the first day.
+    // The first lies in the partition that precedes the first day.
     assert!(chunks <= 4, "{chunks} chunks: {reports:?}");
 }
 
@@ -244,7 +245,7 @@ async fn what_is_written_while_a_day_is_looked_through_is_kept() {
     }
 }
 
-/// Adds so many fires to the day of `of` that wait for their hand-off, before this returns.
+/// Adds this many fires that wait for their hand-off to the day of `of`, before this returns.
 fn write_pending(url: &str, of: uuid::Uuid, count: i64) {
     let sql = format!(
         "INSERT INTO fire SELECT (jsonb_populate_record(f, jsonb_build_object( \

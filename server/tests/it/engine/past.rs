@@ -1,9 +1,9 @@
-//! Settled rows of any age: a fire, its run, the run's attempt and what it printed.
+//! Settled rows of any age: a fire, its run, the run's attempt and its log.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use carillon::{
-    engine::maintenance::retention::{self, Manner, Preview, RetentionReport},
+    engine::maintenance::retention::{self, Preview, RetentionReport, RoundOptions},
     model::Retention,
     telemetry::Metrics,
 };
@@ -96,8 +96,8 @@ pub(crate) fn succeeded(
 }
 
 impl World {
-    /// Adds what became of an instant, `days` days ago, with `lines` lines; `change` makes it
-    /// other. Gives its key.
+    /// Adds the history of an instant `days` days ago, with `lines` log lines; `change` adapts it.
+    /// Returns its key.
     pub(crate) async fn past(
         &self,
         schedule: &schedule::Model,
@@ -163,7 +163,7 @@ impl World {
         let settings = Retention { days, ..Retention::default() };
         let (store, clock) = (&self.database.store, &self.clock);
         let metrics = Metrics::unread(clock.clone());
-        let (now, manner) = (clock.now(), Manner::default());
+        let (now, manner) = (clock.now(), RoundOptions::default());
         retention::run_once(&settings, store, clock, &metrics, now, manner).await.unwrap()
     }
 
@@ -174,7 +174,7 @@ impl World {
         retention::preview(&settings, store, now, None, None).await.unwrap()
     }
 
-    /// How many fires, runs, attempts and lines there are.
+    /// The numbers of fires, runs, attempts and lines.
     pub(crate) async fn sizes(&self) -> [u64; 4] {
         let read = self.database.store.read();
         [

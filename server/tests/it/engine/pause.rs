@@ -1,10 +1,10 @@
-//! Pauses, and what becomes of the fires that fell into one.
+//! Pauses, and the fires that fell into one.
 
 use std::time::Duration;
 
 use carillon::{
     clock::ManualClock,
-    engine::planning::accounting::{self, Progress},
+    engine::planning::accounting::{self, PauseProgress},
 };
 use entity::{
     Keys,
@@ -56,7 +56,7 @@ async fn resume(world: &World, schedule: &schedule::Model, catch_up: CatchUp) {
 }
 
 /// One transaction of a resume.
-async fn go_on(world: &World, schedule: &schedule::Model, catch_up: CatchUp) -> Progress {
+async fn go_on(world: &World, schedule: &schedule::Model, catch_up: CatchUp) -> PauseProgress {
     let store = &world.database.store;
     let timings = timetable::Cache::new(10);
     let tx = store.begin().await.unwrap();
@@ -160,7 +160,7 @@ async fn a_pause_with_an_end_ends_by_itself(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The only node was away from before the end of the pause until hours after it.
+/// The only node was down from before the end of the pause until hours after it.
 async fn what_comes_after_the_end_of_a_pause_is_not_skipped_by_it(database: TestDatabase) {
     let (world, _clock, schedule) = paused(database, "0 * * * *", |row| {
         row.paused_until = Some(ms("2026-03-01T08:30:00Z"));
@@ -191,8 +191,8 @@ async fn a_fire_at_the_very_end_of_a_pause_runs(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Somebody is quicker than the engine. What runs of the pause is theirs to say, and what runs of
-/// the time after it is the schedule's.
+/// An operator is quicker than the engine. The operator decides what runs of the pause; the
+/// schedule decides about the time after it.
 async fn a_resume_after_the_end_of_a_pause_makes_up_for_the_pause_alone(database: TestDatabase) {
     let (world, _clock, schedule) = paused(database, "0 * * * *", |row| {
         row.paused_until = Some(ms("2026-03-01T09:00:00Z"));
@@ -214,8 +214,8 @@ async fn a_resume_after_the_end_of_a_pause_makes_up_for_the_pause_alone(database
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Twelve days of a schedule that fires in each piece of them: more than two thousand rows. One
-/// pause ends by hand, one by itself.
+/// Twelve days of a schedule with more than two thousand rows. One pause is ended by hand, one ends
+/// by itself.
 async fn a_long_pause_under_many_windows_is_accounted_for_in_steps(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-13T12:20:30Z")).await;
     let calendar = world.calendar_of_many_windows().await;
@@ -283,9 +283,9 @@ async fn the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due(
     assert_eq!(store.next_due_at(ms("2026-03-01T12:30:00Z")).await.unwrap(), None);
 }
 
-/// The operator gives it another end after the planner has seen the first one pass.
-/// Only on PostgreSQL can the test come between the planner's look and its lock: SQLite's one
-/// writer lets nobody in between, and a test that held it could hold an earlier round up for good.
+/// The operator sets another end after the planner has seen the first one pass. Only on PostgreSQL
+/// can the test act between the planner's read and its lock: SQLite's single writer admits nothing
+/// in between, and a test that held it could block an earlier round for good.
 #[tokio::test]
 async fn a_pause_that_is_renewed_while_it_ends_goes_on() {
     let database = TestDatabase::postgres().await;
@@ -304,7 +304,7 @@ async fn a_pause_that_is_renewed_while_it_ends_goes_on() {
     let mut rounds = engine.planner_reports();
     rounds.wait_for(|(count, _)| *count > 0).await.unwrap();
 
-    // Holds the planner up where it would end the pause that it has found to be over.
+    // Blocks the planner where it would end the pause that it has found to be over.
     let tx = store.begin().await.unwrap();
     let renew = "UPDATE schedule SET paused_until = $1 WHERE id = $2";
     let values = [ms("2026-03-01T18:00:00Z").0.into(), schedule.id.into()];

@@ -11,8 +11,8 @@ use uuid::Uuid;
 use super::world::World;
 
 impl World {
-    /// Adds a schedule; `change` makes it other than the default, which is: UTC, enabled, due from
-    /// the clock's now on.
+    /// Adds a schedule; `change` adapts the default, which is: UTC, enabled, due from the clock's
+    /// now on.
     pub(crate) async fn schedule(
         &self,
         expression: &str,
@@ -40,7 +40,7 @@ impl World {
             .await
     }
 
-    /// Adds `count` schedules of one workflow; `change` says what each one is.
+    /// Adds `count` schedules of one workflow; `change` adapts each one.
     pub(crate) async fn schedules_with(
         &self,
         count: usize,
@@ -161,8 +161,8 @@ impl World {
         row.id
     }
 
-    /// Adds a calendar that cuts each day into two hundred pieces: eight minutes of every fourteen
-    /// are suppressed.
+    /// Adds a calendar that divides each day into two hundred pieces: eight minutes of every
+    /// fourteen are suppressed.
     pub(crate) async fn calendar_of_many_windows(&self) -> Uuid {
         let time = |minute: i32| format!("{:02}:{:02}", minute / 60, minute % 60);
         let window = |n: i32| serde_json::json!({ "from": time(n * 14), "to": time(n * 14 + 8) });
@@ -205,7 +205,7 @@ impl World {
     }
 }
 
-/// The row's timing, on defaults where the tests use them.
+/// The row's timing, with defaults where the tests use them.
 fn calculator(row: &schedule::Model) -> timetable::Timetable {
     timetable::Timetable::new(&timetable::Definition {
         expressions: row.expressions.0.clone(),

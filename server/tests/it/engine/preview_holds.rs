@@ -1,5 +1,5 @@
-//! What the preview of a resume says is what happens, run by run, whatever the schedule's policies
-//! are: many schedules, their policies decided by a seed, resumed in one world.
+//! The preview of a resume matches what happens, run by run, whatever the schedule's policies are:
+//! many schedules, with policies drawn from a seed, resumed in one world.
 
 use carillon::commands::Call;
 use entity::{

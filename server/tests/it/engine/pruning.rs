@@ -1,4 +1,5 @@
-//! Statements that change rows by their keys look for them in one day, whatever the ledger holds.
+//! Statements that change rows by their keys read only one day's partition, however large the
+//! ledger is.
 
 use std::{
     collections::BTreeSet,
@@ -29,10 +30,10 @@ use crate::support::TestDatabase;
 
 type Texts = Arc<Mutex<BTreeSet<String>>>;
 
-/// As many statements as a connection keeps prepared.
+/// The number of statements that a connection keeps prepared.
 const KEPT: usize = 100;
 
-/// A world on the machine's clock, whose ledger is divided, and what it asks of the database.
+/// A world on the machine's clock, whose ledger is partitioned, and the statements that it sends.
 async fn divided() -> (World, Texts) {
     let mut world = World::new(TestDatabase::postgres().await).await;
     let report = world.retain(45).await;
@@ -45,7 +46,7 @@ async fn divided() -> (World, Texts) {
     (world, texts)
 }
 
-/// How PostgreSQL carries a statement out that it has prepared once for all values.
+/// PostgreSQL's plan for a statement that it has prepared once for all values.
 async fn plan(tx: &DatabaseTransaction, sql: &str) -> String {
     let values = (1..).take_while(|number| sql.contains(&format!("${number}"))).count();
     let nothing = vec!["NULL"; values].join(", ");
@@ -151,8 +152,8 @@ async fn what_is_read_by_its_key_is_looked_for_in_one_day() {
     let tx = store.begin().await.unwrap();
     assert_eq!(texts.len(), 3);
     for sql in &texts {
-        // Of a key that is not known when the statement is prepared, the day is found when it is
-        // carried out: nothing lies in the day of no key, so not one is left.
+        // For a key that is unknown when the statement is prepared, the day is determined at
+        // execution: no partition holds the day of a null key, so none is left.
         let plan = plan(&tx, sql).await;
         assert!(plan.contains("Subplans Removed: 10"), "{sql}\n{plan}");
     }
@@ -174,7 +175,7 @@ async fn what_is_alive_is_looked_for_from_its_oldest_day_to_the_next() {
 
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 
-    // Of groups more is asked, if a run of one waits.
+    // There are more queries about groups if a run of one waits.
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     world
         .past(&schedule, 0, 0, |_, run| {

@@ -34,7 +34,7 @@ fn publishing(redis: &Redis) -> Task {
     task(serde_json::from_value::<Target>(target).unwrap())
 }
 
-/// The events of a stream, in their order.
+/// The events of a stream, in order.
 fn events(redis: &Redis, stream: &str) -> Vec<Value> {
     let lines = redis.all(&format!("XRANGE {stream} - +"));
     lines

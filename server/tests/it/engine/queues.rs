@@ -1,4 +1,4 @@
-//! A queue in front of a full group costs nobody else anything, however long it is.
+//! A queue in front of a full group delays no other runs, however long it is.
 
 use std::{
     collections::BTreeSet,
@@ -79,7 +79,7 @@ async fn ten_thousand_runs_in_a_full_group_are_not_looked_at(database: TestDatab
     }
     tx.rollback().await.unwrap();
 
-    // One more place in the full group is for the head of its queue, and for that alone.
+    // One more place in the full group goes to the head of its queue, and only to that.
     let more = "UPDATE concurrency_group SET max_runs = 2 WHERE id = $1";
     let tx = store.begin().await.unwrap();
     tx.execute_raw(store.dialect().statement(more, [full.into()])).await.unwrap();
@@ -88,9 +88,9 @@ async fn ten_thousand_runs_in_a_full_group_are_not_looked_at(database: TestDatab
     tx.rollback().await.unwrap();
 }
 
-/// The most rows that a step of a statement has looked at, and its plan. SQLite does not count
-/// them: there, a queue is read in the order of an index, so that it can be left after the first
-/// rows.
+/// The largest number of rows that a step of a statement has read, and its plan. SQLite does not
+/// count them: there, a queue is read in the order of an index, so that reading can stop after the
+/// first rows.
 async fn looked_at(
     dialect: &Dialect,
     tx: &DatabaseTransaction,

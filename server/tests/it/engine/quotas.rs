@@ -1,5 +1,5 @@
-//! What a namespace may use is kept where its schedules fire: what is over it waits or is skipped,
-//! and accounted for.
+//! The quotas of a namespace are enforced where its schedules fire: excess fires wait or are
+//! skipped, and are accounted for.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a dead process leaves behind is brought to an end by the living.
+//! Live nodes bring the leftovers of a dead process to an end.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,11 +11,11 @@ use std::{
 };
 
 use carillon::{
-    engine::{Step, Stepwise},
+    engine::{Stepwise, StepwiseService},
     store::{
         Edge, Faults, Store, StoreError,
         holds::{RunLease, Settlement},
-        leases::Term,
+        leases::LeaseState,
         nodes::{Beat, BeatOutcome},
     },
     target::{Command, Target},
@@ -80,7 +80,7 @@ async fn a_run_of_a_killed_node_is_taken_over_by_its_next_life(database: TestDat
     let tried = at(context["recovery_attempt_time"].as_str().unwrap());
     assert!(tried >= run.scheduled_at.utc() && tried <= world.clock.now());
 
-    // The killed node comes back from a long sleep, too late.
+    // The killed node comes back after a long time, too late.
     first.answer(500);
     second.answer(200);
     let run = world.settled_run(schedule.id).await;
@@ -96,8 +96,8 @@ async fn a_run_of_a_killed_node_is_taken_over_by_its_next_life(database: TestDat
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A term of a multiple of the pace would be over before its lease is written: here at once, on a
-/// slow disk round after round.
+/// A term of a few intervals would be over before its lease is written: on this machine at once, on
+/// a slow disk in every round.
 async fn recovery_has_time_to_act_however_short_its_pace_is(database: TestDatabase) {
     let (mut world, _clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     world.settings.recovery_interval = Duration::ZERO;
@@ -162,8 +162,8 @@ fn mortal(store: &Store) -> (Store, Arc<AtomicBool>, Arc<Notify>) {
     (store.clone().with_faults(Faults::new(edge, || None)), is_armed, died)
 }
 
-/// What is caught up on, made up for after a pause, or has waited in the buffer is of an instant
-/// that is long past when it is claimed.
+/// Fires that are caught up, made up for after a pause, or were in the buffer belong to instants
+/// that are long past when they are claimed.
 async fn a_fire_that_is_days_late_is_recovered_when_its_hand_off_is_lost(database: TestDatabase) {
     let (mut world, _clock) = World::at(database, at("2026-03-03T13:00:00Z")).await;
     let sound = world.database.store.clone();
@@ -262,7 +262,7 @@ async fn a_node_disowns_what_it_does_not_know_while_another_does_recovery(databa
         .store
         .hold_lease_if_free("recovery", other, Duration::from_secs(3_600))
         .await;
-    assert!(matches!(lease, Ok(Term::Held(_))), "{lease:?}");
+    assert!(matches!(lease, Ok(LeaseState::Held(_))), "{lease:?}");
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     let engine = world.engine().await;
     let node = engine.status().await.node_id;
@@ -284,7 +284,7 @@ async fn a_run_that_is_alive_is_never_fired_again(database: TestDatabase) {
     let engine = world.engine().await;
     let arrival = gate.arrival().await;
     let mut rounds = engine.recovery_reports();
-    // Far beyond the age up to which recovery tries, and every other limit but its own.
+    // Far beyond the age up to which recovery tries, and every other limit except its own.
     for _ in 0..60 {
         rounds.mark_unchanged();
         clock.advance(Duration::from_secs(2 * 3600));
@@ -344,10 +344,10 @@ async fn a_settlement_by_a_stale_hold_changes_nothing(database: TestDatabase) {
     assert!(settle(&[held]).await.is_empty(), "a run settles once");
 }
 
-/// A recovery whose database may be away, carried on by hand.
+/// A recovery whose database may be down, executed by hand.
 async fn services_that_may_be_away(
     world: &mut World,
-) -> (Stepwise, HashMap<&'static str, Step>, Arc<AtomicBool>) {
+) -> (Stepwise, HashMap<&'static str, StepwiseService>, Arc<AtomicBool>) {
     let sound = world.database.store.clone();
     let is_away = Arc::new(AtomicBool::new(false));
     let away = is_away.clone();
@@ -366,13 +366,15 @@ async fn services_that_may_be_away(
     (node, steps, is_away)
 }
 
-async fn a_recovery_that_may_be_away(world: &mut World) -> (Stepwise, Step, Arc<AtomicBool>) {
+async fn a_recovery_that_may_be_away(
+    world: &mut World,
+) -> (Stepwise, StepwiseService, Arc<AtomicBool>) {
     let (node, mut steps, is_away) = services_that_may_be_away(world).await;
     (node, steps.remove("recovery").unwrap(), is_away)
 }
 
-/// After an outage each heartbeat is old, and whoever recovers first could take everything from all
-/// the others.
+/// After an outage each heartbeat is old, and the first node to recover could take over the work of
+/// all others.
 async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let expiry = world.settings.heartbeat_expiry;
@@ -384,7 +386,7 @@ async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(datab
     recovery.once(clock.now()).await.unwrap_err();
     clock.pass(expiry * 2);
     is_away.store(false, Ordering::SeqCst);
-    // What is known to be lost is not waited with.
+    // Work that is known to be lost is not waited for.
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     forge::orphan(&world, &schedule, |_| {}).await;
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
@@ -394,7 +396,7 @@ async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(datab
     assert!(found.contains("expired_nodes: 1, orphans: 0,"), "{found}");
 }
 
-/// What has ended there during the outage is not written yet.
+/// Attempts that ended there during the outage are not written yet.
 async fn a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write(
     database: TestDatabase,
 ) {
@@ -427,7 +429,7 @@ async fn a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write(
     world.run_is(run.id, run::State::TimedOut).await;
 }
 
-/// What has ended meanwhile was not written down: it is at work until its lines are.
+/// An attempt that has ended but is not written yet counts as at work until its log lines are.
 async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
     database: TestDatabase,
 ) {
@@ -449,14 +451,14 @@ async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
 
-    // Nobody has written its lines: it is stuck.
+    // Its lines have not been written: it is stuck.
     clock.pass(expiry / 2);
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
     assert!(found.contains("overruns: 1,"), "{found}");
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::TimedOut);
 }
 
-/// One part of a round that fails, as it may each time, keeps no other from its turn.
+/// A part of a round that fails, even if it fails each time, keeps no other part from its turn.
 async fn what_one_part_of_recovery_cannot_do_holds_up_no_other(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     world.refuse("UPDATE ON run", "NEW.is_recovery").await;
@@ -475,7 +477,7 @@ async fn what_one_part_of_recovery_cannot_do_holds_up_no_other(database: TestDat
     assert_eq!(world.runs(late.id).await[0].state, run::State::Cancelled);
 }
 
-/// As by a fail-over to a server with another clock: each heartbeat is old at once.
+/// As by a fail-over to a server with another clock: each heartbeat is suddenly old.
 async fn a_step_of_the_databases_clock_declares_nobody_dead(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let expiry = world.settings.heartbeat_expiry;
@@ -490,7 +492,7 @@ async fn a_step_of_the_databases_clock_declares_nobody_dead(database: TestDataba
     clock.pass(expiry);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
 
-    // From then on it is silent, and stepping alone does not make that any longer.
+    // From then on it is silent, and stepping the clock does not make that any longer.
     clock.advance(expiry * 2);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     clock.pass(expiry + Duration::from_millis(1));
@@ -498,7 +500,7 @@ async fn a_step_of_the_databases_clock_declares_nobody_dead(database: TestDataba
     assert!(found.contains("expired_nodes: 1,"), "{found}");
 }
 
-/// Its last heartbeat is of the future then, and so is the end of the lease that it had.
+/// Its last heartbeat then lies in the future, and so does the end of its lease.
 async fn who_is_dead_is_found_although_the_databases_clock_was_stepped_back(
     database: TestDatabase,
 ) {
@@ -507,7 +509,7 @@ async fn who_is_dead_is_found_although_the_databases_clock_was_stepped_back(
     let dies = forge::node(&world).await;
     let term = Duration::from_secs(15);
     let lease = store.hold_lease_if_free("recovery", dies, term).await.unwrap();
-    assert_eq!(lease, Term::Held(1));
+    assert_eq!(lease, LeaseState::Held(1));
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     forge::orphan(&world, &schedule, |run| run.node_id = Some(dies)).await;
     let (node, mut steps) = world.by_hand().await;

@@ -1,4 +1,4 @@
-//! What the database refuses of one schedule is its misfortune alone.
+//! If the database refuses fires of one schedule, only that schedule is affected.
 
 use std::{
     future::ready,
@@ -53,7 +53,7 @@ async fn a_schedule_whose_fires_the_database_refuses_holds_up_no_other(database:
     assert!(world.ledger(poison).await.is_empty());
     assert_eq!(node.cluster().refused(), [poison]);
 
-    // What falls due next is claimed at once, and it is tried again by itself and stays due.
+    // Instants that fall due next are claimed at once; this one is retried by itself and stays due.
     let next = world.due_now(noop(), |_| {}).await;
     let told = planner.once(clock.now()).await.unwrap().unwrap();
     assert!(told.contains("claimed: 1,") && told.contains("batches: 1,"), "{told}");
@@ -72,7 +72,7 @@ async fn a_schedule_whose_fires_the_database_refuses_holds_up_no_other(database:
     assert!(node.cluster().refused().is_empty());
 }
 
-/// Then it is not the schedules that are wrong.
+/// Then the schedules are not at fault.
 async fn where_the_database_refuses_all_nothing_is_set_aside_for_long(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     world.refuse("INSERT ON fire", "NEW.count > 0").await;
@@ -86,7 +86,7 @@ async fn where_the_database_refuses_all_nothing_is_set_aside_for_long(database: 
     let (node, mut steps) = world.by_hand().await;
     let planner = steps.get_mut("planner").unwrap();
     for _ in 0..3 {
-        // The round before holds its rows until PostgreSQL has rolled it back.
+        // The previous round holds its rows until PostgreSQL has rolled it back.
         while planner.once(clock.now()).await.is_ok() {}
     }
     let aside = node.cluster().refused().len();
@@ -119,7 +119,7 @@ async fn an_error_that_passes_is_no_refusal(database: TestDatabase) {
     planner.once(clock.now()).await.unwrap_err();
     assert!(node.cluster().refused().is_empty());
     let told = loop {
-        // The one that failed holds its rows until PostgreSQL has rolled it back.
+        // The failed round holds its rows until PostgreSQL has rolled it back.
         if let Some(told) = planner.once(clock.now()).await.unwrap() {
             break told;
         }

@@ -1,4 +1,4 @@
-//! History goes when it is old enough; what is alive never does.
+//! History is removed when it is old enough; live rows never are.
 
 use std::{
     sync::{Arc, Mutex},
@@ -102,7 +102,7 @@ async fn what_is_alive_or_young_stays_however_old_its_key(database: TestDatabase
         for id in &kept {
             assert!(runs.contains(id), "{id} of {runs:?}");
         }
-        // The fire of a run that goes on is needed; that of one which has ended is old.
+        // The fire of a run at work is needed; that of a run which has ended is old.
         for id in [kept[0], kept[1], made_up, pending, range] {
             assert!(fires.contains(&id), "{id} of {fires:?}");
         }
@@ -228,7 +228,7 @@ async fn what_was_deleted_is_purged_after_a_week(database: TestDatabase) {
     assert_eq!(there().await, (vec![true; 3], 3));
     clock.advance(Duration::from_secs(6 * 24 * 3600));
     world.retain(45).await;
-    // Its runs still name the workflow; a run that goes on needs its schedule.
+    // Its runs still name the workflow; a run at work needs its schedule.
     assert_eq!(there().await, (vec![true, false, true], 3));
     assert_eq!(world.sizes().await[1], 2, "history goes with its own age");
     world.write("UPDATE run SET state = 'succeeded' WHERE id = $1", [running.into()]).await;

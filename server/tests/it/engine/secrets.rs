@@ -1,4 +1,4 @@
-//! Secrets in the hands of tasks: handed over as they are, and masked in all that is kept.
+//! Secrets used by tasks: passed on as they are, and masked in everything that is stored.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
     let Target::Http(http) = &mut asked.target else { panic!("a step is a request") };
     http.body = Some(json!({ "password": "{{ secrets.smtp }}" }));
     http.headers.insert("X-Key".to_owned(), Secret::new("{{ secrets.smtp | urlencode }}"));
-    // It tells its secret in every way that it can, to its log and to the tasks behind it.
+    // It prints and returns its secret in every possible way, to its log and to later tasks.
     let script = r#"
         printf '%s\n' "as it is: $PASS"; printf '%s' "user:$PASS" | base64 -w0; echo
         printf '%s' "$PASS" | od -An -tx1 | tr -d ' \n' >&2; echo >&2
@@ -85,7 +85,7 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
     let engine = world.engine().await;
     let arrival = gate.arrival().await;
     assert_eq!(arrival.body["password"], VALUE);
-    // A receiver that says it back.
+    // A receiver that echoes it.
     let echo = json!({ "you_sent": VALUE, "as": STANDARD.encode(VALUE), "rows": 7 });
     arrival.answer_with(200, echo);
     let done = world.settled_run(schedule.id).await;
@@ -159,7 +159,7 @@ async fn without_its_secret_nothing_is_sent(database: TestDatabase) {
         let error = run.error.unwrap();
         assert!(error.contains(said) && error.contains(&format!("'{name}'")), "{error}");
         engine.shutdown(Duration::from_secs(5)).await.unwrap();
-        // Nor does a server begin on such a database.
+        // A server does not start on such a database either.
         let begins = here.check(&world.database.store).await;
         assert_eq!(begins.is_ok(), said.contains("none of that name"), "{begins:?}");
     }

@@ -1,13 +1,13 @@
-//! A target that hangs holds its share of a node's places, and no more.
+//! A target that hangs takes its share of a node's places, and no more.
 
 use std::time::Duration;
 
 use axum::Router;
 use carillon::{
     config,
-    engine::{Engine, maintenance::health, places::Holder},
+    engine::{Engine, maintenance::health, places::PlaceHolder},
     model::{Definition, Task},
-    store::reads::health::Scope,
+    store::reads::health::HealthScope,
     target::{Http, Target},
 };
 use entity::{run, schedule};
@@ -35,7 +35,7 @@ const CAPACITY: usize = 50;
 /// Of the capacity, for one.
 const SHARE: usize = 40;
 
-/// Of what that leaves, for another one.
+/// Of the rest, for another one.
 const SECOND_SHARE: usize = 7;
 
 /// A receiver that answers at once.
@@ -72,7 +72,7 @@ async fn count(world: &World, state: run::State) -> u64 {
     of_state.count(world.database.store.read()).await.unwrap()
 }
 
-/// Waits until so many runs have succeeded.
+/// Waits until this many runs have succeeded.
 async fn succeeded(world: &World, wanted: u64) {
     world
         .until(&format!("{wanted} runs have succeeded"), || async {
@@ -81,7 +81,7 @@ async fn succeeded(world: &World, wanted: u64) {
         .await;
 }
 
-/// Answers all that arrives until so many runs have succeeded.
+/// Answers everything that arrives until this many runs have succeeded.
 async fn let_all_go(world: &World, gate: &mut Gate, held: Vec<Arrival>, wanted: u64) {
     for arrival in held {
         arrival.answer_with(200, json!({}));
@@ -100,7 +100,7 @@ async fn let_all_go(world: &World, gate: &mut Gate, held: Vec<Arrival>, wanted: 
 async fn issue(world: &World, engine: &Engine) -> Option<String> {
     let limits =
         config::Health { saturated: config::Span::seconds(0), ..config::Health::default() };
-    let (cluster, scope) = (engine.cluster(), Scope::default());
+    let (cluster, scope) = (engine.cluster(), HealthScope::default());
     let store = &world.database.store;
     let checks = health::examine(store, &world.clock, &cluster, &scope, &limits).await.unwrap();
     let places = checks.into_iter().find(|check| check.name == "places").unwrap();
@@ -128,7 +128,7 @@ async fn others_are_on_time_while_hundreds_of_requests_hang(database: TestDataba
     assert!(count(&world, run::State::Running).await < CAPACITY as u64);
 
     let told = issue(&world, &engine).await.unwrap();
-    let origin = Holder::Origin(slow.task().target.origin().unwrap().into());
+    let origin = PlaceHolder::Origin(slow.task().target.origin().unwrap().into());
     assert!(told.contains(&format!("{origin} holds 40 of the 50 places")), "{told}");
     assert!(told.contains("260 runs wait"), "{told}");
     let_all_go(&world, &mut slow, held, 600).await;
@@ -172,7 +172,7 @@ async fn one_origin_alone_has_nearly_all_places_and_all_its_runs_are_done(databa
     let held = arrivals(&mut gate, SHARE).await;
     let_all_go(&world, &mut gate, held, 400).await;
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
-    // Where the share is the whole there is no reserve.
+    // If the share is the whole capacity, there is no reserve.
     world.settings.max_share = 100;
     let engine = world.engine().await;
     due(&world, 60, gate.task()).await;

@@ -1,4 +1,4 @@
-//! How a node ends in good order.
+//! How a node shuts down.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Schedules that a change of a calendar would silence: looked at before the change, and what has changed
-//! since in its transaction.
+//! Schedules that a change of a calendar would silence: checked before the change, and again in its
+//! transaction for what has changed since.
 
 use std::sync::{
     Arc, Mutex,
@@ -35,7 +35,7 @@ async fn a_world(database: TestDatabase) -> (World, Uuid) {
     (world, calendar)
 }
 
-/// They were not changed lately.
+/// They were not changed recently.
 async fn old(world: &World, count: usize, change: impl Fn(usize, &mut schedule::Model)) {
     let long_ago = (world.clock.now() - TimeDelta::hours(1)).into();
     world
@@ -47,7 +47,7 @@ async fn old(world: &World, count: usize, change: impl Fn(usize, &mut schedule::
         .await;
 }
 
-/// Has somebody else write when the next transaction is about to begin.
+/// Lets another transaction write when the next one is about to begin.
 fn interrupted(
     world: &mut World,
     write: impl Fn(Store) -> BoxFuture<'static, ()> + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! Roll-ups: each run that has settled counts once.
+//! Roll-ups: each settled run counts once.
 
 use std::{
     sync::{Arc, Mutex},
@@ -15,7 +15,7 @@ use carillon::{
             stats::sum,
         },
         spread::Spread,
-        stats::Minute,
+        stats::NamespaceMinute,
     },
     target::{Command, Target},
 };
@@ -35,14 +35,14 @@ on_both!(
     what_was_skipped_is_read_from_its_index_alone,
 );
 
-/// The whole of the world's namespace.
+/// All statistics of the world's namespace.
 async fn whole(world: &World) -> Counts {
     let day = Timestamp::from(world.clock.now() + TimeDelta::days(1));
     sum(&world.database.store, world.namespace, Timestamp(0), day).await.unwrap().counts
 }
 
-/// Lets rounds of the roll-ups pass until they have come to that, and two more, in which nothing is
-/// to be counted again; nothing fires meanwhile. On PostgreSQL the feed waits for the oldest
+/// Executes rounds of the roll-ups until they have reached that, and two more, in which nothing
+/// must be counted again; nothing fires meanwhile. On PostgreSQL the feed waits for the oldest
 /// transaction of all tests.
 async fn counted(
     world: &World,
@@ -76,7 +76,7 @@ async fn each_run_counts_once_whatever_dies(database: TestDatabase) {
         let engine = world.engine().await;
         for minute in 1..=2 {
             clock.advance(Duration::from_secs(60));
-            // Both, before time goes on: a command that is still at work would time out.
+            // Both, before time passes: a command that is still at work would time out.
             world.settled(schedule, (life - 1) * 2 + minute).await;
             world.settled(failing, life).await;
         }
@@ -128,7 +128,7 @@ async fn two_that_count_from_the_same_position_do_not_count_twice(database: Test
     let world = World::new(database).await;
     let store = &world.database.store;
     let end = end_of_runs(store).await.unwrap();
-    let minute = Minute { namespace_id: world.namespace, minute: Timestamp(60_000) };
+    let minute = NamespaceMinute { namespace_id: world.namespace, minute: Timestamp(60_000) };
     let more =
         |ms| Counts { succeeded: 1, duration_sum_ms: ms, duration_max_ms: ms, ..Counts::default() };
     let add = async |before, counts| {
@@ -168,8 +168,8 @@ async fn what_came_to_no_run_counts_where_it_was_decided(database: TestDatabase)
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A run of so many milliseconds that ended in a minute of the third of March.
-fn ended(world: &World, hour: i64, minute: i64, ms: i64) -> (Minute, Rollup) {
+/// A run of this many milliseconds that ended in a minute of the third of March.
+fn ended(world: &World, hour: i64, minute: i64, ms: i64) -> (NamespaceMinute, Rollup) {
     let begin = Timestamp::from(at("2026-03-03T00:00:00Z")).0;
     let minute = Timestamp(begin + hour * 3_600_000 + minute * 60_000);
     let counts = Counts {
@@ -181,7 +181,7 @@ fn ended(world: &World, hour: i64, minute: i64, ms: i64) -> (Minute, Rollup) {
     };
     let mut durations = Spread::default();
     durations.add(ms);
-    let at = Minute { namespace_id: world.namespace, minute };
+    let at = NamespaceMinute { namespace_id: world.namespace, minute };
     (at, Rollup { counts, durations, ..Rollup::default() })
 }
 
@@ -189,7 +189,7 @@ async fn hours_that_are_long_past_have_one_row_and_lose_nothing(database: TestDa
     let (world, clock) = World::at(database, at("2026-03-05T12:10:00Z")).await;
     let store = &world.database.store;
     let end = end_of_runs(store).await.unwrap();
-    let add = async |before, counts: &[(Minute, Rollup)]| {
+    let add = async |before, counts: &[(NamespaceMinute, Rollup)]| {
         let tx = store.begin().await.unwrap();
         assert!(store.add_counts_if_at(&tx, counts, before, end).await.unwrap());
         store.commit(tx).await.unwrap();
@@ -222,7 +222,7 @@ async fn hours_that_are_long_past_have_one_row_and_lose_nothing(database: TestDa
     assert_eq!(rows_are(&engine, 3 + 30).await, before);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 
-    // What is counted later joins its hour, when hours are looked for next.
+    // What is counted later is merged into its hour when hours are next rolled up.
     let late = ended(&world, 10, 17, 5_000);
     add(store.counted_until().await.unwrap(), std::slice::from_ref(&late)).await;
     assert_eq!(all().await.0, 3 + 1 + 30);
@@ -243,7 +243,7 @@ async fn what_was_skipped_is_read_from_its_index_alone(database: TestDatabase) {
     let asked = texts.lock().unwrap().pop().unwrap();
     let tx = store.begin().await.unwrap();
     let (explain, column, how) = if store.dialect().is_postgres() {
-        // Of nothing anything is quick.
+        // Anything is quick on an empty database.
         for way in ["enable_seqscan", "enable_bitmapscan"] {
             tx.execute_unprepared(&format!("SET LOCAL {way} = off")).await.unwrap();
         }
@@ -260,7 +260,7 @@ async fn what_was_skipped_is_read_from_its_index_alone(database: TestDatabase) {
     tx.rollback().await.unwrap();
 }
 
-/// The statements of docs/operations.md for a dump that came into another cluster.
+/// The statements of docs/operations.md for a dump that was loaded into another cluster.
 fn after_a_restore() -> &'static str {
     const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
     OPERATIONS.split_once("```sql\n").unwrap().1.split_once("```").unwrap().0
@@ -288,7 +288,7 @@ async fn a_dump_from_a_cluster_with_higher_ids_is_counted_on_from_where_it_was()
     ] {
         world.write(far, []).await;
     }
-    // One settled when the others were counted: as if it had not been among them.
+    // One settled while the others were being counted: as if it had not been among them.
     let late = "UPDATE run SET changed = (SELECT changed FROM stat_position) + 5 WHERE id = $1";
     world.write(late, [runs[0].id.into()]).await;
 

@@ -1,5 +1,5 @@
-//! A process that stands still between a commit and what it begins by that, for longer than others
-//! wait for a node: its services are carried on by hand.
+//! A process that freezes between a commit and its consequences, for longer than the others wait
+//! for a node: its services are executed by hand.
 
 use std::{
     sync::{
@@ -74,13 +74,13 @@ async fn a_step_is_begun_of_a_run_that_is_still_its_own(database: TestDatabase) 
     goes_on(database, Meanwhile::Nothing).await;
 }
 
-/// What becomes of the runs while the process stands still.
+/// What happens to the runs while the process is frozen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meanwhile {
     Nothing,
     /// Another node ends them, and retention removes them.
     Removed,
-    /// Another node, which lives, declares this one dead, and has taken nothing over yet.
+    /// Another node declares this one dead, and has taken nothing over yet.
     Dead,
 }
 

@@ -1,4 +1,4 @@
-//! A run that its node is given once more, while what it began before has not come to its end.
+//! A run that its node is given again, while its earlier attempt there has not ended.
 
 use std::time::Duration;
 
@@ -9,11 +9,12 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(an_attempt_that_was_replaced_does_not_let_go_of_the_next_one);
 
-/// As after a fail-over that lost what the primary had answered: attempt and term are the same.
+/// As after a fail-over that lost acknowledged commits of the primary: attempt and term are the
+/// same.
 async fn an_attempt_that_was_replaced_does_not_let_go_of_the_next_one(database: TestDatabase) {
     let mut world = World::new(database).await;
     world.settings.poll = Duration::from_millis(50);
-    // Nobody looks at what is held while the tables are changed.
+    // No service checks the holds while the tables are changed.
     world.settings.heartbeat_interval = Duration::from_secs(3_600);
     let mut gate = Gate::open().await;
     let schedule = world.due_now(gate.task(), |_| {}).await;
@@ -30,7 +31,7 @@ async fn an_attempt_that_was_replaced_does_not_let_go_of_the_next_one(database: 
     let again = world.attempts(run.id).await.remove(0);
     assert_eq!((again.attempt, again.node_id), (first.attempt, first.node_id));
 
-    // The one before is stopped, and what it printed is written before what the second one does.
+    // The earlier one is stopped, and its log lines are written before those of the second one.
     hangs.hung_up().await;
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
     second.answer(200);

@@ -1,4 +1,4 @@
-//! Targets whose texts are filled in before each attempt, programs that give something back, and
+//! Targets whose texts are rendered before each attempt, programs that return a result, and
 //! failures that are not worth another attempt.
 
 use std::time::Duration;
@@ -145,8 +145,8 @@ async fn a_template_does_not_lead_where_requests_may_not_go(database: TestDataba
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Whoever triggers a run says what its context is, and no more than that: no second header, no
-/// second request, no other path than the one between two slashes.
+/// The caller who triggers a run determines its context, and no more than that: no second header,
+/// no second request, no other path than the one between two slashes.
 async fn what_a_template_fills_in_is_one_header_and_one_place_in_an_address(
     database: TestDatabase,
 ) {

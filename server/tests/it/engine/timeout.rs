@@ -23,7 +23,7 @@ on_both!(
 
 async fn an_attempt_over_its_time_limit_is_stopped_and_timed_out(database: TestDatabase) {
     let world = World::new(database).await;
-    // Nobody answers there, whether or not the request comes so far in time.
+    // There is no answer, whether or not the request arrives in time.
     let gate = Gate::open().await;
     let mut task = gate.task();
     task.timeout_ms = 50;
@@ -57,7 +57,8 @@ async fn a_timed_out_attempt_is_followed_by_another_if_the_policy_says_so(databa
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The other node is alive, but the attempt on it is stuck, and so is whatever should end it there.
+/// The other node is alive, but the attempt on it is stuck, and so is the code that should end it
+/// there.
 async fn an_attempt_that_its_node_fails_to_end_is_ended_by_recovery(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
@@ -82,7 +83,7 @@ async fn an_attempt_that_its_node_fails_to_end_is_ended_by_recovery(database: Te
     assert_eq!(states, [task_run::State::TimedOut]);
 }
 
-/// As by a fail-over to a server with another clock: whatever is at work is past its deadline.
+/// As by a fail-over to a server with another clock: every attempt is past its deadline.
 async fn a_step_of_the_databases_clock_times_out_nothing_on_another_node(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
@@ -100,12 +101,12 @@ async fn a_step_of_the_databases_clock_times_out_nothing_on_another_node(databas
         let most = limit / 4;
         forge::while_it_lives(&world, &clock, other, most, &mut recovery).await;
     }
-    // It is at work for three quarters of what it may take.
+    // It is at work for three quarters of its time limit.
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
     assert_eq!(world.attempts(run.id).await[0].state, task_run::State::Running);
 }
 
-/// Its task has ended, but what it printed is written by nobody.
+/// Its task has ended, but its output is not being written.
 async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
@@ -121,7 +122,7 @@ async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: Tes
     assert_eq!(tokio::fs::read_to_string(&fifo).await.unwrap(), "done\n");
 
     let recovery = steps.get_mut("recovery").unwrap();
-    // The clocks of the world tell nothing of how long it is at work.
+    // The clocks of the world do not show how long it has been at work.
     clock.advance(limit * 9);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     clock.pass(limit);
@@ -130,12 +131,12 @@ async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: Tes
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.state, run::State::TimedOut);
     assert_eq!(world.attempts(run.id).await[0].state, task_run::State::TimedOut);
-    // It is nobody's any more, however long it takes until it has ended.
+    // No node holds it any more, however long it takes until it has ended.
     assert_eq!(node.attempts(), 1);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
 }
 
-/// As after a step of the clock: the deadline is past, the time that the task may take is not.
+/// As after a step of the clock: the deadline is past, the time limit of the task is not.
 async fn a_node_does_not_time_out_its_own_attempt_by_the_wall_clock(database: TestDatabase) {
     let world = World::new(database).await;
     let mut gate = Gate::open().await;

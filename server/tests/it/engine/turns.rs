@@ -1,6 +1,7 @@
-//! A round of the planner does so much of each thing at most: too much of one holds up no other.
+//! A round of the planner has a limit for each kind of work, so that too much of one kind delays no
+//! other.
 
-use carillon::engine::{Step, Stepwise};
+use carillon::engine::{Stepwise, StepwiseService};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     fire::{self, Reason, Verdict},
@@ -20,8 +21,11 @@ on_both!(
     a_pause_ends_and_a_buffer_moves_while_ever_more_is_due,
 );
 
-/// A planner on a clock that stands, with its world.
-async fn planner(database: TestDatabase, batch: u64) -> (World, DateTime<Utc>, Stepwise, Step) {
+/// A planner on a clock that stands still, with its world.
+async fn planner(
+    database: TestDatabase,
+    batch: u64,
+) -> (World, DateTime<Utc>, Stepwise, StepwiseService) {
     let now = at("2026-03-01T12:00:00Z");
     let (mut world, _clock) = World::at(database, now).await;
     world.settings.batch = batch;
@@ -35,8 +39,8 @@ async fn pending(world: &World, schedule: Uuid) -> usize {
     ledger.len()
 }
 
-/// Goes on for as long as the planner wants to at once; says how many rounds that were.
-async fn to_the_end(planner: &mut Step, now: DateTime<Utc>) -> usize {
+/// Continues as long as the planner wants to at once; returns the number of rounds.
+async fn to_the_end(planner: &mut StepwiseService, now: DateTime<Utc>) -> usize {
     for rounds in 0..100 {
         if planner.next_round(now) > now {
             return rounds;

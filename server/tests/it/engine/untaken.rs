@@ -1,4 +1,5 @@
-//! Time passes for a run that no node can take, too: its start deadline, and that of the whole run.
+//! Time limits also apply to a run that no node can take: its start deadline, and the limit of the
+//! whole run.
 
 use std::time::Duration;
 
@@ -81,8 +82,8 @@ async fn a_late_run_that_nobody_takes_is_in_the_way_of_no_later_fire(database: T
     let engine = world.engine().await;
     clock.set(at("2026-03-01T12:00:00Z"));
     world.decided(schedule, 1).await;
-    // It goes on to the end: a heartbeat that lies across a tick shifts the node's own time by a
-    // tick, and on a clock that stands still the next fire might then never be due.
+    // It continues to the end: a heartbeat across a tick shifts the node's own time by a tick, and
+    // on a clock that stands still the next fire might then never be due.
     let _time = ticking(&clock);
     clock.set(at("2026-03-01T12:04:00Z"));
     world.settled(schedule, 1).await;

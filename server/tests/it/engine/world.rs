@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use carillon::{
     clock::{Clock, ManualClock},
-    engine::{Engine, EngineError, Settings, Signals, Step, Stepwise},
+    engine::{Engine, EngineError, Settings, Signals, Stepwise, StepwiseService},
     model::Task,
     target::{Executor, Noop, Policy, Target},
     telemetry::Metrics,
@@ -34,7 +34,7 @@ pub(crate) fn at(text: &str) -> DateTime<Utc> {
     text.parse().unwrap()
 }
 
-/// A task that acts by `target`.
+/// A task with this `target`.
 pub(crate) fn task(target: Target) -> Task {
     Task { timeout_ms: 60_000, kill_grace_ms: 1_000, ..Task::new("main", target) }
 }
@@ -97,8 +97,8 @@ impl World {
         self.try_engine().await.unwrap()
     }
 
-    /// The service of that name, carried on by hand: the only one on its node that does anything.
-    pub(crate) async fn step(&self, name: &str) -> (Stepwise, Step) {
+    /// The service with that name, executed by hand: the only active one on its node.
+    pub(crate) async fn step(&self, name: &str) -> (Stepwise, StepwiseService) {
         let executor = Executor::new(Policy::default(), self.clock.clone()).unwrap();
         let (node, steps) = Stepwise::join(
             self.settings.clone(),
@@ -115,16 +115,16 @@ impl World {
         (node, step)
     }
 
-    /// One of several nodes, with this name: it hears the others' signals as little as another
-    /// process would.
+    /// One of several nodes, with this name: like another process, it does not receive the others'
+    /// signals.
     pub(crate) async fn node(&mut self, name: &str) -> Engine {
         self.settings.node_name = name.to_owned();
         self.signals = Signals::default();
         self.engine().await
     }
 
-    /// A node whose services the test carries on by hand; they have their names.
-    pub(crate) async fn by_hand(&self) -> (Stepwise, HashMap<&'static str, Step>) {
+    /// A node whose services the test executes by hand, by name.
+    pub(crate) async fn by_hand(&self) -> (Stepwise, HashMap<&'static str, StepwiseService>) {
         let (stepwise, steps) = Stepwise::join(
             self.settings.clone(),
             self.database.store.clone(),
@@ -194,8 +194,7 @@ impl World {
             .unwrap()
     }
 
-    /// Waits until `look` finds what it looks for in the tables. It looks again whenever something
-    /// was written.
+    /// Waits until `look` returns something. It is called again after every write.
     pub(crate) async fn until<T, F>(&self, what: &str, look: impl FnMut() -> F) -> T
     where
         F: Future<Output = Option<T>>,
@@ -227,7 +226,7 @@ impl World {
             .unwrap_or_else(|_| panic!("waited in vain until {what}"))
     }
 
-    /// Waits until the run is in `state`; gives it.
+    /// Waits until the run is in `state`; returns it.
     pub(crate) async fn run_is(&self, id: Uuid, state: run::State) -> run::Model {
         self.until(&format!("run {id} is {state:?}"), || async {
             let run = run::Entity::find_by_id(id).one(self.database.store.read()).await.unwrap();
@@ -236,14 +235,14 @@ impl World {
         .await
     }
 
-    /// Waits until the schedule has one run and it has settled; gives it.
+    /// Waits until the schedule has one run and it has settled; returns it.
     pub(crate) async fn settled_run(&self, schedule: Uuid) -> run::Model {
         let mut runs = self.settled(schedule, 1).await;
         assert_eq!(runs.len(), 1);
         runs.remove(0)
     }
 
-    /// Waits until the schedule's ledger has `count` rows and all are final; gives them.
+    /// Waits until the schedule's ledger has `count` rows and all are final; returns them.
     pub(crate) async fn decided(&self, schedule: Uuid, count: usize) -> Vec<fire::Model> {
         self.until(&format!("{count} fires are decided"), || async {
             let mut ledger = self.ledger(schedule).await;
@@ -253,7 +252,7 @@ impl World {
         .await
     }
 
-    /// Changes rows behind the engine's back.
+    /// Changes rows without the engine.
     pub(crate) async fn write(&self, sql: &str, values: impl IntoIterator<Item = Value>) {
         let store = &self.database.store;
         let tx = store.begin().await.unwrap();
@@ -261,8 +260,8 @@ impl World {
         store.commit(tx).await.unwrap();
     }
 
-    /// Has the database refuse rows, as by a rule of its own: `what` is `INSERT ON fire` or the like,
-    /// `is_it` says of which. Only one at a time.
+    /// Makes the database refuse rows: `what` is `INSERT ON fire` or the like, `is_it` is the
+    /// condition on the row. Only one at a time.
     pub(crate) async fn refuse(&self, what: &str, is_it: &str) {
         if self.database.store.dialect().is_postgres() {
             let function = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
@@ -282,7 +281,7 @@ impl World {
         }
     }
 
-    /// Waits until the schedule has `count` runs that have settled; gives them.
+    /// Waits until the schedule has `count` runs that have settled; returns them.
     pub(crate) async fn settled(&self, schedule: Uuid, count: usize) -> Vec<run::Model> {
         self.until(&format!("{count} runs have settled"), || async {
             let mut runs = self.runs(schedule).await;
@@ -293,7 +292,7 @@ impl World {
     }
 }
 
-/// Milliseconds of an instant, as the tables have it.
+/// Milliseconds of an instant, as in the tables.
 pub(crate) fn ms(text: &str) -> Timestamp {
     at(text).into()
 }

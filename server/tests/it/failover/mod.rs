@@ -1,7 +1,7 @@
 //! PostgreSQL's own high availability, with a real primary and a real synchronous standby.
 //!
 //! - `mod`: a promotion while schedules fire
-//! - `silence`: connections on which nothing comes any more
+//! - `silence`: connections on which nothing arrives any more
 
 mod silence;
 
@@ -42,7 +42,7 @@ async fn schedules_go_on_when_the_standby_of_a_dead_primary_is_promoted() {
     settled_since(&world, &schedules, world.clock.now()).await;
     assert!(fires(&world, &schedules).await.is_superset(&committed));
 
-    // A first server that comes back is no way back.
+    // The nodes do not return to the first server when it comes back.
     replicas.revive_first_as_standby().await;
     settled_since(&world, &schedules, world.clock.now() + TimeDelta::seconds(1)).await;
     engine.shutdown(Duration::from_secs(10)).await.unwrap();
@@ -57,8 +57,8 @@ async fn a_primary_that_was_left_behind_is_left() {
     let (world, schedules) = every_second(&replicas).await;
     let engine = world.engine().await;
     settled_since(&world, &schedules, world.clock.now()).await;
-    // The first server lives on and takes itself for the primary, but no commit of it is answered
-    // any more: it waits for its standby.
+    // The first server is alive and takes itself for the primary, but none of its commits is
+    // acknowledged any more: it waits for its standby.
     replicas.promote_standby().await;
     settled_since(&world, &schedules, world.clock.now()).await;
     engine.shutdown(Duration::from_secs(10)).await.unwrap();
@@ -69,7 +69,7 @@ async fn a_primary_that_was_left_behind_is_left() {
 
 async fn every_second(replicas: &Replicas) -> (World, Vec<Uuid>) {
     let mut world = World::new(TestDatabase::at(replicas.url()).await).await;
-    // What an answer that was lost leaves behind is taken up after this.
+    // Leftovers of a lost answer are taken up after this.
     world.settings.heartbeat_interval = Duration::from_millis(500);
     world.settings.heartbeat_expiry = Duration::from_secs(3);
     let mut schedules = Vec::new();
@@ -79,7 +79,7 @@ async fn every_second(replicas: &Replicas) -> (World, Vec<Uuid>) {
     (world, schedules)
 }
 
-/// However late it is, and whatever has become of the one before.
+/// However late it is, and whatever has become of the previous one.
 fn each_runs(schedule: &mut schedule::Model) {
     schedule.catch_up = schedule::CatchUp::All;
     schedule.overlap = schedule::Overlap::Allow;
@@ -93,8 +93,8 @@ async fn fires(world: &World, schedules: &[Uuid]) -> BTreeSet<Uuid> {
     fires
 }
 
-/// Waits until each schedule has a settled run of an instant after `since`, and no other one of
-/// before.
+/// Waits until each schedule has a settled run of an instant after `since`, and no other unsettled
+/// one from before.
 async fn settled_since(world: &World, schedules: &[Uuid], since: DateTime<Utc>) {
     for schedule in schedules {
         let look = async || {
@@ -108,7 +108,7 @@ async fn settled_since(world: &World, schedules: &[Uuid], since: DateTime<Utc>) 
     }
 }
 
-/// From its first to its last fire each second has its row, and each row its end.
+/// From its first to its last fire each second has its row, and each row has ended.
 async fn has_no_gap(world: &World, schedule: Uuid) {
     let ledger = world.ledger(schedule).await;
     let mut covered = BTreeSet::new();

@@ -12,8 +12,8 @@ use crate::{
     support::{Replicas, TestDatabase},
 };
 
-/// A way to a server that can fall silent: what is on it then hears nothing any more, and no end
-/// either. Whoever comes after that is served.
+/// A path to a server that can fall silent: open connections then receive nothing any more, not
+/// even their end. Later connections work.
 struct Way {
     port: u16,
     silence: watch::Sender<()>,

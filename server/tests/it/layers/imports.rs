@@ -1,19 +1,19 @@
-//! The paths that a source file names, resolved from the module that it is.
+//! The paths that a source file names, resolved from its module.
 
 use std::collections::BTreeMap;
 
-/// A file of the server, and what it names of the others.
+/// A file of the server, and the names of other files' items in it.
 pub(crate) struct Source {
     /// Its module: `engine::planning::gap`.
     pub(crate) module: Vec<String>,
     /// All paths that begin in the server or in a crate: in full, and without `crate`.
     pub(crate) paths: Vec<Vec<String>>,
-    /// What `use` makes known under a name: `engine::Signals` is `engine::signals::Signals`.
+    /// The names that `use` introduces: `engine::Signals` is `engine::signals::Signals`.
     pub(crate) names: BTreeMap<String, Vec<String>>,
 }
 
 impl Source {
-    /// Reads `text`, its comments, strings and own tests aside. `modules` are those of the server.
+    /// Reads `text` without its comments, strings and own tests. `modules` are those of the server.
     pub(crate) fn read(module: &[&str], text: &str, modules: &[String]) -> Self {
         let module: Vec<String> = module.iter().map(|&part| part.to_owned()).collect();
         let mut source = Self { module, paths: vec![], names: BTreeMap::new() };
@@ -80,7 +80,7 @@ fn continues(tokens: &[String], at: usize) -> bool {
     at > 0 && tokens[at - 1] == "::"
 }
 
-/// Reads one tree of a `use` behind `prefix`; says where it ends.
+/// Reads one tree of a `use` after `prefix`; returns where it ends.
 fn tree(
     tokens: &[String],
     mut at: usize,
@@ -125,7 +125,7 @@ fn is_word(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Words, `::` and single signs, up to the file's own tests.
+/// Words, `::` and single characters, up to the file's own tests.
 fn tokens(text: &str) -> Vec<String> {
     let lines = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
     let text: Vec<char> = lines.flat_map(|line| line.chars().chain(['\n'])).collect();

@@ -1,4 +1,4 @@
-//! A database that has no room.
+//! A database without free space.
 
 use carillon::store::StoreError;
 use sea_orm::{ConnectionTrait, FromQueryResult};
@@ -27,7 +27,7 @@ async fn what_is_committed_after_sqlite_ran_out_of_room_is_there() {
     tx.execute_unprepared(&name(1)).await.unwrap();
     store.commit(tx).await.unwrap();
 
-    // Others see it: nothing is left open around it.
+    // Others see it: no transaction stays open around it.
     let sql = "SELECT count(*) AS names FROM namespace WHERE name = 'x'";
     let statement = store.dialect().statement(sql, []);
     let found = Names::find_by_statement(statement).one(store.read()).await.unwrap();

@@ -1,6 +1,6 @@
 //! Allowances for guesses, in the tables. A pause is an hour here: none ends while a test runs.
 
-use carillon::store::guesses::{Counted, Guess, give_back, remove_needless, take_if_left};
+use carillon::store::guesses::{Guess, GuessOutcome, give_back, remove_needless, take_if_left};
 use sea_orm::ConnectionTrait;
 
 use crate::support::{TestDatabase, on_both};
@@ -18,8 +18,8 @@ fn guess(id: &str, most: i64) -> Guess {
     Guess { id: id.to_owned(), pause_ms: HOUR, room_ms: most * HOUR }
 }
 
-fn is_taken(counted: &Counted) -> bool {
-    matches!(counted, Counted::Taken(_))
+fn is_taken(counted: &GuessOutcome) -> bool {
+    matches!(counted, GuessOutcome::Taken(_))
 }
 
 async fn what_is_refused_takes_nothing(database: TestDatabase) {
@@ -30,7 +30,9 @@ async fn what_is_refused_takes_nothing(database: TestDatabase) {
         assert!(is_taken(&take_if_left(store, &both).await.unwrap()));
     }
     for _ in 0..5 {
-        let Counted::Refused(left) = take_if_left(store, &both).await.unwrap() else { panic!() };
+        let GuessOutcome::Refused(left) = take_if_left(store, &both).await.unwrap() else {
+            panic!()
+        };
         let missing = left.iter().find(|left| left.id == "ada").unwrap().missing_ms;
         assert!((2 * HOUR + 1..=3 * HOUR).contains(&missing), "{missing}");
     }
@@ -66,11 +68,11 @@ async fn what_is_removed_says_least(database: TestDatabase) {
     give_back(store, &[guess("flood 0", 3)]).await.unwrap();
     assert_eq!(remove_needless(store, 100).await.unwrap(), 1, "what is full");
     assert!(remove_needless(store, 10).await.unwrap() >= 20);
-    // Who was guessed at often is not forgotten for all the others.
+    // A name with many guesses is not forgotten in favour of others.
     assert!(!is_taken(&take_if_left(store, &[guess("ada", 3)]).await.unwrap()));
 }
 
-/// A row takes so long to write that the clock goes on meanwhile.
+/// A row takes so long to write that the clock moves on meanwhile.
 const SLOW: &str = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql \
         AS 'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END'; \
     CREATE TRIGGER slow BEFORE UPDATE ON guess FOR EACH ROW EXECUTE FUNCTION slow()";
@@ -88,10 +90,10 @@ async fn a_clock_that_was_set_back_locks_nobody_out(database: TestDatabase) {
     let later = format!("UPDATE guess SET full_at = full_at + {}", 1_000 * HOUR);
     transaction.execute_unprepared(&later).await.unwrap();
     store.commit(transaction).await.unwrap();
-    let Counted::Refused(left) = take_if_left(store, &ada).await.unwrap() else { panic!() };
+    let GuessOutcome::Refused(left) = take_if_left(store, &ada).await.unwrap() else { panic!() };
     assert!(left[0].missing_ms <= 4 * HOUR, "one pause is to be waited for: {left:?}");
 
-    // And waiting helps.
+    // Waiting helps.
     let transaction = store.begin().await.unwrap();
     let waited = format!("UPDATE guess SET full_at = full_at - {}", HOUR + 1);
     transaction.execute_unprepared(&waited).await.unwrap();

@@ -1,11 +1,11 @@
-//! Lists that read what they show, and not all that there is.
+//! Lists that read only the rows they show.
 
 use std::sync::{Arc, Mutex};
 
 use carillon::{
     search::{List, Search},
     store::{
-        Window,
+        PageWindow,
         reads::{ledger, runs, search::Sought, within::Within},
     },
 };
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::support::TestDatabase;
 
-/// PostgreSQL finds that by its statistics; SQLite has none.
+/// PostgreSQL's statistics show that; SQLite has none.
 #[tokio::test]
 async fn sqlite_reads_runs_that_are_few_from_an_index_over_such_runs() {
     let database = TestDatabase::sqlite().await;
@@ -23,8 +23,8 @@ async fn sqlite_reads_runs_that_are_few_from_an_index_over_such_runs() {
     let seen = texts.clone();
     let store = database.store.clone();
     let store = store.with_observer(move |sql| seen.lock().unwrap().push(sql.to_owned()));
-    let first = Window::first(50);
-    let second = Window { after: Some(Uuid::max()), ..first.clone() };
+    let first = PageWindow::first(50);
+    let second = PageWindow { after: Some(Uuid::max()), ..first.clone() };
     let alive = runs::Filter { live: Some(true), ..runs::Filter::default() };
     let queued = runs::Filter { states: Some(vec![State::Queued]), ..runs::Filter::default() };
     let search = Search::parse(List::Runs, "state:running,retrying trigger:schedule").unwrap();
@@ -66,8 +66,8 @@ async fn sqlite_reads_the_ledger_of_a_namespace_and_of_all_in_the_order_of_an_in
     let seen = texts.clone();
     let store = database.store.clone();
     let store = store.with_observer(move |sql| seen.lock().unwrap().push(sql.to_owned()));
-    let first = Window::first(50);
-    let second = Window { after: Some((Timestamp(1), Uuid::max())), ..first.clone() };
+    let first = PageWindow::first(50);
+    let second = PageWindow { after: Some((Timestamp(1), Uuid::max())), ..first.clone() };
     let some = Within::Some(vec![Uuid::nil(), Uuid::max()]);
     for (within, window) in [
         (&Within::One(Uuid::nil()), &first),
@@ -81,7 +81,7 @@ async fn sqlite_reads_the_ledger_of_a_namespace_and_of_all_in_the_order_of_an_in
         let plan = rows.iter().map(|row| row.try_get::<String>("", "detail").unwrap());
         let plan = plan.collect::<Vec<_>>().join("\n");
         assert!(plan.contains("INDEX fire_ledger"), "{asked}\n{plan}");
-        // Only what several namespaces give is put in order, page by page.
+        // Only the rows of several namespaces are sorted, page by page.
         let sorts = plan.matches("TEMP B-TREE FOR ORDER BY").count();
         assert_eq!(sorts, usize::from(within.one().is_none()), "{asked}\n{plan}");
     }

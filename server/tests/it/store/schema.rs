@@ -1,4 +1,4 @@
-//! Migrations name no entity, so what they make is compared with what the entities expect.
+//! Migrations do not use entities, so their result is compared with what the entities expect.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! What a version before this one left in its database, killed in the midst of its work, is there
-//! after the migrations. `scripts/migration-fixture` writes what it left.
+//! The database that the previous version left when it was killed in the middle of its work
+//! survives the migrations. `scripts/migration-fixture` creates it.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -14,10 +14,10 @@ use crate::support::{Command, Server, TestDatabase, on_both};
 
 on_both!(a_database_of_the_version_before_is_migrated_and_loses_nothing);
 
-/// The last migration of the version before.
+/// The last migration of the previous version.
 const BEFORE: &str = "m0017";
 
-/// What sealed its secrets and channels.
+/// The key that sealed its secrets and channels.
 const KEY: &str = "Zml4dHVyZS1maXh0dXJlLWZpeHR1cmUtZml4dHVyZS0=";
 
 fn fixture(kind: &str) -> String {
@@ -25,7 +25,7 @@ fn fixture(kind: &str) -> String {
     fs::read_to_string(folder.join(format!("{BEFORE}.{kind}.sql"))).unwrap()
 }
 
-/// Puts what was left in the place of the test's empty database.
+/// Replaces the test's empty database with that one.
 async fn plant(database: &TestDatabase) {
     let dialect = database.store.dialect().clone();
     database.store.clone().close().await.unwrap();
@@ -45,7 +45,7 @@ async fn plant(database: &TestDatabase) {
         connection.execute_unprepared(empty).await.unwrap();
     }
     if !dialect.is_postgres() {
-        // A dump has its tables by name, not in the order in which they need each other.
+        // A dump has its tables by name, not in the order of their dependencies.
         connection.execute_unprepared("PRAGMA foreign_keys = OFF").await.unwrap();
     }
     let text = fixture(dialect.name()).replace("CREATE SCHEMA public;", "");
@@ -54,7 +54,7 @@ async fn plant(database: &TestDatabase) {
     connection.close().await.unwrap();
 }
 
-/// The ledger as text: what each fire, run and attempt came to.
+/// The ledger as text: the outcome of each fire, run and attempt.
 async fn ledger(connection: &impl ConnectionTrait) -> Vec<String> {
     let sql = "SELECT 'fire ' || CAST(scheduled_at AS text) || ' ' || verdict || ' ' || reason \
                  || ' ' || CAST(count AS text) AS line FROM fire \
@@ -69,7 +69,7 @@ async fn ledger(connection: &impl ConnectionTrait) -> Vec<String> {
     rows.unwrap().iter().map(|row: &QueryResult| row.try_get("", "line").unwrap()).collect()
 }
 
-/// How many rows each table has, by the models of today: each of them loads.
+/// The number of rows in each table, read through today's models: every row must load.
 macro_rules! counted {
     ($store:expr, $($entity:ident),+ $(,)?) => {
         BTreeMap::from([$((
@@ -120,7 +120,7 @@ async fn a_database_of_the_version_before_is_migrated_and_loses_nothing(database
         let status: Value =
             serde_json::from_str(&told(&["migrate", "--dry-run", "--json"]).done()).unwrap();
         let pending = status["pending"].as_array().unwrap();
-        // Until the next migration is written, what was left is what is made today.
+        // Until the next migration is written, the old schema matches today's.
         is_current = pending.is_empty();
         assert!(pending.iter().all(|name| name.as_str().unwrap() > BEFORE), "{status}");
     }
@@ -176,7 +176,7 @@ async fn a_database_of_the_version_before_is_migrated_and_loses_nothing(database
     }
     store.close().await.unwrap();
 
-    // And a server goes on with it: people, schedules, what was sealed, and what was under way.
+    // A server continues with it: people, schedules, sealed values, and unfinished work.
     let without = Command::new(&["serve", "--listen", "127.0.0.1:0"]).on(&database).run();
     assert!(without.refused(1).contains("key"), "what is sealed is asked for its key");
     let config = format!("secrets.key = \"{KEY}\"");

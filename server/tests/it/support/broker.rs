@@ -1,5 +1,5 @@
-//! A broker of the test's own: a process on a free port of 127.0.0.1, to be killed, frozen and
-//! started again with what it has stored.
+//! A broker for the test: a process on a free port of 127.0.0.1, which can be killed, frozen and
+//! restarted with its stored data.
 
 use std::{
     net::TcpStream,
@@ -17,13 +17,13 @@ use tempfile::TempDir;
 
 use super::process::{free_port, freeze, thaw};
 
-/// How a broker is started in a folder, to listen on these ports.
+/// How to start a broker in a folder, listening on these ports.
 type Start = dyn Fn(&Path, &[u16]) -> Command + Send + Sync;
 
 /// Whether a broker is ready, once it listens.
 type Ready = dyn Fn(&Path, &[u16]) -> bool + Send + Sync;
 
-/// A process that listens. Dropped, it is killed.
+/// A process that listens. Dropping it kills it.
 pub(crate) struct Broker {
     ports: Vec<u16>,
     start: Box<Start>,
@@ -33,11 +33,11 @@ pub(crate) struct Broker {
     folder: TempDir,
 }
 
-/// So often a port may be lost to another process before the broker has it.
+/// How often another process may take a port before the broker has it.
 const TRIES: usize = 5;
 
 impl Broker {
-    /// Starts one on `ports` free ports, of which the first is the one to connect to.
+    /// Starts one on `ports` free ports; the first is the one to connect to.
     pub(crate) async fn start(
         ports: usize,
         start: impl Fn(&Path, &[u16]) -> Command + Send + Sync + 'static,
@@ -60,28 +60,28 @@ impl Broker {
         self.ports[0]
     }
 
-    /// Where to connect to, as a definition has it.
+    /// The address to connect to, as written in a definition.
     pub(crate) fn server(&self) -> String {
         format!("127.0.0.1:{}", self.port())
     }
 
-    /// Ends it as a power cut would.
+    /// Ends it as a power failure would.
     pub(crate) fn kill(&mut self) {
         let Some(mut process) = self.process.take() else { return };
-        // It may have processes of its own.
+        // It may have child processes.
         let group = Pid::from_raw(-process.id().cast_signed());
         let _ = kill(group, Signal::SIGKILL);
         process.wait().unwrap();
-        // Nor is what it started to answer any more.
+        // Its child processes must not answer any more either.
         while TcpStream::connect(("127.0.0.1", self.port())).is_ok() {}
     }
 
-    /// Starts it again, on its ports and with what it has stored.
+    /// Starts it again, on its ports and with its stored data.
     pub(crate) async fn go_on(&mut self) {
         assert!(self.begins().await, "the broker ended by itself: {}", self.said());
     }
 
-    /// It takes connections and answers nothing.
+    /// Freezes it: it accepts connections and answers nothing.
     pub(crate) fn freeze(&self) {
         freeze(self.group());
     }
@@ -100,7 +100,7 @@ impl Broker {
 
         let output = std::fs::File::create(self.folder.path().join("output")).unwrap();
         let inner = (self.start)(self.folder.path(), &self.ports);
-        // Should the test be killed, the kernel stops the broker.
+        // If the test is killed, the kernel stops the broker.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL"]).arg(inner.get_program()).args(inner.get_args());
         for (name, value) in inner.get_envs() {

@@ -5,7 +5,7 @@ use std::{
 
 use super::TestDatabase;
 
-/// The built binary with arguments, in an empty folder and an environment of its own.
+/// The built binary with arguments, in an empty folder and its own environment.
 pub(crate) struct Command {
     command: process::Command,
     folder: tempfile::TempDir,
@@ -38,13 +38,13 @@ impl Command {
         self
     }
 
-    /// With that on its standard input.
+    /// With this on its standard input.
     pub(crate) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
         self
     }
 
-    /// With that file in its folder.
+    /// With this file in its folder.
     pub(crate) fn file(self, name: &str, content: &str) -> Self {
         std::fs::write(self.folder.path().join(name), content).unwrap();
         self
@@ -53,7 +53,7 @@ impl Command {
     pub(crate) fn run(mut self) -> Finished {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().unwrap();
-        // One that ends without reading closes the pipe: that is its right.
+        // A program that ends without reading may close the pipe.
         let _ = child.stdin.take().unwrap().write_all(&self.input);
         let output = child.wait_with_output().unwrap();
         Finished {
@@ -70,7 +70,7 @@ impl Command {
 }
 
 impl Finished {
-    /// What it answered; it must have done what it was asked to.
+    /// Its output; it must have succeeded.
     pub(crate) fn done(self) -> String {
         assert_eq!(self.code, 0, "{self:?}");
         self.out

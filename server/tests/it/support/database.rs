@@ -7,9 +7,9 @@ use uuid::Uuid;
 
 use super::postgres;
 
-/// A migrated, empty database of the test's own.
+/// A migrated, empty database for the test.
 pub(crate) struct TestDatabase {
-    /// What to hand to a server process.
+    /// The URL for a server process.
     pub(crate) url: String,
     /// The same, open in this process.
     pub(crate) store: Store,
@@ -25,7 +25,7 @@ enum Place {
         admin: String,
         name: String,
     },
-    /// Somewhere that somebody else removes.
+    /// A place that the caller removes.
     Elsewhere,
 }
 
@@ -52,14 +52,14 @@ impl TestDatabase {
         Self { url, store, place: Place::Server { admin, name } }
     }
 
-    /// Where somebody made a place for it, and will remove it; migrated if it is not yet.
+    /// In a place that the caller created and will remove; migrated if it is not yet.
     pub(crate) async fn at(url: impl Into<String>) -> Self {
         let url = url.into();
         let store = open(&url).await;
         Self { url, store, place: Place::Elsewhere }
     }
 
-    /// Everything that it keeps, as text: to look for what must not be in it.
+    /// Everything that it stores, as text, to search for what must not be in it.
     pub(crate) async fn dump(&self) -> String {
         #[derive(FromQueryResult)]
         struct Row {
@@ -114,7 +114,7 @@ impl Drop for TestDatabase {
 }
 
 async fn open(url: &str) -> Store {
-    // What the code under test says is shown where the test fails.
+    // The output of the code under test is shown where the test fails.
     static LOG: Once = Once::new();
     LOG.call_once(|| {
         let log = tracing_subscriber::fmt().with_env_filter("warn,carillon=debug");
@@ -129,8 +129,8 @@ async fn connect(url: &str) -> DatabaseConnection {
     Database::connect(options).await.unwrap()
 }
 
-/// The migrated database that clones are made of. The first process that needs it makes it, under
-/// a lock; it gets its name when it is complete.
+/// The migrated database that clones are made of. The first process that needs it creates it, under
+/// a lock; it gets its name once it is complete.
 async fn template(connection: &DatabaseConnection, admin: &str) -> String {
     const LOCK: i64 = 0x6361_7269_6c6c_6f6e;
     let name = format!("template_{}", build());
@@ -148,7 +148,7 @@ async fn template(connection: &DatabaseConnection, admin: &str) -> String {
     name
 }
 
-/// Differs from build to build: a migration that was rewritten needs a new template.
+/// Differs from build to build: a changed migration needs a new template.
 fn build() -> String {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let program = std::env::current_exe().unwrap();

@@ -1,18 +1,18 @@
-//! What the tests stand on: a fresh database each, on SQLite and on PostgreSQL.
+//! The basis of the tests: a fresh database for each, on SQLite and on PostgreSQL.
 //!
-//! Nothing here is a mock. A SQLite test gets a file in a folder of its own; a PostgreSQL test
-//! gets a database cloned from a migrated template. The PostgreSQL server is the one that
+//! Nothing here is a mock. A SQLite test gets a file in its own folder; a PostgreSQL test gets a
+//! database cloned from a migrated template. The PostgreSQL server is the one that
 //! `CARILLON_TEST_POSTGRES` names by the URL of an administrator's connection, or an ephemeral one
-//! that the test process starts, and that goes away with the process however it ends.
+//! that the test process starts, and that ends with the process, however that ends.
 //!
 //! - `database`: [`TestDatabase`], dropped with its data at the end of the test
 //! - `postgres`: the server behind it
-//! - `broker`: a broker that tasks publish to, to be killed, frozen and started again
-//! - `redis`: a Redis server, to be killed, frozen and flushed
-//! - `replicas`: a primary and its synchronous standby, to be killed and promoted
-//! - `process`: ports and freezing of what the tests start
+//! - `broker`: a broker that tasks publish to, which can be killed, frozen and restarted
+//! - `redis`: a Redis server, which can be killed, frozen and flushed
+//! - `replicas`: a primary and its synchronous standby, which can be killed and promoted
+//! - `process`: ports, and freezing of the processes that tests start
 //! - `command`: the built binary, run to its end
-//! - `server`: the built binary as a server on a free port, asked over HTTP
+//! - `server`: the built binary as a server on a free port, queried over HTTP
 //! - `socket`: a subscription to it
 
 mod broker;

@@ -6,15 +6,16 @@ use std::{
     sync::{OnceLock, mpsc},
 };
 
-/// A server that lives as long as this process: its supervisor reads our end of a pipe, and stops
-/// it and removes its files when the pipe closes - by a normal end, a panic or a kill alike.
+/// A server that lives as long as this process: its supervisor reads our end of a pipe, and when
+/// the pipe closes - by a normal end, a panic or a kill - it stops the server and removes its
+/// files.
 struct Server {
     url: String,
     /// Its standard input is the pipe.
     _supervisor: Child,
 }
 
-/// The supervisor: `$1` the programs' folder, `$2` the server's own folder.
+/// The supervisor: `$1` is the programs' folder, `$2` the server's own folder.
 const SUPERVISOR: &str = r#"
 trap '' INT TERM
 "$1/initdb" -D "$2/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync >&2 || exit 1
@@ -48,7 +49,7 @@ pub(super) fn with_database(url: &str, name: &str) -> String {
     if query.is_empty() { format!("{server}/{name}") } else { format!("{server}/{name}?{query}") }
 }
 
-/// Starts a server that listens on a socket in a folder of its own: no port to collide on.
+/// Starts a server that listens on a socket in its own folder, so that no ports collide.
 fn start() -> Server {
     let programs = programs();
     let folder = tempfile::Builder::new().prefix("carillon-postgres-").tempdir().unwrap().keep();
@@ -76,7 +77,7 @@ fn start() -> Server {
     Server { url, _supervisor: supervisor }
 }
 
-/// PostgreSQL refuses to run as root: then it runs as the user that its package made.
+/// PostgreSQL refuses to run as root: then it runs as the user that its package created.
 pub(crate) fn as_ordinary_user(folder: &Path) -> Command {
     if Path::new("/proc/self").metadata().unwrap().uid() != 0 {
         return Command::new("env");
@@ -95,8 +96,8 @@ pub(crate) fn as_ordinary_user(folder: &Path) -> Command {
     command
 }
 
-/// The folder with `initdb` and `postgres`: the newest that Debian's packages installed, or the
-/// one that `pg_config` names.
+/// The folder with `initdb` and `postgres`: the newest that Debian's packages installed, or the one
+/// that `pg_config` names.
 pub(crate) fn programs() -> PathBuf {
     let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()

@@ -15,20 +15,20 @@ use nix::{
     unistd::Pid,
 };
 
-/// Ports that the kernel gives to nobody who asks for any port or connects to somewhere, unless
-/// the machine is set otherwise: a server that is killed finds its port free again.
+/// Ports that the kernel never assigns by itself, unless the machine is configured otherwise: a
+/// killed server finds its port free again.
 const PORTS: Range<u16> = 20_000..30_000;
 
 /// The ports of this process, each with a file that is locked until the process ends.
 static RESERVED: LazyLock<Mutex<HashMap<u16, File>>> = LazyLock::new(Mutex::default);
 
-/// A port of 127.0.0.1 that nobody listens on and that no other test gets before this process ends.
+/// A free port of 127.0.0.1 that no other test gets before this process ends.
 pub(crate) fn free_port() -> u16 {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ports");
     fs::create_dir_all(&folder).unwrap();
     let mut reserved = RESERVED.lock().unwrap_or_else(PoisonError::into_inner);
     let count = u32::from(PORTS.end - PORTS.start);
-    // Each process begins somewhere else.
+    // Each process begins at another port.
     let first = std::process::id().wrapping_mul(7_919) % count;
     for step in 0..count {
         let port = PORTS.start + u16::try_from((first + step) % count).unwrap();
@@ -42,8 +42,8 @@ pub(crate) fn free_port() -> u16 {
     panic!("every port of {PORTS:?} is taken");
 }
 
-/// Stops a process, or with a negative number its group, and waits until all its threads stand: a
-/// signal that was sent is not yet one that was obeyed.
+/// Stops a process, or with a negative number its group, and waits until all its threads have
+/// stopped: a signal takes effect some time after it was sent.
 pub(crate) fn freeze(whom: Pid) {
     kill(whom, Signal::SIGSTOP).unwrap();
     while !members(whom).iter().all(|process| stands(process)) {
@@ -55,7 +55,7 @@ pub(crate) fn thaw(whom: Pid) {
     kill(whom, Signal::SIGCONT).unwrap();
 }
 
-/// The folders in which the kernel tells of these processes.
+/// The folders in which the kernel describes these processes.
 fn members(whom: Pid) -> Vec<Box<Path>> {
     let number = whom.as_raw();
     if number > 0 {
@@ -76,8 +76,8 @@ fn stands(process: &Path) -> bool {
     })
 }
 
-/// A field of a process or a thread behind its name, which may have spaces: 0 is the state, 2 is
-/// the group.
+/// A field of a process or a thread after its name, which may have spaces: 0 is the state, 2 is the
+/// group.
 fn field(path: &Path, index: usize) -> Option<String> {
     let text = fs::read_to_string(path.join("stat")).ok()?;
     let (_, fields) = text.rsplit_once(") ")?;

@@ -12,15 +12,15 @@ use tempfile::TempDir;
 
 use super::process::{free_port, freeze, thaw};
 
-/// So often a port may be lost to another process before the server has it.
+/// How often another process may take a port before the server has it.
 const TRIES: usize = 5;
 
-/// A Redis server of the test's own, on a free port of 127.0.0.1, that keeps nothing on its disk.
-/// Dropped, it is killed.
+/// A Redis server for the test, on a free port of 127.0.0.1, without persistence. Dropping it kills
+/// it.
 pub(crate) struct Redis {
     pub(crate) port: u16,
     password: Option<&'static str>,
-    /// More that it is told.
+    /// Additional arguments.
     args: Vec<String>,
     process: Option<Child>,
     /// Dropped after the process.
@@ -37,7 +37,7 @@ impl Redis {
         Self::started(Some(password), Vec::new()).await
     }
 
-    /// One that speaks TLS, too; gives the port for that.
+    /// One that also speaks TLS; returns the port for that.
     pub(crate) async fn with_tls(certificate: &Path, key: &Path) -> (Self, u16) {
         let file = |path: &Path| path.to_str().unwrap().to_owned();
         let (pem, key) = (file(certificate), file(key));
@@ -63,14 +63,14 @@ impl Redis {
         panic!("redis-server ended by itself {TRIES} times");
     }
 
-    /// On a port that was free a moment ago; nothing, if another process has it by now.
+    /// On a port that was free a moment ago; `None` if another process has it by now.
     async fn try_start(password: Option<&'static str>, args: Vec<String>) -> Option<Self> {
         let folder = tempfile::Builder::new().prefix("carillon-redis-").tempdir().unwrap();
         let mut redis = Self { port: free_port(), password, args, process: None, folder };
         redis.answers().await.then_some(redis)
     }
 
-    /// Its address, as a node is told it.
+    /// Its address for a node.
     pub(crate) fn url(&self) -> String {
         match self.password {
             Some(password) => format!("redis://:{password}@127.0.0.1:{}/0", self.port),
@@ -78,14 +78,14 @@ impl Redis {
         }
     }
 
-    /// Starts it again, with nothing of what it knew.
+    /// Starts it again, without data.
     pub(crate) async fn go_on(&mut self) {
         assert!(self.answers().await, "redis-server ended by itself");
     }
 
-    /// Starts it; whether it answers, or ends by itself.
+    /// Starts it; returns whether it answers, or exits by itself.
     async fn answers(&mut self) -> bool {
-        // Should the test be killed, the kernel stops the server.
+        // If the test is killed, the kernel stops the server.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "redis-server", "--bind", "127.0.0.1"]);
         command.args(["--port", &self.port.to_string(), "--save", "", "--appendonly", "no"]);
@@ -97,7 +97,7 @@ impl Redis {
         self.process = Some(command.spawn().expect("start redis-server (scripts/packages redis)"));
         let clock = Clock::system();
         for _ in 0..3_000 {
-            // Looked at first: another one may answer there.
+            // Checked first: another server may answer there.
             if self.process.as_mut().unwrap().try_wait().unwrap().is_some() {
                 return false;
             }
@@ -109,20 +109,20 @@ impl Redis {
         panic!("redis-server did not answer within 30 s");
     }
 
-    /// Whether the one that answers is the one that was started.
+    /// Whether the server that answers is the one that was started.
     fn is_ours(&self) -> bool {
         let folder = self.folder.path().to_str().unwrap();
         self.try_all("CONFIG GET dir").is_some_and(|lines| lines.iter().any(|line| line == folder))
     }
 
-    /// Ends it as a power cut would.
+    /// Ends it as a power failure would.
     pub(crate) fn kill(&mut self) {
         let Some(mut process) = self.process.take() else { return };
         process.kill().unwrap();
         process.wait().unwrap();
     }
 
-    /// It takes connections and answers nothing.
+    /// Freezes it: it accepts connections and answers nothing.
     pub(crate) fn freeze(&self) {
         freeze(self.pid());
     }
@@ -135,7 +135,7 @@ impl Redis {
         Pid::from_raw(self.process.as_ref().unwrap().id().cast_signed())
     }
 
-    /// It forgets all that it knows.
+    /// Deletes all its data.
     pub(crate) fn flush(&self) {
         assert_eq!(self.say("FLUSHALL"), "+OK");
     }

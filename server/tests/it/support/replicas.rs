@@ -16,8 +16,8 @@ use super::{
     process::free_port,
 };
 
-/// A primary and a synchronous standby: what is committed is on both. They end with the test's
-/// thread, however that ends.
+/// A primary and a synchronous standby: committed data is on both. They end with the test's thread,
+/// however that ends.
 pub(crate) struct Replicas {
     first: Replica,
     second: Replica,
@@ -48,13 +48,13 @@ impl Replicas {
         for sql in ["ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"] {
             admin.execute_unprepared(sql).await.unwrap();
         }
-        // From here on no commit is answered that the standby does not have.
+        // From here on no commit is acknowledged that the standby does not have.
         until(&admin, "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'").await;
         admin.close().await.unwrap();
         Self { first: primary, second: standby, folder }
     }
 
-    /// Names both, the standby first.
+    /// A URL that names both, the standby first.
     pub(crate) fn url(&self) -> String {
         format!(
             "postgres://postgres@127.0.0.1:{},127.0.0.1:{}/carillon?target_session_attrs=read-write",
@@ -62,7 +62,7 @@ impl Replicas {
         )
     }
 
-    /// Names the standby alone.
+    /// A URL that names only the standby.
     pub(crate) fn url_of_standby(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/carillon", self.second.port)
     }
@@ -71,12 +71,12 @@ impl Replicas {
         self.first.port
     }
 
-    /// Ends the primary as a power cut would.
+    /// Ends the primary as a power failure would.
     pub(crate) fn kill_primary(&mut self) {
         self.first.end(Signal::SIGQUIT);
     }
 
-    /// Makes the standby a primary, whatever the first one thinks.
+    /// Promotes the standby, whatever the first server believes.
     pub(crate) async fn promote_standby(&self) {
         let admin = self.second.admin().await;
         admin.execute_unprepared("SELECT pg_promote()").await.unwrap();
@@ -84,7 +84,7 @@ impl Replicas {
         admin.close().await.unwrap();
     }
 
-    /// The first server comes back under its address, as a standby of what it knows.
+    /// The first server comes back under its address, as a standby with its old data.
     pub(crate) async fn revive_first_as_standby(&mut self) {
         let data = self.folder.path().join("first");
         std::fs::write(data.join("standby.signal"), "").unwrap();
@@ -101,7 +101,7 @@ impl Replica {
 
     fn launch(folder: &Path, data: &Path, port: u16) -> Child {
         let mut command = as_ordinary_user(folder);
-        // Whatever becomes of this thread, the kernel stops the server.
+        // However this thread ends, the kernel stops the server.
         command.args(["setpriv", "--pdeathsig", "QUIT"]).arg(programs().join("postgres"));
         command.args(["-D", path(data), "-c", &format!("port={port}")]);
         command.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]);
@@ -110,7 +110,7 @@ impl Replica {
         command.current_dir("/").spawn().unwrap()
     }
 
-    /// A connection that may do everything, as soon as there is one.
+    /// A superuser's connection, as soon as the server accepts one.
     async fn admin(&self) -> DatabaseConnection {
         let patience = tokio::time::timeout(Duration::from_secs(60), async {
             loop {
@@ -143,7 +143,7 @@ async fn connect(port: u16, database: &str) -> Result<DatabaseConnection, sea_or
     Database::connect(options).await
 }
 
-/// Asks until there is a row.
+/// Repeats the query until there is a row.
 async fn until(connection: &DatabaseConnection, sql: &str) {
     let there = tokio::time::timeout(Duration::from_secs(60), async {
         let ask = || Statement::from_string(DbBackend::Postgres, sql);

@@ -34,7 +34,7 @@ impl Server {
         Self::started(Command::new(&args).on(database))
     }
 
-    /// With more flags, and a variable of the environment.
+    /// With more flags and an environment variable.
     pub(crate) fn start_under(
         database: &TestDatabase,
         flags: &[&str],
@@ -45,7 +45,7 @@ impl Server {
         Self::started(Command::new(&args).on(database).env(name, value))
     }
 
-    /// With that configuration file.
+    /// With this configuration file.
     pub(crate) fn start_configured(database: &TestDatabase, config: &str) -> Self {
         let command = Command::new(&["serve", "--listen", "127.0.0.1:0"]).on(database);
         Self::started(command.file("carillon.toml", config))
@@ -87,7 +87,7 @@ impl Server {
         self.http.post(format!("{}{path}", self.url))
     }
 
-    /// What it has logged since this was asked last, as soon as there is a line with that part.
+    /// The log since the last call, as soon as it has a line with that part.
     pub(crate) async fn logged(&self, part: &str) -> String {
         let found = async {
             loop {
@@ -109,7 +109,7 @@ impl Server {
         self.post("/auth/login").json(&body).send().await.unwrap()
     }
 
-    /// Who the server says that the sender of this request is.
+    /// The viewer that the server takes the sender of this request for.
     pub(crate) async fn who(&self, request: RequestBuilder) -> Value {
         let query = json!({ "query": "{ me { name kind role } }" });
         let answer = request.json(&query).send().await.unwrap();
@@ -128,12 +128,12 @@ impl Server {
         kill(pid, Signal::SIGTERM).unwrap();
     }
 
-    /// Waits for its end; gives the exit code.
+    /// Waits for its end; returns the exit code.
     pub(crate) fn ended(mut self) -> i32 {
         self.child.wait().unwrap().code().unwrap()
     }
 
-    /// Asks it to stop and waits for its end; gives the exit code.
+    /// Asks it to stop and waits for its end; returns the exit code.
     pub(crate) fn stop(self) -> i32 {
         self.ask_to_stop();
         self.ended()
@@ -148,12 +148,13 @@ impl Drop for Server {
     }
 }
 
-/// The session's cookie that an answer sets, as a request sends it back.
+/// The session's cookie that an answer sets, in the form in which a request sends it back.
 pub(crate) fn cookie(answer: &Response) -> String {
     set_cookie(answer, false).split(';').next().unwrap().to_owned()
 }
 
-/// The cookie by which a browser is known after a sign-in, as a request sends it back.
+/// The cookie that identifies a browser after a sign-in, in the form in which a request sends it
+/// back.
 pub(crate) fn device_cookie(answer: &Response) -> String {
     set_cookie(answer, true).split(';').next().unwrap().to_owned()
 }

@@ -34,7 +34,7 @@ impl Socket {
         self.0.send(Message::text(message.to_string())).await.unwrap();
     }
 
-    /// The next message; None when the server has closed.
+    /// The next message; None once the server has closed.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         while let Some(Ok(message)) = self.0.next().await {
             if let Message::Text(text) = message {
@@ -44,7 +44,7 @@ impl Socket {
         None
     }
 
-    /// Waits until the server closes, and gives its code.
+    /// Waits until the server closes, and returns its code.
     pub(crate) async fn closed(&mut self) -> Option<u16> {
         while let Some(Ok(message)) = self.0.next().await {
             if let Message::Close(frame) = message {
@@ -54,13 +54,13 @@ impl Socket {
         None
     }
 
-    /// Says who is there, and gives the server's answer.
+    /// Sends the credentials, and returns the server's answer.
     pub(crate) async fn init(&mut self, payload: Value) -> Option<Value> {
         self.send(json!({ "type": "connection_init", "payload": payload })).await;
         self.next().await
     }
 
-    /// Asks one query and gives its one answer.
+    /// Sends one query and returns its only answer.
     pub(crate) async fn ask(&mut self, query: &str) -> Value {
         let payload = json!({ "query": query });
         self.send(json!({ "id": "1", "type": "subscribe", "payload": payload })).await;

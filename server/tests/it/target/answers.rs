@@ -1,4 +1,4 @@
-//! Answers that are none: whatever a receiver sends, the attempt ends and says how.
+//! Invalid answers: whatever a receiver sends, the attempt ends and says how.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const CASES: u64 = 2_000;
 
 const OUTPUT_LIMIT: usize = 10_000;
 
-/// Numbers that look like chance and are the same in each run.
+/// Numbers that look random and are the same in each run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -97,7 +97,7 @@ async fn no_answer_of_any_shape_breaks_an_attempt() {
             let answer = answer(&mut numbers);
             let mut head = [0; 4_096];
             let _ = socket.read(&mut head).await;
-            // Who refuses an answer may hang up before its end.
+            // A client that refuses an answer may hang up before its end.
             let _ = socket.write_all(&answer).await;
             let _ = socket.shutdown().await;
         }

@@ -1,5 +1,5 @@
-//! Programs as a user of their own. Only root may start them so: elsewhere these tests say that
-//! they did nothing.
+//! Programs that run as their own user. Only root may start them so: without it these tests say
+//! that they were skipped.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -22,7 +22,7 @@ fn may_switch() -> bool {
     may
 }
 
-/// What a script prints as `nobody`.
+/// The output of a script that runs as `nobody`.
 async fn said(script: &str) -> Vec<String> {
     let policy = confined(CommandLimits::default());
     let (outcome, lines) = run(policy, json!({"command": {"script": script}})).await;
@@ -121,7 +121,7 @@ async fn a_program_has_limits_of_its_own_and_no_descriptor_of_the_server() {
         true => confined(limits),
         false => Policy { command: CommandPolicy { limits, ..CommandPolicy::default() }, ..open() },
     };
-    // Open without the mark that closes it, as one is that a process is started with.
+    // Open without close-on-exec, like descriptors that a process inherits at its start.
     let file = tempfile::tempfile().unwrap();
     let leaked = nix::unistd::dup(&file).unwrap();
     let script = "ulimit -c; ulimit -n; ulimit -v; ls /proc/self/fd | sort -n | tail -1
@@ -130,7 +130,7 @@ async fn a_program_has_limits_of_its_own_and_no_descriptor_of_the_server() {
     succeeded(outcome);
     drop(leaked);
     let said = texts(&lines, Stream::Stdout);
-    // The fourth descriptor is that by which ls reads the folder.
+    // The fourth descriptor is the one with which ls reads the folder.
     assert_eq!(said[..4], ["0", "256", "1048576", "3"]);
     assert!(said.contains(&"size 8192") && said.contains(&"500 500"), "{said:?}");
 }

@@ -1,7 +1,7 @@
-//! A program's life: nothing of it may outlive its attempt.
+//! A program's life: no part of it may outlive its attempt.
 //!
-//! The clock is moved by hand, so no limit passes unless a test lets it pass. That a process is
-//! gone is seen by the end of a named pipe that it held open: a read that waits, no polling.
+//! The clock is moved by hand, so no limit passes unless a test lets it pass. The end of a process
+//! is detected by the end of a named pipe that it held open: a read that waits, without polling.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::support::{fifo, invocation, open, succeeded, target};
 
-/// An attempt under way.
+/// An attempt in progress.
 struct Attempt {
     clock: ManualClock,
     lines: mpsc::Receiver<Line>,
@@ -85,8 +85,8 @@ fn patient() -> Invocation {
     }
 }
 
-/// A process that never ends by itself. It says so when it holds `life` open, not before: killed
-/// earlier, it would leave the pipe's reader waiting for a first writer.
+/// A process that never ends by itself. It reports once it holds `life` open, not before: if it
+/// were killed earlier, the pipe's reader would wait for a first writer forever.
 const HOLD_LIFE: &str = "(exec 3> \"$1/life\"; echo ready; exec tail -f /dev/null)";
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn a_process_that_left_the_group_does_not_hold_up_the_attempt() {
     let mut attempt = Attempt::start(script);
     let runaway = attempt.stdout().await.parse().unwrap();
     fs::write(attempt.pipe("gate"), "end\n").await.unwrap();
-    // Only now does the time pass that the attempt grants it.
+    // Only now does the attempt's time limit pass.
     let clock = attempt.clock.clone();
     let passing = tokio::spawn(async move {
         loop {
@@ -189,7 +189,8 @@ async fn a_log_that_is_behind_when_the_program_ends_gets_all_lines() {
     let mut attempt = Attempt::start("seq 1 5000; echo $$ > \"$1/gate\"");
     let pid = fs::read_to_string(attempt.pipe("gate")).await.unwrap();
     let pid = Pid::from_raw(pid.trim().parse().unwrap());
-    // Gone is who has been waited for: the attempt knows of the end, and nobody has read a line.
+    // The process is gone and has been waited for: the attempt knows of the end, and no line has
+    // been read.
     while kill(pid, None).is_ok() {
         tokio::task::yield_now().await;
     }

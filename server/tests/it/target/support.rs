@@ -18,7 +18,7 @@ use tokio::{net::TcpListener, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// A policy that allows what runs on this machine.
+/// A policy that allows servers on this machine.
 pub(super) fn open() -> Policy {
     Policy { commands: true, private_addresses: true, ..Policy::default() }
 }
@@ -50,7 +50,7 @@ pub(super) fn invocation() -> Invocation {
     }
 }
 
-/// Carries a definition out to its end.
+/// Executes a definition to its end.
 pub(super) async fn run(policy: Policy, definition: Value) -> (Outcome, Vec<Line>) {
     run_with(policy, definition, &invocation()).await
 }
@@ -71,7 +71,7 @@ pub(super) async fn run_with(
     (outcome, all)
 }
 
-/// The texts that came from one stream.
+/// The texts from one stream.
 pub(super) fn texts(lines: &[Line], stream: Stream) -> Vec<&str> {
     lines.iter().filter(|line| line.stream == stream).map(|line| line.text.as_str()).collect()
 }
@@ -130,7 +130,7 @@ async fn keep(
     "accepted"
 }
 
-/// A named pipe: opening one end waits for the other, and its end says that all writers are gone.
+/// A named pipe: opening one end waits for the other, and its end means that all writers are gone.
 pub(super) fn fifo(path: &Path) {
     assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
 }

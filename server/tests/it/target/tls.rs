@@ -19,12 +19,12 @@ use tokio_rustls::TlsAcceptor;
 
 use super::support::{failed, open, receiver, run, succeeded};
 
-/// A server with a certificate that nobody signed; gives its certificate in PEM.
+/// A server with a self-signed certificate; returns the certificate in PEM.
 async fn server() -> (SocketAddr, String) {
     server_that_asks(WebPkiClientVerifier::no_client_auth()).await
 }
 
-/// The same; `verifier` judges what clients show of themselves.
+/// The same; `verifier` checks clients' certificates.
 async fn server_that_asks(verifier: Arc<dyn ClientCertVerifier>) -> (SocketAddr, String) {
     let rcgen::CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -41,7 +41,7 @@ async fn server_that_asks(verifier: Arc<dyn ClientCertVerifier>) -> (SocketAddr,
         let acceptor = TlsAcceptor::from(Arc::new(config));
         loop {
             let (connection, _) = listener.accept().await.unwrap();
-            // A client that does not trust us goes away.
+            // A client that does not trust us disconnects.
             let Ok(mut stream) = acceptor.accept(connection).await else { continue };
             let mut request = [0; 4096];
             let _ = stream.read(&mut request).await.unwrap();

@@ -1,4 +1,4 @@
-//! A run that is started by hand for another instant: what its target is told.
+//! A run that is started by hand for another instant: what its target receives.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ impl Desk {
         answer["data"].clone()
     }
 
-    /// Runs a schedule with this target for that instant; gives the run's key.
+    /// Runs a schedule with this target for that instant; returns the run's key.
     async fn trigger(&self, target: Value) -> Value {
         let input = json!({
             "name": "nightly", "timing": { "expressions": ["0 0 1 1 *"] },
@@ -54,7 +54,7 @@ impl Desk {
         started["triggerSchedule"]["run"]["id"].clone()
     }
 
-    /// Waits until the run has failed and does it again; gives the new run's key.
+    /// Waits until the run has failed and retries it; returns the new run's key.
     async fn again(&self, run: &Value) -> Value {
         self.failed(run).await;
         let retry = "mutation($id: UUID!) { retryRun(id: $id) { run { id } } }";

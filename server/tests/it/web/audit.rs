@@ -76,7 +76,8 @@ async fn the_shell_shows_the_same(database: TestDatabase) {
     assert!(audit(&["--namespace", "nowhere"]).refused(1).contains("nowhere"));
 }
 
-/// So many entries that they do not fit between a server and a client who does not read.
+/// So many entries that they do not fit into the buffers between a server and a client that does
+/// not read.
 async fn fill(database: &TestDatabase) {
     let text = "x".repeat(200_000);
     let tx = database.store.begin().await.unwrap();
@@ -108,13 +109,14 @@ async fn an_export_does_not_outlive_the_right_to_it() {
     let first = export(&server, &admin, "").await;
     let second = export(&server, &other, "").await;
     assert_eq!((first.status(), second.status()), (StatusCode::OK, StatusCode::OK));
-    // A node does two at once.
+    // A node serves two exports at once.
     let third = export(&server, &other, "").await;
     assert_eq!(third.status(), StatusCode::TOO_MANY_REQUESTS);
     assert!(third.headers().contains_key(header::RETRY_AFTER));
     Command::new(&["token", "revoke", "a"]).on(&database).run().done();
     assert!(first.text().await.is_err());
-    // Creations of the tokens, what was filled in, and the revocation is newer than the begin.
+    // The creations of the tokens, the filler entries, and the revocation, which is newer than the
+    // beginning.
     let whole = second.text().await.unwrap();
     assert_eq!(whole.lines().count(), 202);
 }
@@ -138,7 +140,7 @@ async fn who_may_not_read_the_log_gets_none_of_it() {
     ] {
         assert_eq!(export(&server, &admin, query).await.status(), status, "{query}");
     }
-    // A path that only looks like another is none.
+    // A path that only looks similar does not exist.
     for path in ["/audit/export/", "//audit/export", "/audit/%65xport", "/audit/../audit/export"] {
         let answer = server.get(path).send().await.unwrap();
         let text = answer.text().await.unwrap();

@@ -1,4 +1,4 @@
-//! Calendars of upcoming runs, as a program reads them that knows an address.
+//! Calendars of upcoming runs, as read by a program that knows their address.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ async fn feed(server: &Server, cookie: &str, input: Value) -> (String, String) {
     (text(&made["calendarFeed"]["id"]), text(&made["path"]))
 }
 
-/// The events that a parser of others finds.
+/// The events that a third-party parser finds.
 async fn events(server: &Server, path: &str) -> Vec<Event> {
     let answer = server.get(path).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::OK, "{answer:?}");
@@ -88,7 +88,7 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
 
     let (_, all) = feed(&server, &ada, json!({ "name": "all" })).await;
     let shown = events(&server, &all).await;
-    // Each fire of what fires seldom, by the calculator's own answer.
+    // Each fire of a schedule that fires rarely, according to the calculator.
     let fires = ask(
         &server,
         &ada,
@@ -120,7 +120,7 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
         let description = event.get_description().unwrap().replace('\r', "");
         assert!(description.ends_with(&STRANGE.replace('\r', "")), "{description:?}");
     }
-    // What fires each second has one event a day, and says how often.
+    // A schedule that fires every second has one event a day, which says how often.
     let busy = of(&shown, "busy");
     assert!((31..=32).contains(&busy.len()), "{}", busy.len());
     assert!(busy.iter().any(|event| event.get_summary() == Some("busy: 86400 runs")));
@@ -139,7 +139,7 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
     let again = server.get(&single).header(header::IF_NONE_MATCH, &tag).send().await.unwrap();
     assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
 
-    // The key is kept as a hash, and is no token for anything else.
+    // The key is stored as a hash, and is not valid as any other token.
     let token = single.split_once("token=").unwrap().1;
     let answer =
         server.post("/graphql").bearer_auth(token).json(&json!({ "query": "{ me { name } }" }));
@@ -153,7 +153,7 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
         ask(&server, &ada, "{ auditEvents { nodes { action subject after } } }", json!({})).await;
     assert!(log.to_string().contains("feed.create") && !log.to_string().contains(token), "{log}");
 
-    // Taken back, it leads nowhere.
+    // A revoked feed no longer exists.
     let revoke = "mutation ($id: UUID!) { revokeCalendarFeed(id: $id) { id } }";
     ask(&server, &ada, revoke, json!({ "id": id })).await;
     assert_eq!(server.get(&single).send().await.unwrap().status(), StatusCode::NOT_FOUND);
@@ -174,7 +174,7 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
     Command::new(&["user", "disable", "bob"]).on(&database).run().done();
     assert_eq!(server.get(&bobs).send().await.unwrap().status(), StatusCode::NOT_FOUND);
 
-    // Guessing comes to an end; whoever has a key is not held up by that elsewhere.
+    // Guessing is limited; clients at other addresses with a valid key are not affected.
     let guess = |n: usize| server.get(&format!("/calendar.ics?token=carfeed_{n}")).send();
     let mut codes = BTreeSet::new();
     for n in 0..40 {
@@ -256,7 +256,7 @@ async fn a_badge_says_how_the_last_runs_went_to_whoever_has_its_address(database
     assert_eq!(said(&of_good).await, told("good", "deleted", "inactive"));
     assert_eq!(said(&of_all).await.1, "1 of 1 failing");
 
-    // A badge is no calendar, nor the other way round.
+    // A badge is not a calendar, and a calendar is not a badge.
     let as_calendar = of_good.replace("badge.svg", "calendar.ics");
     assert_eq!(server.get(&as_calendar).send().await.unwrap().status(), StatusCode::NOT_FOUND);
     let (_, calendar) = feed(&server, &ada, json!({ "name": "calendar" })).await;

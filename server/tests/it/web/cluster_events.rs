@@ -1,4 +1,4 @@
-//! Who follows the nodes over a socket that drops misses nothing and sees nothing twice.
+//! A follower of nodes whose socket drops misses nothing and sees nothing twice.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::support::{Command, Server, Socket, TestDatabase, on_both};
 
 on_both!(who_follows_the_nodes_misses_nothing_when_the_socket_drops);
 
-/// Whoever follows, with what was heard so far.
+/// The follower, with the events received so far.
 struct Follower<'a> {
     server: &'a Server,
     token: String,
@@ -20,7 +20,7 @@ struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    /// A new socket, from where the last one ended.
+    /// A new socket, which continues where the last one ended.
     async fn connect(&mut self) {
         let mut socket = Socket::open(Socket::request(self.server, "/graphql/ws")).await;
         let answer = socket.init(json!({ "token": self.token })).await.unwrap();
@@ -32,7 +32,7 @@ impl Follower<'_> {
         self.socket = Some(socket);
     }
 
-    /// Goes on until a node of that name is as wanted; gives it.
+    /// Reads until a node of that name matches; returns it.
     async fn until(&mut self, name: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         let socket = self.socket.as_mut().unwrap();
         let search = async {
@@ -77,12 +77,12 @@ async fn who_follows_the_nodes_misses_nothing_when_the_socket_drops(database: Te
     assert_eq!(joined["state"], "ALIVE");
     assert!(joined["firstShards"].as_i64().unwrap() > 50, "{joined}");
 
-    // What happens while nobody is connected is told when somebody is again: as it is then.
+    // Events while no client is connected are sent after reconnecting, in their current state.
     drop(follower.socket.take());
     store.drain(beta).await.unwrap();
     let gamma = join("gamma").await;
     let held = store.hold_lease_if_free("bells", gamma, Duration::from_secs(60)).await.unwrap();
-    assert!(matches!(held, carillon::store::leases::Term::Held(1)), "{held:?}");
+    assert!(matches!(held, carillon::store::leases::LeaseState::Held(1)), "{held:?}");
     follower.connect().await;
     let drained = follower.until("beta", |_| true).await;
     assert_eq!((&drained["state"], &drained["firstShards"]), (&json!("DRAINING"), &json!(0)));

@@ -12,10 +12,10 @@ use crate::support::{Command, Server, Socket, TestDatabase, on_both};
 on_both!(followers_whose_sockets_drop_at_random_under_load_miss_nothing_and_see_nothing_twice);
 
 const SCHEDULES: usize = 6;
-/// Runs that are ordered by hand while the schedules fire.
+/// Runs that are started by hand while the schedules fire.
 const BY_HAND: usize = 60;
 
-/// A server under load, and who may look at it.
+/// A server under load, and a viewer of it.
 struct House {
     server: Server,
     token: String,
@@ -40,7 +40,7 @@ impl House {
         socket
     }
 
-    /// What a follower sees that comes back again and again, until `is_all` of it.
+    /// What a follower that reconnects repeatedly has received, once `is_all` holds.
     async fn join(
         &self,
         query: &str,
@@ -109,10 +109,10 @@ async fn followers_whose_sockets_drop_at_random_under_load_miss_nothing_and_see_
         let pause = "mutation { pauseSchedules(which: { search: \"name:tick\" }, reason: \"x\") {
             done } }";
         assert_eq!(house.ask(pause, json!({})).await["pauseSchedules"]["done"], SCHEDULES);
-        // What waits for a node has its turn: then nothing changes any more.
+        // Runs that wait for a node get their turn: then nothing changes any more.
         let live = "{ overview { liveRuns } }";
         while house.ask(live, json!({})).await["overview"]["liveRuns"] != 0 {}
-        // The end, for those who follow: a run and a schedule that are made last.
+        // The end, for the followers: a run and a schedule that are created last.
         let cancelled = house.ask(trigger, json!({ "id": schedules[0] })).await;
         let end = text(&cancelled["triggerSchedule"]["run"]["id"]);
         let wait = "query($id: UUID!) { run(id: $id) { state } }";
@@ -171,7 +171,7 @@ async fn followers_whose_sockets_drop_at_random_under_load_miss_nothing_and_see_
 }
 
 impl House {
-    /// A log's lines, by a follower that comes back until the log ends.
+    /// A log's lines, by a follower that reconnects until the log ends.
     async fn follow_log(&self, query: &str, variables: Value, lines: &mut Vec<String>) {
         let mut since = Value::Null;
         for turn in 0_usize.. {

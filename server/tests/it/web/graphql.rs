@@ -68,7 +68,7 @@ async fn a_socket_knows_who_opened_it() {
     assert_eq!(socket.init(json!({})).await.unwrap()["type"], "connection_ack");
     assert_eq!(socket.ask("{ me { name } }").await["data"]["me"]["name"], "ada");
 
-    // Both addresses take an upgrade, and a program brings its token along.
+    // Both addresses take an upgrade, and a program sends its token along.
     for path in ["/graphql", "/graphql/ws"] {
         let mut socket = Socket::open(Socket::request(&server, path)).await;
         let answer = socket.init(json!({ "token": token })).await.unwrap();
@@ -107,7 +107,7 @@ async fn a_socket_is_worth_what_its_opener_is_worth_now() {
     Command::new(&["token", "revoke", "ci"]).on(&database).run().done();
     let refused = program.ask("{ schedules { totalCount } }").await;
     assert_eq!(refused["errors"][0]["extensions"]["code"], "UNAUTHENTICATED");
-    // And nobody leaves a socket open for them.
+    // A socket without credentials does not stay open either.
     assert_eq!(person.closed().await, Some(4401));
     assert_eq!(program.closed().await, Some(4401));
 }
@@ -141,7 +141,7 @@ async fn a_socket_has_a_hundred_operations_at_the_most() {
         let id = id.to_string();
         socket.send(json!({ "id": id, "type": "subscribe", "payload": payload })).await;
     }
-    // Nothing happens, so the one message is the refusal.
+    // No events occur, so the one message is the refusal.
     let answer = socket.next().await.unwrap();
     let error = answer["payload"].get(0).unwrap_or(&answer["payload"]["errors"][0]);
     assert_eq!(error["extensions"]["code"], "RATE_LIMITED", "{answer}");
@@ -157,7 +157,7 @@ async fn a_body_that_is_no_request_is_refused() {
     for (request, status) in [
         (post().body("{"), StatusCode::BAD_REQUEST),
         (post().body("[1]"), StatusCode::BAD_REQUEST),
-        // Several at once: each would have the limits for itself.
+        // Several at once: otherwise each would have the limits for itself.
         (post().body("[{\"query\": \"{ me { name } }\"}]"), StatusCode::BAD_REQUEST),
         (post().body(r#"{"query": 7}"#), StatusCode::BAD_REQUEST),
         (post().body(format!("{{\"a\": {}", "[".repeat(200))), StatusCode::BAD_REQUEST),
@@ -196,7 +196,7 @@ async fn a_method_that_is_not_taken_and_a_socket_that_is_none_are_refused_in_jso
     }
 }
 
-/// It works where there is no other network, and under the policy of the console.
+/// It works without another network, and under the console's policy.
 #[tokio::test]
 async fn the_page_to_try_graphql_out_is_all_ours() {
     let database = TestDatabase::sqlite().await;
@@ -245,7 +245,7 @@ async fn a_reason_that_a_socket_opens_with_is_in_the_audit_log() {
     assert!(long.init(payload).await.is_none_or(|answer| answer["type"] != "connection_ack"));
 }
 
-/// Clients send it in as many ways.
+/// Clients send it in this many ways.
 #[tokio::test]
 async fn a_socket_is_opened_with_a_header_in_its_payload() {
     let database = TestDatabase::sqlite().await;
@@ -304,7 +304,7 @@ async fn a_query_comes_by_get_and_a_mutation_does_not() {
     assert_eq!(refused.status(), StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(refused.headers()[header::ALLOW], "POST");
     assert_eq!(get("{ me { name } }", "{").send().await.unwrap().status(), StatusCode::BAD_REQUEST);
-    // A page of another site asks nothing with a visitor's cookie.
+    // Another site's page cannot send queries with a visitor's cookie.
     let foreign = server.get("/graphql").query(&[("query", "{ me { name } }")]);
     let foreign = foreign.header("sec-fetch-site", "cross-site").send().await.unwrap();
     assert_eq!(foreign.status(), StatusCode::FORBIDDEN);

@@ -1,4 +1,4 @@
-//! Guesses at passwords on several nodes, over restarts, and where they cannot be counted.
+//! Guesses at passwords on several nodes, across restarts, and while they cannot be counted.
 
 use std::time::Instant;
 
@@ -21,8 +21,8 @@ fn add_ada(database: &TestDatabase) {
     Command::new(&add).on(database).input(PASSWORD).run().done();
 }
 
-/// How many wrong passwords are tried before a server says that there were too many; each server
-/// has its turn.
+/// How many wrong passwords are tried before a server says that there were too many; the servers
+/// take turns.
 async fn guesses(servers: &[&Server]) -> u64 {
     let mut refused = 0;
     for guess in 0..200 {
@@ -39,7 +39,7 @@ async fn guesses(servers: &[&Server]) -> u64 {
     panic!("nobody was refused");
 }
 
-/// Five at once and one more each 30 s, however slow the machine is.
+/// Five at once and one more every 30 s, however slow the machine is.
 fn most(begun: Instant, clock: &Clock) -> u64 {
     5 + clock.instant().duration_since(begun).as_secs() / 30 + 1
 }
@@ -67,7 +67,7 @@ async fn two_nodes_count_the_same_guesses() {
     let begun = clock.instant();
     let guessed = guesses(&[&one, &two]).await;
     assert!((5..=most(begun, &clock)).contains(&guessed), "{guessed}");
-    // Others have theirs, at either node.
+    // Other names have their own, at either node.
     for server in [&one, &two] {
         let answer = server.sign_in("bob", "wrong horse battery").await;
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
@@ -94,7 +94,7 @@ async fn a_browser_that_signed_in_before_is_not_locked_out_by_guesses(database: 
         assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{unknown}");
     }
     assert_eq!(try_with(&known, "ada", PASSWORD).await, StatusCode::NO_CONTENT);
-    // The browser is known for its user alone, and has few guesses of its own.
+    // The browser is known only for its user, and has few guesses of its own.
     for _ in 0..5 {
         try_with(&known, "ada", "wrong horse battery").await;
     }

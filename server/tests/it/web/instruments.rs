@@ -1,5 +1,5 @@
-//! What `/metrics` says: in good form, as the documents say, and enough for the dashboard and the
-//! alert rules that come along.
+//! `/metrics` is well-formed, matches the documentation, and has everything that the shipped
+//! dashboard and alert rules need.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -168,7 +168,7 @@ async fn canary_has_sung(database: &TestDatabase) {
     store.commit(tx).await.unwrap();
 }
 
-/// A schedule is made, scraped for, and fires.
+/// A schedule is created, requested in a scrape, and fires.
 async fn two_runs_succeed(server: &Server, token: &str) {
     let mut socket = Socket::open(Socket::request(server, "/graphql/ws")).await;
     socket.init(json!({ "token": token })).await.unwrap();
@@ -181,7 +181,7 @@ async fn two_runs_succeed(server: &Server, token: &str) {
     let made = server.post("/graphql").bearer_auth(token).json(&json!({ "query": query }));
     let made: Value = made.send().await.unwrap().json().await.unwrap();
     assert!(made["errors"].is_null(), "{made}");
-    // From here on it has series of its own.
+    // From here on it has its own series.
     server.get("/metrics").send().await.unwrap();
     let runs = async {
         let mut succeeded = 0;
@@ -194,7 +194,7 @@ async fn two_runs_succeed(server: &Server, token: &str) {
     tokio::time::timeout(Duration::from_secs(60), runs).await.unwrap();
 }
 
-/// The families of an exposition, which must be in good form.
+/// The families of an exposition, which must be well-formed.
 pub(super) fn families(text: &str) -> Families {
     let mut families = Families::new();
     let mut helped = BTreeSet::new();
@@ -267,7 +267,7 @@ pub(super) fn documented() -> Families {
     documented_as("carillon_").into_iter().chain([target]).collect()
 }
 
-/// The rows of that table whose names begin so.
+/// The rows of that table whose names begin like this.
 fn documented_as(beginning: &str) -> Families {
     let page = fs::read_to_string(root().join("docs/metrics.md")).unwrap();
     let quoted = |cell: &str| -> Vec<String> {
@@ -282,7 +282,7 @@ fn documented_as(beginning: &str) -> Families {
     rows.collect()
 }
 
-/// All that stands under `expr`, wherever it does.
+/// All values under `expr`, at any depth.
 fn expressions(value: &Value) -> Vec<String> {
     match value {
         Value::Array(values) => values.iter().flat_map(expressions).collect(),
@@ -307,7 +307,7 @@ fn metrics_in(expression: &str) -> BTreeSet<String> {
     words(expression).into_iter().filter(is_metric).collect()
 }
 
-/// What stands in braces before a comparison, and behind `by`.
+/// The text in braces before a comparison, and after `by`.
 fn labels_in(expression: &str) -> BTreeSet<String> {
     let mut labels = BTreeSet::new();
     for braces in expression.split('{').skip(1) {
@@ -321,7 +321,7 @@ fn labels_in(expression: &str) -> BTreeSet<String> {
     labels
 }
 
-/// What promtool says to an input: `scripts/promtool` brings it along.
+/// The output of promtool for an input: `scripts/promtool` installs it.
 fn promtool(args: &[&str], input: &str) {
     use std::{
         io::Write,

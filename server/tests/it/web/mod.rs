@@ -1,4 +1,4 @@
-//! HTTP, asked of the built binary.
+//! HTTP requests to the built binary.
 
 mod as_of;
 mod audit;

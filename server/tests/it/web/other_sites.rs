@@ -31,7 +31,7 @@ async fn an_order_from_another_site_is_refused() {
             assert!(text.unwrap().contains("another site"), "{body}");
         }
     }
-    // Nobody was signed out by it.
+    // The user is still signed in.
     let who = server.who(server.post("/graphql").header(header::COOKIE, &cookie)).await;
     assert_eq!(who["name"], "ada");
 }

@@ -9,7 +9,7 @@ use carillon::{
     access::{Grants, Viewer, ViewerKind},
     app::App,
     clock::Clock,
-    commands::{Call, Source},
+    commands::{Call, DeploymentSource},
     config::Config,
     telemetry::Telemetry,
 };
@@ -22,7 +22,7 @@ on_both!(probes_and_fires_go_on_while_the_api_is_stuck);
 
 const MODULE: &str = "module: often\nschedules:\n  second:\n    when: '* * * * * *'\n    task:\n      target:\n        noop: {}\n";
 
-/// Asks without giving the thread back: what else is on its runtime stands still.
+/// Computes without yielding the thread: everything else on its runtime stands still.
 fn ask(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -33,7 +33,7 @@ fn ask(address: SocketAddr, path: &str) -> String {
     answer
 }
 
-/// Runs that have succeeded, by the instruments.
+/// The number of succeeded runs, according to the metrics.
 fn succeeded(address: SocketAddr) -> u64 {
     let metrics = ask(address, "/metrics");
     let line = metrics
@@ -46,15 +46,15 @@ async fn probes_and_fires_go_on_while_the_api_is_stuck(database: TestDatabase) {
     let mut config = Config { listen: "127.0.0.1:0".parse().unwrap(), ..Config::default() };
     config.database.url = database.url.as_str().into();
     let telemetry = Arc::new(Telemetry::unexported(Clock::system()).unwrap());
-    // This test's runtime has one thread, and is the API's.
+    // This test's runtime has one thread, which the API uses.
     let app = App::start(config, telemetry, Clock::system()).await.unwrap();
     let grants = Grants::everywhere(Role::Admin);
     let editor = Viewer::new(Uuid::nil(), "test", ViewerKind::User, grants, "test").editor();
     let call = Call::new("deployModule", MODULE, None).unwrap();
-    app.commands().deploy(&editor.unwrap(), Source::yaml(MODULE), &call).await.unwrap();
+    app.commands().deploy(&editor.unwrap(), DeploymentSource::yaml(MODULE), &call).await.unwrap();
     let (address, clock) = (app.address(), Clock::system());
     let (start, before) = (clock.instant(), succeeded(address));
-    // From here on the API's only thread is this loop.
+    // From here on the API's only thread is in this loop.
     while succeeded(address) < before + 3 {
         assert!(start.elapsed() < Duration::from_secs(60), "no fires");
         for probe in ["/livez", "/readyz", "/healthz"] {

@@ -1,4 +1,4 @@
-//! A change of what somebody may do counts from its answer on, whatever was looked up before.
+//! A change of a user's rights counts from its answer on, whatever was cached before.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use crate::support::{Command, Server, TestDatabase, on_both};
 
 on_both!(what_a_token_may_is_what_the_last_answer_said);
 
-/// An administrator who orders at one server, and a program that asks another.
+/// An administrator who calls one server, and a program that calls another.
 struct Pair {
     here: Server,
     /// None on SQLite, whose file has one server.
@@ -19,14 +19,14 @@ struct Pair {
 }
 
 impl Pair {
-    /// What the administrator orders, while the program asks without a pause.
+    /// A mutation by the administrator, while the program sends requests without a pause.
     async fn order(&self, order: &str, variables: Value) -> Value {
         let answer = self.during(ask(&self.here, &self.root, order, variables)).await.1;
         assert!(answer["errors"].is_null(), "{answer}");
         answer["data"].clone()
     }
 
-    /// What somebody does at the machine itself, while the program asks without a pause.
+    /// A command on the machine itself, while the program sends requests without a pause.
     async fn shell(&self, database: &TestDatabase, args: &'static [&'static str]) {
         let command = Command::new(args).on(database);
         self.during(tokio::task::spawn_blocking(|| command.run().done())).await.unwrap();
@@ -47,7 +47,7 @@ impl Pair {
         tokio::join!(ordered, asked).0
     }
 
-    /// What the program is told of itself: nothing, if it is refused.
+    /// The program's own viewer; `None` if it is refused.
     async fn me(&self) -> Option<Value> {
         let server = self.there.as_ref().unwrap_or(&self.here);
         let query = "{ me { roleEverywhere grants { role } } }";

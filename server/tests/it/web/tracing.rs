@@ -1,4 +1,4 @@
-//! OTLP, as a collector hears it.
+//! OTLP, as a collector receives it.
 
 use std::{
     collections::BTreeMap,
@@ -37,7 +37,7 @@ use crate::support::{Command, Server, Socket, TestDatabase, on_both};
 
 on_both!(a_fire_is_one_trace_through_to_its_target, a_collector_may_be_spoken_to_over_http,);
 
-/// What was exported.
+/// The exported data.
 #[derive(Clone, Default)]
 struct Collector(Arc<Mutex<Heard>>);
 
@@ -79,7 +79,7 @@ impl MetricsService for Collector {
 }
 
 impl Collector {
-    /// Listens; gives its address.
+    /// Listens; returns its address.
     async fn start(&self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -129,7 +129,7 @@ async fn a_collector_may_be_spoken_to_over_http(database: TestDatabase) {
     assert!(heard.resources.iter().all(|of| of.contains("carillon")), "{:?}", heard.resources);
 }
 
-/// Takes requests, and remembers their `traceparent`s; gives its address.
+/// Accepts requests, and remembers their `traceparent`s; returns its address.
 async fn receiver(seen: Arc<Mutex<Vec<String>>>) -> String {
     let take = async |State(seen): State<Arc<Mutex<Vec<String>>>>, headers: HeaderMap| {
         seen.lock().unwrap().push(headers["traceparent"].to_str().unwrap().to_owned());
@@ -202,7 +202,7 @@ workflows:
     assert!(!format!("{:?}", heard.spans).contains("kept-to-itself"));
 }
 
-/// Whoever reads them from a collector needs no other dashboard and no other rules.
+/// Reading them from a collector requires no other dashboard and no other rules.
 fn the_metrics_are_those_of_a_scrape(heard: &[Metric], scraped: &str) {
     let heard: BTreeMap<String, &str> = heard.iter().map(in_prometheus).collect();
     let documented = documented();
@@ -219,8 +219,8 @@ fn the_metrics_are_those_of_a_scrape(heard: &[Metric], scraped: &str) {
     }
 }
 
-/// What Prometheus makes of a metric that comes over OTLP, by its strategy where nobody chooses one
-/// (`UnderscoreEscapingWithSuffixes`): the unit in words, and `_total` behind a counter.
+/// What Prometheus makes of a metric that comes over OTLP, by its default strategy
+/// (`UnderscoreEscapingWithSuffixes`): the unit in words, and `_total` after a counter.
 fn in_prometheus(metric: &Metric) -> (String, &'static str) {
     let unit = match &*metric.unit {
         "" => "",
@@ -237,14 +237,14 @@ fn in_prometheus(metric: &Metric) -> (String, &'static str) {
             panic!("{} is {other:?}", metric.name)
         }
     };
-    // Differences are nothing that Prometheus takes.
+    // Prometheus does not accept deltas.
     let cumulative = AggregationTemporality::Cumulative;
     assert!(temporality.is_none_or(|of| of == cumulative), "{}", metric.name);
     let name = metric.name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     (format!("{name}{unit}{total}"), kind)
 }
 
-/// From the fire to the target, which was told `traceparent`.
+/// From the fire to the target, which received `traceparent`.
 fn the_spans_make_one_trace(spans: &[Span], traceparent: &str, target: &str) {
     let hex = |id: &[u8]| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let parts: Vec<&str> = traceparent.split('-').collect();

@@ -64,7 +64,7 @@ async fn missed_fires_make_it_unhealthy(database: TestDatabase) {
     assert_eq!(health["checks"]["missed"]["value"], "11");
     let asked = Command::new(&["healthcheck", "--server", &server.url]).run().refused(1);
     assert!(asked.contains("11 fires were missed"), "{asked}");
-    // They are of no schedule with that tag.
+    // They belong to no schedule with that tag.
     let token = Command::new(&["token", "create", "watch", "--role", "viewer"]).on(&database);
     let token = token.run().done().trim().to_owned();
     let narrowed = server.get("/healthz?tag=billing").bearer_auth(token).send().await.unwrap();
@@ -95,7 +95,7 @@ async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
         ..Joining::default()
     };
     database.store.join(&other).await.unwrap();
-    // It does not beat, and counts as alive for as long as the test takes.
+    // It sends no heartbeats, and counts as alive for as long as the test takes.
     let alive = "UPDATE node SET heartbeat_at = heartbeat_at + 3600000 WHERE name = 'beta-9'";
     database.store.read().execute_unprepared(alive).await.unwrap();
 
@@ -117,7 +117,8 @@ async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
     let asked = ["healthcheck", "--server", &server.url, "--token", &token];
     let asked = Command::new(&asked).run().refused(1);
     assert!(asked.contains("1999a on beta-9"), "{asked}");
-    // Of all namespaces a member of one is told as much as a stranger; another one is not there.
+    // About all namespaces, a member of one is told as much as a stranger; another namespace does
+    // not exist for them.
     let of_other = server.get("/healthz?namespace=default").bearer_auth(&member);
     assert_eq!(of_other.send().await.unwrap().status(), StatusCode::NOT_FOUND);
     for (path, is_told) in [("/healthz?namespace=shop", true), ("/healthz", false)] {
@@ -126,7 +127,7 @@ async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
         assert_eq!(told.contains("beta-9"), is_told, "{path}: {told}");
         assert!(told.contains("zone data"), "{path}: {told}");
     }
-    // A monitor with a token that ended is told as much as one without.
+    // A monitor with an expired token is told as much as one without.
     for nobody in [ask().bearer_auth("none"), ask().basic_auth("ada", Some(PASSWORD))] {
         let nobody = nobody.send().await.unwrap();
         assert_eq!(nobody.status(), StatusCode::SERVICE_UNAVAILABLE);
@@ -135,7 +136,7 @@ async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
     }
 }
 
-/// The token of somebody who has a role in the namespace `shop`, which is made, and in no other.
+/// The token of a user with a role only in the namespace `shop`, which is created.
 async fn member_of_shop(database: &TestDatabase, server: &Server) -> String {
     let root = Command::new(&["token", "create", "root", "--role", "admin"]).on(database);
     let root = root.run().done().trim().to_owned();
@@ -178,14 +179,14 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
         let told: Value = serde_json::from_str(&text).unwrap();
         let word = json!({ "status": "healthy", "issues": [] });
         assert_eq!((status, told), (StatusCode::OK, word));
-        // What is there and what is not have one answer.
+        // Existing and missing objects get the same answer.
         let narrowed = ask("/healthz?namespace=default", nobody).await;
         assert_eq!(narrowed.0, StatusCode::UNAUTHORIZED, "{}", narrowed.1);
         for path in ["/healthz?namespace=nowhere", "/healthz?tag=x", "/metrics"] {
             assert_eq!(ask(path, nobody).await, narrowed, "{path}");
         }
     }
-    // The same is said of what is not there and of what is not theirs.
+    // The same answer for what does not exist and for what is not theirs.
     let (status, of_default) = ask("/healthz?namespace=default", Some(&member)).await;
     let (_, of_nowhere) = ask("/healthz?namespace=nowhere", Some(&member)).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
@@ -198,7 +199,7 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
         assert_eq!(ask(path, Some(&member)).await.0, status, "{path}");
     }
     assert!(!ask("/healthz", Some(&member)).await.1.contains("checks"));
-    // Whoever watches, and whoever has a role everywhere.
+    // A monitor, and a user with a role everywhere.
     for known in [TOKEN, &*viewer] {
         for path in ["/healthz", "/healthz?namespace=default", "/healthz?tag=x"] {
             let (status, text) = ask(path, Some(known)).await;
@@ -211,7 +212,7 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
     let asked =
         server.post("/graphql").bearer_auth(TOKEN).json(&json!({ "query": "{ me { name } }" }));
     assert_eq!(asked.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
-    // Probes need no token, and those who send one are told more.
+    // Probes need no token; with one they are told more.
     let probe = ["healthcheck", "--server", &server.url];
     assert_eq!(Command::new(&probe).run().done(), "healthy\n");
     let told = [&probe[..], &["--json", "--tag", "x", "--token", TOKEN]].concat();
@@ -220,8 +221,8 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
     assert!(refused.contains("watch.token") && !refused.contains(TOKEN), "{refused}");
 }
 
-/// What `/healthz` says, once that is that something is wrong: what it says from memory may be a
-/// moment old.
+/// The answer of `/healthz`, once it says that something is wrong: a cached answer may be a moment
+/// old.
 async fn unhealthy(server: &Server) -> Value {
     let asked = async {
         loop {
@@ -292,7 +293,7 @@ async fn probes_answer_from_memory_while_tables_are_locked() {
     lock.execute_unprepared(held).await.unwrap();
     let tables = "LOCK TABLE schedule, fire, run, api_token IN ACCESS EXCLUSIVE MODE";
     lock.execute_unprepared(tables).await.unwrap();
-    // Whether with a token that cannot be looked up or without one: no answer takes long.
+    // With a token that cannot be looked up or without one: no answer takes long.
     let ask = async |path: &str| {
         let ask = server.get(path).bearer_auth(&token).timeout(Duration::from_secs(5));
         let answer = ask.send().await.unwrap();
@@ -315,7 +316,7 @@ async fn probes_answer_from_memory_while_tables_are_locked() {
     drop(lock);
     let well = async { while ask("/healthz").await.0 != StatusCode::OK {} };
     tokio::time::timeout(Duration::from_secs(60), well).await.unwrap();
-    // It was said once, however often it was asked.
+    // It was logged once, however often it was queried.
     let log = server.logged("listening").await;
     assert!(!log.contains("response failed") && !log.contains("failed to answer"), "{log}");
 }

@@ -1,4 +1,4 @@
-//! Programs that pull tasks, as they speak to the built server.
+//! Programs that pull tasks, over the real protocol of the built server.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -19,7 +19,7 @@ on_both!(
     bad_words_name_their_field,
 );
 
-/// Somebody who may do everything, at a server that runs.
+/// A running server, with an administrator.
 pub(super) struct Desk {
     server: Server,
     token: String,
@@ -45,7 +45,7 @@ impl Desk {
         answer["data"].clone()
     }
 
-    /// Says one word of the protocol; gives the status and the answer.
+    /// Sends one request of the protocol; returns the status and the answer.
     pub(super) async fn word(&self, word: &str, said: Value) -> (StatusCode, Value) {
         self.word_by(&self.token, word, said).await
     }
@@ -68,7 +68,8 @@ impl Desk {
         registered["workerId"].clone()
     }
 
-    /// Makes a schedule whose task goes to the queue `emails`, and runs it; gives the run's key.
+    /// Creates a schedule whose task goes to the queue `emails`, and runs it; returns the run's
+    /// key.
     pub(super) async fn run(&self, name: &str, task: Value) -> Value {
         let made = self
             .graphql(
@@ -302,7 +303,7 @@ async fn a_cancelled_run_is_stopped_and_late_words_change_nothing(database: Test
     let job = desk.job(&worker).await;
     let cancel = "mutation ($id: UUID!) { cancelRun(id: $id) { run { id } } }";
     desk.graphql(cancel, json!({ "id": run })).await;
-    // Whoever waits for jobs is told at once.
+    // Workers that wait for jobs are told at once.
     let ask = json!({ "workerId": worker, "free": 0, "waitSeconds": 20 });
     let named = json!([{ "id": job["id"], "token": job["token"] }]);
     let polled = desk.ok("poll", ask).await;
@@ -314,7 +315,7 @@ async fn a_cancelled_run_is_stopped_and_late_words_change_nothing(database: Test
     assert_eq!((status, &answer["error"]["code"]), (StatusCode::CONFLICT, &json!("STALE")));
     let beat = desk.ok("heartbeat", json!({ "workerId": worker, "jobs": named })).await;
     assert_eq!(beat["lost"][0], job["id"]);
-    // Nor does anybody else's word.
+    // Another worker's request does not end it either.
     let forged = json!({ "id": job["id"], "token": "carjob_forged" });
     let (status, _) = desk.word("complete", of(&worker, &forged, json!({}))).await;
     assert_eq!(status, StatusCode::CONFLICT);
@@ -424,14 +425,14 @@ async fn a_token_of_queues_opens_these_and_nothing_else(database: TestDatabase) 
     let (status, answer) = desk.word_by(token, "register", other).await;
     assert_eq!((status, &answer["error"]["code"]), (StatusCode::FORBIDDEN, &json!("FORBIDDEN")));
     assert!(answer["error"]["message"].as_str().unwrap().contains("invoices"), "{answer}");
-    // Another program cannot speak as it.
+    // Another program cannot act as this worker.
     let (status, _) = desk.word("poll", json!({ "workerId": worker, "free": 1 })).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
     let asked = json!({ "query": "{ schedules { nodes { id } } }" });
     let asked = desk.server.post("/graphql").bearer_auth(token).json(&asked);
     let refused: Value = asked.send().await.unwrap().json().await.unwrap();
     assert_eq!(refused["errors"][0]["extensions"]["code"], "FORBIDDEN", "{refused}");
-    // A session of the browser is no worker.
+    // A browser session is not a worker.
     let nobody = desk.server.post("/worker/v1/register").json(&program("x", 1));
     assert_eq!(nobody.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
 }

@@ -1,4 +1,4 @@
-//! What is handed over to a worker and does not arrive, and who may speak of a job.
+//! Jobs that are handed to a worker and do not arrive, and which workers may report on a job.
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -53,7 +53,7 @@ async fn what_never_arrived_goes_back_into_its_queue_when_the_worker_leaves(
     let (begun, again) = (of_run(&begun).unwrap(), of_run(&again).unwrap());
     let ended = desk.ended(&runs[again]).await;
     assert_eq!((&ended["state"], &ended["attempt"]), (&json!("SUCCEEDED"), &json!(1)), "{ended}");
-    // What it had begun is lost.
+    // Its jobs are lost.
     let ended = desk.ended(&runs[begun]).await;
     assert_eq!(ended["state"], "FAILED", "{ended}");
 }

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::known::{self, Account};
+use super::known::{self, UserCertainty};
 
 /// At least this many entries with the same sixth word indicate a form.
 const MIN_COMMON: usize = 3;
@@ -65,9 +65,9 @@ pub(super) fn names_users(file: &Path, entries: &[Rest<'_>]) -> Option<String> {
     let known = entries.iter().find_map(|entry| {
         let (word, behind) = entry.split()?;
         let is_user = match known::account(word)? {
-            Account::Always => !behind.is_empty(),
-            Account::UnlessOption => is_word(behind) || is_program(behind),
-            Account::BeforeProgram { .. } => {
+            UserCertainty::Always => !behind.is_empty(),
+            UserCertainty::UnlessOption => is_word(behind) || is_program(behind),
+            UserCertainty::BeforeProgram { .. } => {
                 let next = first(behind)?.0;
                 let is_data = next.starts_with('/') && !is_program_path(next);
                 is_program(behind) && !is_data && !known::is_argument(word, next)
@@ -106,10 +106,10 @@ fn common(entries: &[Rest<'_>]) -> Option<String> {
     let mut words: BTreeMap<&str, usize> = BTreeMap::new();
     for (word, behind) in entries.iter().filter_map(Rest::split) {
         let is_user = match known::account(word) {
-            Some(Account::BeforeProgram { counts_when_common }) => {
+            Some(UserCertainty::BeforeProgram { counts_when_common }) => {
                 counts_when_common && is_word(behind)
             }
-            Some(Account::Always | Account::UnlessOption) => false,
+            Some(UserCertainty::Always | UserCertainty::UnlessOption) => false,
             None => is_account_name(word) && !known::is_program(word) && is_program(behind),
         };
         if is_user {

@@ -140,7 +140,7 @@ const MORE_PROGRAMS: [&str; 8] = [
 
 /// What a name means as the sixth word of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Account {
+pub(super) enum UserCertainty {
     /// A user, whatever stands behind.
     Always,
     /// A user, unless an option stands behind.
@@ -153,14 +153,14 @@ pub(super) enum Account {
 }
 
 /// The account of this name, if it is a usual one.
-pub(super) fn account(name: &str) -> Option<Account> {
+pub(super) fn account(name: &str) -> Option<UserCertainty> {
     if ACCOUNTS.contains(&name) {
-        Some(Account::Always)
+        Some(UserCertainty::Always)
     } else if DAEMONS.contains(&name) {
-        Some(Account::UnlessOption)
+        Some(UserCertainty::UnlessOption)
     } else if EITHER.contains(&name) {
         let counts_when_common = !TAKE_WORDS.contains(&name);
-        Some(Account::BeforeProgram { counts_when_common })
+        Some(UserCertainty::BeforeProgram { counts_when_common })
     } else {
         None
     }

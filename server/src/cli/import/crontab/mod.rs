@@ -14,7 +14,7 @@ use entity::schedule::{CatchUp, Overlap};
 use timetable::Dialect;
 
 use super::{
-    gathered::{Gathered, Origin, check_zone},
+    gathered::{ForeignEntry, Gathered, check_zone},
     plain::{plain, quoted},
 };
 use crate::{
@@ -86,7 +86,7 @@ pub(super) fn gather(
             continue;
         }
         let place = format!("{shown}:{}", index + 1);
-        entry(gathered, &Origin { place, entry: line }, form, &settings);
+        entry(gathered, &ForeignEntry { place, entry: line }, form, &settings);
         settings.note.clear();
     }
     Ok(())
@@ -123,7 +123,7 @@ fn unquoted(text: &str) -> &str {
     text
 }
 
-fn entry(gathered: &mut Gathered, origin: &Origin<'_>, form: Form<'_>, settings: &Settings) {
+fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, settings: &Settings) {
     let zone = match &settings.zone {
         Ok(zone) => zone,
         Err(why) => return gathered.refuse(origin, why),

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use timetable::Dialect;
 
 use self::documents::documents;
-use super::gathered::{Gathered, Origin, check_zone};
+use super::gathered::{ForeignEntry, Gathered, check_zone};
 use crate::{
     commands::modules::file::{
         DstEntry, MisfireEntry, ScheduleEntry, Seconds, TaskEntry, WorkflowEntry,
@@ -62,7 +62,7 @@ pub(super) struct Cluster<'a> {
 pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, cluster: Cluster<'_>) {
     for (line, document) in documents(text) {
         let place = format!("{file}:{line}");
-        let origin = Origin { place, entry: document.lines().next().unwrap_or_default() };
+        let origin = ForeignEntry { place, entry: document.lines().next().unwrap_or_default() };
         if documents::is_helm(document) {
             gathered.refuse(&origin, HELM);
             continue;
@@ -78,7 +78,7 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, cluster: C
                     None => origin.place.clone(),
                 };
                 let why = format!("it is no YAML: {}", said.lines().next().unwrap_or_default());
-                gathered.refuse(&Origin { place, ..origin }, why);
+                gathered.refuse(&ForeignEntry { place, ..origin }, why);
             }
         }
     }
@@ -86,7 +86,7 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, cluster: C
 
 fn manifest(
     gathered: &mut Gathered,
-    origin: &Origin<'_>,
+    origin: &ForeignEntry<'_>,
     value: &Value,
     cluster: Cluster<'_>,
     depth: usize,
@@ -94,7 +94,7 @@ fn manifest(
     let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     let shown = format!("{kind} {name}");
-    let origin = Origin { place: origin.place.clone(), entry: shown.trim() };
+    let origin = ForeignEntry { place: origin.place.clone(), entry: shown.trim() };
     if kind == "List" || kind == "CronJobList" {
         let items = value.get("items").and_then(Value::as_array);
         for item in items.into_iter().flatten() {
@@ -127,14 +127,14 @@ fn manifest(
     }
 }
 
-type Made = (ScheduleEntry, Option<WorkflowEntry>, Vec<String>);
+type CronJobEntries = (ScheduleEntry, Option<WorkflowEntry>, Vec<String>);
 
 fn cron_job(
     gathered: &mut Gathered,
     value: &Value,
     name: &str,
     cluster: Cluster<'_>,
-) -> Result<Made, String> {
+) -> Result<CronJobEntries, String> {
     let spec = value.get("spec").and_then(Value::as_object).ok_or("it has no 'spec'")?;
     let job = value.pointer("/spec/jobTemplate/spec").and_then(Value::as_object);
     let job = job.ok_or("it has no 'spec.jobTemplate.spec'")?;

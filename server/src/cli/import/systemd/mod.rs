@@ -19,7 +19,7 @@ use self::{
     enabled::{Timer, is_masked, is_unit},
     unit::Unit,
 };
-use super::gathered::{Gathered, Origin};
+use super::gathered::{ForeignEntry, Gathered};
 use crate::cli::CliError;
 
 /// Imports the timers of folders, and single ones. If the folders say which timers are enabled,
@@ -34,7 +34,7 @@ pub(super) fn gather(
     for timer in &timers {
         if timer.is_masked {
             let place = format!("{}:1", timer.file.display());
-            let origin = Origin { place, entry: &timer.name };
+            let origin = ForeignEntry { place, entry: &timer.name };
             gathered.skip(
                 &origin,
                 "it is masked, so it never starts; 'systemctl unmask' it first if it should",
@@ -45,7 +45,7 @@ pub(super) fn gather(
         let entry = unit.values("Timer", "OnCalendar").join("; ");
         let shown = format!("{} {entry}", unit.name);
         let place = format!("{}:{}", timer.file.display(), unit.line("Timer"));
-        let origin = Origin { place, entry: shown.trim() };
+        let origin = ForeignEntry { place, entry: shown.trim() };
         if !timer.enabled && !all {
             gathered.skip(
                 &origin,
@@ -81,9 +81,15 @@ impl From<String> for Trouble {
     }
 }
 
-type Made = (crate::commands::modules::file::ScheduleEntry, super::gathered::Workflow, Vec<String>);
+type TimerEntries =
+    (crate::commands::modules::file::ScheduleEntry, super::gathered::Workflow, Vec<String>);
 
-fn one(file: &Timer, timer: &Unit, folders: &[PathBuf], zone: &str) -> Result<Made, Trouble> {
+fn one(
+    file: &Timer,
+    timer: &Unit,
+    folders: &[PathBuf],
+    zone: &str,
+) -> Result<TimerEntries, Trouble> {
     if timer.name.ends_with("@.timer") {
         return Err("it is a template: only its instances run, and none is enabled in these \
                     folders; link one, as in 'systemctl enable NAME@INSTANCE.timer', and name the \

@@ -5,7 +5,7 @@
 
 /// A systemd expression in our dialect.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Read {
+pub(super) struct ConvertedCalendar {
     pub(super) expression: String,
     /// The zone at the end of the expression.
     pub(super) zone: Option<String>,
@@ -14,7 +14,7 @@ pub(super) struct Read {
 const WEEKDAYS: [&str; 7] =
     ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 
-pub(super) fn read(text: &str) -> Result<Read, String> {
+pub(super) fn read(text: &str) -> Result<ConvertedCalendar, String> {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let zone = words.last().copied().filter(|word| is_zone(word)).map(str::to_owned);
     if zone.is_some() {
@@ -22,10 +22,10 @@ pub(super) fn read(text: &str) -> Result<Read, String> {
     }
     if let [word] = words[..] {
         if let Some(expression) = shorthand(word) {
-            return Ok(Read { expression: expression.to_owned(), zone });
+            return Ok(ConvertedCalendar { expression: expression.to_owned(), zone });
         }
         if let Some(seconds) = word.strip_prefix('@') {
-            return Ok(Read { expression: format!("@at {seconds}"), zone });
+            return Ok(ConvertedCalendar { expression: format!("@at {seconds}"), zone });
         }
     }
     let mut fields = Fields::default();
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Read, String> {
     }
     match words.next() {
         Some(word) => Err(format!("{word:?} stands where nothing is expected")),
-        None => Ok(Read { expression: fields.expression()?, zone }),
+        None => Ok(ConvertedCalendar { expression: fields.expression()?, zone }),
     }
 }
 
@@ -248,8 +248,10 @@ mod tests {
             ("*-*-* 8..18/2:00", "0 8-18/2 * * *", None),
             ("@1800000000", "@at 1800000000", None),
         ] {
-            let expected =
-                Read { expression: expression.to_owned(), zone: zone.map(str::to_owned) };
+            let expected = ConvertedCalendar {
+                expression: expression.to_owned(),
+                zone: zone.map(str::to_owned),
+            };
             assert_eq!(read(text), Ok(expected), "{text}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Refused, Site};
+use super::{CreationContext, RefusedSchedule};
 use crate::{
     access::Editor,
     commands::{BadInput, Call, CommandError, Commands, NewSchedule, Saved},
@@ -45,7 +45,7 @@ impl Commands {
             };
             placed.push((id, new));
         }
-        let site = Site { tx: &tx, who: right.who(), module: None };
+        let site = CreationContext { tx: &tx, who: right.who(), module: None };
         let saved = self.create_all(site, placed).await.map_err(at_place)?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
@@ -76,9 +76,9 @@ fn missing(index: usize, name: &str, error: CommandError) -> CommandError {
     BadInput::new(field, name, "does not exist", "name a namespace that is there").into()
 }
 
-fn at_place((index, error): Refused) -> CommandError {
-    let error = *error;
-    let CommandError::BadInput(bad) = error else { return error };
+fn at_place(refused: RefusedSchedule) -> CommandError {
+    let RefusedSchedule { index, error } = refused;
+    let CommandError::BadInput(bad) = *error else { return *error };
     bad.inside(&format!("inputs[{index}]")).into()
 }
 
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn an_error_names_the_place_and_the_field() {
         let bad = BadInput::new("timing.zone", "Mars", "does not exist", "name a zone");
-        let error = at_place((7, Box::new(bad.into())));
+        let error = at_place(RefusedSchedule::at(7, bad));
         assert_eq!(
             error.to_string(),
             "inputs[7].timing.zone \"Mars\": does not exist; name a zone"

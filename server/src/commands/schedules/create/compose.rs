@@ -51,20 +51,13 @@ impl Composed {
 /// The identity of a schedule before its rows exist.
 #[derive(Clone, Copy)]
 pub(in crate::commands) struct Begin {
-    id: Uuid,
-    anchor: DateTime<Utc>,
+    pub(in crate::commands) id: Uuid,
+    pub(in crate::commands) anchor: DateTime<Utc>,
     now: DateTime<Utc>,
 }
 
-impl Begin {
-    /// The key and anchor, for its timetable.
-    pub(in crate::commands) fn place(self) -> (Uuid, DateTime<Utc>) {
-        (self.id, self.anchor)
-    }
-}
-
 /// The parts of a schedule, beside its definition.
-pub(in crate::commands) struct Parts<'a> {
+pub(in crate::commands) struct ScheduleParts<'a> {
     /// Its position in the request.
     pub(in crate::commands) index: usize,
     pub(in crate::commands) begin: Begin,
@@ -92,10 +85,19 @@ impl Commands {
         &self,
         who: &Viewer,
         spec: Spec,
-        parts: Parts<'_>,
+        parts: ScheduleParts<'_>,
     ) -> Result<(Composed, Saved), CommandError> {
-        let Parts { index, begin, namespace, module, paused, timetable, calendars, group, work } =
-            parts;
+        let ScheduleParts {
+            index,
+            begin,
+            namespace,
+            module,
+            paused,
+            timetable,
+            calendars,
+            group,
+            work,
+        } = parts;
         let (Begin { id, anchor, now }, (resolved, brought)) = (begin, work);
         suppression::allows_something(&spec.calendars, &timetable, now)?;
         let mut row = spec.columns();
@@ -121,7 +123,7 @@ impl Commands {
         row.paused_until = Set(None);
         row.last_fire_at = Set(None);
         row.deleted_at = Set(None);
-        cursor::Cursor::after(&timetable, now).fill(&mut row);
+        cursor::ScheduleCursor::after(&timetable, now).fill(&mut row);
         let entry = Entry {
             action: "schedule.create",
             namespace: Some(namespace),

@@ -21,8 +21,8 @@ use sea_orm::{ConnAcquireErr, DbErr};
 use uuid::Uuid;
 
 use super::{
-    Back, Refused,
-    compose::{Composed, Parts, rows_of},
+    Back,
+    compose::{Composed, ScheduleParts, rows_of},
     usage_of,
 };
 use crate::{
@@ -42,17 +42,17 @@ use crate::{
 const FRESH: TimeDelta = TimeDelta::seconds(1);
 
 /// Concurrent calls that create schedules.
-pub(in crate::commands) type CreateBatcher = Batcher<Order, Answer>;
+pub(in crate::commands) type CreateBatcher = Batcher<QueuedSchedule, CommitAnswer>;
 
 /// A schedule whose caller is waiting.
-pub(in crate::commands) struct Order {
+pub(in crate::commands) struct QueuedSchedule {
     composed: Composed,
     /// What it was composed from.
     expected: Expected,
 }
 
 /// The result of a request.
-pub(in crate::commands) enum Answer {
+pub(in crate::commands) enum CommitAnswer {
     /// It was written.
     Row(Box<Model>),
     /// It must be created alone.
@@ -90,9 +90,9 @@ impl Commands {
         let expected = expected_of(new, &place);
         let (composed, saved) = self.compose_apart(right.who(), &place, new.clone()).await?;
         match self.write_together(composed, expected).await {
-            Answer::Row(row) => Ok(Saved { row: Some(row), ..saved }),
-            Answer::Alone => Err(NotTogether::Alone),
-            Answer::Unavailable => {
+            CommitAnswer::Row(row) => Ok(Saved { row: Some(row), ..saved }),
+            CommitAnswer::Alone => Err(NotTogether::Alone),
+            CommitAnswer::Unavailable => {
                 let silent = DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
                 Err(NotTogether::Refused(StoreError::Database(silent).into()))
             }
@@ -113,7 +113,7 @@ impl Commands {
             Work::Past { .. } => return None,
         };
         // If not found, the request for it alone reports why.
-        let place = self.places.find(&self.store, (namespace, workflow)).await.ok()??;
+        let place = self.places.find(&self.store, namespace, workflow).await.ok()??;
         if right.permit().over(place.namespace_id, "namespace", namespace).is_err() {
             // The name may belong to another namespace by now.
             self.places.forget(namespace, workflow);
@@ -134,8 +134,7 @@ impl Commands {
             return Err(NotTogether::Alone);
         }
         let begin = self.begin();
-        let (id, anchor) = begin.place();
-        let timetable = self.cache.timetable(&spec.timing.definition(id, anchor));
+        let timetable = self.cache.timetable(&spec.timing.definition(begin.id, begin.anchor));
         let timetable = timetable.map_err(BadInput::timing)?;
         let namespace = place.namespace_id;
         let work = match work {
@@ -150,26 +149,35 @@ impl Commands {
             Work::Past { .. } => return Err(NotTogether::Alone),
         };
         let (index, module, calendars, group) = (0, None, None, None);
-        let parts =
-            Parts { index, begin, namespace, module, paused, timetable, calendars, group, work };
+        let parts = ScheduleParts {
+            index,
+            begin,
+            namespace,
+            module,
+            paused,
+            timetable,
+            calendars,
+            group,
+            work,
+        };
         Ok(self.composed(who, spec, parts)?)
     }
 
     /// Its row, once it is written, or why there is none.
-    async fn write_together(&self, composed: Composed, expected: Expected) -> Answer {
+    async fn write_together(&self, composed: Composed, expected: Expected) -> CommitAnswer {
         let commands = self.clone();
-        let answer = self.gathering.submit(Order { composed, expected }, move |orders| {
+        let answer = self.gathering.submit(QueuedSchedule { composed, expected }, move |orders| {
             let commands = commands.clone();
             async move { commands.carry_out(orders).await }
         });
-        answer.await.unwrap_or(Answer::Alone)
+        answer.await.unwrap_or(CommitAnswer::Alone)
     }
 
-    async fn carry_out(&self, orders: Vec<Order>) -> Vec<Answer> {
+    async fn carry_out(&self, orders: Vec<QueuedSchedule>) -> Vec<CommitAnswer> {
         let (mut all, mut expected) = (Vec::new(), Vec::new());
         let now = self.clock.now();
         let ids: Vec<Uuid> = orders.iter().map(|order| order.composed.id).collect();
-        for Order { composed, expected: one } in orders {
+        for QueuedSchedule { composed, expected: one } in orders {
             if (now - composed.made_at).abs() > FRESH {
                 // Its first fire may have passed by now, or the clock was set: it goes alone.
                 continue;
@@ -197,9 +205,9 @@ impl Commands {
         }
         let mut made: HashMap<Uuid, Model> = made.into_iter().map(|row| (row.id, row)).collect();
         let answer = |id: Uuid| match made.remove(&id) {
-            Some(row) => Answer::Row(Box::new(row)),
-            None if is_silent => Answer::Unavailable,
-            None => Answer::Alone,
+            Some(row) => CommitAnswer::Row(Box::new(row)),
+            None if is_silent => CommitAnswer::Unavailable,
+            None => CommitAnswer::Alone,
         };
         ids.into_iter().map(answer).collect()
     }
@@ -235,7 +243,7 @@ impl Commands {
             one.own_work().is_none_or(|(at, name)| !taken.contains(&(at, name.to_owned())))
         });
         let made = self.write(&tx, all, Back::Rows).await;
-        let made = made.map_err(|(_, error): Refused| *error)?;
+        let made = made.map_err(|refused| *refused.error)?;
         store.commit(tx).await?;
         Ok(made)
     }

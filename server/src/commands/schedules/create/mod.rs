@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use entity::schedule::Model;
 use uuid::Uuid;
 
-use self::compose::{Composed, OwnWork, Parts, rows_of};
+use self::compose::{Composed, OwnWork, ScheduleParts, rows_of};
 use crate::{
     access::Viewer,
     commands::{
@@ -29,12 +29,12 @@ use crate::{
         error::schedule_name_taken,
         workflows::{self, Resolved},
     },
-    store::{DatabaseTransaction, quotas::Usage, schedules, workflows as rows},
+    store::{DatabaseTransaction, StoreError, quotas::Usage, schedules, workflows as rows},
 };
 
 /// The context shared by all schedules that one request creates.
 #[derive(Clone, Copy)]
-pub(in crate::commands) struct Site<'a> {
+pub(in crate::commands) struct CreationContext<'a> {
     pub(in crate::commands) tx: &'a DatabaseTransaction,
     pub(in crate::commands) who: &'a Viewer,
     pub(in crate::commands) module: Option<&'a str>,
@@ -42,7 +42,7 @@ pub(in crate::commands) struct Site<'a> {
 
 /// What a request has looked up so far.
 #[derive(Default)]
-pub(in crate::commands) struct Known {
+pub(in crate::commands) struct ResolvedNames {
     workflows: HashMap<(Uuid, String), Resolved>,
     groups: HashMap<(Uuid, String), Option<Uuid>>,
 }
@@ -54,8 +54,19 @@ pub(in crate::commands) enum Back {
     Rows,
 }
 
-/// Which schedule of a request cannot be created, and why.
-pub(in crate::commands) type Refused = (usize, Box<CommandError>);
+/// A schedule of a request that cannot be created.
+#[derive(Debug)]
+pub(in crate::commands) struct RefusedSchedule {
+    /// Its position in the request.
+    pub(in crate::commands) index: usize,
+    pub(in crate::commands) error: Box<CommandError>,
+}
+
+impl RefusedSchedule {
+    fn at(index: usize, error: impl Into<CommandError>) -> Self {
+        Self { index, error: Box::new(error.into()) }
+    }
+}
 
 impl Commands {
     /// Creates one schedule.
@@ -67,24 +78,25 @@ impl Commands {
         new: NewSchedule,
         module: Option<&str>,
     ) -> Result<Saved, CommandError> {
-        let site = Site { tx, who, module };
+        let site = CreationContext { tx, who, module };
         let made = self.create_all(site, vec![(namespace, new)]).await;
-        let mut made = made.map_err(|(_, error)| *error)?;
+        let mut made = made.map_err(|refused| *refused.error)?;
         made.pop().ok_or_else(|| CommandError::conflict("nothing was made", "try again"))
     }
 
     /// Creates schedules, each in its namespace.
     pub(in crate::commands) async fn create_all(
         &self,
-        site: Site<'_>,
+        site: CreationContext<'_>,
         all: Vec<(Uuid, NewSchedule)>,
-    ) -> Result<Vec<Saved>, Refused> {
+    ) -> Result<Vec<Saved>, RefusedSchedule> {
         let right_zones = self.has_right_zones(site.tx).await;
-        right_zones.map_err(|error| (0, Box::new(error)))?;
+        right_zones.map_err(|error| RefusedSchedule::at(0, error))?;
         let own = all.iter().filter(|(_, new)| matches!(new.work, Work::Task(_)));
         let names = own.map(|(namespace, new)| (*namespace, &*new.spec.name));
-        let taken = self.taken_names(site.tx, names).await.map_err(|error| (0, Box::new(error)))?;
-        let (mut known, mut waiting) = (Known::default(), Vec::new());
+        let taken = self.taken_names(site.tx, names).await;
+        let taken = taken.map_err(|error| RefusedSchedule::at(0, error))?;
+        let (mut known, mut waiting) = (ResolvedNames::default(), Vec::new());
         let mut saved = Vec::with_capacity(all.len());
         for (index, (namespace, new)) in all.into_iter().enumerate() {
             let key = (namespace, new.spec.name.clone());
@@ -96,7 +108,7 @@ impl Commands {
                 self.write(site.tx, before, Back::Nothing).await?;
             }
             let composed = self.compose(site, namespace, index, new, is_taken, &mut known).await;
-            let (composed, one) = composed.map_err(|error| (index, Box::new(error)))?;
+            let (composed, one) = composed.map_err(|error| RefusedSchedule::at(index, error))?;
             waiting.push(composed);
             saved.push(one);
         }
@@ -125,34 +137,44 @@ impl Commands {
     /// A schedule in the form of its rows. `is_taken` says that a workflow already has its name.
     async fn compose(
         &self,
-        site: Site<'_>,
+        site: CreationContext<'_>,
         namespace: Uuid,
         index: usize,
         new: NewSchedule,
         is_taken: bool,
-        known: &mut Known,
+        known: &mut ResolvedNames,
     ) -> Result<(Composed, Saved), CommandError> {
-        let Site { tx, who, module } = site;
+        let CreationContext { tx, who, module } = site;
         let NewSchedule { spec, work, paused, .. } = new;
         self.check_spec(&spec)?;
         let begin = self.begin();
-        let (timetable, calendars) = self.timetable(tx, namespace, &spec, begin.place()).await?;
+        let (id, anchor) = (begin.id, begin.anchor);
+        let (timetable, calendars) = self.timetable(tx, namespace, &spec, id, anchor).await?;
         let work = self.work_of(site, namespace, &spec.name, work, is_taken, known).await?;
         let group = self.known_group(tx, namespace, spec.group.as_deref(), known).await?;
-        let parts =
-            Parts { index, begin, namespace, module, paused, timetable, calendars, group, work };
+        let parts = ScheduleParts {
+            index,
+            begin,
+            namespace,
+            module,
+            paused,
+            timetable,
+            calendars,
+            group,
+            work,
+        };
         self.composed(who, spec, parts)
     }
 
     /// What a new schedule runs, and the workflow rows to write for it.
     async fn work_of(
         &self,
-        Site { tx, who, .. }: Site<'_>,
+        CreationContext { tx, who, .. }: CreationContext<'_>,
         namespace: Uuid,
         schedule: &str,
         work: Work,
         is_taken: bool,
-        known: &mut Known,
+        known: &mut ResolvedNames,
     ) -> Result<OwnWork, CommandError> {
         let task = match work {
             Work::Task(task) if !is_taken => task,
@@ -182,7 +204,7 @@ impl Commands {
         tx: &DatabaseTransaction,
         namespace: Uuid,
         name: Option<&str>,
-        known: &mut Known,
+        known: &mut ResolvedNames,
     ) -> Result<Option<Uuid>, CommandError> {
         let Some(name) = name else { return Ok(None) };
         let key = (namespace, name.to_owned());
@@ -200,13 +222,13 @@ impl Commands {
         tx: &DatabaseTransaction,
         all: Vec<Composed>,
         back: Back,
-    ) -> Result<Vec<Model>, Refused> {
+    ) -> Result<Vec<Model>, RefusedSchedule> {
         if all.is_empty() {
             return Ok(Vec::new());
         }
         self.admit(tx, usage_of(&all)).await.map_err(|(namespace, error)| {
             let first = all.iter().find(|one| one.namespace == namespace);
-            (first.map_or(0, |one| one.index), error)
+            RefusedSchedule { index: first.map_or(0, |one| one.index), error }
         })?;
         let places: Vec<(usize, Uuid, String)> =
             all.iter().map(|one| (one.index, one.id, one.name.clone())).collect();
@@ -216,7 +238,7 @@ impl Commands {
             .collect();
         let (works, news) = rows_of(all);
         let dialect = self.store.dialect();
-        let failed = |error| (places[0].0, Box::new(CommandError::from(error)));
+        let failed = |error: StoreError| RefusedSchedule::at(places[0].0, error);
         if !brought.is_empty() {
             let written = rows::insert_if_names_free(tx, dialect, works).await;
             all_are_there(&brought, &written.map_err(failed)?, workflows::name_taken)?;
@@ -253,7 +275,7 @@ fn all_are_there(
     places: &[(usize, Uuid, String)],
     written: &HashSet<Uuid>,
     taken: fn(&str) -> BadInput,
-) -> Result<(), Refused> {
+) -> Result<(), RefusedSchedule> {
     let missing = places.iter().filter(|(_, id, _)| !written.contains(id)).min();
-    missing.map_or(Ok(()), |(index, _, name)| Err((*index, Box::new(taken(name).into()))))
+    missing.map_or(Ok(()), |(index, _, name)| Err(RefusedSchedule::at(*index, taken(name))))
 }

@@ -27,7 +27,8 @@ impl NameCache {
     pub(in crate::commands) async fn find(
         &self,
         store: &Store,
-        (namespace, workflow): (&str, &str),
+        namespace: &str,
+        workflow: &str,
     ) -> Result<Option<NamespaceWorkflow>, StoreError> {
         let names = (namespace.to_owned(), workflow.to_owned());
         if let Some(known) = self.known().get(&names) {

@@ -3,7 +3,7 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::form::Call;
+use super::form::ChannelCall;
 use crate::{
     target::{Http, Secret, Target},
     vault::{self, SecretScope, Vault, VaultError},
@@ -146,7 +146,7 @@ impl Hidden {
 }
 
 /// The same request with its secrets filled in and with the call's content.
-pub(super) fn carrying(request: &Target, call: &Call) -> Target {
+pub(super) fn carrying(request: &Target, call: &ChannelCall) -> Target {
     let Target::Http(http) = request else { return request.clone() };
     let mut body = call.body.clone();
     // Fields that the request itself sets.

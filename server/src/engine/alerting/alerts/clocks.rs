@@ -8,8 +8,8 @@ use timetable::ClockChange;
 use uuid::Uuid;
 
 use super::{
-    judge::{self, Plan},
-    look::Look,
+    judge::{self, AlertPlan},
+    look::FailurePass,
 };
 use crate::{
     engine::EngineError,
@@ -41,7 +41,7 @@ pub(super) struct Touched {
     pub(super) change: ClockChange,
 }
 
-impl Look<'_> {
+impl FailurePass<'_> {
     /// Checks the next page of schedules.
     pub(super) async fn at_clocks(&mut self, walk: &mut ClockWalk) -> Result<(), EngineError> {
         let asking = self.rules.iter().filter(|active| active.rule.notes(Kind::ClockChange));
@@ -69,7 +69,7 @@ impl Look<'_> {
         let mut new = judge::clock_changes(&touched, self.rules, &scopes, self.now);
         let known = notes::known(store, &new).await?;
         new.retain(|one| !known.contains(&(one.rule_id, one.occurrence.clone())));
-        if !self.write(Plan { new, ..Plan::default() }, None).await? {
+        if !self.write(AlertPlan { new, ..AlertPlan::default() }, None).await? {
             // The term is over: the next one looks at this page again.
             return Ok(());
         }

@@ -15,17 +15,17 @@ use uuid::Uuid;
 
 use super::{
     channel_config::{ChannelConfig, Hidden, Receiver, carrying},
-    form::{self, Call},
+    form::{self, ChannelCall},
 };
 use crate::{
     engine::{EngineError, core::Core, service::Service},
     random,
     store::alerts::{
         channels,
-        outbox::{self, Sent},
+        outbox::{self, DeliveryOutcome},
     },
     target::{Blame, Invocation, Letter, MailError, Mailer, Names, Outcome, Target},
-    vault::{Mask, VaultError, Whose},
+    vault::{Mask, SecretNamespace, VaultError},
 };
 
 /// Sends messages. Any node may do this: the node that takes a message holds it for as long as an
@@ -66,7 +66,7 @@ const LONGEST_PAUSE: f64 = 1_800.0;
 
 /// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum DeliveryFate {
     Arrived,
     /// This attempt reached some recipients: another attempt may reach the others. It does not
     /// count towards the maximum number of attempts.
@@ -85,22 +85,26 @@ enum Fate {
 /// A finished attempt.
 #[derive(Debug)]
 struct Tried {
-    fate: Fate,
+    fate: DeliveryFate,
     error: Option<String>,
     progress: Option<Value>,
 }
 
 impl Tried {
     fn failed(error: String) -> Self {
-        Self { fate: Fate::Failed, error: Some(error), progress: None }
+        Self { fate: DeliveryFate::Failed, error: Some(error), progress: None }
     }
 
     fn refused(error: &str) -> Self {
-        Self { fate: Fate::Refused, error: Some(error.to_owned()), progress: None }
+        Self { fate: DeliveryFate::Refused, error: Some(error.to_owned()), progress: None }
     }
 
     fn locked(error: &VaultError) -> Self {
-        Self { fate: Fate::Locked, error: Some(format!("failed to {error}")), progress: None }
+        Self {
+            fate: DeliveryFate::Locked,
+            error: Some(format!("failed to {error}")),
+            progress: None,
+        }
     }
 }
 
@@ -108,7 +112,7 @@ impl Tried {
 /// message to an incident service is several requests.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Progress {
+struct DeliveryProgress {
     delivered: Vec<String>,
     /// The reason by address. If the message is sent again, they are included: `outbox::revive`
     /// clears this.
@@ -117,7 +121,7 @@ struct Progress {
     requests: usize,
 }
 
-impl Progress {
+impl DeliveryProgress {
     fn of(message: &Model) -> Self {
         let progress = message.progress.clone().map(serde_json::from_value);
         progress.and_then(Result::ok).unwrap_or_default()
@@ -143,7 +147,11 @@ impl NotificationSender {
     }
 
     /// Sends one message, and writes the outcome at once.
-    async fn send(&self, message: &Model, channel: Option<&alert_channel::Model>) -> Sent {
+    async fn send(
+        &self,
+        message: &Model,
+        channel: Option<&alert_channel::Model>,
+    ) -> DeliveryOutcome {
         let sent = self.attempt(message, channel).await;
         let now = self.core.clock.now().into();
         // A failure here does not delay the other messages; this one is sent again when its term is
@@ -154,7 +162,11 @@ impl NotificationSender {
         sent
     }
 
-    async fn attempt(&self, message: &Model, channel: Option<&alert_channel::Model>) -> Sent {
+    async fn attempt(
+        &self,
+        message: &Model,
+        channel: Option<&alert_channel::Model>,
+    ) -> DeliveryOutcome {
         let way = channel.map(|channel| ChannelConfig::read(channel, &self.core.settings.vault));
         let tried = match way {
             None => Tried::refused("its channel was deleted"),
@@ -166,19 +178,34 @@ impl NotificationSender {
         };
         let Tried { fate, error, progress } = tried;
         let state = match fate {
-            Fate::Arrived => State::Sent,
-            Fate::Refused => State::Dead,
-            Fate::Delayed | Fate::Failed if message.attempts >= MAX_ATTEMPTS => State::Dead,
-            Fate::Partly | Fate::Delayed | Fate::Failed | Fate::Locked => State::Pending,
+            DeliveryFate::Arrived => State::Sent,
+            DeliveryFate::Refused => State::Dead,
+            DeliveryFate::Delayed | DeliveryFate::Failed if message.attempts >= MAX_ATTEMPTS => {
+                State::Dead
+            }
+            DeliveryFate::Partly
+            | DeliveryFate::Delayed
+            | DeliveryFate::Failed
+            | DeliveryFate::Locked => State::Pending,
         };
         let now = self.core.clock.now();
         let next_attempt_at = (now + pause(message.attempts, random::unit())).into();
         let Model { id, channel_id, attempts, .. } = *message;
         // A failure of this kind would also hit the channel's other messages.
-        let holds_up = matches!(fate, Fate::Failed | Fate::Locked);
-        let counts = !matches!(fate, Fate::Partly | Fate::Locked);
+        let holds_up = matches!(fate, DeliveryFate::Failed | DeliveryFate::Locked);
+        let counts = !matches!(fate, DeliveryFate::Partly | DeliveryFate::Locked);
         let progress = progress.or_else(|| message.progress.clone());
-        Sent { id, channel_id, attempts, counts, state, next_attempt_at, error, progress, holds_up }
+        DeliveryOutcome {
+            id,
+            channel_id,
+            attempts,
+            counts,
+            state,
+            next_attempt_at,
+            error,
+            progress,
+            holds_up,
+        }
     }
 
     /// Sends a mail to the recipients who have neither received nor refused it.
@@ -186,16 +213,18 @@ impl NotificationSender {
         let Some(mailer) = self.core.executor.mailer() else {
             return Tried::failed("this server sends no mail: smtp.host is not set".to_owned());
         };
-        let mut progress = Progress::of(message);
+        let mut progress = DeliveryProgress::of(message);
         let had = progress.delivered.len();
         let failed = self.letters(message, to, mailer, &mut progress).await;
         let is_further = progress.delivered.len() > had;
         let fate = match &failed {
-            None if progress.delivered.is_empty() => Fate::Refused,
-            None => Fate::Arrived,
-            Some(_) if is_further => Fate::Partly,
-            Some(MailError { blame: Blame::Server, .. }) => Fate::Failed,
-            Some(MailError { blame: Blame::Recipient | Blame::Refused, .. }) => Fate::Delayed,
+            None if progress.delivered.is_empty() => DeliveryFate::Refused,
+            None => DeliveryFate::Arrived,
+            Some(_) if is_further => DeliveryFate::Partly,
+            Some(MailError { blame: Blame::Server, .. }) => DeliveryFate::Failed,
+            Some(MailError { blame: Blame::Recipient | Blame::Refused, .. }) => {
+                DeliveryFate::Delayed
+            }
         };
         let refused = progress.refused.iter().map(|(to, why)| format!("{to}: {why}"));
         let said: Vec<String> =
@@ -211,7 +240,7 @@ impl NotificationSender {
         message: &Model,
         to: &[String],
         mailer: &Mailer,
-        progress: &mut Progress,
+        progress: &mut DeliveryProgress,
     ) -> Option<MailError> {
         let slow = |text: String| MailError { text, blame: Blame::Server };
         let (text, begun) = (form::plain(&message.body), self.core.clock.instant());
@@ -254,7 +283,7 @@ impl NotificationSender {
             Ok(secrets) => secrets,
             Err(tried) => return tried,
         };
-        let (mut progress, begun) = (Progress::of(message), self.core.clock.instant());
+        let (mut progress, begun) = (DeliveryProgress::of(message), self.core.clock.instant());
         let had = progress.requests;
         for call in calls.iter().skip(had) {
             let left = PATIENCE.saturating_sub(self.core.clock.instant() - begun);
@@ -266,11 +295,12 @@ impl NotificationSender {
                 progress.requests += 1;
                 continue;
             };
-            let fate = if progress.requests > had { Fate::Partly } else { Fate::Failed };
+            let fate =
+                if progress.requests > had { DeliveryFate::Partly } else { DeliveryFate::Failed };
             let progress = (calls.len() > 1).then(|| json!(progress));
             return Tried { fate, error: Some(error), progress };
         }
-        Tried { fate: Fate::Arrived, error: None, progress: None }
+        Tried { fate: DeliveryFate::Arrived, error: None, progress: None }
     }
 
     /// Sends a request like a target's request: with the same client, and through the same guard.
@@ -278,7 +308,7 @@ impl NotificationSender {
         &self,
         message: &Model,
         request: &Target,
-        call: &Call,
+        call: &ChannelCall,
         secrets: &BTreeMap<String, SecretString>,
         timeout: Duration,
     ) -> Result<(), String> {
@@ -326,8 +356,8 @@ impl NotificationSender {
         request: &Target,
     ) -> Result<BTreeMap<String, SecretString>, Tried> {
         let (core, names) = (&self.core, request.secret_names());
-        let whose = Whose::Namespace(message.namespace_id);
-        let opening = core.settings.vault.opened((&core.store, &core.clock), whose, &names);
+        let whose = SecretNamespace::Namespace(message.namespace_id);
+        let opening = core.settings.vault.opened(&core.store, &core.clock, whose, &names);
         match core.clock.timeout(PATIENCE, opening).await {
             Ok(Ok(secrets)) => Ok(secrets),
             Ok(Err(error @ VaultError::Store(_))) => {
@@ -368,7 +398,8 @@ impl Service for NotificationSender {
             let channel = channels.iter().find(|channel| channel.id == message.channel_id);
             sending.push(self.send(message, channel));
         }
-        let sent: Vec<Sent> = stream::iter(sending).buffer_unordered(AT_ONCE).collect().await;
+        let sent: Vec<DeliveryOutcome> =
+            stream::iter(sending).buffer_unordered(AT_ONCE).collect().await;
         for sent in sent {
             match (sent.state, &sent.error) {
                 (State::Sent, None) => report.sent += 1,
@@ -413,7 +444,7 @@ mod tests {
     #[test]
     fn each_attempt_at_a_mail_begins_with_another_of_those_who_wait() {
         let to = ["a", "b", "c", "d"].map(str::to_owned);
-        let mut progress = Progress::default();
+        let mut progress = DeliveryProgress::default();
         progress.delivered.push("b".to_owned());
         let firsts = (1..=4).map(|attempt| progress.waiting(&to, attempt)[0].as_str());
         assert_eq!(firsts.collect::<Vec<_>>(), ["a", "c", "d", "a"]);

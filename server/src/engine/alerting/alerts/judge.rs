@@ -31,19 +31,19 @@ const MAX_DETAIL: usize = 500;
 
 /// The rows to write.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct AlertPlan {
     pub(super) new: Vec<Model>,
     pub(super) going: Vec<Going>,
 }
 
-impl Plan {
+impl AlertPlan {
     pub(super) fn is_empty(&self) -> bool {
         self.new.is_empty() && self.going.is_empty()
     }
 }
 
 /// The facts needed to judge failed runs.
-pub(super) struct Facts<'a> {
+pub(super) struct FailureFacts<'a> {
     pub(super) rules: &'a [Active],
     pub(super) scopes: &'a Scopes,
     /// How many runs of each schedule have failed in a row so far.
@@ -54,14 +54,14 @@ pub(super) struct Facts<'a> {
 }
 
 /// A transition: the first failure opens an alert, and later ones extend it.
-pub(super) fn failures(runs: &[BadRun], facts: &Facts<'_>) -> Plan {
-    let mut plan = Plan::default();
+pub(super) fn failures(runs: &[BadRun], facts: &FailureFacts<'_>) -> AlertPlan {
+    let mut plan = AlertPlan::default();
     let mut going: HashMap<Uuid, Going> = HashMap::new();
     for active in facts.rules {
-        let mut known: HashMap<(Kind, Uuid), Known<'_>> = HashMap::new();
+        let mut known: HashMap<(Kind, Uuid), AlertRef<'_>> = HashMap::new();
         for alert in facts.open.iter().filter(|alert| alert.rule_id == active.row.id) {
             let Some(schedule) = alert.schedule_id else { continue };
-            known.insert((alert.kind, schedule), Known::Row(alert));
+            known.insert((alert.kind, schedule), AlertRef::Row(alert));
         }
         for run in runs.iter().filter(|run| run.namespace_id == active.row.namespace_id) {
             let at = run.finished_at.unwrap_or_else(|| facts.now.into());
@@ -80,7 +80,7 @@ pub(super) fn failures(runs: &[BadRun], facts: &Facts<'_>) -> Plan {
                 let detail = active.rule.include_errors.then(|| short(run.error.as_deref()));
                 let detail = detail.flatten();
                 match known.get(&(kind, run.schedule_id)) {
-                    Some(Known::Row(alert)) => {
+                    Some(AlertRef::Row(alert)) => {
                         let going = going.entry(alert.id).or_insert_with(|| Going {
                             id: alert.id,
                             last_at: alert.last_at,
@@ -94,7 +94,7 @@ pub(super) fn failures(runs: &[BadRun], facts: &Facts<'_>) -> Plan {
                             (going.run_id, going.detail) = (Some(run.id), detail);
                         }
                     }
-                    Some(Known::New(place)) => {
+                    Some(AlertRef::New(place)) => {
                         let alert = &mut plan.new[*place];
                         (alert.last_at, alert.count) = (alert.last_at.max(at), streak);
                         if Some(run.id) > alert.run_id {
@@ -102,7 +102,7 @@ pub(super) fn failures(runs: &[BadRun], facts: &Facts<'_>) -> Plan {
                         }
                     }
                     None => {
-                        known.insert((kind, run.schedule_id), Known::New(plan.new.len()));
+                        known.insert((kind, run.schedule_id), AlertRef::New(plan.new.len()));
                         let alert = begun(active, kind, run.id, at, at, facts.now);
                         plan.new.push(Model {
                             schedule_id: Some(run.schedule_id),
@@ -121,7 +121,7 @@ pub(super) fn failures(runs: &[BadRun], facts: &Facts<'_>) -> Plan {
     plan
 }
 
-enum Known<'a> {
+enum AlertRef<'a> {
     Row(&'a Model),
     /// Its index in the plan.
     New(usize),

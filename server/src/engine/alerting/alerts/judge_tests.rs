@@ -58,12 +58,12 @@ fn failed(run: u128, minute: i64) -> BadRun {
     }
 }
 
-fn judged(rule: &Active, runs: &[BadRun], streak: i64, open: &[Model]) -> Plan {
+fn judged(rule: &Active, runs: &[BadRun], streak: i64, open: &[Model]) -> AlertPlan {
     let rules = [rule.clone()];
     let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
     let streaks = HashMap::from([(SCHEDULE, streak)]);
     let now = noon();
-    failures(runs, &Facts { rules: &rules, scopes: &scopes, streaks: &streaks, open, now })
+    failures(runs, &FailureFacts { rules: &rules, scopes: &scopes, streaks: &streaks, open, now })
 }
 
 #[test]

@@ -5,7 +5,7 @@ use entity::alert::{Kind, Model};
 use uuid::Uuid;
 
 use super::{
-    judge::{self, Facts, Plan},
+    judge::{self, AlertPlan, FailureFacts},
     rule::Active,
     scope::{Scopes, by_namespace},
 };
@@ -61,7 +61,7 @@ impl ScanStart {
 }
 
 /// One round's pass over the failures.
-pub(super) struct Look<'a> {
+pub(super) struct FailurePass<'a> {
     pub(super) core: &'a Core,
     pub(super) tenure: &'a LeaseTerm,
     pub(super) rules: &'a [Active],
@@ -70,7 +70,7 @@ pub(super) struct Look<'a> {
     pub(super) noted: usize,
 }
 
-impl Look<'_> {
+impl FailurePass<'_> {
     /// Starts cursors for feeds that have none yet, in case the creator of the rules did not.
     pub(super) async fn begin(&self) -> Result<(), EngineError> {
         let store = &self.core.store;
@@ -103,7 +103,7 @@ impl Look<'_> {
             let streaks: HashMap<Uuid, i64> =
                 standing::streaks(store, &schedules).await?.into_iter().collect();
             let open = notes::open_of(store, &schedules, &[Kind::Failed, Kind::Losing]).await?;
-            let facts = Facts {
+            let facts = FailureFacts {
                 rules: self.rules,
                 scopes: &scopes,
                 streaks: &streaks,
@@ -203,7 +203,7 @@ impl Look<'_> {
     /// the term is over or another node has advanced the cursor.
     pub(super) async fn write(
         &mut self,
-        plan: Plan,
+        plan: AlertPlan,
         moved: Option<(Feed, Cursor, Cursor)>,
     ) -> Result<bool, EngineError> {
         let store = &self.core.store;
@@ -228,7 +228,11 @@ impl Look<'_> {
 
 /// Judges as many of the first rows as one transaction may write; the others are dropped from
 /// `rows`, to be read again.
-fn bounded<T>(rows: &mut Vec<T>, is_more: &mut bool, judge: impl Fn(&[T]) -> Plan) -> Plan {
+fn bounded<T>(
+    rows: &mut Vec<T>,
+    is_more: &mut bool,
+    judge: impl Fn(&[T]) -> AlertPlan,
+) -> AlertPlan {
     loop {
         let plan = judge(rows);
         if plan.new.len() + plan.going.len() <= MAX_WRITTEN || rows.len() <= 1 {
@@ -243,6 +247,6 @@ fn is_full<T>(rows: &[T]) -> bool {
     u64::try_from(rows.len()).is_ok_and(|count| count >= BATCH)
 }
 
-fn only_new(new: Vec<Model>) -> Plan {
-    Plan { new, ..Plan::default() }
+fn only_new(new: Vec<Model>) -> AlertPlan {
+    AlertPlan { new, ..AlertPlan::default() }
 }

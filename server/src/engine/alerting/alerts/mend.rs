@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 use entity::alert::{Kind, Model};
 use uuid::Uuid;
 
-use super::{judge::recovery, look::Look, rule::Rule};
+use super::{judge::recovery, look::FailurePass, rule::Rule};
 use crate::{
     engine::EngineError,
     store::alerts::{
@@ -14,7 +14,7 @@ use crate::{
 
 const PAGE: u64 = 500;
 
-impl Look<'_> {
+impl FailurePass<'_> {
     /// Closes alerts of schedules whose runs succeed again or that were deleted; returns how many
     /// alerts are over.
     pub(super) async fn at_mended(&mut self) -> Result<usize, EngineError> {

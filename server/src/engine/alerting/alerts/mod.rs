@@ -48,7 +48,7 @@ pub use self::{
     channel_config::{ChannelConfig, Hidden, Receiver},
     checkup::Checkup,
     courier::NotificationSenderReport,
-    preview::{Foretold, Preview},
+    preview::{Foretold, RulePreview},
     quiet::Quiet,
     rule::{Event, MAX_LOSING, Rule},
     service::AlertsReport,

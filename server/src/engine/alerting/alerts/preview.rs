@@ -15,7 +15,7 @@ use crate::{
 
 /// What a rule would have reported about the past that the ledger still contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Preview {
+pub struct RulePreview {
     /// The start of the period.
     pub from: DateTime<Utc>,
     /// The end of the period.
@@ -43,13 +43,14 @@ pub struct Foretold {
 const MAX_ROWS: u64 = 5_000;
 const MAX_MESSAGES: usize = 200;
 
-impl Preview {
+impl RulePreview {
     /// Previews a rule of a namespace (given by id and name) over a number of days. Mute and
     /// existing alerts are ignored. Stalled schedules and lost nodes are left out because the
     /// ledger does not show them.
     pub async fn of(
         store: &Store,
-        (namespace, name): (Uuid, &str),
+        namespace: Uuid,
+        name: &str,
         rule: Rule,
         now: DateTime<Utc>,
         days: i64,

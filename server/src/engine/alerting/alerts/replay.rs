@@ -14,7 +14,7 @@ use entity::{
 use uuid::Uuid;
 
 use super::{
-    judge::{self, Facts, recovery},
+    judge::{self, FailureFacts, recovery},
     preview::Foretold,
     quiet::Silence,
     rule::Active,
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::store::alerts::{
     feeds::{BadRun, LostFire},
-    notes::Counted,
+    notes::PendingAlerts,
     past::PastFailure,
 };
 
@@ -92,7 +92,7 @@ fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted
             length += 1;
             let now = run.finished_at.unwrap_or(run.due_at).utc();
             let streaks = HashMap::from([(schedule, length.min(super::MAX_LOSING))]);
-            let facts = Facts { rules, scopes, streaks: &streaks, open: &open, now };
+            let facts = FailureFacts { rules, scopes, streaks: &streaks, open: &open, now };
             let plan = judge::failures(std::slice::from_ref(run), &facts);
             for going in plan.going {
                 if let Some(alert) = open.iter_mut().find(|alert| alert.id == going.id) {
@@ -169,12 +169,12 @@ pub(super) fn told(
 }
 
 fn message(place: &words::MessageOrigin, said: &[Model], at: DateTime<Utc>) -> Foretold {
-    let mut counts: Vec<Counted> = Vec::new();
+    let mut counts: Vec<PendingAlerts> = Vec::new();
     for alert in said {
         let (kind, was_told): (Kind, bool) = (alert.kind, alert.told_at.is_some());
         match counts.iter_mut().find(|count| (count.kind, count.was_told) == (kind, was_told)) {
             Some(count) => count.alerts += 1,
-            None => counts.push(Counted { kind, was_told, alerts: 1 }),
+            None => counts.push(PendingAlerts { kind, was_told, alerts: 1 }),
         }
     }
     let (subject, _) = words::message(place, said, &counts);

@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
     clocks::ClockWalk,
-    look::{Look, ScanStart},
+    look::{FailurePass, ScanStart},
     rule::Active,
     slow::UsualDurations,
 };
@@ -79,7 +79,7 @@ impl Service for Alerts {
             (None, Some(at)) if is_due(at) => ScanStart::Before,
             (None, Some(_)) => ScanStart::Cursor,
         };
-        let mut look = Look { core, tenure: &tenure, rules: &rules, now, noted: 0 };
+        let mut look = FailurePass { core, tenure: &tenure, rules: &rules, now, noted: 0 };
         look.begin().await?;
         // A failure in one of these must not keep the others from being reported.
         let mut problems = Problems::default();

@@ -7,8 +7,8 @@ use entity::alert::Kind;
 use uuid::Uuid;
 
 use super::{
-    judge::{self, Plan, recovery},
-    look::{Look, MAX_WRITTEN},
+    judge::{self, AlertPlan, recovery},
+    look::{FailurePass, MAX_WRITTEN},
 };
 use crate::{
     engine::EngineError,
@@ -49,7 +49,7 @@ impl UsualDurations {
     }
 }
 
-impl Look<'_> {
+impl FailurePass<'_> {
     /// Records slow runs, and closes the alerts of slow runs that have ended; returns the number
     /// closed.
     pub(super) async fn at_slow(
@@ -74,7 +74,7 @@ impl Look<'_> {
             let mut new: Vec<_> = new.into_iter().filter(is_new).collect();
             while !new.is_empty() {
                 let rest = new.split_off(new.len().min(MAX_WRITTEN));
-                self.write(Plan { new, ..Plan::default() }, None).await?;
+                self.write(AlertPlan { new, ..AlertPlan::default() }, None).await?;
                 new = rest;
             }
         }

@@ -5,8 +5,8 @@ use entity::alert::Kind;
 use uuid::Uuid;
 
 use super::{
-    judge::{self, Plan, recovery},
-    look::{Look, MAX_WRITTEN},
+    judge::{self, AlertPlan, recovery},
+    look::{FailurePass, MAX_WRITTEN},
 };
 use crate::{
     engine::{EngineError, jobs::SILENT},
@@ -19,7 +19,7 @@ use crate::{
 /// Maximum number of waiting items read per namespace, of each kind.
 const MAX: u64 = 500;
 
-impl Look<'_> {
+impl FailurePass<'_> {
     /// Records waiting work that no node takes, and closes alerts about work that was taken;
     /// returns the number closed.
     pub(super) async fn at_stalls(&mut self) -> Result<usize, EngineError> {
@@ -43,7 +43,7 @@ impl Look<'_> {
             let mut new = judge::stalled(&waiting, self.rules, &scopes, &open, self.now);
             while !new.is_empty() {
                 let rest = new.split_off(new.len().min(MAX_WRITTEN));
-                self.write(Plan { new, ..Plan::default() }, None).await?;
+                self.write(AlertPlan { new, ..AlertPlan::default() }, None).await?;
                 new = rest;
             }
             // Queried separately: in the list of waiting work, the limit may hide them.

@@ -5,7 +5,7 @@ use entity::{alert_rule, notification, notification::State};
 use sea_orm::{IntoActiveModel, Set};
 use uuid::Uuid;
 
-use super::{look::Look, rule::Active, words};
+use super::{look::FailurePass, rule::Active, words};
 use crate::{
     engine::EngineError,
     random::new_id,
@@ -21,7 +21,7 @@ use crate::{
 /// Maximum number of alerts that a message lists individually; it only counts the others.
 const SHOWN: u64 = 50;
 
-impl Look<'_> {
+impl FailurePass<'_> {
     /// Turns ripe alerts into messages; returns the number of alerts and of messages.
     pub(super) async fn tell(&self) -> Result<(u64, usize), EngineError> {
         let ripe = notes::to_tell(&self.core.store, self.now.into()).await?;

@@ -9,7 +9,7 @@ use entity::{
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::store::alerts::notes::{Counted, word};
+use crate::store::alerts::notes::{PendingAlerts, word};
 
 /// The origin of a message.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct MessageOrigin {
 pub(super) fn message(
     place: &MessageOrigin,
     alerts: &[Model],
-    counts: &[Counted],
+    counts: &[PendingAlerts],
 ) -> (String, Value) {
     let total: i64 = counts.iter().map(|count| count.alerts).sum();
     let summary = match alerts {
@@ -150,13 +150,13 @@ fn sentence(alert: &Model) -> String {
 }
 
 /// Several alerts as a sentence.
-fn summary(counts: &[Counted]) -> String {
+fn summary(counts: &[PendingAlerts]) -> String {
     let phrases = counted(counts).into_iter().map(|(word, count)| format!("{count} {word}"));
     phrases.collect::<Vec<_>>().join(", ").replace('_', " ")
 }
 
 /// The counts by wording: first alerts that began, then those that are over, of any kind.
-fn counted(counts: &[Counted]) -> Vec<(String, i64)> {
+fn counted(counts: &[PendingAlerts]) -> Vec<(String, i64)> {
     let mut words: Vec<(bool, String, i64)> = Vec::new();
     for count in counts {
         let word = match (count.was_told, count.kind) {
@@ -262,7 +262,7 @@ mod tests {
     fn a_line_stays_a_line_whatever_is_in_it() {
         let mut bad = alert(Kind::Failed, 1);
         bad.subject = "x\r\nBcc: eve@example.com".to_owned();
-        let count = Counted { kind: Kind::Failed, was_told: false, alerts: 1 };
+        let count = PendingAlerts { kind: Kind::Failed, was_told: false, alerts: 1 };
         let (subject, body) = message(&place(), &[bad], &[count]);
         assert_eq!(subject, "[default] x  Bcc: eve@example.com failed");
         assert_eq!(body["alerts"][0]["error"], "exit code 1  Bcc: eve@example.com");
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn many_are_counted() {
-        let count = |kind, was_told, alerts| Counted { kind, was_told, alerts };
+        let count = |kind, was_told, alerts| PendingAlerts { kind, was_told, alerts };
         let counts = [count(Kind::Failed, false, 9_999), count(Kind::Stalled, true, 1)];
         let (subject, body) = message(&place(), &[alert(Kind::Failed, 1)], &counts);
         assert_eq!(subject, "[default] 9999 failed, 1 recovered");

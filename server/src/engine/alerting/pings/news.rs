@@ -10,23 +10,23 @@ use uuid::Uuid;
 use super::whom::is_fresh;
 use crate::{
     model::Ping,
-    store::pings::{Changed, News},
+    store::pings::{Changed, ReportedEvent},
 };
 
 /// The calls that a batch of the feed requires: the latest for each schedule.
-pub(super) fn news(runs: &[Changed], now: DateTime<Utc>) -> Vec<News> {
-    let mut last: HashMap<Uuid, News> = HashMap::new();
+pub(super) fn news(runs: &[Changed], now: DateTime<Utc>) -> Vec<ReportedEvent> {
+    let mut last: HashMap<Uuid, ReportedEvent> = HashMap::new();
     for run in runs {
         if let Some(news) = of_run(run).filter(|news| is_fresh(news.happened_at.utc(), now)) {
             last.insert(news.schedule_id, news);
         }
     }
-    let mut all: Vec<News> = last.into_values().collect();
+    let mut all: Vec<ReportedEvent> = last.into_values().collect();
     all.sort_unstable_by_key(|news| news.schedule_id);
     all
 }
 
-fn of_run(run: &Changed) -> Option<News> {
+fn of_run(run: &Changed) -> Option<ReportedEvent> {
     let (event, at) = match run.state {
         State::Running => (Event::Start, run.started_at),
         State::Succeeded => (Event::Success, run.finished_at),
@@ -38,7 +38,7 @@ fn of_run(run: &Changed) -> Option<News> {
     let schedule_id = run.schedule_id.filter(|_| run.trigger != Trigger::Backfill)?;
     let ping: Ping = serde_json::from_value(run.ping.clone()?).ok()?;
     ping.address(event)?;
-    Some(News { schedule_id, event, run_id: run.id, happened_at: at? })
+    Some(ReportedEvent { schedule_id, event, run_id: run.id, happened_at: at? })
 }
 
 #[cfg(test)]

@@ -23,10 +23,10 @@ use crate::{
     model::Ping,
     store::{
         Cursor,
-        pings::{self, Due, Ended, Turn},
+        pings::{self, DuePing, PingOutcome, PingTurn},
     },
     target::{Invocation, Names, Outcome, Secret},
-    vault::Whose,
+    vault::SecretNamespace,
 };
 
 /// Follows the runs of schedules with a ping, and makes the calls.
@@ -38,7 +38,7 @@ pub(crate) struct Pings {
 
 /// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Made {
+enum CallOutcome {
     Arrived,
     Failed,
     /// The event is too old, or the schedule no longer has a URL for it.
@@ -127,7 +127,7 @@ impl Pings {
     }
 
     /// Makes calls, a limited number concurrently.
-    async fn make(&self, due: &[Due]) -> Vec<Made> {
+    async fn make(&self, due: &[DuePing]) -> Vec<CallOutcome> {
         let (begun, all) = (self.core.clock.instant(), Semaphore::new(AT_ONCE));
         let mut namespaces: HashMap<&str, Arc<Semaphore>> = HashMap::new();
         let mut calls = Vec::with_capacity(due.len());
@@ -142,23 +142,23 @@ impl Pings {
     /// Makes one call as soon as the limits permit.
     async fn in_turn(
         &self,
-        due: &Due,
+        due: &DuePing,
         own: Arc<Semaphore>,
         all: &Semaphore,
         begun: Instant,
-    ) -> Made {
+    ) -> CallOutcome {
         // In this order: a call that waits for others of its namespace must not block other
         // namespaces.
         let _own = own.acquire().await;
         let _one = all.acquire().await;
         if self.core.clock.instant() - begun >= PATIENCE {
-            return Made::Later;
+            return CallOutcome::Later;
         }
         self.call(due).await
     }
 
     /// Makes one call, and records the outcome.
-    async fn call(&self, due: &Due) -> Made {
+    async fn call(&self, due: &DuePing) -> CallOutcome {
         let now = self.core.clock.now();
         let ping: Option<Ping> =
             due.ping.clone().and_then(|ping| serde_json::from_value(ping).ok());
@@ -171,7 +171,7 @@ impl Pings {
         };
         let now = self.core.clock.now();
         let schedule_id = due.schedule_id;
-        let mut ended = Ended {
+        let mut ended = PingOutcome {
             schedule_id,
             event: due.event,
             run_id: due.run_id,
@@ -184,19 +184,19 @@ impl Pings {
         let made = match answer {
             Some(Ok(())) => {
                 ended.sent_at = Some(now.into());
-                Made::Arrived
+                CallOutcome::Arrived
             }
             Some(Err(error)) => {
                 ended.failures = due.failures.saturating_add(1);
                 ended.error = Some(error);
                 ended.next_attempt_at = Some((now + pause(ended.failures)).into());
-                Made::Failed
+                CallOutcome::Failed
             }
             None => {
                 // A dropped call does not reset the failure count.
                 ended.attempts = due.attempts;
                 (ended.failures, ended.error) = (due.failures, due.error.clone());
-                Made::Dropped
+                CallOutcome::Dropped
             }
         };
         // If this cannot be written, the call is repeated and the watchdog receives it twice.
@@ -207,7 +207,7 @@ impl Pings {
     }
 
     /// Sends a request like a target's request: with the same client, and through the same guard.
-    async fn send(&self, due: &Due, attempt: i32, address: &Secret) -> Result<(), String> {
+    async fn send(&self, due: &DuePing, attempt: i32, address: &Secret) -> Result<(), String> {
         let core = &self.core;
         let invocation = Invocation {
             run_id: due.run_id,
@@ -226,8 +226,8 @@ impl Pings {
             kill_grace: Duration::ZERO,
         };
         let (target, tasks) = (Ping::request(address), json!({}));
-        let (place, asked) = ((&core.store, &core.clock), target.secret_names());
-        let opening = core.settings.vault.opened(place, Whose::Run(due.run_id), &asked);
+        let (whose, asked) = (SecretNamespace::Run(due.run_id), target.secret_names());
+        let opening = core.settings.vault.opened(&core.store, &core.clock, whose, &asked);
         let secrets = match core.clock.timeout(PATIENCE, opening).await {
             Ok(Ok(secrets)) => secrets,
             Ok(Err(error)) => return Err(format!("failed to {error}")),
@@ -278,17 +278,17 @@ impl Service for Pings {
             return Ok(report);
         }
         (report.noted, self.is_more) = self.look(&tenure, now).await?;
-        let reached = pings::due(&core.store, Turn::Reached, now.into(), REACHED).await?;
-        let away = pings::due(&core.store, Turn::Away, now.into(), AWAY).await?;
-        let is_full = |due: &[Due], most| u64::try_from(due.len()).is_ok_and(|due| due >= most);
+        let reached = pings::due(&core.store, PingTurn::Reached, now.into(), REACHED).await?;
+        let away = pings::due(&core.store, PingTurn::Away, now.into(), AWAY).await?;
+        let is_full = |due: &[DuePing], most| u64::try_from(due.len()).is_ok_and(|due| due >= most);
         self.is_more |= is_full(&reached, REACHED) || is_full(&away, AWAY);
         let (reached, away) = tokio::join!(self.make(&reached), self.make(&away));
         for made in reached.into_iter().chain(away) {
             match made {
-                Made::Arrived => report.sent += 1,
-                Made::Failed => report.failed += 1,
-                Made::Dropped => {}
-                Made::Later => self.is_more = true,
+                CallOutcome::Arrived => report.sent += 1,
+                CallOutcome::Failed => report.failed += 1,
+                CallOutcome::Dropped => {}
+                CallOutcome::Later => self.is_more = true,
             }
         }
         Ok(report)

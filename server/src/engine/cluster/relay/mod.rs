@@ -21,12 +21,12 @@ use std::{sync::Arc, time::Duration};
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
-use self::pace::Pace;
+use self::pace::RelayPace;
 use crate::{
     clock::Clock,
     engine::{
         core::Core,
-        signals::{Kind, Kinds},
+        signals::{Kinds, SignalKind},
     },
     random,
     store::{Store, StoreError, calls::Wire},
@@ -43,7 +43,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// receives the call, the process has to wait.
 pub(in crate::engine) async fn wake_pulses(store: &Store) -> Result<(), StoreError> {
     let Some(mut wire) = store.wire().await? else { return Ok(()) };
-    wire.call(&format!("{} {}", origin(), Kind::Pulse.letter())).await
+    wire.call(&format!("{} {}", origin(), SignalKind::Pulse.letter())).await
 }
 
 /// A random origin that distinguishes the calls of this process, or a single call, from others.
@@ -95,13 +95,13 @@ async fn carry(
     clock: &Clock,
     stop: &CancellationToken,
 ) -> Result<(), StoreError> {
-    for kind in Kind::ALL {
+    for kind in SignalKind::ALL {
         rouse(core, kind);
     }
     let mut written = core.store.changes().written();
-    let mut pace = Pace::default();
+    let mut pace = RelayPace::default();
     // This node's calls may have been missed too, and the others may not know that it exists.
-    for kind in Kind::ALL {
+    for kind in SignalKind::ALL {
         pace.add(Kinds::of(kind));
     }
     loop {
@@ -112,7 +112,7 @@ async fn carry(
             changed = written.changed() => {
                 // The store holds the other end.
                 changed.ok();
-                pace.add(Kinds::of(Kind::Followers));
+                pace.add(Kinds::of(SignalKind::Followers));
             }
             () = stop.cancelled() => {}
             () = clock.sleep(wait) => {
@@ -128,7 +128,7 @@ async fn carry(
         let is_over = stop.is_cancelled();
         let due = if is_over { pace.take_all() } else { pace.take(clock.instant()) };
         if !due.is_empty() {
-            let letters: String = due.iter().map(Kind::letter).collect();
+            let letters: String = due.iter().map(SignalKind::letter).collect();
             wire.call(&format!("{origin} {letters}")).await?;
         }
         if is_over {
@@ -143,16 +143,20 @@ fn hear(core: &Core, call: &str, origin: &str) {
     if from == origin {
         return;
     }
-    let named = |kind: &Kind| letters.contains(kind.letter());
-    Kind::ALL.into_iter().filter(named).for_each(|kind| rouse(core, kind));
+    let named = |kind: &SignalKind| letters.contains(kind.letter());
+    SignalKind::ALL.into_iter().filter(named).for_each(|kind| rouse(core, kind));
 }
 
-fn rouse(core: &Core, kind: Kind) {
+fn rouse(core: &Core, kind: SignalKind) {
     match kind {
-        Kind::Planner | Kind::Dispatcher | Kind::Canceller | Kind::Backfill | Kind::Pulse => {
+        SignalKind::Planner
+        | SignalKind::Dispatcher
+        | SignalKind::Canceller
+        | SignalKind::Backfill
+        | SignalKind::Pulse => {
             core.signals.wake_here(kind);
         }
-        Kind::Followers => core.store.changes().heard(),
-        Kind::Settled => core.run_settled_elsewhere(),
+        SignalKind::Followers => core.store.changes().heard(),
+        SignalKind::Settled => core.run_settled_elsewhere(),
     }
 }

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use crate::engine::signals::{Kind, Kinds};
+use crate::engine::signals::{Kinds, SignalKind};
 
 /// Minimum time between two calls that wake the same service: wake-ups in between are combined into
 /// one call.
@@ -8,12 +8,12 @@ const GAP: Duration = Duration::from_millis(200);
 
 /// Decides when to send which wake-up to the other nodes.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct RelayPace {
     waiting: Kinds,
-    last: [Option<Instant>; Kind::ALL.len()],
+    last: [Option<Instant>; SignalKind::ALL.len()],
 }
 
-impl Pace {
+impl RelayPace {
     /// Adds wake-ups to send.
     pub(super) fn add(&mut self, kinds: Kinds) {
         self.waiting = self.waiting.with(kinds);
@@ -47,7 +47,7 @@ impl Pace {
         self.waiting.iter().map(|kind| self.left(kind, now)).min()
     }
 
-    fn left(&self, kind: Kind, now: Instant) -> Duration {
+    fn left(&self, kind: SignalKind, now: Instant) -> Duration {
         let last = self.last[kind as usize];
         last.map_or(Duration::ZERO, |last| GAP.saturating_sub(now.saturating_duration_since(last)))
     }
@@ -60,48 +60,48 @@ mod tests {
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
-    fn told(pace: &mut Pace, clock: &ManualClock) -> Vec<Kind> {
+    fn told(pace: &mut RelayPace, clock: &ManualClock) -> Vec<SignalKind> {
         pace.take(clock.clock().instant()).iter().collect()
     }
 
     #[test]
     fn the_first_call_goes_at_once_and_the_next_ones_in_one() {
         let clock = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
-        let mut pace = Pace::default();
-        pace.add(Kinds::of(Kind::Dispatcher));
-        assert_eq!(told(&mut pace, &clock), [Kind::Dispatcher]);
+        let mut pace = RelayPace::default();
+        pace.add(Kinds::of(SignalKind::Dispatcher));
+        assert_eq!(told(&mut pace, &clock), [SignalKind::Dispatcher]);
         for _ in 0..100 {
             clock.pass(MILLISECOND);
-            pace.add(Kinds::of(Kind::Dispatcher));
+            pace.add(Kinds::of(SignalKind::Dispatcher));
             assert_eq!(told(&mut pace, &clock), []);
         }
         let wait = pace.wait(clock.clock().instant()).unwrap();
         assert_eq!(wait, Duration::from_millis(100));
         clock.pass(wait);
-        assert_eq!(told(&mut pace, &clock), [Kind::Dispatcher]);
+        assert_eq!(told(&mut pace, &clock), [SignalKind::Dispatcher]);
         assert_eq!(pace.wait(clock.clock().instant()), None);
     }
 
     #[test]
     fn a_busy_kind_holds_up_no_other() {
         let clock = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
-        let mut pace = Pace::default();
-        pace.add(Kinds::of(Kind::Followers));
-        assert_eq!(told(&mut pace, &clock), [Kind::Followers]);
+        let mut pace = RelayPace::default();
+        pace.add(Kinds::of(SignalKind::Followers));
+        assert_eq!(told(&mut pace, &clock), [SignalKind::Followers]);
         clock.pass(MILLISECOND);
-        pace.add(Kinds::of(Kind::Followers).with(Kinds::of(Kind::Canceller)));
-        assert_eq!(told(&mut pace, &clock), [Kind::Canceller]);
+        pace.add(Kinds::of(SignalKind::Followers).with(Kinds::of(SignalKind::Canceller)));
+        assert_eq!(told(&mut pace, &clock), [SignalKind::Canceller]);
         assert!(!pace.is_idle());
     }
 
     #[test]
     fn a_node_that_does_much_calls_five_times_a_second() {
         let clock = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
-        let mut pace = Pace::default();
+        let mut pace = RelayPace::default();
         let mut calls = 0;
         for _ in 0..1_000 {
             clock.pass(MILLISECOND);
-            pace.add(Kinds::of(Kind::Planner).with(Kinds::of(Kind::Followers)));
+            pace.add(Kinds::of(SignalKind::Planner).with(Kinds::of(SignalKind::Followers)));
             calls += usize::from(!told(&mut pace, &clock).is_empty());
         }
         assert_eq!(calls, 5);

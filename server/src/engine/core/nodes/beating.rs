@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::ring::Share;
 use crate::{
-    beacon::{Beacon, Claim},
+    beacon::{Beacon, FireClaim},
     engine::cluster::Cluster,
     store::{
         Link, Store, StoreError,
@@ -139,7 +139,11 @@ impl Cluster {
 
     /// The `claims` that this node may attempt. A node that holds a lock but does not claim keeps
     /// the others out until the fire is due for every node anyway.
-    pub(in crate::engine) async fn first_to(&self, own: Uuid, claims: Vec<Claim>) -> Vec<Claim> {
+    pub(in crate::engine) async fn first_to(
+        &self,
+        own: Uuid,
+        claims: Vec<FireClaim>,
+    ) -> Vec<FireClaim> {
         let Some(beacon) = self.beacon() else { return claims };
         beacon.first_to(own, claims, self.settings().second_owner_after * 2).await
     }

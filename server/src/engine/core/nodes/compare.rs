@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    engine::{Signals, signals::Kind},
+    engine::{Signals, signals::SignalKind},
     store::{Store, StoreError},
 };
 
@@ -99,9 +99,9 @@ impl Comparison<'_> {
         match turned {
             Some(true) => {
                 tracing::info!("the clock is right again: this node schedules");
-                self.signals.wake_here(Kind::Planner);
-                self.signals.wake_here(Kind::Dispatcher);
-                self.signals.wake_here(Kind::Backfill);
+                self.signals.wake_here(SignalKind::Planner);
+                self.signals.wake_here(SignalKind::Dispatcher);
+                self.signals.wake_here(SignalKind::Backfill);
             }
             Some(false) => {
                 let offset = describe(offset);

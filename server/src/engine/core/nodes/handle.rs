@@ -25,7 +25,7 @@ use crate::{
     store::{
         Store, StoreError,
         leases::Theirs,
-        nodes::{Doubt, Living, Silent},
+        nodes::{Doubt, Living, SilentNode},
     },
     target::{BrokerReport, Executor},
 };
@@ -40,7 +40,7 @@ pub struct Cluster {
 struct Inner {
     settings: Settings,
     executor: Option<Arc<Executor>>,
-    seen: RwLock<Seen>,
+    seen: RwLock<FleetView>,
     reading: Mutex<Option<Reading>>,
     steps: Mutex<Steps>,
     witness: Mutex<HeartbeatObserver>,
@@ -54,7 +54,7 @@ struct Inner {
 
 /// The result of the last look at the others.
 #[derive(Debug, Default)]
-struct Seen {
+struct FleetView {
     fleet: Arc<Fleet>,
     /// The tags of each node that has clearly more room than this one.
     emptier: Vec<Strings>,
@@ -189,7 +189,7 @@ impl Cluster {
     }
 
     /// The nodes whose rows had no heartbeat for longer than the expiry, as observed by this node.
-    pub(crate) fn silent(&self, now: Instant) -> Vec<Silent> {
+    pub(crate) fn silent(&self, now: Instant) -> Vec<SilentNode> {
         self.witness().silent(self.inner.settings.heartbeat_expiry, now)
     }
 
@@ -275,11 +275,11 @@ impl Cluster {
             (true, true) | (false, false) => {}
         }
         let (fleet, share) = (Arc::new(fleet), now);
-        *seen = Seen { fleet, emptier, share, doubtful, has_old_zones, is_drained };
+        *seen = FleetView { fleet, emptier, share, doubtful, has_old_zones, is_drained };
         is_other
     }
 
-    fn seen_now(&self) -> RwLockReadGuard<'_, Seen> {
+    fn seen_now(&self) -> RwLockReadGuard<'_, FleetView> {
         self.inner.seen.read().unwrap_or_else(PoisonError::into_inner)
     }
 

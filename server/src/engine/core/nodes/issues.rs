@@ -53,7 +53,12 @@ impl Issue {
 }
 
 /// Checks the live nodes, the runs that wait for tags, and the answering node's own state.
-pub fn issues(fleet: &Fleet, waiting: &[WaitingCount], own: (&str, NodeReadiness)) -> Vec<Issue> {
+pub fn issues(
+    fleet: &Fleet,
+    waiting: &[WaitingCount],
+    own_name: &str,
+    readiness: NodeReadiness,
+) -> Vec<Issue> {
     let (schedulers, workers) = (fleet.schedulers(), fleet.workers().count());
     // If no node is alive at all, another check reports it.
     let nobody = |count: usize, what: &str| {
@@ -69,13 +74,13 @@ pub fn issues(fleet: &Fleet, waiting: &[WaitingCount], own: (&str, NodeReadiness
         same("cluster_backend", fleet, backend, BACKENDS).passing(),
         placement(fleet, waiting),
         drained(fleet),
-        this_node(own),
+        this_node(own_name, readiness),
     ]
 }
 
 /// Whether all nodes that use Redis reach it, if any node does: according to their rows, and for
-/// the answering node according to its own knowledge.
-pub fn redis(fleet: &Fleet, (name, own): (&str, Option<(&str, Option<String>)>)) -> Option<Issue> {
+/// the answering node according to its own knowledge (the address of its Redis and its problem).
+pub fn redis(fleet: &Fleet, name: &str, own: Option<(&str, Option<String>)>) -> Option<Issue> {
     let is_own = |member: &&Living| member.node.name == name;
     let others = fleet.members.iter().filter(|member| !is_own(member));
     let mut others = others.filter(|member| member.node.beats_in == BeatsIn::Redis).peekable();
@@ -198,8 +203,8 @@ fn drained(fleet: &Fleet) -> Issue {
     Issue::new("drained", count, problem).or(bare).passing().about(names)
 }
 
-fn this_node((name, standing): (&str, NodeReadiness)) -> Issue {
-    let issue = match standing {
+fn this_node(name: &str, readiness: NodeReadiness) -> Issue {
+    let issue = match readiness {
         NodeReadiness::Ready => Issue::new("this_node", "ready", None),
         NodeReadiness::Draining => {
             let problem = format!("the node '{name}' shuts down");
@@ -245,7 +250,7 @@ mod tests {
     use super::{super::fleet::tests::member, *};
 
     fn problems(fleet: &Fleet, waiting: &[WaitingCount]) -> Vec<String> {
-        let all = issues(fleet, waiting, ("a", NodeReadiness::Ready));
+        let all = issues(fleet, waiting, "a", NodeReadiness::Ready);
         all.into_iter().filter_map(|issue| issue.problem).collect()
     }
 
@@ -289,7 +294,7 @@ mod tests {
             other.node.redis_problem = Some("refused".to_owned());
         });
         let own = Some(("redis://h:1", Some("silent".to_owned())));
-        let issue = redis(&away, ("a", own)).unwrap();
+        let issue = redis(&away, "a", own).unwrap();
         let bare = issue.bare.unwrap();
         assert!(bare.starts_with("Redis is not reached by 2 nodes; "), "{bare}");
         let problem = issue.problem.unwrap();
@@ -312,7 +317,7 @@ mod tests {
         });
         let waiting = WaitingCount { runs_on: Strings(vec!["gpu-77".to_owned()]), runs: 7 };
         for standing in [NodeReadiness::Draining, NodeReadiness::Usurped] {
-            let issues = issues(&differ, std::slice::from_ref(&waiting), ("alpha", standing));
+            let issues = issues(&differ, std::slice::from_ref(&waiting), "alpha", standing);
             let bare = issues.iter().filter(|issue| issue.problem.is_some());
             let bare: Vec<_> = bare.map(|issue| issue.bare.clone().unwrap()).collect();
             assert_eq!(bare.len(), 4, "{bare:#?}");

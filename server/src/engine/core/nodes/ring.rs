@@ -7,8 +7,8 @@ use chrono::TimeDelta;
 use entity::Timestamp;
 
 use crate::store::{
-    ahead::{Ahead, LOOKED_AT},
-    claims::Turns,
+    ahead::{CursorAhead, LOOKED_AT},
+    claims::ShardTurns,
 };
 
 /// The number of shards over which schedules are spread.
@@ -38,7 +38,7 @@ fn score(name: &str, shard: u8) -> u64 {
 /// When one of several nodes may claim the fires of each shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// A digit for each shard; see [`Turns`].
+    /// A digit for each shard; see [`ShardTurns`].
     turns: String,
     /// The delay between the turns of the first owner, the second owner and all others.
     after: TimeDelta,
@@ -65,9 +65,13 @@ impl Share {
     }
 
     /// The store's query parameters at `now`.
-    pub(crate) fn turns(&self, now: Timestamp) -> Turns<'_> {
+    pub(crate) fn turns(&self, now: Timestamp) -> ShardTurns<'_> {
         let before = |delay: TimeDelta| Timestamp(now.0 - delay.num_milliseconds());
-        Turns { of_shards: &self.turns, second: before(self.after), last: before(self.after * 2) }
+        ShardTurns {
+            of_shards: &self.turns,
+            second: before(self.after),
+            last: before(self.after * 2),
+        }
     }
 
     /// How long after its instant a fire of the shard becomes this node's to claim.
@@ -81,9 +85,9 @@ impl Share {
 
     /// When this node next has something to claim, after it has claimed everything that was its own
     /// at `now`: not too late for the rows in `ahead`, nor for rows beyond them.
-    pub(crate) fn next(&self, ahead: &[Ahead], now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn next(&self, ahead: &[CursorAhead], now: Timestamp) -> Option<Timestamp> {
         let after = |at: Timestamp, delay: TimeDelta| Timestamp(at.0 + delay.num_milliseconds());
-        let turn = |row: &Ahead| {
+        let turn = |row: &CursorAhead| {
             after(row.at, row.shard.map_or(TimeDelta::zero(), |shard| self.delay(shard)))
         };
         let next = ahead.iter().map(turn).min();
@@ -91,7 +95,7 @@ impl Share {
         let (overdue, to_come): (Vec<_>, Vec<_>) = cursors.partition(|row| row.at <= now);
         // Rows beyond those that were read. If one had been due and this node's before all others,
         // the claim would have taken it.
-        let hidden = |rows: &[&Ahead], delay| {
+        let hidden = |rows: &[&CursorAhead], delay| {
             let last = rows.iter().map(|row| row.at).max().filter(|_| rows.len() >= LOOKED_AT);
             last.map(|at| after(at, delay))
         };
@@ -205,18 +209,18 @@ mod tests {
         Share { turns: "123".to_owned(), after: TimeDelta::seconds(1) }
     }
 
-    fn ahead(shard: u8, at: i64) -> Ahead {
-        Ahead { shard: Some(shard), at: Timestamp(at) }
+    fn ahead(shard: u8, at: i64) -> CursorAhead {
+        CursorAhead { shard: Some(shard), at: Timestamp(at) }
     }
 
     #[test]
     fn what_is_another_nodes_first_is_looked_at_later() {
         let now = Timestamp(10_000);
-        let next = |rows: &[Ahead]| share().next(rows, now).map(|at| at.0);
+        let next = |rows: &[CursorAhead]| share().next(rows, now).map(|at| at.0);
         assert_eq!(next(&[ahead(0, 12_000), ahead(1, 11_500)]), Some(12_000));
         assert_eq!(next(&[ahead(1, 9_900), ahead(2, 9_900)]), Some(10_900));
         assert_eq!(next(&[ahead(2, 9_900)]), Some(11_900));
-        assert_eq!(next(&[Ahead { shard: None, at: Timestamp(10_100) }]), Some(10_100));
+        assert_eq!(next(&[CursorAhead { shard: None, at: Timestamp(10_100) }]), Some(10_100));
         assert_eq!(next(&[]), None);
     }
 
@@ -224,7 +228,7 @@ mod tests {
     #[test]
     fn a_backlog_of_others_does_not_keep_a_node_awake() {
         let now = Timestamp(10_000);
-        let mut rows: Vec<Ahead> = (0..LOOKED_AT).map(|_| ahead(2, 9_990)).collect();
+        let mut rows: Vec<CursorAhead> = (0..LOOKED_AT).map(|_| ahead(2, 9_990)).collect();
         assert_eq!(share().next(&rows, now), Some(Timestamp(10_990)));
         // A row beyond those that were read may be this node's.
         rows.extend((0..LOOKED_AT).map(|_| ahead(2, 10_500)));

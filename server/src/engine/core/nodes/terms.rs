@@ -14,12 +14,12 @@ use crate::store::leases::Theirs;
 /// the database's clock did. If its holder is alive after all, its writes name an outdated epoch.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
-    seen: HashMap<&'static str, Seen>,
+    seen: HashMap<&'static str, SeenTerm>,
 }
 
 /// A term, and the latest time at which it is over.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct SeenTerm {
     theirs: Theirs,
     ends: Instant,
 }
@@ -30,7 +30,7 @@ impl Terms {
         if !self.seen.get(name).is_some_and(|seen| seen.theirs.is_still(&theirs)) {
             // A term of centuries need not be tracked.
             let Some(ends) = now.checked_add(theirs.left) else { return };
-            self.seen.insert(name, Seen { theirs, ends });
+            self.seen.insert(name, SeenTerm { theirs, ends });
         }
     }
 

@@ -9,7 +9,7 @@ use std::{
 use entity::Timestamp;
 use uuid::Uuid;
 
-use crate::store::nodes::{Living, Silent};
+use crate::store::nodes::{Living, SilentNode};
 
 /// The heartbeats of live nodes, as this node saw them in their rows.
 ///
@@ -21,13 +21,13 @@ use crate::store::nodes::{Living, Silent};
 /// the database's clock did; the same applies to the time in which a doubt can be answered.
 #[derive(Debug, Default)]
 pub(crate) struct HeartbeatObserver {
-    seen: HashMap<Uuid, Seen>,
+    seen: HashMap<Uuid, SeenHeartbeat>,
     looked: Option<Instant>,
 }
 
 /// A heartbeat, when it was first seen, and how old it was then.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct SeenHeartbeat {
     heartbeat_at: Timestamp,
     at: Instant,
     age: Duration,
@@ -51,19 +51,19 @@ impl HeartbeatObserver {
                 .node
                 .doubted_at
                 .map(|doubted| before.filter(|(of, _)| *of == doubted).unwrap_or((doubted, now)));
-            let new = Seen { heartbeat_at, at: now, age, doubt };
-            (id, known.map_or(new, |seen| Seen { doubt, ..*seen }))
+            let new = SeenHeartbeat { heartbeat_at, at: now, age, doubt };
+            (id, known.map_or(new, |seen| SeenHeartbeat { doubt, ..*seen }))
         });
         self.seen = seen.collect();
         self.looked = Some(now);
     }
 
     /// The nodes whose rows have been unchanged for longer than `expiry`.
-    pub(crate) fn silent(&self, expiry: Duration, now: Instant) -> Vec<Silent> {
+    pub(crate) fn silent(&self, expiry: Duration, now: Instant) -> Vec<SilentNode> {
         let silent = self.seen.iter().filter_map(|(node, seen)| {
             let watched = now.saturating_duration_since(seen.at);
             let unanswered = |(_, since)| now.saturating_duration_since(since) > expiry;
-            let silent = Silent {
+            let silent = SilentNode {
                 node: *node,
                 since: seen.heartbeat_at,
                 is_watched: watched > expiry,
@@ -97,14 +97,14 @@ mod tests {
         assert_eq!(witness.silent(EXPIRY, start + second), []);
         // Two seconds of that were before the first look, so only the database's clock knows about
         // them.
-        let silent = Silent {
+        let silent = SilentNode {
             node: member("a").node.id,
             since: Timestamp(100_000),
             is_watched: false,
             is_unanswered: false,
         };
         assert_eq!(witness.silent(EXPIRY, start + 29 * second), [silent]);
-        let silent = Silent { is_watched: true, ..silent };
+        let silent = SilentNode { is_watched: true, ..silent };
         assert_eq!(witness.silent(EXPIRY, start + 31 * second), [silent]);
         // A node that beats again is alive, whatever the clock shows: within the second since the
         // look before.

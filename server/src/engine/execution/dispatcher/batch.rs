@@ -7,7 +7,7 @@ use entity::{fire, run};
 use sea_orm::ActiveEnum;
 use uuid::Uuid;
 
-use super::Looked;
+use super::QueueScanOutcome;
 use crate::{
     engine::{
         EngineError,
@@ -15,7 +15,7 @@ use crate::{
         execution::attempt::{self, Attempt, Times},
         places::{Claim, HeldPlace, NoPlace},
     },
-    model::definition::{Known, Task},
+    model::definition::{CompiledDefinition, Task},
     store::{DatabaseTransaction, holds::RunLease, queue::WaitingRun, runs::Take},
     target::Invocation,
 };
@@ -24,7 +24,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct DispatchBatch {
     /// Runs that start here.
-    placed: Vec<Placed>,
+    placed: Vec<PlacedRun>,
     /// How each of `placed` is taken.
     takes: Vec<Take>,
     /// Runs that cannot be read, and why.
@@ -34,9 +34,9 @@ pub(super) struct DispatchBatch {
 }
 
 /// A run that has its place.
-struct Placed {
+struct PlacedRun {
     run: WaitingRun,
-    known: Arc<Known>,
+    known: Arc<CompiledDefinition>,
     place: HeldPlace,
 }
 
@@ -57,12 +57,12 @@ impl DispatchBatch {
         tx: &DatabaseTransaction,
         waiting: Vec<WaitingRun>,
         late: Vec<WaitingRun>,
-        looked: &mut Looked,
+        looked: &mut QueueScanOutcome,
     ) -> Result<Self, EngineError> {
         let mut batch = Self { late, ..Self::default() };
         for run in waiting {
-            let key = (run.workflow_id, run.workflow_version);
-            let known = match core.definitions.known(&core.store, tx, key).await? {
+            let (workflow, version) = (run.workflow_id, run.workflow_version);
+            let known = match core.definitions.known(&core.store, tx, workflow, version).await? {
                 Ok(known) => known,
                 Err(error) => {
                     tracing::error!(run = %run.id, "failed to {error}");
@@ -91,7 +91,7 @@ impl DispatchBatch {
             let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
             let (attempt, epoch) = (run.attempt + 1, run.epoch + 1);
             batch.takes.push(Take { run_id: run.id, task, attempt, epoch, hard_limit });
-            batch.placed.push(Placed { run, known, place });
+            batch.placed.push(PlacedRun { run, known, place });
         }
         Ok(batch)
     }
@@ -137,7 +137,7 @@ impl DispatchBatch {
 
     /// Starts the attempts, except the lost ones.
     pub(super) fn start(self, core: &Arc<Core>, begun: AttemptStart<'_>) {
-        for (Placed { run, known, place }, take) in self.placed.into_iter().zip(self.takes) {
+        for (PlacedRun { run, known, place }, take) in self.placed.into_iter().zip(self.takes) {
             let hold = hold(&take, begun.node);
             if begun.lost.contains(&hold) {
                 continue;

@@ -20,7 +20,7 @@ use crate::{
     engine::{
         EngineError,
         core::Core,
-        places::{Holder, Room},
+        places::{PlaceHolder, Room},
         service::Service,
     },
     store::{
@@ -56,29 +56,29 @@ const MIN_LOOK: usize = 16;
 
 /// One look at the waiting runs.
 #[derive(Debug)]
-struct Look {
+struct QueueScan {
     /// The maximum number of runs to read.
     limit: usize,
     /// The holders whose runs it skips.
-    full: Vec<Holder>,
+    full: Vec<PlaceHolder>,
 }
 
 /// The result of a look.
 #[derive(Debug, Default)]
-struct Looked {
+struct QueueScanOutcome {
     /// How many runs it read.
     read: usize,
     /// How many of them it settled or started.
     taken: usize,
     /// The holders that had no share left for some of them.
-    refused: Vec<Holder>,
+    refused: Vec<PlaceHolder>,
     /// Whether no place was left at all.
     is_full: bool,
 }
 
 /// How a round ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum RoundEnd {
     /// There is no place: the next one that becomes free wakes this service.
     Full,
     /// It is too early to look beyond the runs that wait for a share.
@@ -101,20 +101,20 @@ impl Dispatcher {
     }
 
     /// What to look for next.
-    fn look(&self, batch: usize) -> Result<Look, End> {
+    fn look(&self, batch: usize) -> Result<QueueScan, RoundEnd> {
         let Room { free, is_held_back, of_held_back, full } = self.core.places.room();
         if free == 0 {
-            return Err(End::Full);
+            return Err(RoundEnd::Full);
         }
         if is_held_back && full.is_empty() {
             let limit = of_held_back.max(MIN_LOOK).min(free).min(batch);
-            return Ok(Look { limit, full });
+            return Ok(QueueScan { limit, full });
         }
         let pause = self.behind_at.saturating_duration_since(self.core.clock.instant());
         if full.is_empty() || pause.is_zero() {
-            return Ok(Look { limit: free.min(batch), full });
+            return Ok(QueueScan { limit: free.min(batch), full });
         }
-        Err(End::Early(pause))
+        Err(RoundEnd::Early(pause))
     }
 
     /// Takes batch after batch.
@@ -122,7 +122,7 @@ impl Dispatcher {
         &mut self,
         now: DateTime<Utc>,
         report: &mut DispatcherReport,
-    ) -> Result<End, EngineError> {
+    ) -> Result<RoundEnd, EngineError> {
         let batch = usize::try_from(self.core.settings.batch).unwrap_or(usize::MAX);
         loop {
             let look = match self.look(batch) {
@@ -139,17 +139,17 @@ impl Dispatcher {
                 self.behind_at = now + pause.min(MAX_BEHIND_PAUSE);
             }
             if looked.is_full {
-                return Ok(End::Full);
+                return Ok(RoundEnd::Full);
             }
             if looked.read < look.limit {
                 // Only skipped runs and runs that could not be taken are waiting.
                 let waiting = [looked.refused, look.full].concat();
                 self.core.places.forget_held_back(&waiting);
-                return Ok(End::Done);
+                return Ok(RoundEnd::Done);
             }
             if looked.taken == 0 && look.full == self.core.places.room().full {
                 // Every run that it read waits for something other than a share.
-                return Ok(End::Done);
+                return Ok(RoundEnd::Done);
             }
         }
     }
@@ -176,7 +176,11 @@ impl Dispatcher {
     }
 
     /// Takes one batch.
-    async fn take(&mut self, now: DateTime<Utc>, look: &Look) -> Result<Looked, EngineError> {
+    async fn take(
+        &mut self,
+        now: DateTime<Utc>,
+        look: &QueueScan,
+    ) -> Result<QueueScanOutcome, EngineError> {
         let (core, since) = (&self.core.clone(), self.core.clock.instant());
         let node = core.node_id().await;
         let tx = core.store.begin().await?;
@@ -184,7 +188,7 @@ impl Dispatcher {
         let taker = Taker { node, tags: &core.settings.tags.0, without: &without };
         let waiting =
             core.store.lock_waiting_runs(&tx, taker, now.into(), look.limit as u64).await?;
-        let mut looked = Looked { read: waiting.len(), ..Looked::default() };
+        let mut looked = QueueScanOutcome { read: waiting.len(), ..QueueScanOutcome::default() };
         let (left, waiting): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|run| self.is_left_to_others(run, now));
         let (late, waiting): (Vec<_>, Vec<_>) =
@@ -250,18 +254,18 @@ impl Service for Dispatcher {
         self.core.backlog.store(true, Ordering::Relaxed);
         self.core.group_backlog.store(true, Ordering::Relaxed);
         let end = self.take_all(now, &mut report).await?;
-        if end == End::Full {
+        if end == RoundEnd::Full {
             self.next = None;
             return Ok(report);
         }
-        if end == End::Done {
+        if end == RoundEnd::Done {
             self.core.places.forget_full();
         }
         if self.core.places.room().is_held_back {
             // A place that becomes free also wakes this service.
             let early = match end {
-                End::Early(pause) => TimeDelta::from_std(pause).ok().map(|pause| now + pause),
-                End::Full | End::Done => None,
+                RoundEnd::Early(pause) => TimeDelta::from_std(pause).ok().map(|pause| now + pause),
+                RoundEnd::Full | RoundEnd::Done => None,
             };
             let left = std::mem::take(&mut self.has_left).then(|| now + self.moment());
             let later = self.later.filter(|later| *later > now);
@@ -293,13 +297,13 @@ impl Service for Dispatcher {
 }
 
 /// What a statement leaves out because of holders that have used up their share.
-fn without(full: &[Holder]) -> Without {
+fn without(full: &[PlaceHolder]) -> Without {
     let mut without = Without::default();
     for holder in full {
         match holder {
-            Holder::Origin(origin) => without.origins.push(origin.to_string()),
-            Holder::Schedule(id) => without.schedules.push(*id),
-            Holder::Namespace(id) => without.namespaces.push(*id),
+            PlaceHolder::Origin(origin) => without.origins.push(origin.to_string()),
+            PlaceHolder::Schedule(id) => without.schedules.push(*id),
+            PlaceHolder::Namespace(id) => without.namespaces.push(*id),
         }
     }
     without

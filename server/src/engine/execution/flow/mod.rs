@@ -31,5 +31,5 @@ pub(in crate::engine) use conductor::spawn;
 pub(in crate::engine) use plan::out_of_time;
 pub(crate) use results::merged_results;
 pub(in crate::engine) use standing::retries;
-pub(crate) use standing::{Shown, shown};
+pub(crate) use standing::{ShownTaskState, shown};
 pub(in crate::engine) use steps::{write, write_waiting};

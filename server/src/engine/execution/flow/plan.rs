@@ -32,19 +32,19 @@ pub(super) struct Situation<'a> {
 
 /// What happens next. Tasks are given by their index in the definition.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct FlowPlan {
     /// Tasks that will never run, and why.
     pub(super) skip: Vec<(usize, String)>,
     /// Tasks that begin: the task and its attempt.
     pub(super) begin: Vec<(usize, i32)>,
     /// How many more could begin if there were room.
     pub(super) held_back: usize,
-    pub(super) next: Next,
+    pub(super) next: NextStep,
 }
 
 /// What happens to the run.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Next {
+pub(super) enum NextStep {
     /// Tasks are at work: look again when one ends, or at this time.
     Wait { until: Option<DateTime<Utc>> },
     /// The run's time limit has passed: the tasks at work must be stopped.
@@ -66,7 +66,7 @@ enum Bearing {
 }
 
 /// Decides what happens next.
-pub(super) fn plan(situation: &Situation<'_>) -> Plan {
+pub(super) fn plan(situation: &Situation<'_>) -> FlowPlan {
     let mut standings = situation.standings.to_vec();
     let working = standings.iter().filter(|standing| **standing == TaskProgress::Working).count();
     let over = situation.deadline.is_some_and(|deadline| situation.now >= deadline);
@@ -81,7 +81,7 @@ pub(super) fn plan(situation: &Situation<'_>) -> Plan {
     let begin: Vec<_> = ready.into_iter().take(room).collect();
     let at_work = working + begin.len();
     let next = next(situation, &standings, at_work, over);
-    Plan { skip, begin, held_back, next }
+    FlowPlan { skip, begin, held_back, next }
 }
 
 /// How many tasks may be at work at once.
@@ -90,16 +90,21 @@ fn limit(situation: &Situation<'_>) -> usize {
     situation.room.min(most).max(1)
 }
 
-fn next(situation: &Situation<'_>, standings: &[TaskProgress], at_work: usize, over: bool) -> Next {
+fn next(
+    situation: &Situation<'_>,
+    standings: &[TaskProgress],
+    at_work: usize,
+    over: bool,
+) -> NextStep {
     if at_work > 0 {
         if over && situation.halt.is_none() {
-            return Next::StopTasks;
+            return NextStep::StopTasks;
         }
         // A task that is already due waits for room, not for a time.
         let later = waiting_until(standings, |from| from > situation.now);
         let until = [later, situation.deadline].into_iter().flatten().min();
         // While a halt or an expired time limit is pending, nothing else is awaited.
-        return Next::Wait { until: until.filter(|_| situation.halt.is_none() && !over) };
+        return NextStep::Wait { until: until.filter(|_| situation.halt.is_none() && !over) };
     }
     let open = |standing: &TaskProgress| {
         matches!(
@@ -108,26 +113,26 @@ fn next(situation: &Situation<'_>, standings: &[TaskProgress], at_work: usize, o
         )
     };
     let settled = (!standings.iter().any(open)).then(|| settled(situation.definition, standings));
-    let succeeded = Next::Settle { state: run::State::Succeeded, error: None };
+    let succeeded = NextStep::Settle { state: run::State::Succeeded, error: None };
     if situation.halt == Some(Halt::Cancelled) && settled.as_ref() != Some(&succeeded) {
-        return Next::Settle { state: run::State::Cancelled, error: None };
+        return NextStep::Settle { state: run::State::Cancelled, error: None };
     }
     if let Some(settled) = settled {
         return settled;
     }
     if over {
         let error = out_of_time(situation.definition.timeout_ms.unwrap_or_default());
-        return Next::Settle { state: run::State::TimedOut, error: Some(error) };
+        return NextStep::Settle { state: run::State::TimedOut, error: Some(error) };
     }
     if situation.halt == Some(Halt::Released) {
-        return Next::Park { until: situation.now };
+        return NextStep::Park { until: situation.now };
     }
     match waiting_until(standings, |_| true) {
-        Some(until) => {
-            Next::Park { until: situation.deadline.map_or(until, |deadline| until.min(deadline)) }
-        }
+        Some(until) => NextStep::Park {
+            until: situation.deadline.map_or(until, |deadline| until.min(deadline)),
+        },
         // Only a definition that no command would have saved leads here.
-        None => Next::Settle {
+        None => NextStep::Settle {
             state: run::State::Failed,
             error: Some("its tasks wait for each other".to_owned()),
         },
@@ -238,7 +243,7 @@ fn ready(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<(usize, i
 
 /// The outcome of a run all of whose tasks have ended: a task that failed for good makes the run
 /// fail, whatever ran after it, unless the task is allowed to fail.
-fn settled(definition: &Definition, standings: &[TaskProgress]) -> Next {
+fn settled(definition: &Definition, standings: &[TaskProgress]) -> NextStep {
     let failed =
         definition.tasks.iter().zip(standings).filter_map(|(task, standing)| match standing {
             TaskProgress::Failed { timed_out, error } if !task.allow_failure => {
@@ -253,7 +258,7 @@ fn settled(definition: &Definition, standings: &[TaskProgress]) -> Next {
         });
     let failed: Vec<_> = failed.collect();
     let Some((name, _, error)) = failed.first() else {
-        return Next::Settle { state: run::State::Succeeded, error: None };
+        return NextStep::Settle { state: run::State::Succeeded, error: None };
     };
     let more = match failed.len() - 1 {
         0 => String::new(),
@@ -261,7 +266,7 @@ fn settled(definition: &Definition, standings: &[TaskProgress]) -> Next {
     };
     let all_timed_out = failed.iter().all(|(_, timed_out, _)| *timed_out);
     let state = if all_timed_out { run::State::TimedOut } else { run::State::Failed };
-    Next::Settle { state, error: Some(format!("task '{name}': {error}{more}")) }
+    NextStep::Settle { state, error: Some(format!("task '{name}': {error}{more}")) }
 }
 
 #[cfg(test)]

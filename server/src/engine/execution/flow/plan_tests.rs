@@ -27,7 +27,7 @@ fn failed(error: &str) -> TaskProgress {
     TaskProgress::Failed { timed_out: false, error: error.to_owned() }
 }
 
-fn decided(definition: &Definition, standings: &[TaskProgress]) -> Plan {
+fn decided(definition: &Definition, standings: &[TaskProgress]) -> FlowPlan {
     let graph = Graph::of(&definition.tasks).unwrap();
     plan(&Situation {
         definition,
@@ -63,7 +63,7 @@ fn a_condition_decides_what_follows_a_task() {
     // While the first is at work, nothing is decided about the second.
     let plan = decided(&two(When::Always), &[TaskProgress::Working, Untouched]);
     assert_eq!((plan.begin.len(), plan.skip.len()), (0, 0));
-    assert_eq!(plan.next, Next::Wait { until: None });
+    assert_eq!(plan.next, NextStep::Wait { until: None });
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_failure_is_felt_behind_what_was_skipped_because_of_it() {
     ]);
     let plan = decided(&quiet, &[Succeeded, Untouched, Untouched, Untouched]);
     assert_eq!(plan.skip.len(), 3);
-    assert_eq!(plan.next, Next::Settle { state: run::State::Succeeded, error: None });
+    assert_eq!(plan.next, NextStep::Settle { state: run::State::Succeeded, error: None });
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_failure_makes_the_run_fail_whatever_ran_after_it() {
     use TaskProgress::Succeeded;
     let timed_out = || TaskProgress::Failed { timed_out: true, error: "late".to_owned() };
     let settled = |definition: &Definition, standings: &[TaskProgress]| {
-        let Next::Settle { state, error } = decided(definition, standings).next else {
+        let NextStep::Settle { state, error } = decided(definition, standings).next else {
             panic!("not settled")
         };
         (state, error)
@@ -129,17 +129,17 @@ fn a_run_with_nothing_at_work_gives_up_its_place_until_the_first_task_is_tried_a
     ]);
     let again = |second| TaskProgress::Again { attempt: 2, from: at(second) };
     let waits = [again(130), again(120), TaskProgress::Untouched];
-    assert_eq!(decided(&definition, &waits).next, Next::Park { until: at(120) });
+    assert_eq!(decided(&definition, &waits).next, NextStep::Park { until: at(120) });
     // While another task is at work, the plan only wakes up for it.
     let works = [again(130), TaskProgress::Working, TaskProgress::Untouched];
-    assert_eq!(decided(&definition, &works).next, Next::Wait { until: Some(at(130)) });
+    assert_eq!(decided(&definition, &works).next, NextStep::Wait { until: Some(at(130)) });
     let due = [again(100), again(120), TaskProgress::Untouched];
     let plan = decided(&definition, &due);
-    assert_eq!((plan.begin, plan.next), (vec![(0, 2)], Next::Wait { until: Some(at(120)) }));
+    assert_eq!((plan.begin, plan.next), (vec![(0, 2)], NextStep::Wait { until: Some(at(120)) }));
     // A task that is due but has no room waits for room.
     let full = [TaskProgress::Working, again(90), TaskProgress::Untouched];
     let one = Definition { max_parallel: 1, ..definition };
-    assert_eq!(decided(&one, &full).next, Next::Wait { until: None });
+    assert_eq!(decided(&one, &full).next, NextStep::Wait { until: None });
 }
 
 #[test]
@@ -152,12 +152,12 @@ fn a_run_whose_time_is_over_is_stopped_and_times_out() {
         plan(&Situation { definition, graph: &graph, standings, now, deadline, halt, room: 8 }).next
     };
     use TaskProgress::{Succeeded, Untouched, Working};
-    assert_eq!(over(&[Working, Untouched], None), Next::StopTasks);
+    assert_eq!(over(&[Working, Untouched], None), NextStep::StopTasks);
     let error = "the run did not end within its time limit of 5000 ms".to_owned();
-    let timed_out = Next::Settle { state: run::State::TimedOut, error: Some(error) };
+    let timed_out = NextStep::Settle { state: run::State::TimedOut, error: Some(error) };
     assert_eq!(over(&[Succeeded, Untouched], None), timed_out);
     // A run that ended in time stays ended.
-    let done = Next::Settle { state: run::State::Succeeded, error: None };
+    let done = NextStep::Settle { state: run::State::Succeeded, error: None };
     assert_eq!(over(&[Succeeded, Succeeded], None), done);
 }
 
@@ -173,12 +173,15 @@ fn a_halted_run_begins_nothing_and_ends_or_is_passed_on() {
     use TaskProgress::{Succeeded, Untouched, Working};
     for halt in [Halt::Cancelled, Halt::Released] {
         let plan = halted(&[Working, Untouched], halt);
-        assert_eq!((plan.begin.len(), plan.next), (0, Next::Wait { until: None }));
+        assert_eq!((plan.begin.len(), plan.next), (0, NextStep::Wait { until: None }));
     }
-    let cancelled = Next::Settle { state: run::State::Cancelled, error: None };
+    let cancelled = NextStep::Settle { state: run::State::Cancelled, error: None };
     assert_eq!(halted(&[Succeeded, Untouched], Halt::Cancelled).next, cancelled);
-    assert_eq!(halted(&[Succeeded, Untouched], Halt::Released).next, Next::Park { until: at(100) });
-    let done = Next::Settle { state: run::State::Succeeded, error: None };
+    assert_eq!(
+        halted(&[Succeeded, Untouched], Halt::Released).next,
+        NextStep::Park { until: at(100) }
+    );
+    let done = NextStep::Settle { state: run::State::Succeeded, error: None };
     assert_eq!(halted(&[Succeeded, Succeeded], Halt::Released).next, done);
 }
 
@@ -217,7 +220,7 @@ fn a_definition_that_no_command_would_have_saved_fails_instead_of_hanging() {
         0,
         false,
     );
-    assert!(matches!(next, Next::Settle { state: run::State::Failed, .. }));
+    assert!(matches!(next, NextStep::Settle { state: run::State::Failed, .. }));
 }
 
 /// How one attempt of a simulated run ends.
@@ -383,18 +386,18 @@ proptest! {
             let working = run.working();
             prop_assert!(working.len() <= case.room.min(usize::try_from(run.definition.max_parallel).unwrap()));
             match plan.next {
-                Next::Settle { state, .. } => {
+                NextStep::Settle { state, .. } => {
                     settled = Some(state);
                     break;
                 }
-                Next::Park { until } => {
+                NextStep::Park { until } => {
                     prop_assert!(working.is_empty());
                     run.now = run.now.max(until);
                     halt = None;
                     continue;
                 }
-                Next::StopTasks => prop_assert!(false, "there is no limit on this run"),
-                Next::Wait { .. } => prop_assert!(!working.is_empty()),
+                NextStep::StopTasks => prop_assert!(false, "there is no limit on this run"),
+                NextStep::Wait { .. } => prop_assert!(!working.is_empty()),
             }
             let picked = working[picks.next().unwrap() % working.len()];
             run.now += TimeDelta::seconds(1);

@@ -112,7 +112,7 @@ fn chance(run: Uuid, task: &str, attempt: i32) -> f64 {
 
 /// The state of a task, as shown to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum ShownTaskState {
     Waiting,
     Running,
     Retrying,
@@ -125,32 +125,37 @@ pub(crate) enum Shown {
 }
 
 /// The state of a run's task after these attempts, given in order, as shown to people.
-pub(crate) fn shown(task: &Task, id: Uuid, run: run::State, rows: &[task_run::Model]) -> Shown {
+pub(crate) fn shown(
+    task: &Task,
+    id: Uuid,
+    run: run::State,
+    rows: &[task_run::Model],
+) -> ShownTaskState {
     let live = run.is_live();
     let again = || {
         let attempts: Vec<_> = rows.iter().cloned().map(Attempted::of).collect();
         live && matches!(standing(task, id, &attempts), TaskProgress::Again { .. })
     };
     match rows.last().map(|row| row.state) {
-        None if live => Shown::Waiting,
-        None => Shown::NotRun,
-        Some(State::Running) => Shown::Running,
-        Some(State::Succeeded) => Shown::Succeeded,
-        Some(State::Skipped) => Shown::Skipped,
-        Some(State::Cancelled) => Shown::Cancelled,
-        Some(State::Lost) if live => Shown::Retrying,
+        None if live => ShownTaskState::Waiting,
+        None => ShownTaskState::NotRun,
+        Some(State::Running) => ShownTaskState::Running,
+        Some(State::Succeeded) => ShownTaskState::Succeeded,
+        Some(State::Skipped) => ShownTaskState::Skipped,
+        Some(State::Cancelled) => ShownTaskState::Cancelled,
+        Some(State::Lost) if live => ShownTaskState::Retrying,
         Some(State::Lost) => match run {
-            run::State::Cancelled => Shown::Cancelled,
-            run::State::TimedOut => Shown::TimedOut,
+            run::State::Cancelled => ShownTaskState::Cancelled,
+            run::State::TimedOut => ShownTaskState::TimedOut,
             run::State::Queued
             | run::State::Running
             | run::State::Retrying
             | run::State::Succeeded
-            | run::State::Failed => Shown::Failed,
+            | run::State::Failed => ShownTaskState::Failed,
         },
-        Some(State::Failed | State::TimedOut) if again() => Shown::Retrying,
-        Some(State::Failed) => Shown::Failed,
-        Some(State::TimedOut) => Shown::TimedOut,
+        Some(State::Failed | State::TimedOut) if again() => ShownTaskState::Retrying,
+        Some(State::Failed) => ShownTaskState::Failed,
+        Some(State::TimedOut) => ShownTaskState::TimedOut,
     }
 }
 

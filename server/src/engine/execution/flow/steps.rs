@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    engine::core::{Asked, Core, Written},
-    store::{StoreError, flows::Step},
+    engine::core::{Core, StepOutcome, StepRequest},
+    store::{StoreError, flows::FlowStep},
 };
 
 /// Maximum number of steps per transaction.
@@ -17,7 +17,7 @@ const BATCH: usize = 200;
 /// Writes until `stop`, and then the remaining steps.
 pub(in crate::engine) async fn write(
     core: Arc<Core>,
-    mut steps: mpsc::Receiver<Asked>,
+    mut steps: mpsc::Receiver<StepRequest>,
     stop: CancellationToken,
 ) {
     let mut batch = Vec::with_capacity(BATCH);
@@ -40,7 +40,7 @@ pub(in crate::engine) async fn write(
 /// Writes everything that has arrived; returns the number of steps.
 pub(in crate::engine) async fn write_waiting(
     core: &Core,
-    steps: &mut mpsc::Receiver<Asked>,
+    steps: &mut mpsc::Receiver<StepRequest>,
 ) -> usize {
     let asked: Vec<_> = std::iter::from_fn(|| steps.try_recv().ok()).take(BATCH).collect();
     let count = asked.len();
@@ -50,7 +50,7 @@ pub(in crate::engine) async fn write_waiting(
     count
 }
 
-async fn finish(core: &Core, asked: Vec<Asked>) {
+async fn finish(core: &Core, asked: Vec<StepRequest>) {
     match tried(core, &asked).await {
         Ok(written) => answer(asked, &written),
         // One of them is bad: it must not affect the others.
@@ -61,7 +61,7 @@ async fn finish(core: &Core, asked: Vec<Asked>) {
                 let written = written.unwrap_or_else(|error| {
                     let run = alone[0].step.hold.run_id;
                     tracing::error!(%run, "failed to write a step: {error}");
-                    vec![Written::Refused]
+                    vec![StepOutcome::Refused]
                 });
                 answer(alone.into(), &written);
             }
@@ -69,7 +69,7 @@ async fn finish(core: &Core, asked: Vec<Asked>) {
     }
 }
 
-fn answer(asked: Vec<Asked>, written: &[Written]) {
+fn answer(asked: Vec<StepRequest>, written: &[StepOutcome]) {
     for (asked, written) in asked.into_iter().zip(written) {
         // The requester may have stopped waiting.
         let _ = asked.answer.send(*written);
@@ -78,7 +78,7 @@ fn answer(asked: Vec<Asked>, written: &[Written]) {
 
 /// Retries until the database answers: only this process knows what the tasks did. If it dies
 /// first, recovery finds the runs.
-async fn tried(core: &Core, asked: &[Asked]) -> Result<Vec<Written>, StoreError> {
+async fn tried(core: &Core, asked: &[StepRequest]) -> Result<Vec<StepOutcome>, StoreError> {
     let mut pause = Duration::from_millis(50);
     let renewed = core.store.renewed();
     loop {
@@ -94,16 +94,16 @@ async fn tried(core: &Core, asked: &[Asked]) -> Result<Vec<Written>, StoreError>
     }
 }
 
-async fn written(core: &Core, asked: &[Asked]) -> Result<Vec<Written>, StoreError> {
+async fn written(core: &Core, asked: &[StepRequest]) -> Result<Vec<StepOutcome>, StoreError> {
     let start = core.clock.instant();
-    let steps: Vec<Step> = asked.iter().map(|asked| asked.step.clone()).collect();
+    let steps: Vec<FlowStep> = asked.iter().map(|asked| asked.step.clone()).collect();
     let tx = core.store.begin().await?;
     let held = core.store.step_if_held(&tx, &steps).await?;
     core.store.commit(tx).await?;
     core.metrics.settled(steps.len(), start.elapsed());
-    let each = |step: &Step| match held.contains(&step.hold) {
-        true => Written::Done,
-        false => Written::Lost,
+    let each = |step: &FlowStep| match held.contains(&step.hold) {
+        true => StepOutcome::Done,
+        false => StepOutcome::Lost,
     };
     Ok(steps.iter().map(each).collect())
 }

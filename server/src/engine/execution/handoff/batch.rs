@@ -8,15 +8,15 @@ use sea_orm::ActiveEnum;
 use uuid::Uuid;
 
 use super::{
-    decision::{Limits, decide, detail},
+    decision::{HandoffLimits, decide, detail},
     run::new_run,
 };
 use crate::{
     engine::{EngineError, core::Core},
-    model::definition::Known,
+    model::definition::CompiledDefinition,
     store::{
         DatabaseTransaction,
-        handoffs::{Current, Decided, Intent, NewRun},
+        handoffs::{CurrentSchedule, Decided, Intent, NewRun},
     },
     telemetry::TracedFire,
 };
@@ -35,9 +35,9 @@ pub(super) struct HandoffBatch<'a> {
 /// What a run executes.
 pub(super) struct RunSource<'a> {
     /// The version of the workflow.
-    pub(super) known: Arc<Known>,
+    pub(super) known: Arc<CompiledDefinition>,
     /// The schedule.
-    pub(super) schedule: &'a Current,
+    pub(super) schedule: &'a CurrentSchedule,
 }
 
 /// The inputs of the decisions about intents.
@@ -45,7 +45,7 @@ pub(super) struct HandoffContext {
     /// The time that the nodes agree on.
     pub(super) now: DateTime<Utc>,
     /// The limits of recovery, if it makes this hand-off.
-    pub(super) limits: Option<Limits>,
+    pub(super) limits: Option<HandoffLimits>,
     /// Whether the database was away before.
     pub(super) was_away: bool,
 }
@@ -56,7 +56,7 @@ impl<'a> HandoffBatch<'a> {
         core: &Core,
         tx: &DatabaseTransaction,
         intents: &[Intent],
-        current: &'a HashMap<Uuid, Current>,
+        current: &'a HashMap<Uuid, CurrentSchedule>,
         moment: &HandoffContext,
     ) -> Result<Self, EngineError> {
         let mut batch = Self::default();
@@ -71,8 +71,8 @@ impl<'a> HandoffBatch<'a> {
                     continue;
                 }
             };
-            let key = (schedule.workflow_id, schedule.workflow_version);
-            let known = match core.definitions.known(&core.store, tx, key).await? {
+            let (workflow, version) = (schedule.workflow_id, schedule.workflow_version);
+            let known = match core.definitions.known(&core.store, tx, workflow, version).await? {
                 Ok(known) => known,
                 Err(error) => {
                     // It remains an intent: recovery tries again, and eventually gives up.

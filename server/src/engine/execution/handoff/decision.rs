@@ -5,13 +5,13 @@ use entity::fire::{Reason, Verdict};
 use timetable::misfire::ON_TIME;
 
 use crate::store::{
-    buffers::Queue,
-    handoffs::{Current, Decided, Intent},
+    buffers::BufferQueue,
+    handoffs::{CurrentSchedule, Decided, Intent},
 };
 
 /// The limits of recovery; none for a first hand-off.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Limits {
+pub(in crate::engine) struct HandoffLimits {
     /// Maximum number of tries for one fire.
     pub(in crate::engine) attempts: i32,
     /// Maximum time since its claim: the instant itself may be far older if it was caught up on or
@@ -30,8 +30,8 @@ pub(in crate::engine) struct SchedulePrecondition {
     jitter_ms: i64,
 }
 
-impl From<&Current> for SchedulePrecondition {
-    fn from(schedule: &Current) -> Self {
+impl From<&CurrentSchedule> for SchedulePrecondition {
+    fn from(schedule: &CurrentSchedule) -> Self {
         Self {
             version: schedule.version,
             fires_version: schedule.fires_version,
@@ -43,8 +43,8 @@ impl From<&Current> for SchedulePrecondition {
     }
 }
 
-impl From<&Queue> for SchedulePrecondition {
-    fn from(queue: &Queue) -> Self {
+impl From<&BufferQueue> for SchedulePrecondition {
+    fn from(queue: &BufferQueue) -> Self {
         Self {
             version: queue.version,
             fires_version: queue.fires_version,
@@ -99,9 +99,9 @@ fn overdue(intent: &Intent, schedule: SchedulePrecondition, now: DateTime<Utc>) 
 /// Whether an intent may run under the current conditions, and why.
 pub(super) fn decide(
     intent: &Intent,
-    schedule: Option<&Current>,
+    schedule: Option<&CurrentSchedule>,
     now: DateTime<Utc>,
-    recovery: Option<Limits>,
+    recovery: Option<HandoffLimits>,
 ) -> Result<Reason, Decided> {
     let refuse = |verdict, reason, detail: Option<String>| {
         let (id, scheduled_at) = (intent.id, intent.scheduled_at);
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits { attempts: 3, age: TimeDelta::hours(24) };
+    const LIMITS: HandoffLimits = HandoffLimits { attempts: 3, age: TimeDelta::hours(24) };
 
     fn intent() -> Intent {
         Intent {
@@ -191,8 +191,8 @@ mod tests {
         }
     }
 
-    fn schedule() -> Current {
-        Current {
+    fn schedule() -> CurrentSchedule {
+        CurrentSchedule {
             id: Uuid::from_u128(2),
             name: "nightly".to_owned(),
             version: 4,
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_version_that_leaves_fires_as_they_are_lets_them_run() {
-        let noted = Current { version: 7, ..schedule() };
+        let noted = CurrentSchedule { version: 7, ..schedule() };
         let decided = decide(&intent(), Some(&noted), after(1), None);
         assert_eq!(decided.unwrap(), Reason::OnTime);
     }
@@ -269,10 +269,19 @@ mod tests {
     fn nothing_runs_on_stale_knowledge() {
         let cases = [
             (None, Reason::Deleted),
-            (Some(Current { deleted_at: Some(Timestamp(1)), ..schedule() }), Reason::Deleted),
-            (Some(Current { enabled: false, ..schedule() }), Reason::Disabled),
-            (Some(Current { version: 6, fires_version: 5, ..schedule() }), Reason::StaleVersion),
-            (Some(Current { start_deadline_ms: Some(500), ..schedule() }), Reason::Deadline),
+            (
+                Some(CurrentSchedule { deleted_at: Some(Timestamp(1)), ..schedule() }),
+                Reason::Deleted,
+            ),
+            (Some(CurrentSchedule { enabled: false, ..schedule() }), Reason::Disabled),
+            (
+                Some(CurrentSchedule { version: 6, fires_version: 5, ..schedule() }),
+                Reason::StaleVersion,
+            ),
+            (
+                Some(CurrentSchedule { start_deadline_ms: Some(500), ..schedule() }),
+                Reason::Deadline,
+            ),
         ];
         for (schedule, reason) in cases {
             let decided = decide(&intent(), schedule.as_ref(), after(1), None).unwrap_err();

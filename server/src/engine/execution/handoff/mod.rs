@@ -26,7 +26,7 @@ use self::{
     start::RunStart,
 };
 pub(in crate::engine) use self::{
-    decision::{Limits, SchedulePrecondition, past_deadline, refusal},
+    decision::{HandoffLimits, SchedulePrecondition, past_deadline, refusal},
     run::{idempotency_key, mark_recovery},
 };
 use crate::{
@@ -42,7 +42,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Recovering {
     /// The limits of recovery.
-    pub(in crate::engine) limits: Limits,
+    pub(in crate::engine) limits: HandoffLimits,
     /// The lease term under which it runs.
     pub(in crate::engine) tenure: LeaseTerm,
 }

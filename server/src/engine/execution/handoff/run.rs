@@ -5,15 +5,15 @@ use entity::fire::Reason;
 use serde_json::{Value, json};
 
 use crate::{
-    model::definition::Known,
-    store::handoffs::{Current, Intent, NewRun},
+    model::definition::CompiledDefinition,
+    store::handoffs::{CurrentSchedule, Intent, NewRun},
 };
 
 /// The run, not started yet and not yet reported.
 pub(super) fn new_run(
     intent: &Intent,
-    schedule: &Current,
-    known: &Known,
+    schedule: &CurrentSchedule,
+    known: &CompiledDefinition,
     reason: Reason,
     now: DateTime<Utc>,
 ) -> NewRun {

@@ -5,7 +5,7 @@ use entity::{Timestamp, fire, run, task_run};
 use sea_orm::ActiveEnum;
 
 use crate::{
-    engine::execution::{handoff::Limits, settle::Decision},
+    engine::execution::{handoff::HandoffLimits, settle::Decision},
     store::{
         holds::{RunLease, Settlement},
         recoveries::Stray,
@@ -14,34 +14,34 @@ use crate::{
 
 /// What recovery does with an orphaned run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum OrphanFate {
     TakeOver,
     Cancel,
     Abandon(fire::Reason),
 }
 
-pub(super) fn judge(stray: &Stray, now: DateTime<Utc>, limits: Limits) -> Fate {
+pub(super) fn judge(stray: &Stray, now: DateTime<Utc>, limits: HandoffLimits) -> OrphanFate {
     if stray.cancel_requested_at.is_some() {
-        Fate::Cancel
+        OrphanFate::Cancel
     } else if stray.deleted {
-        Fate::Abandon(fire::Reason::Deleted)
+        OrphanFate::Abandon(fire::Reason::Deleted)
     } else if stray.paused {
-        Fate::Abandon(fire::Reason::Disabled)
+        OrphanFate::Abandon(fire::Reason::Disabled)
     } else if stray.recovery_attempts >= limits.attempts {
-        Fate::Abandon(fire::Reason::AttemptsExhausted)
+        OrphanFate::Abandon(fire::Reason::AttemptsExhausted)
     } else if now - stray.created_at.utc() > limits.age {
-        Fate::Abandon(fire::Reason::TooOld)
+        OrphanFate::Abandon(fire::Reason::TooOld)
     } else {
-        Fate::TakeOver
+        OrphanFate::TakeOver
     }
 }
 
-pub(super) fn orphaned(fate: Fate, now: DateTime<Utc>) -> Decision {
+pub(super) fn orphaned(fate: OrphanFate, now: DateTime<Utc>) -> Decision {
     let lost = "the node that worked on it died";
     let (run_state, error) = match fate {
-        Fate::TakeOver => (run::State::Retrying, lost.to_owned()),
-        Fate::Cancel => (run::State::Cancelled, lost.to_owned()),
-        Fate::Abandon(reason) => {
+        OrphanFate::TakeOver => (run::State::Retrying, lost.to_owned()),
+        OrphanFate::Cancel => (run::State::Cancelled, lost.to_owned()),
+        OrphanFate::Abandon(reason) => {
             let why = reason.to_value().replace('_', " ");
             (run::State::Failed, format!("{lost}, and it is given up: {why}"))
         }

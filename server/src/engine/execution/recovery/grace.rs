@@ -16,7 +16,7 @@ pub(super) struct Grace {
     span: Duration,
     /// A round that takes longer than this was kept waiting.
     longest: Duration,
-    last: Last,
+    last: LastRound,
     began: Instant,
     /// When the last grace period ended, or will end.
     until: Option<Instant>,
@@ -24,7 +24,7 @@ pub(super) struct Grace {
 
 /// The result of the last round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Last {
+enum LastRound {
     Well,
     Slow,
     Failed,
@@ -32,7 +32,7 @@ enum Last {
 
 impl Grace {
     pub(super) fn new(span: Duration, longest: Duration, now: Instant) -> Self {
-        Self { span, longest, last: Last::Well, began: now, until: None }
+        Self { span, longest, last: LastRound::Well, began: now, until: None }
     }
 
     /// A round begins.
@@ -44,8 +44,8 @@ impl Grace {
     /// was away would be over when it returns.
     pub(super) fn reached(&mut self, now: Instant) {
         let was_away = match self.last {
-            Last::Well => false,
-            Last::Slow | Last::Failed => true,
+            LastRound::Well => false,
+            LastRound::Slow | LastRound::Failed => true,
         };
         if was_away && self.may_begin_again(now) {
             self.until = Some(now + self.span);
@@ -61,9 +61,9 @@ impl Grace {
     /// Called at the end of a round; `was_away` if it could not reach the database.
     pub(super) fn round_ended(&mut self, now: Instant, was_away: bool) {
         self.last = match (was_away, self.is_slow(now)) {
-            (true, _) => Last::Failed,
-            (false, true) => Last::Slow,
-            (false, false) => Last::Well,
+            (true, _) => LastRound::Failed,
+            (false, true) => LastRound::Slow,
+            (false, false) => LastRound::Well,
         };
     }
 

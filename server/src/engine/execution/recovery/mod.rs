@@ -9,7 +9,7 @@
 //! - a run **waits too long** when its start deadline or its own time limit has passed and no node
 //!   can take it.
 //!
-//! (The fifth, a due schedule that nobody has claimed, needs no recovery: the next planner that
+//! (The fifth, a due schedule that no node has claimed, needs no recovery: the next planner that
 //! looks claims it.) A live run is never fired again, however long it runs. Recovery attempts are
 //! counted in columns, so a restart does not reset the count.
 //!
@@ -38,12 +38,12 @@ use entity::{fire::Verdict, run};
 use sea_orm::ActiveEnum;
 
 use self::{
-    fate::{Fate, judge, orphaned, settlement},
+    fate::{OrphanFate, judge, orphaned, settlement},
     grace::Grace,
-    parts::Parts,
-    watch::Watch,
+    parts::FailedParts,
+    watch::OverrunWatch,
 };
-use super::handoff::{self, Limits, Recovering};
+use super::handoff::{self, HandoffLimits, Recovering};
 use crate::{
     config::Role,
     engine::{
@@ -66,7 +66,7 @@ use crate::{
 pub(in crate::engine) struct Recovery {
     core: Arc<Core>,
     grace: Grace,
-    watch: Watch,
+    watch: OverrunWatch,
 }
 
 /// The results of a round.
@@ -111,7 +111,7 @@ impl Recovery {
     pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
         let (span, longest) = (core.cluster.suspect_after(), core.settings.heartbeat_interval);
         let grace = Grace::new(span, longest, core.clock.instant());
-        Self { core, grace, watch: Watch::default() }
+        Self { core, grace, watch: OverrunWatch::default() }
     }
 
     /// Disowns attempts that the tables assign to this node but that it does not know. It reads the
@@ -169,14 +169,14 @@ impl Recovery {
             let fate = judge(stray, now, self.limits());
             settlements.push(settlement(stray, orphaned(fate, now), now));
             match fate {
-                Fate::TakeOver => {
+                OrphanFate::TakeOver => {
                     let mut context = stray.context.clone();
                     let execution = stray.fire_id.unwrap_or(stray.id);
                     let at = stray.scheduled_at.utc();
                     handoff::mark_recovery(&mut context, execution, at, now);
                     recovered.push((stray.id, context));
                 }
-                Fate::Abandon(reason) => {
+                OrphanFate::Abandon(reason) => {
                     // A retry names the fire of the run that it repeats, and a backfill's run the
                     // row of its instant: their verdicts stand.
                     if let Some(id) = stray.fire_id.filter(|fire| *fire == stray.id) {
@@ -191,7 +191,7 @@ impl Recovery {
                     }
                     report.abandoned += 1;
                 }
-                Fate::Cancel => {}
+                OrphanFate::Cancel => {}
             }
         }
         let ended = self.settle(&tx, &settlements, now).await?;
@@ -283,16 +283,16 @@ impl Recovery {
         Ok(core.store.astray(node, expiry, self.lost_before(now).into()).await?)
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> HandoffLimits {
         let settings = &self.core.settings;
-        Limits {
+        HandoffLimits {
             attempts: settings.recovery_attempts,
             age: TimeDelta::from_std(settings.recovery_age).unwrap_or(TimeDelta::MAX),
         }
     }
 
     async fn round(&mut self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
-        let (mut report, mut parts) = (RecoveryReport::default(), Parts::default());
+        let (mut report, mut parts) = (RecoveryReport::default(), FailedParts::default());
         // Only the node itself knows which attempts it does not know, and how long it has worked on
         // others.
         if parts.done("unknown attempts", caught(self.disown_unknown()).await).is_some() {
@@ -317,7 +317,7 @@ impl Recovery {
         &mut self,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
-        parts: &mut Parts,
+        parts: &mut FailedParts,
     ) {
         let Some(Some(mut tenure)) = parts.done("lease", self.lead().await) else { return };
         let looked = parts.done("look", self.astray(now).await);
@@ -358,7 +358,7 @@ impl Recovery {
 
     /// Whether this node still has the lease; renews it. A slow part must not cost the later ones
     /// their term, round after round.
-    async fn goes_on(&self, tenure: &mut LeaseTerm, parts: &mut Parts) -> bool {
+    async fn goes_on(&self, tenure: &mut LeaseTerm, parts: &mut FailedParts) -> bool {
         if !tenure.is_over(&self.core.clock) {
             return true;
         }

@@ -27,7 +27,7 @@ use crate::{
     store::{
         DatabaseTransaction,
         holds::{RunLease, Settlement},
-        recoveries::{Overdue, Stray},
+        recoveries::{OverdueAttempt, Stray},
     },
     target::{Noop, Target},
 };
@@ -73,21 +73,23 @@ impl Recovery {
         let own = core.node_id().await;
         let overdue = core.store.overdue_elsewhere(own, MAX_WATCHED).await?;
         let mut limits = HashMap::new();
-        for Overdue { workflow_id, workflow_version, .. } in &overdue {
+        for OverdueAttempt { workflow_id, workflow_version, .. } in &overdue {
             let key = (*workflow_id, *workflow_version);
             if limits.contains_key(&key) {
                 continue;
             }
             // If the definition cannot be read here, the run's own node may still be able to: only
             // it knows the limit.
-            let known = core.definitions.known(&core.store, core.store.read(), key).await?;
+            let (read, version) = (core.store.read(), *workflow_version);
+            let known = core.definitions.known(&core.store, read, *workflow_id, version).await?;
             let limit = known.ok().map(|known| known.longest(core.settings.heartbeat_expiry));
             limits.insert(key, limit);
         }
         let instant = core.clock.instant();
         self.watch.look(overdue, instant);
-        let limit =
-            |overdue: &Overdue| *limits.get(&(overdue.workflow_id, overdue.workflow_version))?;
+        let limit = |overdue: &OverdueAttempt| {
+            *limits.get(&(overdue.workflow_id, overdue.workflow_version))?
+        };
         let outlived = self.watch.outlived(instant, limit);
         for some in outlived.chunks(TOGETHER) {
             let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
@@ -141,8 +143,8 @@ impl Recovery {
         now: DateTime<Utc>,
     ) -> Result<Settlement, EngineError> {
         let core = &self.core;
-        let key = (stray.workflow_id, stray.workflow_version);
-        let known = core.definitions.known(&core.store, tx, key).await?;
+        let (workflow, version) = (stray.workflow_id, stray.workflow_version);
+        let known = core.definitions.known(&core.store, tx, workflow, version).await?;
         // Without its definition, no node could execute another attempt.
         let nothing = Task::new("main", Target::Noop(Noop::default()));
         let (task, max_attempts) = match &known {

@@ -4,11 +4,11 @@ use crate::engine::EngineError;
 
 /// The parts of a round that failed so far.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
+pub(super) struct FailedParts {
     failed: Vec<(&'static str, EngineError)>,
 }
 
-impl Parts {
+impl FailedParts {
     /// Records the result of a part; returns its value, if it did not fail.
     pub(super) fn done<T>(
         &mut self,

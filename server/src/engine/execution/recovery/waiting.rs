@@ -70,13 +70,14 @@ impl Recovery {
     async fn allowed(&self, now: DateTime<Utc>) -> Result<Vec<Allowed>, EngineError> {
         let core = &self.core;
         let mut allowed = Vec::new();
-        for key in core.store.versions_that_wait_again(now.into()).await? {
-            let known = core.definitions.known(&core.store, core.store.read(), key).await?;
+        for (workflow_id, version) in core.store.versions_that_wait_again(now.into()).await? {
+            let read = core.store.read();
+            let known = core.definitions.known(&core.store, read, workflow_id, version).await?;
             // If the definition cannot be read, the node that takes the run reports it.
             if let Ok(known) = known
                 && let Some(limit_ms) = known.definition.timeout_ms
             {
-                allowed.push(Allowed { workflow_id: key.0, version: key.1, limit_ms });
+                allowed.push(Allowed { workflow_id, version, limit_ms });
             }
         }
         Ok(allowed)

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::store::recoveries::Overdue;
+use crate::store::recoveries::OverdueAttempt;
 
 /// Overdue attempts of other nodes, with the time when this node first saw each.
 ///
@@ -16,15 +16,15 @@ use crate::store::recoveries::Overdue;
 /// the same hold and deadline, at both ends of a period as long as its limit has been at work for
 /// that long, whatever the database's clock did.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
-    seen: HashMap<Overdue, Instant>,
+pub(super) struct OverrunWatch {
+    seen: HashMap<OverdueAttempt, Instant>,
 }
 
-impl Watch {
+impl OverrunWatch {
     /// Records all overdue attempts.
-    pub(super) fn look(&mut self, overdue: impl IntoIterator<Item = Overdue>, now: Instant) {
+    pub(super) fn look(&mut self, overdue: impl IntoIterator<Item = OverdueAttempt>, now: Instant) {
         let before = mem::take(&mut self.seen);
-        let since = |overdue: &Overdue| before.get(overdue).copied().unwrap_or(now);
+        let since = |overdue: &OverdueAttempt| before.get(overdue).copied().unwrap_or(now);
         self.seen = overdue.into_iter().map(|overdue| (overdue, since(&overdue))).collect();
     }
 
@@ -32,9 +32,9 @@ impl Watch {
     pub(super) fn outlived(
         &self,
         now: Instant,
-        limit: impl Fn(&Overdue) -> Option<Duration>,
-    ) -> Vec<Overdue> {
-        let outlived = |(overdue, since): &(&Overdue, &Instant)| {
+        limit: impl Fn(&OverdueAttempt) -> Option<Duration>,
+    ) -> Vec<OverdueAttempt> {
+        let outlived = |(overdue, since): &(&OverdueAttempt, &Instant)| {
             limit(overdue).is_some_and(|limit| now.saturating_duration_since(**since) >= limit)
         };
         self.seen.iter().filter(outlived).map(|(overdue, _)| *overdue).collect()
@@ -51,8 +51,8 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(60);
 
-    fn overdue(attempt: i32, deadline: i64) -> Overdue {
-        Overdue {
+    fn overdue(attempt: i32, deadline: i64) -> OverdueAttempt {
+        OverdueAttempt {
             hold: RunLease { run_id: Uuid::nil(), attempt, node_id: Uuid::nil(), epoch: 1 },
             hard_deadline_at: Timestamp(deadline),
             workflow_id: Uuid::nil(),
@@ -63,10 +63,10 @@ mod tests {
     #[test]
     fn an_attempt_has_outlived_its_limit_when_it_was_watched_for_as_long() {
         let (start, second) = (Clock::system().instant(), Duration::from_secs(1));
-        let mut watch = Watch::default();
+        let mut watch = OverrunWatch::default();
         watch.look([overdue(1, 5)], start);
         watch.look([overdue(1, 5), overdue(2, 5)], start + 59 * second);
-        let limit = |_: &Overdue| Some(LIMIT);
+        let limit = |_: &OverdueAttempt| Some(LIMIT);
         assert_eq!(watch.outlived(start + 59 * second, limit), []);
         assert_eq!(watch.outlived(start + 60 * second, limit), [overdue(1, 5)]);
         assert_eq!(watch.outlived(start + 60 * second, |_| None), [], "nobody knows its limit");
@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn another_step_of_a_run_has_its_own_time_and_so_has_what_was_not_overdue_meanwhile() {
         let (start, second) = (Clock::system().instant(), Duration::from_secs(1));
-        let mut watch = Watch::default();
-        let limit = |_: &Overdue| Some(LIMIT);
+        let mut watch = OverrunWatch::default();
+        let limit = |_: &OverdueAttempt| Some(LIMIT);
         watch.look([overdue(1, 5)], start);
         watch.look([overdue(1, 6)], start + 50 * second);
         assert_eq!(watch.outlived(start + 100 * second, limit), []);

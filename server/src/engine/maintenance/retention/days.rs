@@ -4,7 +4,7 @@ use entity::Timestamp;
 
 use crate::store::{
     days::{DAY_MS, day_of},
-    retention::{Layout, Stretch},
+    retention::{Layout, PartitionRange},
 };
 
 /// How many days are created in advance: a server that cannot create any for a week continues as
@@ -19,7 +19,7 @@ const WIDEST: i64 = 61;
 /// A stretch to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct New {
-    pub(super) stretch: Stretch,
+    pub(super) stretch: PartitionRange,
     /// Whether it is created from everything that the overflow partition holds.
     pub(super) seal: bool,
 }
@@ -32,12 +32,12 @@ pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<New>
     if from <= today {
         // There is no partition for today: current rows are in the overflow partition.
         let to = today + DAY_MS;
-        made.push(New { stretch: Stretch { from, to }, seal: true });
+        made.push(New { stretch: PartitionRange { from, to }, seal: true });
         from = to;
     }
     let width = DAY_MS * i64::from(width_in_days(longest));
     while from <= today + AHEAD_DAYS * DAY_MS {
-        made.push(New { stretch: Stretch { from, to: from + width }, seal: false });
+        made.push(New { stretch: PartitionRange { from, to: from + width }, seal: false });
         from += width;
     }
     made
@@ -45,7 +45,7 @@ pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<New>
 
 /// The stretches that ended a day before `last`, oldest first. Within that day, most of what began
 /// in them has settled: the rest would have to be moved.
-pub(super) fn to_drop(layout: &Layout, last: Timestamp) -> Vec<Stretch> {
+pub(super) fn to_drop(layout: &Layout, last: Timestamp) -> Vec<PartitionRange> {
     layout.stretches.iter().copied().take_while(|stretch| is_over(stretch, last)).collect()
 }
 
@@ -60,7 +60,7 @@ pub(super) fn kept_from(layout: &Layout, last: Timestamp) -> i64 {
     }
 }
 
-fn is_over(stretch: &Stretch, last: Timestamp) -> bool {
+fn is_over(stretch: &PartitionRange, last: Timestamp) -> bool {
     stretch.to + DAY_MS <= last.0
 }
 
@@ -79,8 +79,8 @@ mod tests {
         Layout { stretches, beyond: days.end * DAY_MS }
     }
 
-    fn stretch(from: i64, to: i64) -> Stretch {
-        Stretch { from: from * DAY_MS, to: to * DAY_MS }
+    fn stretch(from: i64, to: i64) -> PartitionRange {
+        PartitionRange { from: from * DAY_MS, to: to * DAY_MS }
     }
 
     #[test]

@@ -2,7 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Manner, RetentionReport, run_once};
+use super::{RetentionReport, RoundOptions, run_once};
 use crate::{
     engine::{EngineError, cluster::lead, core::Core, service::Service},
     model::Retention,
@@ -38,7 +38,7 @@ impl Service for Keeper {
         let Some(tenure) = lead(core, LEASE, term).await? else {
             return Ok(RetentionReport::default());
         };
-        let manner = Manner { tenure: Some((tenure, term)), ..Manner::default() };
+        let manner = RoundOptions { tenure: Some((tenure, term)), ..RoundOptions::default() };
         let report =
             run_once(&self.settings, &core.store, &core.clock, &core.metrics, now, manner).await?;
         self.is_postponed = report.postponed > 0;

@@ -37,8 +37,8 @@ use crate::{
     store::{
         DatabaseTransaction, Store,
         days::{DAY_MS, first_key},
-        leases::{Fence, Term},
-        retention::{Dropped, Family, FireKey, Leftover, Part, PartKey, Rule},
+        leases::{Fence, LeaseState},
+        retention::{Dropped, Family, FireKey, Leftover, PartKey, RetentionRule, RunPart},
     },
     telemetry::Metrics,
 };
@@ -72,7 +72,7 @@ pub struct RetentionReport {
 
 /// How a round is run.
 #[derive(Clone, Debug, Default)]
-pub struct Manner {
+pub struct RoundOptions {
     /// The lease term of the node that runs it for all, and the length of a term. `None` if an
     /// operator runs it by hand.
     tenure: Option<(LeaseTerm, Duration)>,
@@ -80,7 +80,7 @@ pub struct Manner {
     pause: Duration,
 }
 
-impl Manner {
+impl RoundOptions {
     /// A round by hand, with this pause between two chunks.
     pub fn by_hand(pause: Duration) -> Self {
         Self { tenure: None, pause }
@@ -89,18 +89,18 @@ impl Manner {
 
 /// The inputs and state of one round.
 #[derive(Debug)]
-struct Round<'a> {
+struct RetentionRound<'a> {
     settings: &'a Retention,
     store: &'a Store,
     clock: &'a Clock,
     metrics: &'a Metrics,
     now: DateTime<Utc>,
-    manner: Manner,
+    manner: RoundOptions,
     /// When the lease was last taken.
     renewed: Instant,
     /// Whether another node has the lease by now.
     is_over: bool,
-    rule: Rule,
+    rule: RetentionRule,
     /// Whether the rule is that of a cut, which does not change during the round.
     is_cut: bool,
     /// The key after which the search begins.
@@ -128,8 +128,8 @@ const MAX_AHEAD: TimeDelta = TimeDelta::hours(1);
 
 /// What one transaction deletes at most.
 #[derive(Clone, Copy, Debug)]
-enum Chunk<'a> {
-    Parts(Part, &'a [PartKey]),
+enum DeletionChunk<'a> {
+    Parts(RunPart, &'a [PartKey]),
     Runs(&'a [Uuid]),
     /// Fires that were found when the stamp of runs had this value.
     Fires(&'a [FireKey], i64),
@@ -144,7 +144,7 @@ pub async fn run_once(
     clock: &Clock,
     metrics: &Metrics,
     now: DateTime<Utc>,
-    manner: Manner,
+    manner: RoundOptions,
 ) -> Result<RetentionReport, EngineError> {
     let ahead = now - store.lease_time().await?.utc();
     if ahead > MAX_AHEAD {
@@ -155,7 +155,7 @@ pub async fn run_once(
         return Ok(RetentionReport { is_clock_ahead: true, ..RetentionReport::default() });
     }
     let policies = store.retention_policies(settings.days, None, None).await?;
-    let mut round = Round {
+    let mut round = RetentionRound {
         settings,
         store,
         clock,
@@ -222,7 +222,7 @@ pub(in crate::engine) async fn cut(
     Ok(Some(round.report))
 }
 
-impl Round<'_> {
+impl RetentionRound<'_> {
     /// Whether this node still has the lease. Reads the retention rules again: a namespace that
     /// extends its retention must not have to wait for the end of the round.
     async fn goes_on(&mut self) -> Result<bool, EngineError> {
@@ -232,10 +232,10 @@ impl Round<'_> {
             self.renewed = self.clock.instant();
             let Fence { name, holder, epoch } = tenure.fence;
             match self.store.hold_lease_if_free(name, holder, *term).await? {
-                Term::Held(now) if now == epoch => {
+                LeaseState::Held(now) if now == epoch => {
                     *tenure = LeaseTerm::new(tenure.fence.clone(), self.renewed, *term);
                 }
-                Term::Held(_) | Term::Elsewhere => self.is_over = true,
+                LeaseState::Held(_) | LeaseState::Elsewhere => self.is_over = true,
             }
         }
         if !self.is_cut {
@@ -302,7 +302,7 @@ impl Round<'_> {
             let runs: Vec<Uuid> = old.iter().map(|run| run.id).collect();
             // A run can have more lines than one chunk takes: its row is deleted last, so that the
             // rest can be found again.
-            for part in [Part::Lines, Part::Attempts] {
+            for part in [RunPart::Lines, RunPart::Attempts] {
                 loop {
                     let limit = self.paces.rows(part.table());
                     let mut keys = self.store.parts_of(part, &runs, limit).await?;
@@ -310,10 +310,10 @@ impl Round<'_> {
                     if keys.is_empty() || self.is_over {
                         break;
                     }
-                    self.chunk(Chunk::Parts(part, &keys)).await?;
+                    self.chunk(DeletionChunk::Parts(part, &keys)).await?;
                 }
             }
-            self.chunk(Chunk::Runs(&runs)).await?;
+            self.chunk(DeletionChunk::Runs(&runs)).await?;
         }
         Ok(())
     }
@@ -325,7 +325,7 @@ impl Round<'_> {
             let (fires, since) = self.store.old_fires(&self.rule, after, limit).await?;
             let Some(last) = fires.last() else { return Ok(()) };
             after = last.id;
-            self.chunk(Chunk::Fires(&fires, since)).await?;
+            self.chunk(DeletionChunk::Fires(&fires, since)).await?;
         }
         Ok(())
     }
@@ -335,12 +335,12 @@ impl Round<'_> {
             let limit = self.paces.rows(what.table());
             let deleted = if what.is_looked_for_before() {
                 let old = self.store.old_definitions(what, &self.rule, limit).await?;
-                self.chunk(Chunk::Definitions(what, &old)).await?
+                self.chunk(DeletionChunk::Definitions(what, &old)).await?
             } else {
                 let (rule, answers) = (&self.rule, self.settings.answers);
                 match self.store.leftovers(what, rule, answers, limit).await? {
                     0 => return Ok(()),
-                    found => self.chunk(Chunk::Leftovers(what, found)).await?,
+                    found => self.chunk(DeletionChunk::Leftovers(what, found)).await?,
                 }
             };
             if deleted < limit {
@@ -360,7 +360,7 @@ impl Round<'_> {
 
     /// One deleting transaction. Its duration, from when it has the writer until it is committed,
     /// determines the size of the next one.
-    async fn chunk(&mut self, chunk: Chunk<'_>) -> Result<u64, EngineError> {
+    async fn chunk(&mut self, chunk: DeletionChunk<'_>) -> Result<u64, EngineError> {
         let store = self.store;
         let Some(tx) = self.begin().await? else {
             self.is_over = true;
@@ -368,15 +368,17 @@ impl Round<'_> {
         };
         let start = self.clock.instant();
         let (table, deleted) = match chunk {
-            Chunk::Parts(part, keys) => (part.table(), store.delete_parts(&tx, part, keys).await?),
-            Chunk::Runs(runs) => ("run", store.delete_settled_runs(&tx, runs).await?),
-            Chunk::Fires(fires, since) => {
+            DeletionChunk::Parts(part, keys) => {
+                (part.table(), store.delete_parts(&tx, part, keys).await?)
+            }
+            DeletionChunk::Runs(runs) => ("run", store.delete_settled_runs(&tx, runs).await?),
+            DeletionChunk::Fires(fires, since) => {
                 ("fire", store.delete_fires_if_old(&tx, &self.rule, fires, since).await?)
             }
-            Chunk::Definitions(what, old) => {
+            DeletionChunk::Definitions(what, old) => {
                 (what.table(), store.delete_definitions(&tx, what, old).await?)
             }
-            Chunk::Leftovers(what, limit) => {
+            DeletionChunk::Leftovers(what, limit) => {
                 let (rule, answers) = (&self.rule, self.settings.answers);
                 let deleted = store.delete_leftovers(&tx, what, rule, answers, limit).await?;
                 (what.table(), deleted)

@@ -39,7 +39,7 @@ pub(super) fn fitting(sizes: impl Iterator<Item = i64>) -> usize {
 #[derive(Debug)]
 pub(super) struct Paces {
     aim: Aim,
-    tables: HashMap<&'static str, Pace>,
+    tables: HashMap<&'static str, DeletionPace>,
 }
 
 /// A finished chunk.
@@ -73,19 +73,19 @@ impl Paces {
 
 /// The size of a table's next chunk, and the cost per row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pace {
+struct DeletionPace {
     rows: u64,
     /// Nanoseconds per deleted row, from the slowest recent chunk, decaying over time.
     cost: u64,
 }
 
-impl Default for Pace {
+impl Default for DeletionPace {
     fn default() -> Self {
         Self { rows: 100, cost: 0 }
     }
 }
 
-impl Pace {
+impl DeletionPace {
     /// A slow chunk counts at once, a quick one only gradually: it may have been luck. A chunk of
     /// few rows says nothing about a large one. Each commit has the same sync cost, so commits
     /// count only if the total took too long.
@@ -122,12 +122,12 @@ mod tests {
     }
 
     /// The pace after a chunk on SQLite.
-    fn after(pace: Pace, done: Done) -> Pace {
+    fn after(pace: DeletionPace, done: Done) -> DeletionPace {
         pace.after(done, ONE_WRITER)
     }
 
-    fn pace(rows: u64) -> Pace {
-        Pace { rows, cost: 0 }
+    fn pace(rows: u64) -> DeletionPace {
+        DeletionPace { rows, cost: 0 }
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_chunk_is_never_nothing_and_never_everything() {
-        let mut pace = Pace::default();
+        let mut pace = DeletionPace::default();
         for us_a_row in [0, u64::MAX / 2, 0, 50, 51, 100_000] {
             pace = after(pace, done(pace.rows, us_a_row, 0));
             assert!((MIN..=MAX).contains(&pace.rows));
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn on_a_machine_of_constant_speed_no_chunk_but_the_first_is_over_the_limit() {
         for us_a_row in [1, 10, 100, 500, 1_000] {
-            let mut pace = Pace::default();
+            let mut pace = DeletionPace::default();
             for chunk in 0..100 {
                 let done = done(pace.rows, us_a_row, 0);
                 assert!(chunk < 4 || done.took <= ONE_WRITER.took, "{us_a_row} us a row: {done:?}");

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use entity::{Timestamp, backfill, backfill_fire};
 use uuid::Uuid;
 
-use super::{Facts, standing::Turn};
+use super::{InstantFacts, standing::InstantTurn};
 use crate::{
     engine::execution::handoff,
     random::new_id,
@@ -26,7 +26,7 @@ pub(super) fn enough_for(room: usize) -> usize {
 
 /// The decisions about a backfill's fires.
 #[derive(Debug, Default)]
-pub(super) struct Next {
+pub(super) struct ChosenFires {
     /// Runs to be queued.
     pub(super) runs: Vec<BackfillRun>,
     /// Fires that get no run.
@@ -44,35 +44,35 @@ pub(super) struct Next {
 pub(super) fn choose(
     waiting: &[NextFire],
     is_all: bool,
-    facts: &HashMap<Timestamp, Facts>,
+    facts: &HashMap<Timestamp, InstantFacts>,
     others: &[Timestamp],
     backfill: &backfill::Model,
     room: usize,
     now: DateTime<Utc>,
-) -> Next {
-    let nothing = Facts::default();
+) -> ChosenFires {
+    let nothing = InstantFacts::default();
     // In the order of their turns: of two runs that wait for a place, the one with the lower key
     // starts first.
     let mut ids: Vec<Uuid> = (0..room).map(|_| new_id(now)).collect();
     ids.sort_unstable();
     let mut ids = ids.into_iter();
-    let mut next = Next::default();
+    let mut next = ChosenFires::default();
     for fire in waiting {
         let facts = facts.get(&fire.scheduled_at).unwrap_or(&nothing);
         match facts.turn(backfill.mode) {
-            Turn::Wait => next.waits = true,
-            Turn::Skip(why) => next.ended.push(EndedFire {
+            InstantTurn::Wait => next.waits = true,
+            InstantTurn::Skip(why) => next.ended.push(EndedFire {
                 position: fire.position,
                 state: backfill_fire::State::Skipped,
                 detail: Some(why),
                 at: now.into(),
             }),
-            Turn::Start if others.contains(&fire.scheduled_at) => {
+            InstantTurn::Start if others.contains(&fire.scheduled_at) => {
                 // Another backfill's run has settled, but its row is not updated yet.
                 next.again = true;
                 return next;
             }
-            Turn::Start => {
+            InstantTurn::Start => {
                 let Some(id) = ids.next() else { return next };
                 let row = facts.row.map(|row| row.fire_id);
                 let unaccounted = facts.fire_id().is_none();
@@ -164,7 +164,8 @@ mod tests {
     fn what_has_run_meanwhile_takes_no_room() {
         let at = Timestamp(0);
         let run = RunAt { at, run_id: Uuid::nil(), state: run::State::Succeeded };
-        let facts = HashMap::from([(at, Facts { runs: vec![run], ..Facts::default() })]);
+        let facts =
+            HashMap::from([(at, InstantFacts { runs: vec![run], ..InstantFacts::default() })]);
         let next = choose(&waiting(3), true, &facts, &[], &backfill(), 2, now());
         assert_eq!(next.ended.len(), 1);
         assert_eq!(next.ended[0].state, backfill_fire::State::Skipped);
@@ -174,7 +175,7 @@ mod tests {
 
     #[test]
     fn what_waits_for_the_planner_holds_up_nothing_behind_it() {
-        let to_come = Facts { is_to_come: true, ..Facts::default() };
+        let to_come = InstantFacts { is_to_come: true, ..InstantFacts::default() };
         let facts = HashMap::from([(Timestamp(0), to_come.clone())]);
         let next = choose(&waiting(2), true, &facts, &[], &backfill(), 2, now());
         assert_eq!(next.runs.iter().map(|run| run.position).collect::<Vec<_>>(), [1]);
@@ -189,7 +190,7 @@ mod tests {
         let done = |at| RunAt { at, run_id: Uuid::nil(), state: run::State::Succeeded };
         let facts = |fire: &NextFire| {
             let runs = vec![done(fire.scheduled_at)];
-            (fire.scheduled_at, Facts { runs, ..Facts::default() })
+            (fire.scheduled_at, InstantFacts { runs, ..InstantFacts::default() })
         };
         let waiting = waiting(count);
         let facts: HashMap<_, _> = waiting.iter().map(facts).collect();

@@ -29,7 +29,7 @@ pub(in crate::engine) use self::service::Backfill;
 pub(crate) use self::turn::stopped;
 pub use self::{
     service::BackfillReport,
-    standing::{Facts, InstantState, selects},
+    standing::{InstantFacts, InstantState, selects},
     survey::survey,
     window::{MAX, TooMany, Window},
 };

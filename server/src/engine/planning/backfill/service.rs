@@ -8,7 +8,7 @@ use entity::{
 use sea_orm::ActiveEnum;
 use uuid::Uuid;
 
-use super::turn::{self, Taken};
+use super::turn::{self, TurnOutcome};
 use crate::engine::{
     EngineError,
     cluster::{LeaseTerm, lead},
@@ -41,7 +41,7 @@ pub struct BackfillReport {
 
 /// The state of a round.
 #[derive(Debug, Default)]
-struct Round {
+struct BackfillRound {
     report: BackfillReport,
     failed: Option<EngineError>,
 }
@@ -55,7 +55,7 @@ impl Backfill {
         &self,
         tenure: &LeaseTerm,
         now: DateTime<Utc>,
-        round: &mut Round,
+        round: &mut BackfillRound,
     ) -> Result<bool, EngineError> {
         let mut again = false;
         let mut after = Uuid::nil();
@@ -83,7 +83,7 @@ impl Backfill {
     }
 
     /// Handles the consequences of a committed turn.
-    fn follow_up(&self, backfill: &backfill::Model, taken: Taken, round: &mut Round) {
+    fn follow_up(&self, backfill: &backfill::Model, taken: TurnOutcome, round: &mut BackfillRound) {
         let core = &self.core;
         if taken.was_in_the_way {
             core.signals.wake_planner();
@@ -127,7 +127,7 @@ impl Service for Backfill {
         // One node does this for all. The lease is renewed before each pass over the open
         // backfills.
         let term = core.settings.poll * 3;
-        let mut round = Round::default();
+        let mut round = BackfillRound::default();
         loop {
             let Some(tenure) = lead(core, LEASE, term).await? else {
                 core.backfills.keep(HashSet::new());

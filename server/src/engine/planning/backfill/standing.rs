@@ -23,7 +23,7 @@ pub enum InstantState {
 
 /// The facts in the tables about an instant.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct InstantFacts {
     /// Its own row in the ledger.
     pub row: Option<RowAt>,
     /// The ledger row of a range that includes it.
@@ -37,7 +37,7 @@ pub struct Facts {
 
 /// What happens to an instant on its turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum InstantTurn {
     /// It gets its run.
     Start,
     /// The planner must decide about it first.
@@ -46,7 +46,7 @@ pub(super) enum Turn {
     Skip(String),
 }
 
-impl Facts {
+impl InstantFacts {
     /// The row that accounts for it.
     pub fn fire_id(&self) -> Option<Uuid> {
         self.row.map(|row| row.fire_id).or(self.range)
@@ -69,13 +69,13 @@ impl Facts {
     }
 
     /// What happens to it now, possibly long after the backfill was requested.
-    pub(super) fn turn(&self, mode: Mode) -> Turn {
+    pub(super) fn turn(&self, mode: Mode) -> InstantTurn {
         let standing = self.standing();
         if selects(mode, standing) {
-            return Turn::Start;
+            return InstantTurn::Start;
         }
         if self.is_to_come && !self.runs.iter().any(|run| run.state.is_live()) {
-            return Turn::Wait;
+            return InstantTurn::Wait;
         }
         let last = |wanted: fn(run::State) -> bool| {
             self.runs.iter().rev().find(|run| wanted(run.state)).map(|run| run.run_id)
@@ -100,7 +100,7 @@ impl Facts {
             InstantState::Missing | InstantState::Suppressed => "it was not wanted".to_owned(),
             InstantState::Forgotten => "its history was no longer kept".to_owned(),
         };
-        Turn::Skip(why)
+        InstantTurn::Skip(why)
     }
 }
 
@@ -129,10 +129,10 @@ mod tests {
 
     use super::*;
 
-    fn facts(verdict: Option<Verdict>, states: &[run::State]) -> Facts {
+    fn facts(verdict: Option<Verdict>, states: &[run::State]) -> InstantFacts {
         let at = Timestamp(0);
         let run = |state: &run::State| RunAt { at, run_id: Uuid::from_u128(7), state: *state };
-        Facts {
+        InstantFacts {
             row: verdict.map(|verdict| RowAt { at, fire_id: Uuid::nil(), count: 1, verdict }),
             range: None,
             runs: states.iter().map(run).collect(),
@@ -165,44 +165,44 @@ mod tests {
 
     #[test]
     fn what_the_planner_has_not_decided_about_waits_for_it() {
-        let to_come = |states| Facts { is_to_come: true, ..facts(None, states) };
+        let to_come = |states| InstantFacts { is_to_come: true, ..facts(None, states) };
         for states in [&[][..], &[run::State::Failed]] {
             assert_eq!(to_come(states).standing(), InstantState::Live);
-            assert_eq!(to_come(states).turn(Mode::All), Turn::Wait);
+            assert_eq!(to_come(states).turn(Mode::All), InstantTurn::Wait);
         }
         let by_hand = to_come(&[run::State::Running]).turn(Mode::All);
-        assert!(matches!(by_hand, Turn::Skip(_)), "{by_hand:?}");
+        assert!(matches!(by_hand, InstantTurn::Skip(_)), "{by_hand:?}");
     }
 
     #[test]
     fn a_turn_that_comes_too_late_says_which_run_was_there() {
         let id = Uuid::from_u128(7);
         for (mode, states, turn) in [
-            (Mode::Missing, &[][..], Turn::Start),
-            (Mode::MissingAndFailed, &[run::State::TimedOut], Turn::Start),
-            (Mode::All, &[run::State::Succeeded], Turn::Start),
+            (Mode::Missing, &[][..], InstantTurn::Start),
+            (Mode::MissingAndFailed, &[run::State::TimedOut], InstantTurn::Start),
+            (Mode::All, &[run::State::Succeeded], InstantTurn::Start),
             (
                 Mode::Missing,
                 &[run::State::TimedOut],
-                Turn::Skip(format!("run {id} had timed out for this instant")),
+                InstantTurn::Skip(format!("run {id} had timed out for this instant")),
             ),
             (
                 Mode::MissingAndFailed,
                 &[run::State::Succeeded],
-                Turn::Skip(format!("run {id} had succeeded for this instant")),
+                InstantTurn::Skip(format!("run {id} had succeeded for this instant")),
             ),
             (
                 Mode::All,
                 &[run::State::Succeeded, run::State::Retrying],
-                Turn::Skip(format!("run {id} was alive for this instant")),
+                InstantTurn::Skip(format!("run {id} was alive for this instant")),
             ),
         ] {
             assert_eq!(facts(None, states).turn(mode), turn, "{mode:?} {states:?}");
         }
         let pending = facts(Some(Verdict::Pending), &[]).turn(Mode::All);
-        assert_eq!(pending, Turn::Skip("its own fire was about to start".to_owned()));
+        assert_eq!(pending, InstantTurn::Skip("its own fire was about to start".to_owned()));
         let gone = facts(Some(Verdict::Started), &[]).turn(Mode::Missing);
         let why = "its run had started and is in the tables no more";
-        assert_eq!(gone, Turn::Skip(why.to_owned()));
+        assert_eq!(gone, InstantTurn::Skip(why.to_owned()));
     }
 }

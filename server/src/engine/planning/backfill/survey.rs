@@ -5,7 +5,7 @@ use entity::{Timestamp, schedule};
 use sea_orm::ConnectionTrait;
 use timetable::Timetable;
 
-use super::Facts;
+use super::InstantFacts;
 use crate::{
     model::Spec,
     store::{Store, StoreError, instants::RangeOver, schedules},
@@ -20,11 +20,11 @@ pub async fn survey(
     timings: &timetable::Cache,
     schedule: &schedule::Model,
     instants: &[Timestamp],
-) -> Result<HashMap<Timestamp, Facts>, StoreError> {
+) -> Result<HashMap<Timestamp, InstantFacts>, StoreError> {
     let (Some(first), Some(last)) = (instants.iter().min(), instants.iter().max()) else {
         return Ok(HashMap::new());
     };
-    let mut facts: HashMap<Timestamp, Facts> = HashMap::new();
+    let mut facts: HashMap<Timestamp, InstantFacts> = HashMap::new();
     for row in store.rows_at(connection, schedule.id, instants).await? {
         let facts = facts.entry(row.at).or_default();
         if row.count > 1 {

@@ -13,7 +13,7 @@ use sea_orm::Set;
 use uuid::Uuid;
 
 use super::{
-    choose::{LOOKED_AT, Next, choose, enough_for},
+    choose::{ChosenFires, LOOKED_AT, choose, enough_for},
     survey,
 };
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
 
 /// The results of a turn.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct TurnOutcome {
     /// Fires whose runs have settled.
     pub(super) settled: usize,
     /// Runs queued.
@@ -53,7 +53,7 @@ pub(super) struct Taken {
     pub(super) was_in_the_way: bool,
 }
 
-impl Taken {
+impl TurnOutcome {
     /// Whether there is anything to commit.
     fn has_written(&self) -> bool {
         let Self { settled, started, fires, passed_over, paused, finished, stopped, again, .. } =
@@ -69,7 +69,7 @@ pub(super) async fn take(
     tenure: &LeaseTerm,
     open: OpenBackfill,
     now: DateTime<Utc>,
-) -> Result<Option<(backfill::Model, Taken)>, EngineError> {
+) -> Result<Option<(backfill::Model, TurnOutcome)>, EngineError> {
     let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(None) };
     let schedule = schedules::lock(&tx, open.schedule_id).await?;
     let found = core.store.lock_backfill(&tx, open.id).await?;
@@ -83,10 +83,10 @@ pub(super) async fn take(
     core.store.end_fires(&tx, backfill.id, &ended).await?;
     let alive: Vec<&FireAtWork> =
         at_work.iter().filter(|fire| end_of(fire, now).is_none()).collect();
-    let mut taken = Taken {
+    let mut taken = TurnOutcome {
         settled: ended.len(),
         alive: alive.iter().map(|fire| fire.run_id).collect(),
-        ..Taken::default()
+        ..TurnOutcome::default()
     };
 
     let mut left = true;
@@ -151,7 +151,7 @@ async fn start(
     backfill: &backfill::Model,
     schedule: &schedule::Model,
     now: DateTime<Utc>,
-    taken: &mut Taken,
+    taken: &mut TurnOutcome,
 ) -> Result<bool, EngineError> {
     let concurrency = usize::try_from(backfill.concurrency).unwrap_or(1);
     let room = concurrency.saturating_sub(taken.alive.len());
@@ -213,8 +213,9 @@ async fn runs_of(
     backfill: &backfill::Model,
     schedule: &schedule::Model,
 ) -> Result<Result<BackfillRuns, String>, EngineError> {
-    let key = (schedule.workflow_id, current_version(tx, schedule.workflow_id).await?);
-    let known = match core.definitions.known(&core.store, tx, key).await? {
+    let workflow_id = schedule.workflow_id;
+    let version = current_version(tx, workflow_id).await?;
+    let known = match core.definitions.known(&core.store, tx, workflow_id, version).await? {
         Ok(known) => known,
         Err(error) => return Ok(Err(format!("failed to {error}"))),
     };
@@ -229,8 +230,8 @@ async fn runs_of(
         namespace_id: backfill.namespace_id,
         schedule_id: schedule.id,
         schedule_version: schedule.version,
-        workflow_id: key.0,
-        workflow_version: key.1,
+        workflow_id,
+        workflow_version: version,
         max_attempts: known.definition.max_attempts(),
         runs_on: known.definition.asked_tags(),
         origin: known.origin().map(|origin| origin.to_string()),
@@ -261,7 +262,7 @@ async fn look(
     room: usize,
     most: usize,
     now: DateTime<Utc>,
-) -> Result<Next, EngineError> {
+) -> Result<ChosenFires, EngineError> {
     let mut waiting = core.store.next_fires(tx, backfill.id, most + 1).await?;
     let is_all = waiting.len() <= most;
     waiting.truncate(most);

@@ -38,7 +38,8 @@ impl Demand {
     pub(in crate::engine) fn of(
         plan: &Plan,
         schedule_id: Uuid,
-        (fire_id, scheduled_at): (Uuid, Timestamp),
+        fire_id: Uuid,
+        scheduled_at: Timestamp,
     ) -> Option<Self> {
         let Plan { others, replaces_waiting, .. } = *plan;
         let demand = Self { schedule_id, fire_id, scheduled_at, others, replaces_waiting };

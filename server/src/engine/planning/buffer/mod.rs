@@ -25,7 +25,7 @@ use timetable::overlap;
 use uuid::Uuid;
 
 pub(in crate::engine) use self::clearing::{Cleared, Clearing, Demand};
-use self::turn::{Facts, Turn, turn};
+use self::turn::{BufferDecisions, BufferFacts, turn};
 use crate::{
     engine::{EngineError, core::Core},
     model::spec::USUAL_LIMIT,
@@ -81,11 +81,11 @@ pub(in crate::engine) async fn release(
     for intent in intents {
         by_schedule.entry(intent.schedule_id).or_default().push(intent);
     }
-    let mut all = Turn::default();
+    let mut all = BufferDecisions::default();
     // The owner of each decided intent.
     let mut owners = Vec::new();
     for (schedule, intents) in by_schedule {
-        let facts = Facts {
+        let facts = BufferFacts {
             queue: queues.get(&schedule).and_then(Option::as_ref),
             live: live.get(&schedule).copied(),
             buffered: buffers.get(&schedule).copied().unwrap_or_default(),

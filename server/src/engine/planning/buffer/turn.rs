@@ -5,7 +5,7 @@ use super::{Clearing, Demand, policy};
 use crate::{
     engine::execution::handoff,
     store::{
-        buffers::{Buffered, Queue, Queued},
+        buffers::{BufferQueue, Buffered, Queued},
         claims::Live,
         handoffs::{Decided, Intent},
     },
@@ -13,9 +13,9 @@ use crate::{
 
 /// The known facts about the schedule.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Facts<'a> {
+pub(super) struct BufferFacts<'a> {
     /// `None`: its row is gone.
-    pub(super) queue: Option<&'a Queue>,
+    pub(super) queue: Option<&'a BufferQueue>,
     pub(super) live: Option<Live>,
     pub(super) buffered: Buffered,
     /// How many runs may be stopped in the same transaction.
@@ -25,7 +25,7 @@ pub(super) struct Facts<'a> {
 
 /// The decisions about unowned intents.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct BufferDecisions {
     /// Intents to hand over.
     pub(super) start: Vec<Intent>,
     /// Intents to put into the buffer.
@@ -35,7 +35,7 @@ pub(super) struct Turn {
     pub(super) clearing: Clearing,
 }
 
-impl Turn {
+impl BufferDecisions {
     pub(super) fn extend(&mut self, other: Self) {
         self.start.extend(other.start);
         self.wait.extend(other.wait);
@@ -46,8 +46,8 @@ impl Turn {
 
 /// Decides about one schedule's unowned intents: those that wait, head of the queue first, and
 /// those that have become due.
-pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
-    let mut turn = Turn::default();
+pub(super) fn turn(intents: Vec<Intent>, facts: BufferFacts<'_>) -> BufferDecisions {
+    let mut turn = BufferDecisions::default();
     let standing = facts.queue.map(handoff::SchedulePrecondition::from);
     let mut waiting = Vec::new();
     let mut due = Vec::new();
@@ -118,8 +118,8 @@ mod tests {
 
     use super::*;
 
-    fn queue(overlap: Overlap) -> Queue {
-        Queue {
+    fn queue(overlap: Overlap) -> BufferQueue {
+        BufferQueue {
             id: Uuid::from_u128(9),
             version: 4,
             fires_version: 4,
@@ -149,9 +149,9 @@ mod tests {
         }
     }
 
-    fn facts(queue: &Queue, live: i64, buffered: (usize, i64)) -> Facts<'_> {
+    fn facts(queue: &BufferQueue, live: i64, buffered: (usize, i64)) -> BufferFacts<'_> {
         let latest = Uuid::from_u128(77);
-        Facts {
+        BufferFacts {
             queue: Some(queue),
             live: (live > 0).then_some(Live { runs: live, latest }),
             buffered: Buffered { waiting: buffered.0, last: buffered.1 },
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    fn started(turn: &Turn) -> Vec<u128> {
+    fn started(turn: &BufferDecisions) -> Vec<u128> {
         turn.start.iter().map(|intent| intent.id.as_u128()).collect()
     }
 
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_refused_as_soon_as_the_schedule_is_another() {
-        let edited = Queue { version: 5, fires_version: 5, ..queue(Overlap::BufferAll) };
+        let edited = BufferQueue { version: 5, fires_version: 5, ..queue(Overlap::BufferAll) };
         let waiting = vec![intent(1, Some(4)), intent(2, Some(5))];
         let turn = turn(waiting, facts(&edited, 1, (0, 5)));
         let reasons: Vec<_> = turn.decided.iter().map(|fire| fire.reason).collect();
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_fire_past_its_deadline_makes_way_for_the_next() {
-        let hurried = Queue { start_deadline_ms: Some(58_500), ..queue(Overlap::BufferAll) };
+        let hurried = BufferQueue { start_deadline_ms: Some(58_500), ..queue(Overlap::BufferAll) };
         let waiting = vec![intent(1, Some(4)), intent(2, Some(5))];
         let turn = turn(waiting, facts(&hurried, 0, (1, 5)));
         assert_eq!(turn.decided[0].reason, Reason::Deadline);

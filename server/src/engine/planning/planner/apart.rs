@@ -24,11 +24,11 @@ use chrono::{DateTime, Utc};
 
 /// Claims schedules, and knows which ones to leave out.
 #[derive(Debug, Default)]
-pub(super) struct Claims {
+pub(super) struct Claimer {
     aside: Mutex<Quarantine>,
 }
 
-impl Claims {
+impl Claimer {
     /// The quarantined schedules, each with the cursor at which it was refused.
     pub(super) fn aside(&self) -> Vec<Candidate> {
         self.locked().all()

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{
     decision::{ClaimContext, ScheduleLoad, decide_within},
-    lock::Batch,
+    lock::LockedSchedules,
     over_quota,
     timing::{definition, plan_policy},
 };
@@ -67,10 +67,10 @@ impl AddAssign for Claimed {
 /// claim has a batch of them, it takes no further schedule, whose cursor stays in place.
 pub(super) async fn claim(
     core: &Core,
-    Batch { tx, due, now, more_is_due }: Batch,
+    LockedSchedules { tx, due, now, more_is_due }: LockedSchedules,
 ) -> Result<Claimed, EngineError> {
     let start = core.clock.instant();
-    let Written { mut claimed, fires, written, cleared } =
+    let UncommittedClaim { mut claimed, fires, written, cleared } =
         match write(core, &tx, now, due, more_is_due).await {
             Ok(written) => written,
             Err(error) => {
@@ -103,7 +103,7 @@ pub(super) async fn claim(
 }
 
 /// What a claim has written but not committed yet.
-struct Written {
+struct UncommittedClaim {
     claimed: Claimed,
     fires: Vec<NewFire>,
     /// The fires that did not exist before.
@@ -117,7 +117,7 @@ async fn write(
     now: DateTime<Utc>,
     due: Vec<DueSchedule>,
     more_is_due: bool,
-) -> Result<Written, EngineError> {
+) -> Result<UncommittedClaim, EngineError> {
     let node = core.node_id().await;
     let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
     let live = core.store.live_by_schedule(tx, &ids, now.into(), intents_since(&due, now)).await?;
@@ -175,7 +175,7 @@ async fn write(
         let (mut decided, mut demand, cut) =
             decide_within(&schedule, plan.entries, there, lateness.as_ref(), moment);
         over_quota::skip(core.cluster.meter(), &schedule, &mut decided, &mut demand, now);
-        let advance = behind(&schedule, &decided, cut, (&timetable, plan.next, last));
+        let advance = behind(&schedule, &decided, cut, &timetable, plan.next, last);
         claimed.more_is_due |= advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
         advances.push(advance);
         fires.extend(decided);
@@ -186,7 +186,7 @@ async fn write(
     clearing.keep(&written);
     let cleared = clearing.carry_out(core, tx, now).await?;
     core.store.advance_cursors(tx, &advances).await?;
-    Ok(Written { claimed, fires, written, cleared })
+    Ok(UncommittedClaim { claimed, fires, written, cleared })
 }
 
 /// The cursor's position after the decided part of a schedule's plan: if the plan is cut off by the
@@ -194,10 +194,12 @@ async fn write(
 pub(crate) fn advance(
     schedule: &DueSchedule,
     decided: &mut Vec<NewFire>,
-    place: (&Timetable, Option<Fire>, Option<Timestamp>),
+    timetable: &Timetable,
+    next: Option<Fire>,
+    last: Option<Timestamp>,
 ) -> Advance {
     let cut = allowance::cut_off(schedule, decided);
-    behind(schedule, decided, cut, place)
+    behind(schedule, decided, cut, timetable, next, last)
 }
 
 /// The same for a plan that is already cut off: `cut` is the first fire beyond the limit.
@@ -205,7 +207,9 @@ fn behind(
     schedule: &DueSchedule,
     decided: &[NewFire],
     cut: Option<NewFire>,
-    (timetable, next, last): (&Timetable, Option<Fire>, Option<Timestamp>),
+    timetable: &Timetable,
+    next: Option<Fire>,
+    last: Option<Timestamp>,
 ) -> Advance {
     let (next_scheduled_at, next_fire_at, last_fire_at) = match cut {
         Some(fire) => (

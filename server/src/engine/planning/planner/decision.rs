@@ -81,7 +81,7 @@ fn decide(
     lateness: Option<&Lateness>,
     moment: ClaimContext,
 ) -> (Vec<NewFire>, Option<Demand>) {
-    let (mut turns, demand) = Turns::of(schedule, entries, there, moment);
+    let (mut turns, demand) = EntryDecider::of(schedule, entries, there, moment);
     let fire = |entry: &Entry| {
         let late = lateness.and_then(|known| known.of_entry(entry, moment.now));
         turns.fire(schedule, entry, late)
@@ -90,7 +90,7 @@ fn decide(
 }
 
 /// Decides the entries of one schedule, one after another.
-struct Turns {
+struct EntryDecider {
     moment: ClaimContext,
     policy: Policy,
     /// One for each entry that should start.
@@ -104,7 +104,7 @@ struct Turns {
 }
 
 /// An entry's verdict, and why.
-struct Decision {
+struct EntryDecision {
     verdict: Verdict,
     reason: Reason,
     detail: Option<String>,
@@ -112,13 +112,13 @@ struct Decision {
     queue_position: Option<i64>,
 }
 
-impl Decision {
+impl EntryDecision {
     fn new(verdict: Verdict, reason: Reason, detail: Option<String>) -> Self {
         Self { verdict, reason, detail, claimed_by: None, queue_position: None }
     }
 }
 
-impl Turns {
+impl EntryDecider {
     fn of(
         schedule: &DueSchedule,
         entries: &[Entry],
@@ -149,7 +149,7 @@ impl Turns {
         };
         let last = entries.iter().rev().find(|entry| wants(entry)).map(|entry| entry.fire.at);
         let last = last.map(|at| (new_id(now), Timestamp::from(at)));
-        let demand = last.and_then(|last| Demand::of(&plan, schedule.id, last));
+        let demand = last.and_then(|(id, at)| Demand::of(&plan, schedule.id, id, at));
         let turns = Self {
             moment,
             policy,
@@ -166,7 +166,7 @@ impl Turns {
         let scheduled_at = Timestamp::from(entry.fire.at);
         let last = self.last.filter(|(_, at)| *at == scheduled_at);
         let id = last.map_or_else(|| new_id(self.moment.now), |(id, _)| id);
-        let Decision { verdict, reason, detail, claimed_by, queue_position } =
+        let EntryDecision { verdict, reason, detail, claimed_by, queue_position } =
             self.decide(schedule, entry, id, late);
         let is_made_up = entry.fate == Fate::CatchUp && verdict == Verdict::Pending;
         NewFire {
@@ -194,7 +194,7 @@ impl Turns {
         entry: &Entry,
         id: Uuid,
         late: Option<String>,
-    ) -> Decision {
+    ) -> EntryDecision {
         let (verdict, reason) = match entry.fate {
             Fate::Missed => (Verdict::Missed, Reason::Outage),
             Fate::OutsideWindow => (Verdict::Missed, Reason::CatchUpWindow),
@@ -202,7 +202,7 @@ impl Turns {
             Fate::Collapsed => (Verdict::Collapsed, Reason::Outage),
             Fate::Suppressed => {
                 let calendar = entry.calendar.as_deref().map(str::to_owned);
-                return Decision::new(Verdict::Skipped, Reason::Calendar, calendar);
+                return EntryDecision::new(Verdict::Skipped, Reason::Calendar, calendar);
             }
             Fate::Run | Fate::CatchUp if is_too_late(schedule, entry, self.moment.now) => {
                 (Verdict::Skipped, Reason::Deadline)
@@ -213,38 +213,38 @@ impl Turns {
             }
             Fate::Run | Fate::CatchUp => return self.take_turn(entry, id, late),
         };
-        Decision::new(verdict, reason, late)
+        EntryDecision::new(verdict, reason, late)
     }
 
     /// Decides about a fire that should start now.
-    fn take_turn(&mut self, entry: &Entry, id: Uuid, late: Option<String>) -> Decision {
+    fn take_turn(&mut self, entry: &Entry, id: Uuid, late: Option<String>) -> EntryDecision {
         let run = self.in_the_way;
         let in_the_way = || run.map(|run| run.to_string());
         match self.fates.next() {
             Some(overlap::Fate::Start) => {
                 self.in_the_way = Some(id);
                 let claimed_by = Some(self.moment.node);
-                let started = Decision::new(Verdict::Pending, Reason::AwaitingHandoff, late);
-                Decision { claimed_by, ..started }
+                let started = EntryDecision::new(Verdict::Pending, Reason::AwaitingHandoff, late);
+                EntryDecision { claimed_by, ..started }
             }
             Some(overlap::Fate::Wait) => {
                 self.position += 1;
                 let queue_position = Some(self.position);
                 // A caught-up fire keeps why it is late: that it waited for its turn matters less.
                 let detail = if entry.fate == Fate::CatchUp { late } else { in_the_way() };
-                let waits = Decision::new(Verdict::Pending, Reason::Buffered, detail);
-                Decision { queue_position, ..waits }
+                let waits = EntryDecision::new(Verdict::Pending, Reason::Buffered, detail);
+                EntryDecision { queue_position, ..waits }
             }
             Some(overlap::Fate::BufferFull) => {
-                Decision::new(Verdict::Skipped, Reason::BufferFull, buffer::full(self.policy))
+                EntryDecision::new(Verdict::Skipped, Reason::BufferFull, buffer::full(self.policy))
             }
             Some(overlap::Fate::Replaced) => {
                 let by = self.last.map(|(fire, _)| fire.to_string());
-                Decision::new(Verdict::Skipped, Reason::Replaced, by)
+                EntryDecision::new(Verdict::Skipped, Reason::Replaced, by)
             }
             // Every entry that should start has a fate.
             Some(overlap::Fate::Overlap) | None => {
-                Decision::new(Verdict::Skipped, Reason::Overlap, in_the_way())
+                EntryDecision::new(Verdict::Skipped, Reason::Overlap, in_the_way())
             }
         }
     }

@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::{
-    beacon::Claim,
+    beacon::FireClaim,
     engine::{EngineError, core::Core},
-    store::{candidates::Candidate, claims::Turns},
+    store::{candidates::Candidate, claims::ShardTurns},
 };
 
 /// What a node may attempt to claim.
@@ -28,7 +28,7 @@ pub(super) async fn first_to(
     core: &Core,
     node: Uuid,
     now: DateTime<Utc>,
-    turns: Option<Turns<'_>>,
+    turns: Option<ShardTurns<'_>>,
     passed: &[Candidate],
 ) -> Result<First, EngineError> {
     let limit = core.settings.batch;
@@ -36,10 +36,10 @@ pub(super) async fn first_to(
     for _ in 0..MAX_LOOKS {
         let due = core.store.due_candidates(now.into(), turns, passed, &refused, limit).await?;
         let is_full = due.len() as u64 >= limit;
-        let claims = due.iter().map(|due| Claim { schedule: due.id, at: due.at }).collect();
+        let claims = due.iter().map(|due| FireClaim { schedule: due.id, at: due.at }).collect();
         let first = core.cluster.first_to(node, claims).await;
         if !first.is_empty() || !is_full {
-            let candidate = |claim: &Claim| Candidate { id: claim.schedule, at: claim.at };
+            let candidate = |claim: &FireClaim| Candidate { id: claim.schedule, at: claim.at };
             return Ok(First::These(first.iter().map(candidate).collect(), is_full));
         }
         refused.extend(due.iter().map(|due| due.id));

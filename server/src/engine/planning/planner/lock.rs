@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Due schedules, locked.
-pub(super) struct Batch {
+pub(super) struct LockedSchedules {
     pub(super) tx: DatabaseTransaction,
     pub(super) due: Vec<DueSchedule>,
     /// When they were locked: before that, this node may have waited for a connection or been
@@ -19,7 +19,7 @@ pub(super) struct Batch {
     pub(super) more_is_due: bool,
 }
 
-impl Batch {
+impl LockedSchedules {
     /// The locked schedules.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
         let candidate = |due: &DueSchedule| Some(Candidate { id: due.id, at: due.next_fire_at? });
@@ -33,7 +33,7 @@ pub(super) async fn lock_due(
     now: DateTime<Utc>,
     share: Option<&Share>,
     passed: &[Candidate],
-) -> Result<Option<Batch>, EngineError> {
+) -> Result<Option<LockedSchedules>, EngineError> {
     let turns = share.map(|share| share.turns(now.into()));
     if core.cluster.has_locks(share) {
         let node = core.node_id().await;
@@ -45,7 +45,7 @@ pub(super) async fn lock_due(
     let batch = core.settings.batch;
     let tx = core.store.begin().await?;
     let due = core.store.lock_due_schedules(&tx, now.into(), turns, passed, batch).await?;
-    locked(core, Batch { tx, due, now, more_is_due: false }).await
+    locked(core, LockedSchedules { tx, due, now, more_is_due: false }).await
 }
 
 /// Locks those candidates that are still due.
@@ -54,17 +54,20 @@ pub(super) async fn lock_these(
     now: DateTime<Utc>,
     these: &[Candidate],
     more_is_due: bool,
-) -> Result<Option<Batch>, EngineError> {
+) -> Result<Option<LockedSchedules>, EngineError> {
     if these.is_empty() {
         return Ok(None);
     }
     let tx = core.store.begin().await?;
     let due = core.store.lock_if_still_due(&tx, now.into(), these).await?;
-    locked(core, Batch { tx, due, now, more_is_due }).await
+    locked(core, LockedSchedules { tx, due, now, more_is_due }).await
 }
 
 /// The batch, if it is not empty and this node may claim it.
-async fn locked(core: &Core, mut batch: Batch) -> Result<Option<Batch>, EngineError> {
+async fn locked(
+    core: &Core,
+    mut batch: LockedSchedules,
+) -> Result<Option<LockedSchedules>, EngineError> {
     // If other zone data is in use, other nodes claim them, or this node does after recomputing
     // them.
     if batch.due.is_empty() || core.has_other_zones(&batch.tx).await? {

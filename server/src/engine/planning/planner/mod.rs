@@ -35,7 +35,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
 
 pub(crate) use self::decision::kind;
-use self::{apart::Claims, claim::Claimed};
+use self::{apart::Claimer, claim::Claimed};
 pub(in crate::engine) use self::{
     claim::advance,
     timing::{definition, plan_policy},
@@ -49,7 +49,7 @@ use crate::{
         execution::handoff::{self, HandedOver},
         service::Service,
     },
-    store::{buffers::Outlook, handoffs::Intent},
+    store::{buffers::BufferOutlook, handoffs::Intent},
 };
 
 /// How many batches are claimed per round. A storm of ten thousand fires fits in one round: between
@@ -71,14 +71,14 @@ const LONGEST_REST: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Planner {
     core: Arc<Core>,
-    claims: Claims,
+    claims: Claimer,
     /// When the next schedule falls due. Each round reads it from the tables again.
     next: Option<Timestamp>,
     /// Set if something was due before the round and still is, because the round could do nothing
     /// about it: how long to wait before the next look.
     stuck: Option<Duration>,
     /// The state of the buffers.
-    outlook: Outlook,
+    outlook: BufferOutlook,
     /// The buffers are not looked at again before this.
     rests_until: Instant,
     /// Set if a look at the buffers was due but postponed: how much of the rest was left.
@@ -115,10 +115,10 @@ impl Planner {
         let rests_until = core.clock.instant();
         Self {
             core,
-            claims: Claims::default(),
+            claims: Claimer::default(),
             next: None,
             stuck: None,
-            outlook: Outlook::default(),
+            outlook: BufferOutlook::default(),
             rests_until,
             postponed: None,
             is_behind: false,
@@ -163,7 +163,7 @@ impl Planner {
         self.is_behind = false;
         if !core.may_schedule().await? {
             // It is woken once it may schedule again.
-            (self.next, self.stuck, self.outlook) = (None, None, Outlook::default());
+            (self.next, self.stuck, self.outlook) = (None, None, BufferOutlook::default());
             // Other nodes claim, and know which fires are refused to them.
             core.cluster.note_refused(Vec::new());
             return Ok(PlannerReport::default());
@@ -270,8 +270,11 @@ impl Planner {
             return Ok(true);
         }
         let waits = released.waited;
-        self.outlook =
-            if waits { core.store.buffer_outlook(now.into()).await? } else { Outlook::default() };
+        self.outlook = if waits {
+            core.store.buffer_outlook(now.into()).await?
+        } else {
+            BufferOutlook::default()
+        };
         core.buffering.store(self.outlook.waits, Ordering::Relaxed);
         let ended = core.clock.instant();
         let rest = ended.saturating_duration_since(began).saturating_mul(REST);

@@ -25,11 +25,11 @@ const MAX: usize = 100;
 /// the meantime, because it was edited, is claimed like the others.
 #[derive(Debug, Default)]
 pub(super) struct Quarantine {
-    waiting: HashMap<Uuid, Waiting>,
+    waiting: HashMap<Uuid, QuarantinedSchedule>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct QuarantinedSchedule {
     at: Timestamp,
     until: Instant,
     pause: Duration,
@@ -38,7 +38,8 @@ struct Waiting {
 impl Quarantine {
     /// The quarantined schedules.
     pub(super) fn all(&self) -> Vec<Candidate> {
-        let candidate = |(id, waiting): (&Uuid, &Waiting)| Candidate { id: *id, at: waiting.at };
+        let candidate =
+            |(id, waiting): (&Uuid, &QuarantinedSchedule)| Candidate { id: *id, at: waiting.at };
         self.waiting.iter().map(candidate).collect()
     }
 
@@ -49,7 +50,8 @@ impl Quarantine {
             return None;
         }
         let pause = before.map_or(FIRST, |before| (before.pause * 2).min(LONGEST));
-        self.waiting.insert(refused.id, Waiting { at: refused.at, until: now + pause, pause });
+        self.waiting
+            .insert(refused.id, QuarantinedSchedule { at: refused.at, until: now + pause, pause });
         Some(pause)
     }
 

@@ -13,7 +13,7 @@ const BEAT: Duration = Duration::from_secs(2);
 
 /// The progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct CopyProgress {
     /// Bytes of the copy written so far.
     pub done: u64,
     /// Bytes of the database: a copy has no gaps and may be smaller.
@@ -26,7 +26,7 @@ pub async fn copy(
     from: &Path,
     to: &Path,
     clock: &Clock,
-    told: impl Fn(Progress),
+    told: impl Fn(CopyProgress),
 ) -> Result<(), BackupError> {
     let target = to.to_str().ok_or_else(|| BackupError::Unsound {
         file: to.to_owned(),
@@ -53,7 +53,7 @@ pub async fn copy(
                 }
                 () = clock.sleep(BEAT) => {
                     let done = to.metadata().map_or(0, |metadata| metadata.len());
-                    told(Progress { done, of });
+                    told(CopyProgress { done, of });
                 }
             }
         }

@@ -25,8 +25,8 @@ use std::{
     str::FromStr,
 };
 
-pub use copy::{Progress, copy};
-pub use replace::{Holder, holder, kept_name, replace, sync_folder};
+pub use copy::{CopyProgress, copy};
+pub use replace::{DatabaseHolder, holder, kept_name, replace, sync_folder};
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
 pub use sound::{Sound, examine, no_log_beside};
 
@@ -57,7 +57,7 @@ pub enum BackupError {
         /// The database.
         file: PathBuf,
         /// The process that has it open.
-        holder: Holder,
+        holder: DatabaseHolder,
     },
     /// A file is not what it should be.
     #[error("use the file '{}': {problem}", file.display())]

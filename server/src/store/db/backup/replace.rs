@@ -18,14 +18,14 @@ const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
 /// The process that has a database open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub enum DatabaseHolder {
     /// A process on this machine.
     Process(i32),
     /// A process that the system does not identify: in another container, or on another machine.
     Somebody,
 }
 
-impl fmt::Display for Holder {
+impl fmt::Display for DatabaseHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Process(id) => write!(f, "the process {id}"),
@@ -35,7 +35,7 @@ impl fmt::Display for Holder {
 }
 
 /// The process that has the database in `file` open, if any. This process must not have it open.
-pub fn holder(file: &Path) -> Result<Option<Holder>, BackupError> {
+pub fn holder(file: &Path) -> Result<Option<DatabaseHolder>, BackupError> {
     let opened = match File::open(file) {
         Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -45,8 +45,8 @@ pub fn holder(file: &Path) -> Result<Option<Holder>, BackupError> {
     fcntl::fcntl(&opened, fcntl::FcntlArg::F_GETLK(&mut lock)).map_err(denied(file))?;
     Ok(match lock.l_pid {
         _ if i32::from(lock.l_type) == libc::F_UNLCK => None,
-        id if id > 0 => Some(Holder::Process(id)),
-        _ => Some(Holder::Somebody),
+        id if id > 0 => Some(DatabaseHolder::Process(id)),
+        _ => Some(DatabaseHolder::Somebody),
     })
 }
 
@@ -112,7 +112,7 @@ fn lock(file: &Path) -> Result<File, BackupError> {
     match fcntl::fcntl(&opened, fcntl::FcntlArg::F_SETLK(&whole())) {
         Ok(_) => Ok(opened),
         Err(Errno::EAGAIN | Errno::EACCES) => {
-            let holder = holder(file)?.unwrap_or(Holder::Somebody);
+            let holder = holder(file)?.unwrap_or(DatabaseHolder::Somebody);
             Err(BackupError::InUse { file: file.to_owned(), holder })
         }
         Err(error) => Err(denied(file)(error)),

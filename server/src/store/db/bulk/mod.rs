@@ -23,12 +23,12 @@ pub(crate) const MAX_ROWS: usize = 1_000;
 /// The columns of `v`.
 #[derive(Debug, Default)]
 pub(crate) struct Bulk {
-    columns: Vec<Column>,
+    columns: Vec<BulkColumn>,
     days: Option<Days>,
 }
 
 #[derive(Debug)]
-struct Column {
+struct BulkColumn {
     name: &'static str,
     kind: Kind,
     values: Vec<Value>,
@@ -83,7 +83,7 @@ impl Bulk {
     }
 
     fn column(mut self, name: &'static str, kind: Kind, values: Vec<Value>) -> Self {
-        self.columns.push(Column { name, kind, values });
+        self.columns.push(BulkColumn { name, kind, values });
         self
     }
 
@@ -124,7 +124,7 @@ impl Bulk {
     /// A column of nulls is not sent as an array: `unnest` fills it up to the length of the others.
     fn arrays(self, bound: &mut Vec<Value>) -> String {
         let mut casts = Vec::with_capacity(self.columns.len());
-        let is_empty = |column: &Column| column.values.iter().all(is_null);
+        let is_empty = |column: &BulkColumn| column.values.iter().all(is_null);
         let is_measured = !self.columns.iter().all(is_empty);
         for column in self.columns {
             let cast = match column.kind {
@@ -141,7 +141,7 @@ impl Bulk {
     }
 }
 
-fn listed(columns: &[Column]) -> String {
+fn listed(columns: &[BulkColumn]) -> String {
     columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
 }
 

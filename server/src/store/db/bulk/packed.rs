@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 use sea_orm::Value;
 
-use super::{Column, Kind, MAX_ROWS, is_null};
+use super::{BulkColumn, Kind, MAX_ROWS, is_null};
 
 /// The number of digits of an integer, with its sign.
 const NUMBER: usize = 20;
@@ -26,7 +26,7 @@ const EXTENT: usize = 10;
 const MANY: usize = 32;
 
 /// The rows as a SELECT; its values are bound after those in `bound`.
-pub(super) fn rows(columns: Vec<Column>, bound: &mut Vec<Value>) -> String {
+pub(super) fn rows(columns: Vec<BulkColumn>, bound: &mut Vec<Value>) -> String {
     let height = columns.first().map_or(0, |column| column.values.len());
     // Neither condition excludes anything. They tell the planner how few rows there are: otherwise
     // it prefers an index whose first column is given, and scans the batch for each entry.
@@ -43,7 +43,7 @@ pub(super) fn rows(columns: Vec<Column>, bound: &mut Vec<Value>) -> String {
 }
 
 /// Binds a column, and returns the expression for its value in the row at `row.place`.
-fn unpacked(Column { kind, values, .. }: Column, bound: &mut Vec<Value>) -> String {
+fn unpacked(BulkColumn { kind, values, .. }: BulkColumn, bound: &mut Vec<Value>) -> String {
     let height = values.len();
     let is_one = |first: &&Value| {
         (height == 1 || height >= MANY || is_null(first)) && values.iter().all(|one| one == *first)
@@ -125,8 +125,8 @@ mod tests {
     use super::{super::Bulk, *};
     use crate::store::Dialect;
 
-    fn column(kind: Kind, values: Vec<Value>) -> Column {
-        Column { name: "column", kind, values }
+    fn column(kind: Kind, values: Vec<Value>) -> BulkColumn {
+        BulkColumn { name: "column", kind, values }
     }
 
     /// The text, and how many values it binds.

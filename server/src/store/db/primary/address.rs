@@ -48,12 +48,12 @@ impl fmt::Debug for Host {
 /// The problem with a URL, and what to do: reads after the URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(in crate::store) struct Problem(String);
+pub(in crate::store) struct AddressProblem(String);
 
 impl Address {
     /// Parses a URL that begins with `postgres://` or `postgresql://`.
-    pub(in crate::store) fn parse(text: &str) -> Result<Self, Problem> {
-        let bad = |problem: String| Err(Problem(problem));
+    pub(in crate::store) fn parse(text: &str) -> Result<Self, AddressProblem> {
+        let bad = |problem: String| Err(AddressProblem(problem));
         if text.contains('#') {
             return bad("has a '#'; in a user or password write %23".to_owned());
         }
@@ -82,7 +82,7 @@ impl Address {
         };
         let one = format!("{scheme}://{server}{path}?{query}");
         let mut url =
-            Url::parse(&one).map_err(|error| Problem(format!("cannot be read: {error}")))?;
+            Url::parse(&one).map_err(|error| AddressProblem(format!("cannot be read: {error}")))?;
         let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
         let mut ports = Vec::new();
         let mut kept = Vec::new();
@@ -131,7 +131,7 @@ impl Address {
 }
 
 /// The hosts before the path, with their ports.
-fn listed(hosts: &str) -> Result<Vec<(String, Option<String>)>, Problem> {
+fn listed(hosts: &str) -> Result<Vec<(String, Option<String>)>, AddressProblem> {
     if hosts.is_empty() {
         return Ok(Vec::new());
     }
@@ -146,7 +146,7 @@ fn listed(hosts: &str) -> Result<Vec<(String, Option<String>)>, Problem> {
         };
         if name.is_empty() {
             let problem = "names an empty host; give HOST:PORT,HOST:PORT";
-            return Err(Problem(problem.to_owned()));
+            return Err(AddressProblem(problem.to_owned()));
         }
         Ok((decoded(name), port.map(str::to_owned)))
     };
@@ -160,9 +160,12 @@ fn decoded(name: &str) -> String {
     pairs.map(|(name, _)| name.into_owned()).collect()
 }
 
-fn give_ports(places: &mut [(String, Option<String>)], ports: &[String]) -> Result<(), Problem> {
+fn give_ports(
+    places: &mut [(String, Option<String>)],
+    ports: &[String],
+) -> Result<(), AddressProblem> {
     if ports.len() > 1 && ports.len() != places.len() {
-        return Err(Problem(format!(
+        return Err(AddressProblem(format!(
             "names {} hosts and {} ports; give one port, or as many as hosts",
             places.len(),
             ports.len()
@@ -175,7 +178,7 @@ fn give_ports(places: &mut [(String, Option<String>)], ports: &[String]) -> Resu
     }
     for (name, port) in places.iter() {
         if name.is_empty() {
-            return Err(Problem("names an empty host; give HOST,HOST".to_owned()));
+            return Err(AddressProblem("names an empty host; give HOST,HOST".to_owned()));
         }
         if let Some(port) = port {
             check_port(port, name)?;
@@ -185,24 +188,24 @@ fn give_ports(places: &mut [(String, Option<String>)], ports: &[String]) -> Resu
 }
 
 /// An invalid port may be part of a password, so it is not shown.
-fn check_port(port: &str, host: &str) -> Result<(), Problem> {
+fn check_port(port: &str, host: &str) -> Result<(), AddressProblem> {
     if port.parse::<u16>().is_ok_and(|port| port > 0) {
         return Ok(());
     }
-    Err(Problem(format!("has for {host} a port that is no number from 1 to 65535")))
+    Err(AddressProblem(format!("has for {host} a port that is no number from 1 to 65535")))
 }
 
-fn check_session(wanted: &str) -> Result<(), Problem> {
+fn check_session(wanted: &str) -> Result<(), AddressProblem> {
     match wanted {
         "read-write" | "primary" => Ok(()),
-        other => Err(Problem(format!(
+        other => Err(AddressProblem(format!(
             "asks for target_session_attrs={other}, but Carillon writes to its database; give \
              read-write, or leave it out"
         ))),
     }
 }
 
-fn host(url: &Url, place: Option<&(String, Option<String>)>) -> Result<Host, Problem> {
+fn host(url: &Url, place: Option<&(String, Option<String>)>) -> Result<Host, AddressProblem> {
     let mut url = url.clone();
     if let Some((name, port)) = place {
         let mut pairs = url.query_pairs_mut();
@@ -212,7 +215,7 @@ fn host(url: &Url, place: Option<&(String, Option<String>)>) -> Result<Host, Pro
         }
     }
     let options = PgConnectOptions::from_str(url.as_str())
-        .map_err(|error| Problem(format!("cannot be used: {error}")))?;
+        .map_err(|error| AddressProblem(format!("cannot be used: {error}")))?;
     let name = match options.get_socket() {
         Some(folder) => folder.display().to_string(),
         None => format!("{}:{}", options.get_host(), options.get_port()),

@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     address::{Address, Host},
     link::{LAST_GRACE, Link, Pool, Use, longest},
-    search::{Answer, Server, ask_all, choose, reasons},
-    suspicion::{Reason, Suspicion},
+    search::{HostAnswer, PrimaryServer, ask_all, choose, reasons},
+    suspicion::{Suspicion, SuspicionReason},
     warm::warm,
 };
 use crate::{clock::Clock, store::Options};
@@ -50,7 +50,9 @@ pub(in crate::store) async fn open(
     let links = (link(Use::Reading), link(Use::Writing));
     let (options, suspicion) = (options.clone(), suspicion.clone());
     let (since, retired) = (Clock::system().instant(), None);
-    tokio::spawn(Keeper { address, options, server, pools, suspicion, since, retired }.keep());
+    tokio::spawn(
+        PrimaryKeeper { address, options, server, pools, suspicion, since, retired }.keep(),
+    );
     Ok(links)
 }
 
@@ -60,7 +62,7 @@ pub(in crate::store) async fn open_one(
     options: &Options,
 ) -> Result<DatabaseConnection, DbErr> {
     let suspicion = Arc::new(Suspicion::default());
-    let one = |server: Server| {
+    let one = |server: PrimaryServer| {
         let host = &address.hosts[server.host];
         let suspicion = &suspicion;
         let session = session(&host.options, options, Use::Reading);
@@ -73,8 +75,8 @@ async fn find(
     address: &Address,
     options: &Options,
     suspicion: &Arc<Suspicion>,
-) -> Result<(Server, Pool), DbErr> {
-    let all = |server: Server| {
+) -> Result<(PrimaryServer, Pool), DbErr> {
+    let all = |server: PrimaryServer| {
         let lost = CancellationToken::new();
         connect(&address.hosts[server.host], options, suspicion, lost, 0)
     };
@@ -85,8 +87,8 @@ async fn find(
 async fn found<T, F>(
     address: &Address,
     options: &Options,
-    connect: impl Fn(Server) -> F,
-) -> Result<(Server, T), DbErr>
+    connect: impl Fn(PrimaryServer) -> F,
+) -> Result<(PrimaryServer, T), DbErr>
 where
     F: Future<Output = Result<T, DbErr>>,
 {
@@ -101,7 +103,7 @@ where
                 Err(error) if is_over => return Err(error),
                 Err(_) => {}
             }
-        } else if is_over || !answers.iter().any(Answer::may_change) {
+        } else if is_over || !answers.iter().any(HostAnswer::may_change) {
             return Err(DbErr::Conn(RuntimeErr::Internal(reasons(address, &answers))));
         }
         clock.sleep(PAUSE).await;
@@ -153,7 +155,7 @@ async fn pool(
                     warm(connection, Clock::system().now()).await;
                     return Ok(());
                 }
-                suspicion.raise(Reason::ReadOnly, generation);
+                suspicion.raise(SuspicionReason::ReadOnly, generation);
                 Err(sqlx::Error::Protocol("the server is a standby".to_owned()))
             })
         })
@@ -201,10 +203,10 @@ fn session(host: &PgConnectOptions, options: &Options, purpose: Use) -> PgConnec
 /// How long a reading statement, or one of an API caller, waits for a lock.
 const LOCK_TIMEOUT: (&str, &str) = ("lock_timeout", "1500ms");
 
-struct Keeper {
+struct PrimaryKeeper {
     address: Address,
     options: Options,
-    server: Server,
+    server: PrimaryServer,
     pools: watch::Sender<Pool>,
     suspicion: Arc<Suspicion>,
     /// When the pool was opened.
@@ -213,7 +215,7 @@ struct Keeper {
     retired: Option<JoinHandle<()>>,
 }
 
-impl Keeper {
+impl PrimaryKeeper {
     async fn keep(mut self) {
         let suspicion = self.suspicion.clone();
         let pools = self.pools.clone();
@@ -233,16 +235,16 @@ impl Keeper {
 
     /// An old primary that was left behind may answer as usual: if there are several hosts, the
     /// others are queried periodically.
-    async fn next_reason(&self) -> Reason {
+    async fn next_reason(&self) -> SuspicionReason {
         let raised = self.suspicion.raised();
         if self.address.hosts.len() == 1 {
             return raised.await;
         }
-        Clock::system().timeout(ROUND, raised).await.unwrap_or(Reason::Routine)
+        Clock::system().timeout(ROUND, raised).await.unwrap_or(SuspicionReason::Routine)
     }
 
     /// Returns when the pool is connected to a primary.
-    async fn look(&mut self, mut reason: Reason) {
+    async fn look(&mut self, mut reason: SuspicionReason) {
         let mut in_vain = 0;
         let began = Clock::system().instant();
         loop {
@@ -253,12 +255,16 @@ impl Keeper {
             match choose(&answers, Some(self.server)) {
                 Some(server) if server == self.server && !is_lost => {
                     let is_done = match reason {
-                        Reason::Routine | Reason::Silence | Reason::ReadOnly => true,
+                        SuspicionReason::Routine
+                        | SuspicionReason::Silence
+                        | SuspicionReason::ReadOnly => true,
                         // The server is healthy. If one connection to it broke, others may have,
                         // and each would cost a failed statement: they are replaced, without
                         // disturbing callers that wait for an answer.
-                        Reason::Broken => !self.may_exchange() || self.replace(server, false).await,
-                        Reason::Deaf => self.replace(server, true).await,
+                        SuspicionReason::Broken => {
+                            !self.may_exchange() || self.replace(server, false).await
+                        }
+                        SuspicionReason::Deaf => self.replace(server, true).await,
                     };
                     if is_done {
                         return;
@@ -275,12 +281,12 @@ impl Keeper {
                 }
                 None if !is_lost => {
                     // Full: it may well be the current server, and healthy.
-                    if answers.get(self.server.host) == Some(&Answer::Full) {
+                    if answers.get(self.server.host) == Some(&HostAnswer::Full) {
                         return;
                     }
                     in_vain += 1;
                     // A single check may fail for another reason.
-                    if reason >= Reason::Broken || in_vain >= 2 {
+                    if reason >= SuspicionReason::Broken || in_vain >= 2 {
                         let why = reasons(&self.address, &answers);
                         tracing::error!(why, "the database does not answer");
                         self.pools.borrow().lost.cancel();
@@ -302,7 +308,7 @@ impl Keeper {
 
     /// Connects all links to `server`. `gives_up`: callers that wait for an answer on the old
     /// connections are told that there will be none.
-    async fn replace(&mut self, server: Server, gives_up: bool) -> bool {
+    async fn replace(&mut self, server: PrimaryServer, gives_up: bool) -> bool {
         let host = &self.address.hosts[server.host];
         let (lost, generation) = {
             let old = self.pools.borrow();

@@ -15,7 +15,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    suspicion::{Reason, Suspicion, lost, reason},
+    suspicion::{Suspicion, SuspicionReason, lost, reason},
     transaction::DatabaseTransaction,
 };
 use crate::{
@@ -260,7 +260,7 @@ impl Link {
     }
 
     /// Triggers a check for the primary by the keeper.
-    pub(in crate::store) fn suspect(&self, reason: Reason, held: &Held) {
+    pub(in crate::store) fn suspect(&self, reason: SuspicionReason, held: &Held) {
         if let Some(suspicion) = &self.suspicion {
             suspicion.raise(reason, held.generation);
         }
@@ -295,7 +295,7 @@ impl Link {
             Ok(Ok(pool)) => Ok(pool.clone()),
             Ok(Err(_)) | Err(_) => {
                 if let Some(suspicion) = &self.suspicion {
-                    suspicion.raise(Reason::Broken, pool.generation);
+                    suspicion.raise(SuspicionReason::Broken, pool.generation);
                 }
                 Err(lost())
             }
@@ -384,13 +384,13 @@ impl Link {
         let answer = match early {
             Some(answer) => answer,
             None => {
-                suspicion.raise(Reason::Silence, held.generation);
+                suspicion.raise(SuspicionReason::Silence, held.generation);
                 tokio::select! {
                     biased;
                     answer = &mut answer => answer,
                     () = held.lost.cancelled() => Err(lost()),
                     () = clock.sleep(self.longest - SLOW) => {
-                        suspicion.raise(Reason::Broken, held.generation);
+                        suspicion.raise(SuspicionReason::Broken, held.generation);
                         Err(lost())
                     }
                 }

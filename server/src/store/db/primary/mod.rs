@@ -31,9 +31,9 @@ mod suspicion;
 mod transaction;
 mod warm;
 
-pub(in crate::store) use address::{Address, Problem, masked};
+pub(in crate::store) use address::{Address, AddressProblem, masked};
 pub(in crate::store) use keeper::{open, open_one};
 pub(in crate::store) use link::Held;
 pub use link::Link;
-pub(in crate::store) use suspicion::{Reason, of_driver};
+pub(in crate::store) use suspicion::{SuspicionReason, of_driver};
 pub use transaction::DatabaseTransaction;

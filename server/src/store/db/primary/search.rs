@@ -17,7 +17,7 @@ const ANEW: Duration = Duration::from_secs(1);
 
 /// A life of a writable server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Server {
+pub(super) struct PrimaryServer {
     /// The index of its host in the address.
     pub(super) host: usize,
     /// Its timeline: each promotion begins one with a higher number. 0 if it was not queried.
@@ -28,9 +28,9 @@ pub(super) struct Server {
 
 /// A host's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum HostAnswer {
     /// It is writable.
-    Primary(Server),
+    Primary(PrimaryServer),
     /// It follows another server.
     Standby,
     /// It accepts no more connections, so its state is unknown.
@@ -39,7 +39,7 @@ pub(super) enum Answer {
     Nothing { why: String, soon: bool },
 }
 
-impl Answer {
+impl HostAnswer {
     /// Whether to query it again. A server that is starting may become available or be promoted; a
     /// wrong password stays wrong.
     pub(super) fn may_change(&self) -> bool {
@@ -51,7 +51,7 @@ impl Answer {
 }
 
 /// Queries all hosts at once.
-pub(super) async fn ask_all(address: &Address) -> Vec<Answer> {
+pub(super) async fn ask_all(address: &Address) -> Vec<HostAnswer> {
     let with_timeline = address.hosts.len() > 1;
     let asked = address
         .hosts
@@ -63,9 +63,9 @@ pub(super) async fn ask_all(address: &Address) -> Vec<Answer> {
 
 /// Repeats a query until one of the attempts is answered or the first has timed out. No attempt is
 /// given up for a later one: on a slow network, the first is the first to be answered.
-async fn first_answer<F>(patience: Duration, ask: impl Fn() -> F) -> Answer
+async fn first_answer<F>(patience: Duration, ask: impl Fn() -> F) -> HostAnswer
 where
-    F: Future<Output = Result<Answer, sqlx::Error>>,
+    F: Future<Output = Result<HostAnswer, sqlx::Error>>,
 {
     let clock = Clock::system();
     let answer = async {
@@ -82,24 +82,24 @@ where
     match clock.timeout(patience, answer).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => unanswered(&error),
-        Err(_) => Answer::Nothing { why: format!("no answer in {patience:?}"), soon: true },
+        Err(_) => HostAnswer::Nothing { why: format!("no answer in {patience:?}"), soon: true },
     }
 }
 
-async fn ask(index: usize, host: &Host, with_timeline: bool) -> Result<Answer, sqlx::Error> {
+async fn ask(index: usize, host: &Host, with_timeline: bool) -> Result<HostAnswer, sqlx::Error> {
     let options = host.options.clone().disable_statement_logging();
     let mut connection: PgConnection = options.connect().await?;
     let question = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', \
                     (extract(epoch FROM pg_postmaster_start_time()) * 1000)::bigint";
     let row = sqlx::query(question).fetch_one(&mut connection).await?;
     let answer = if row.try_get(0)? {
-        Answer::Standby
+        HostAnswer::Standby
     } else if row.try_get(1)? {
         let why = "it refuses to be written (default_transaction_read_only)".to_owned();
-        Answer::Nothing { why, soon: false }
+        HostAnswer::Nothing { why, soon: false }
     } else {
         let timeline = if with_timeline { timeline(&mut connection).await } else { 0 };
-        Answer::Primary(Server { host: index, timeline, started_at: row.try_get(2)? })
+        HostAnswer::Primary(PrimaryServer { host: index, timeline, started_at: row.try_get(2)? })
     };
     // It does not matter whether the goodbye arrives.
     let _ = connection.close().await;
@@ -115,42 +115,47 @@ async fn timeline(connection: &mut PgConnection) -> u32 {
     digits.and_then(|digits| u32::from_str_radix(&digits, 16).ok()).unwrap_or(0)
 }
 
-fn unanswered(error: &sqlx::Error) -> Answer {
+fn unanswered(error: &sqlx::Error) -> HostAnswer {
     const TOO_MANY_CONNECTIONS: &str = "53300";
     const CANNOT_CONNECT_NOW: &str = "57P03";
     let code = error.as_database_error().and_then(|error| error.code());
     if code.as_deref() == Some(TOO_MANY_CONNECTIONS) {
-        return Answer::Full;
+        return HostAnswer::Full;
     }
     let soon = if let sqlx::Error::Io(error) = error {
         error.kind() == std::io::ErrorKind::ConnectionRefused
     } else {
         code.as_deref() == Some(CANNOT_CONNECT_NOW)
     };
-    Answer::Nothing { why: error.to_string(), soon }
+    HostAnswer::Nothing { why: error.to_string(), soon }
 }
 
 /// The server to write to. If several call themselves primary, the one with the latest timeline:
 /// the others were left behind by a promotion without knowing it. Among equals, the current one,
 /// then the first.
-pub(super) fn choose(answers: &[Answer], current: Option<Server>) -> Option<Server> {
+pub(super) fn choose(
+    answers: &[HostAnswer],
+    current: Option<PrimaryServer>,
+) -> Option<PrimaryServer> {
     let primaries = answers.iter().filter_map(|answer| match answer {
-        Answer::Primary(server) => Some(*server),
-        Answer::Standby | Answer::Full | Answer::Nothing { .. } => None,
+        HostAnswer::Primary(server) => Some(*server),
+        HostAnswer::Standby | HostAnswer::Full | HostAnswer::Nothing { .. } => None,
     });
-    let in_use = |server: &Server| current.is_some_and(|current| current.host == server.host);
-    let rank = |server: &Server| (server.timeline, in_use(server), std::cmp::Reverse(server.host));
+    let in_use =
+        |server: &PrimaryServer| current.is_some_and(|current| current.host == server.host);
+    let rank =
+        |server: &PrimaryServer| (server.timeline, in_use(server), std::cmp::Reverse(server.host));
     primaries.max_by_key(rank)
 }
 
 /// Why there is no primary, as a text for people.
-pub(super) fn reasons(address: &Address, answers: &[Answer]) -> String {
+pub(super) fn reasons(address: &Address, answers: &[HostAnswer]) -> String {
     let each = address.hosts.iter().zip(answers).map(|(host, answer)| {
         let why = match answer {
-            Answer::Primary(_) => "is a primary",
-            Answer::Standby => "is a standby",
-            Answer::Full => "takes no more connections",
-            Answer::Nothing { why, .. } => why,
+            HostAnswer::Primary(_) => "is a primary",
+            HostAnswer::Standby => "is a standby",
+            HostAnswer::Full => "takes no more connections",
+            HostAnswer::Nothing { why, .. } => why,
         };
         if answers.len() > 1 { format!("{}: {why}", host.name) } else { why.to_owned() }
     });
@@ -171,12 +176,12 @@ mod tests {
     /// Enough even on a busy machine.
     const MINUTE: Duration = Duration::from_secs(60);
 
-    fn primary(host: usize, timeline: u32) -> Answer {
-        Answer::Primary(Server { host, timeline, started_at: 0 })
+    fn primary(host: usize, timeline: u32) -> HostAnswer {
+        HostAnswer::Primary(PrimaryServer { host, timeline, started_at: 0 })
     }
 
-    fn chosen(answers: &[Answer], current: Option<usize>) -> Option<usize> {
-        let current = current.map(|host| Server { host, timeline: 1, started_at: 0 });
+    fn chosen(answers: &[HostAnswer], current: Option<usize>) -> Option<usize> {
+        let current = current.map(|host| PrimaryServer { host, timeline: 1, started_at: 0 });
         choose(answers, current).map(|server| server.host)
     }
 
@@ -186,35 +191,35 @@ mod tests {
         // The first attempt and the next ones get no answer.
         let ask = || {
             let number = asked.fetch_add(1, Ordering::Relaxed);
-            async move { if number < 2 { pending().await } else { Ok(Answer::Standby) } }
+            async move { if number < 2 { pending().await } else { Ok(HostAnswer::Standby) } }
         };
-        assert_eq!(first_answer(MINUTE, ask).await, Answer::Standby);
+        assert_eq!(first_answer(MINUTE, ask).await, HostAnswer::Standby);
     }
 
     #[tokio::test]
     async fn a_question_on_a_slow_way_is_not_given_up_for_a_later_one() {
         let asked = AtomicUsize::new(0);
         let others = Notify::new();
-        // The first is answered once a second one has been sent, which itself is never answered.
+        // The first question is answered once the second has been sent; the second never is.
         let ask = || {
             let number = asked.fetch_add(1, Ordering::Relaxed);
             let others = &others;
             async move {
                 if number == 0 {
                     others.notified().await;
-                    return Ok(Answer::Full);
+                    return Ok(HostAnswer::Full);
                 }
                 others.notify_one();
                 pending().await
             }
         };
-        assert_eq!(first_answer(MINUTE, ask).await, Answer::Full);
+        assert_eq!(first_answer(MINUTE, ask).await, HostAnswer::Full);
     }
 
     #[test]
     fn a_standby_is_never_chosen() {
-        assert_eq!(chosen(&[Answer::Standby, primary(1, 1)], Some(0)), Some(1));
-        assert_eq!(chosen(&[Answer::Standby, Answer::Full], Some(0)), None);
+        assert_eq!(chosen(&[HostAnswer::Standby, primary(1, 1)], Some(0)), Some(1));
+        assert_eq!(chosen(&[HostAnswer::Standby, HostAnswer::Full], Some(0)), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Why to search for the primary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::store) enum Reason {
+pub(in crate::store) enum SuspicionReason {
     /// A regular check: another server may have been promoted.
     Routine,
     /// An answer takes long, or no connection is available.
@@ -30,7 +30,7 @@ pub(in crate::store) enum Reason {
 /// Notifies the keeper.
 #[derive(Debug, Default)]
 pub(super) struct Suspicion {
-    reason: Mutex<Option<Reason>>,
+    reason: Mutex<Option<SuspicionReason>>,
     raised: Notify,
     /// The pool in use: reports about an earlier one are ignored.
     pub(super) generation: AtomicU64,
@@ -41,7 +41,7 @@ pub(super) struct Suspicion {
 }
 
 impl Suspicion {
-    pub(super) fn raise(&self, reason: Reason, generation: u64) {
+    pub(super) fn raise(&self, reason: SuspicionReason, generation: u64) {
         if generation < self.generation.load(Ordering::Relaxed) {
             return;
         }
@@ -52,7 +52,7 @@ impl Suspicion {
     }
 
     /// Waits for the next reason.
-    pub(super) async fn raised(&self) -> Reason {
+    pub(super) async fn raised(&self) -> SuspicionReason {
         loop {
             if let Some(reason) = self.take() {
                 return reason;
@@ -62,12 +62,12 @@ impl Suspicion {
     }
 
     /// The graver of `reason` and the one raised so far, which is cleared.
-    pub(super) fn graver(&self, reason: Reason) -> Reason {
+    pub(super) fn graver(&self, reason: SuspicionReason) -> SuspicionReason {
         self.take().map_or(reason, |raised| raised.max(reason))
     }
 
     /// Takes and clears the reason raised so far.
-    pub(super) fn take(&self) -> Option<Reason> {
+    pub(super) fn take(&self) -> Option<SuspicionReason> {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
@@ -82,9 +82,9 @@ pub(super) fn lost() -> DbErr {
 }
 
 /// Whether an error is a reason to look for the primary.
-pub(super) fn reason(error: &DbErr) -> Option<Reason> {
+pub(super) fn reason(error: &DbErr) -> Option<SuspicionReason> {
     if matches!(error, DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)) {
-        return Some(Reason::Silence);
+        return Some(SuspicionReason::Silence);
     }
     let (DbErr::Conn(error) | DbErr::Exec(error) | DbErr::Query(error)) = error else {
         return None;
@@ -94,7 +94,7 @@ pub(super) fn reason(error: &DbErr) -> Option<Reason> {
 }
 
 /// The same for an error of the driver itself.
-pub(in crate::store) fn of_driver(error: &sqlx::Error) -> Option<Reason> {
+pub(in crate::store) fn of_driver(error: &sqlx::Error) -> Option<SuspicionReason> {
     match error.as_database_error() {
         Some(error) => of_code(error.code()?.as_ref()),
         None => matches!(
@@ -104,18 +104,18 @@ pub(in crate::store) fn of_driver(error: &sqlx::Error) -> Option<Reason> {
                 | sqlx::Error::Protocol(_)
                 | sqlx::Error::WorkerCrashed
         )
-        .then_some(Reason::Broken),
+        .then_some(SuspicionReason::Broken),
     }
 }
 
-fn of_code(code: &str) -> Option<Reason> {
+fn of_code(code: &str) -> Option<SuspicionReason> {
     match code {
         // read_only_sql_transaction: a standby.
-        "25006" => Some(Reason::ReadOnly),
+        "25006" => Some(SuspicionReason::ReadOnly),
         // admin_shutdown, crash_shutdown, cannot_connect_now.
-        "57P01" | "57P02" | "57P03" => Some(Reason::Broken),
+        "57P01" | "57P02" | "57P03" => Some(SuspicionReason::Broken),
         // connection_exception.
-        code if code.starts_with("08") => Some(Reason::Broken),
+        code if code.starts_with("08") => Some(SuspicionReason::Broken),
         _ => None,
     }
 }
@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn a_lost_connection_is_a_reason_to_look_and_a_bad_statement_is_none() {
-        assert_eq!(reason(&lost()), Some(Reason::Broken));
-        assert_eq!(of_code("25006"), Some(Reason::ReadOnly));
-        assert_eq!(of_code("57P01"), Some(Reason::Broken));
+        assert_eq!(reason(&lost()), Some(SuspicionReason::Broken));
+        assert_eq!(of_code("25006"), Some(SuspicionReason::ReadOnly));
+        assert_eq!(of_code("57P01"), Some(SuspicionReason::Broken));
         for code in ["23505", "40001", "55P03", "42P01"] {
             assert_eq!(of_code(code), None, "{code}");
         }
@@ -138,17 +138,21 @@ mod tests {
     #[tokio::test]
     async fn the_gravest_reason_is_kept() {
         let suspicion = Suspicion::default();
-        suspicion.raise(Reason::Broken, 0);
-        suspicion.raise(Reason::Silence, 0);
-        assert_eq!(suspicion.raised().await, Reason::Broken);
+        suspicion.raise(SuspicionReason::Broken, 0);
+        suspicion.raise(SuspicionReason::Silence, 0);
+        assert_eq!(suspicion.raised().await, SuspicionReason::Broken);
         assert_eq!(suspicion.take(), None);
-        suspicion.raise(Reason::Deaf, 0);
-        assert_eq!(suspicion.graver(Reason::Silence), Reason::Deaf, "by the same look");
-        suspicion.raise(Reason::Silence, 0);
-        assert_eq!(suspicion.graver(Reason::Broken), Reason::Broken);
+        suspicion.raise(SuspicionReason::Deaf, 0);
+        assert_eq!(
+            suspicion.graver(SuspicionReason::Silence),
+            SuspicionReason::Deaf,
+            "by the same look"
+        );
+        suspicion.raise(SuspicionReason::Silence, 0);
+        assert_eq!(suspicion.graver(SuspicionReason::Broken), SuspicionReason::Broken);
         assert_eq!(suspicion.take(), None);
         suspicion.generation.store(1, Ordering::Relaxed);
-        suspicion.raise(Reason::Broken, 0);
+        suspicion.raise(SuspicionReason::Broken, 0);
         assert_eq!(suspicion.take(), None, "of a pool that is replaced");
     }
 }

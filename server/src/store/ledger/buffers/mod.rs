@@ -43,7 +43,7 @@ pub struct Buffered {
 
 /// The current state of a schedule with waiting fires.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct Queue {
+pub struct BufferQueue {
     /// The schedule.
     pub id: Uuid,
     /// Its version.
@@ -76,7 +76,7 @@ pub struct Unowned {
 
 /// What a planner must know of all buffers to look again in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outlook {
+pub struct BufferOutlook {
     /// Whether a fire waits anywhere.
     pub waits: bool,
     /// When the first waiting fire passes its deadline.
@@ -225,8 +225,8 @@ impl Store {
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
-    /// See [`Outlook`].
-    pub async fn buffer_outlook(&self, now: Timestamp) -> Result<Outlook, StoreError> {
+    /// See [`BufferOutlook`].
+    pub async fn buffer_outlook(&self, now: Timestamp) -> Result<BufferOutlook, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             buffers: i64,
@@ -242,7 +242,7 @@ impl Store {
         );
         let statement = self.dialect().statement(sql, []);
         let row = Row::find_by_statement(statement).one(self.rounds()).await?;
-        Ok(row.map_or_else(Outlook::default, |row| Outlook {
+        Ok(row.map_or_else(BufferOutlook::default, |row| BufferOutlook {
             waits: row.buffers > 0,
             // Past the deadline, not at it.
             deadline: row.deadline.map(|at| Timestamp(at.saturating_add(1))),
@@ -255,7 +255,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         ids: &[Uuid],
-    ) -> Result<HashMap<Uuid, Option<Queue>>, StoreError> {
+    ) -> Result<HashMap<Uuid, Option<BufferQueue>>, StoreError> {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
@@ -267,7 +267,7 @@ impl Store {
         let ids_of = |ids: &[Uuid], sql: &str| {
             Bulk::default().uuid("id", ids.iter().copied()).statement(self.dialect(), sql, vec![])
         };
-        let rows = Queue::find_by_statement(ids_of(ids, &sql)).all(tx).await?;
+        let rows = BufferQueue::find_by_statement(ids_of(ids, &sql)).all(tx).await?;
         let mut queues: HashMap<_, _> = rows.into_iter().map(|row| (row.id, Some(row))).collect();
         let missing: Vec<Uuid> =
             ids.iter().copied().filter(|id| !queues.contains_key(id)).collect();

@@ -43,13 +43,13 @@ pub struct NewChunk {
 #[derive(Debug, Default)]
 pub struct Chunk {
     text: String,
-    runs: Vec<Run>,
+    runs: Vec<LineRun>,
     count: usize,
 }
 
 /// Consecutive lines of one stream and one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
+struct LineRun {
     stream: Stream,
     at: Timestamp,
     count: usize,
@@ -81,21 +81,21 @@ impl Chunk {
             self.count += 1;
             match self.runs.last_mut() {
                 Some(run) if (run.at, run.stream) == (at, stream) => run.count += 1,
-                Some(_) | None => self.runs.push(Run { stream, at, count: 1 }),
+                Some(_) | None => self.runs.push(LineRun { stream, at, count: 1 }),
             }
         }
     }
 
     /// The row, whose last line has the number `seq`; `None` without lines.
     pub fn row(self, run_id: Uuid, seq: i64, task: &str, attempt: i32) -> Option<NewChunk> {
-        let Run { stream, at, .. } = *self.runs.first()?;
+        let LineRun { stream, at, .. } = *self.runs.first()?;
         let lines = (self.count > 1).then(|| written(&self.runs));
         let (text, task) = (self.text, task.to_owned());
         Some(NewChunk { run_id, seq, task, attempt, at, stream, text, lines })
     }
 }
 
-fn written(runs: &[Run]) -> String {
+fn written(runs: &[LineRun]) -> String {
     let (mut text, mut before) = (String::new(), runs.first().map_or(0, |run| run.at.0));
     for run in runs {
         let stream = match run.stream {
@@ -112,7 +112,7 @@ fn written(runs: &[Run]) -> String {
     text
 }
 
-fn read(text: &str, first: Timestamp) -> Option<Vec<Run>> {
+fn read(text: &str, first: Timestamp) -> Option<Vec<LineRun>> {
     let mut at = first.0;
     let run = |text: &str| {
         let (later, count) = text.get(1..)?.split_once('*')?;
@@ -123,7 +123,7 @@ fn read(text: &str, first: Timestamp) -> Option<Vec<Run>> {
             b's' => Stream::System,
             _ => return None,
         };
-        Some(Run { stream, at: Timestamp(at), count: count.parse().ok()? })
+        Some(LineRun { stream, at: Timestamp(at), count: count.parse().ok()? })
     };
     text.split(',').map(run).collect()
 }
@@ -140,7 +140,7 @@ pub(super) fn lines_of(row: Model) -> Box<dyn Iterator<Item = Model> + Send> {
     let Model { run_id, task, attempt, text, .. } = row;
     let each = runs.into_iter().flat_map(|run| std::iter::repeat_n(run, run.count));
     let texts: Vec<String> = text.split('\n').map(str::to_owned).collect();
-    let line = move |(number, (run, text)): (i64, (Run, String))| Model {
+    let line = move |(number, (run, text)): (i64, (LineRun, String))| Model {
         run_id,
         seq: first.saturating_add(number),
         task: task.clone(),

@@ -6,7 +6,7 @@ use entity::Timestamp;
 use sea_orm::{FromQueryResult, Value};
 use uuid::Uuid;
 
-use super::{Leftover, Rule};
+use super::{Leftover, RetentionRule};
 use crate::store::{
     Store, StoreError,
     db::days::{first_key, made_at},
@@ -84,7 +84,7 @@ impl Store {
     /// The ledger rows that would be removed, by table and namespace; or only those `within` one.
     pub async fn old_figures(
         &self,
-        rule: &Rule,
+        rule: &RetentionRule,
         within: Option<Uuid>,
     ) -> Result<Vec<Figure>, StoreError> {
         let (last, joins) = (first_key(rule.reach()), rule.joins());
@@ -139,7 +139,7 @@ impl Store {
     /// The rows outside the ledger that would be removed.
     pub async fn leftover_figures(
         &self,
-        rule: &Rule,
+        rule: &RetentionRule,
         answers: Duration,
     ) -> Result<Vec<Figure>, StoreError> {
         /// The row header, keys, and a definition, session or stored answer.
@@ -166,7 +166,7 @@ impl Store {
     /// The oldest ledger rows that would remain, of all or `within` one namespace.
     pub async fn oldest_kept(
         &self,
-        rule: &Rule,
+        rule: &RetentionRule,
         within: Option<Uuid>,
     ) -> Result<Vec<Oldest>, StoreError> {
         #[derive(FromQueryResult)]

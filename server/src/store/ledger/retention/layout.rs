@@ -4,7 +4,7 @@ use chrono::DateTime;
 use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
-use super::Rule;
+use super::RetentionRule;
 use crate::store::{
     Store, StoreError,
     db::days::{DAY_MS, first_key, made_at},
@@ -21,7 +21,7 @@ pub enum Family {
 
 /// The days of one partition, from the start of the first to the end of the last, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct PartitionRange {
     /// The start.
     pub from: i64,
     /// The end.
@@ -32,7 +32,7 @@ pub struct Stretch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// The partitions between the two outer ones, oldest first.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<PartitionRange>,
     /// Where the last partition, `_beyond`, starts.
     pub beyond: i64,
 }
@@ -76,7 +76,7 @@ impl Family {
     /// decided fire is never written again, and a new one has a new key; but its run may have been
     /// repeated on request, which retains the fire. Those keys are queried as an array, so that
     /// both are found by key: all this happens while the table is locked.
-    pub(super) fn touched_since(self, horizon: i64, rule: &Rule) -> String {
+    pub(super) fn touched_since(self, horizon: i64, rule: &RetentionRule) -> String {
         match self {
             Self::Fires => format!(
                 "(t.id >= '{}' OR t.id = ANY (ARRAY(SELECT again.fire_id FROM run again \
@@ -87,7 +87,7 @@ impl Family {
         }
     }
 
-    pub(super) fn is_old(self, rule: &Rule) -> String {
+    pub(super) fn is_old(self, rule: &RetentionRule) -> String {
         match self {
             Self::Fires => rule.fire_is_old(),
             Self::Runs => rule.run_is_old(),
@@ -95,7 +95,7 @@ impl Family {
     }
 }
 
-impl Stretch {
+impl PartitionRange {
     /// The name of this partition of `table`.
     pub(super) fn name(self, table: &str) -> String {
         let day = DateTime::from_timestamp_millis(self.from).unwrap_or_default();
@@ -126,7 +126,7 @@ impl Store {
         let mut layout = Layout { stretches: Vec::with_capacity(rows.len()), beyond: 0 };
         for row in rows {
             match bounds(&row.bound) {
-                (Some(from), Some(to)) => layout.stretches.push(Stretch { from, to }),
+                (Some(from), Some(to)) => layout.stretches.push(PartitionRange { from, to }),
                 (Some(from), None) => layout.beyond = from,
                 (None, _) => tracing::trace!(partition = row.name, "the past"),
             }
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_partition_is_called_by_its_first_day() {
-        let stretch = Stretch { from: 1_772_323_200_000, to: 1_772_409_600_000 };
+        let stretch = PartitionRange { from: 1_772_323_200_000, to: 1_772_409_600_000 };
         assert_eq!(stretch.name("task_log"), "task_log_20260301");
     }
 }

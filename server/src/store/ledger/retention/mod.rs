@@ -1,6 +1,6 @@
 //! Removes history that is old enough, and rows that are no longer needed.
 //!
-//! The condition for what is old enough exists once ([`Rule`]) and is used everywhere: by the
+//! The condition for what is old enough exists once ([`RetentionRule`]) and is used everywhere: by the
 //! chunks that delete, by the days that PostgreSQL drops, and by the preview. So a preview never
 //! shows other rows than a round then removes.
 //!
@@ -19,8 +19,8 @@ mod rule;
 mod sweep;
 
 pub use figures::{Figure, Oldest};
-pub use layout::{Family, Layout, Stretch};
+pub use layout::{Family, Layout, PartitionRange};
 pub use partitions::Dropped;
 pub use purge::{DELETED_DAYS, Leftover};
-pub use rule::{Instead, Policies, Rule, Whose};
-pub use sweep::{FireKey, OldRun, Part, PartKey};
+pub use rule::{Instead, Policies, RetentionRule, RetentionScope};
+pub use sweep::{FireKey, OldRun, PartKey, RunPart};

@@ -14,8 +14,8 @@ use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{
-    Rule,
-    layout::{Family, Layout, Stretch},
+    RetentionRule,
+    layout::{Family, Layout, PartitionRange},
 };
 use crate::store::{DatabaseTransaction, Store, StoreError, cluster::leases::Fence};
 
@@ -32,7 +32,7 @@ pub enum Dropped {
 
 /// The contents of a stretch to be dropped.
 #[derive(Debug)]
-struct Found {
+struct RangeContents {
     /// Rows written at or after this stamp may have been missed.
     horizon: i64,
     /// The keys of live or young rows.
@@ -60,7 +60,7 @@ impl Store {
     pub async fn add_stretch(
         &self,
         family: Family,
-        stretch: Stretch,
+        stretch: PartitionRange,
         seal: bool,
         fence: Option<&Fence>,
     ) -> Result<bool, StoreError> {
@@ -113,8 +113,8 @@ impl Store {
     pub async fn drop_stretch(
         &self,
         family: Family,
-        stretch: Stretch,
-        rule: &Rule,
+        stretch: PartitionRange,
+        rule: &RetentionRule,
         fence: Option<&Fence>,
     ) -> Result<Dropped, StoreError> {
         let Some(found) = self.look_through(family, stretch, rule).await? else {
@@ -135,9 +135,9 @@ impl Store {
     async fn look_through(
         &self,
         family: Family,
-        stretch: Stretch,
-        rule: &Rule,
-    ) -> Result<Option<Found>, StoreError> {
+        stretch: PartitionRange,
+        rule: &RetentionRule,
+    ) -> Result<Option<RangeContents>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             horizon: i64,
@@ -154,7 +154,7 @@ impl Store {
         for (count, table) in rows.iter_mut().zip(family.tables()) {
             *count = self.count_rows(&stretch.name(table)).await?;
         }
-        Ok(Some(Found { horizon, needed, rows }))
+        Ok(Some(RangeContents { horizon, needed, rows }))
     }
 
     /// Whether the runs of a stretch have too many rows to be moved under a lock.
@@ -162,7 +162,7 @@ impl Store {
         &self,
         connection: &impl ConnectionTrait,
         family: Family,
-        stretch: Stretch,
+        stretch: PartitionRange,
         keys: &[Uuid],
     ) -> Result<bool, StoreError> {
         #[derive(FromQueryResult)]
@@ -190,8 +190,8 @@ impl Store {
         &self,
         connection: &impl ConnectionTrait,
         family: Family,
-        stretch: Stretch,
-        rule: &Rule,
+        stretch: PartitionRange,
+        rule: &RetentionRule,
         condition: &str,
     ) -> Result<Vec<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
@@ -226,7 +226,7 @@ impl Store {
     async fn widen_past(
         &self,
         family: Family,
-        stretch: Stretch,
+        stretch: PartitionRange,
         fence: Option<&Fence>,
     ) -> Result<bool, StoreError> {
         for table in family.tables() {
@@ -256,9 +256,9 @@ impl Store {
     async fn exchange(
         &self,
         family: Family,
-        stretch: Stretch,
-        rule: &Rule,
-        found: &Found,
+        stretch: PartitionRange,
+        rule: &RetentionRule,
+        found: &RangeContents,
         fence: Option<&Fence>,
     ) -> Result<Dropped, StoreError> {
         let tx = self.begin().await?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Rule, rule::before};
+use super::{RetentionRule, rule::before};
 use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk, ledger::runs::millis};
 
 /// The other kinds of rows that are removed.
@@ -106,7 +106,12 @@ impl Leftover {
         }
     }
 
-    pub(super) fn condition(self, store: &Store, rule: &Rule, answers: Duration) -> String {
+    pub(super) fn condition(
+        self,
+        store: &Store,
+        rule: &RetentionRule,
+        answers: Duration,
+    ) -> String {
         let now = rule.now();
         let ended = || {
             let (joins, cutoff) = (rule.joins(), rule.cutoff());
@@ -169,7 +174,7 @@ impl Store {
     pub async fn leftovers(
         &self,
         what: Leftover,
-        rule: &Rule,
+        rule: &RetentionRule,
         answers: Duration,
         limit: u64,
     ) -> Result<u64, StoreError> {
@@ -191,7 +196,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         what: Leftover,
-        rule: &Rule,
+        rule: &RetentionRule,
         answers: Duration,
         limit: u64,
     ) -> Result<u64, StoreError> {
@@ -209,7 +214,7 @@ impl Store {
     pub async fn old_definitions(
         &self,
         what: Leftover,
-        rule: &Rule,
+        rule: &RetentionRule,
         limit: u64,
     ) -> Result<Vec<Uuid>, StoreError> {
         #[derive(FromQueryResult)]

@@ -23,14 +23,14 @@ pub struct Policies {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instead {
     /// The namespace or schedule.
-    pub whose: Whose,
+    pub whose: RetentionScope,
     /// The number of days; `None` for the default that applies without an own retention.
     pub days: Option<i32>,
 }
 
 /// An object that can have its own retention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum RetentionScope {
     /// A namespace.
     Namespace(Uuid),
     /// A schedule.
@@ -41,7 +41,7 @@ pub enum Whose {
 /// was caught up on late, or a run that took long, is as young as its end. An unsettled row has no
 /// age.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct RetentionRule {
     now: i64,
     usual: i32,
     policies: Policies,
@@ -76,10 +76,10 @@ impl Store {
         }
         let (namespace, schedule, thought) = match instead {
             None => (Uuid::nil(), Uuid::nil(), None),
-            Some(Instead { whose: Whose::Namespace(id), days }) => {
+            Some(Instead { whose: RetentionScope::Namespace(id), days }) => {
                 (id, Uuid::nil(), Some(days.unwrap_or(usual)))
             }
-            Some(Instead { whose: Whose::Schedule(id), days }) => (Uuid::nil(), id, days),
+            Some(Instead { whose: RetentionScope::Schedule(id), days }) => (Uuid::nil(), id, days),
         };
         let only =
             |column| if within.is_some() { format!("AND {column} = $4") } else { String::new() };
@@ -105,10 +105,18 @@ impl Store {
 
     /// What is old enough at `now`. On PostgreSQL, the longest retention keeps whole days, because
     /// partitions are dropped as a whole.
-    pub fn retention_rule(&self, policies: Policies, usual: i32, now: Timestamp) -> Rule {
+    pub fn retention_rule(&self, policies: Policies, usual: i32, now: Timestamp) -> RetentionRule {
         let last = before(now.0, policies.longest);
         let last = if self.dialect().is_postgres() { day_of(last) } else { last };
-        Rule { now: now.0, usual, policies, last, kept: [None; 2], instead: None, only: None }
+        RetentionRule {
+            now: now.0,
+            usual,
+            policies,
+            last,
+            kept: [None; 2],
+            instead: None,
+            only: None,
+        }
     }
 
     /// The rule that a namespace's history from before `until` is too old, and no other: for a
@@ -126,7 +134,7 @@ impl Store {
     }
 }
 
-impl Rule {
+impl RetentionRule {
     /// The instant for which the rule holds.
     pub(super) fn now(&self) -> i64 {
         self.now
@@ -158,8 +166,8 @@ impl Rule {
         if let Some((Instead { whose, days }, is_postgres)) = self.instead {
             let days = days.map_or_else(|| "NULL".to_owned(), |days| days.to_string());
             let (column, id, of) = match whose {
-                Whose::Namespace(id) => ("t.namespace_id", id, &mut namespace),
-                Whose::Schedule(id) => ("t.schedule_id", id, &mut schedule),
+                RetentionScope::Namespace(id) => ("t.namespace_id", id, &mut namespace),
+                RetentionScope::Schedule(id) => ("t.schedule_id", id, &mut schedule),
             };
             *of =
                 format!("CASE WHEN {column} = {} THEN {days} ELSE {of} END", key(id, is_postgres));
@@ -279,11 +287,19 @@ pub(super) fn before(now: i64, days: i32) -> i64 {
 mod tests {
     use super::*;
 
-    fn rule(longest: i32, shortest: i32) -> Rule {
+    fn rule(longest: i32, shortest: i32) -> RetentionRule {
         let now = 100 * DAY_MS + 5;
         let last = day_of(before(now, longest));
         let policies = Policies { longest, shortest };
-        Rule { now, usual: longest, policies, last, kept: [None; 2], instead: None, only: None }
+        RetentionRule {
+            now,
+            usual: longest,
+            policies,
+            last,
+            kept: [None; 2],
+            instead: None,
+            only: None,
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
-use super::Rule;
+use super::RetentionRule;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
@@ -37,7 +37,7 @@ pub struct FireKey {
 /// The rows of a run besides its own, in the order of removal: a crash in between leaves the run,
 /// by which the rest is found again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum RunPart {
     /// The log lines of its attempts.
     Lines,
     /// Its attempts.
@@ -57,7 +57,7 @@ pub struct PartKey {
     pub bytes: i64,
 }
 
-impl Part {
+impl RunPart {
     /// The table.
     pub fn table(self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ impl Store {
     /// Runs after `after` that are too old, in key order.
     pub async fn old_runs(
         &self,
-        rule: &Rule,
+        rule: &RetentionRule,
         after: Uuid,
         limit: u64,
     ) -> Result<Vec<OldRun>, StoreError> {
@@ -107,7 +107,7 @@ impl Store {
     /// as written since: a run that is repeated in the meantime has such a stamp.
     pub async fn old_fires(
         &self,
-        rule: &Rule,
+        rule: &RetentionRule,
         after: Uuid,
         limit: u64,
     ) -> Result<(Vec<FireKey>, i64), StoreError> {
@@ -146,13 +146,13 @@ impl Store {
     /// Up to `limit` rows that belong to settled runs.
     pub async fn parts_of(
         &self,
-        part: Part,
+        part: RunPart,
         runs: &[Uuid],
         limit: u64,
     ) -> Result<Vec<PartKey>, StoreError> {
         let (columns, text) = match part {
-            Part::Lines => ("'' AS task, p.seq AS number", "p.text"),
-            Part::Attempts => ("p.task, CAST(p.attempt AS bigint) AS number", "p.output"),
+            RunPart::Lines => ("'' AS task, p.seq AS number", "p.text"),
+            RunPart::Attempts => ("p.task, CAST(p.attempt AS bigint) AS number", "p.output"),
         };
         let sql = format!(
             "SELECT p.run_id, {columns}, {} AS bytes FROM v JOIN {} p ON p.run_id = v.id \
@@ -171,7 +171,7 @@ impl Store {
     pub async fn delete_parts(
         &self,
         tx: &DatabaseTransaction,
-        part: Part,
+        part: RunPart,
         keys: &[PartKey],
     ) -> Result<u64, StoreError> {
         if keys.is_empty() {
@@ -181,13 +181,13 @@ impl Store {
         let rows = Bulk::default().uuid("run_id", runs());
         let rows = rows.int("number", keys.iter().map(|key| key.number));
         let statement = match part {
-            Part::Lines => rows.days(Days::of_keys("task_log.run_id", runs())).statement(
+            RunPart::Lines => rows.days(Days::of_keys("task_log.run_id", runs())).statement(
                 self.dialect(),
                 "DELETE FROM task_log WHERE (task_log.run_id, task_log.seq) IN ( \
                    SELECT run_id, number FROM v) {days}",
                 vec![],
             ),
-            Part::Attempts => rows
+            RunPart::Attempts => rows
                 .text("task", keys.iter().map(|key| key.task.clone()))
                 .days(Days::of_keys("task_run.run_id", runs()))
                 .statement(
@@ -228,7 +228,7 @@ impl Store {
     pub async fn delete_fires_if_old(
         &self,
         tx: &DatabaseTransaction,
-        rule: &Rule,
+        rule: &RetentionRule,
         fires: &[FireKey],
         since: i64,
     ) -> Result<u64, StoreError> {

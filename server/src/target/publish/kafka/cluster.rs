@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     codes,
-    link::{Asked, Protocol},
+    link::{KafkaRequest, Protocol},
     requests::{Metadata, metadata},
     sasl::sign_in,
 };
@@ -17,7 +17,7 @@ use crate::target::publish::{
     dial::{CONNECT, Dialer},
     link::Link,
     place::HostPort,
-    problem::Problem,
+    problem::PublishProblem,
 };
 
 /// How long a topic's leaders are cached; a wrong entry is looked up again at once.
@@ -31,9 +31,9 @@ pub(super) struct Cluster {
     dialer: Arc<Dialer>,
     kafka: Kafka,
     /// The broker that was reached first.
-    first: Arc<Link<Asked>>,
+    first: Arc<Link<KafkaRequest>>,
     /// The connections to leaders, by host and port.
-    links: Mutex<HashMap<HostPort, Arc<Link<Asked>>>>,
+    links: Mutex<HashMap<HostPort, Arc<Link<KafkaRequest>>>>,
     /// One connection attempt at a time: waiting callers then find the connection.
     connecting: tokio::sync::Mutex<()>,
     topics: Mutex<HashMap<String, Topic>>,
@@ -51,7 +51,7 @@ impl Cluster {
         dialer: Arc<Dialer>,
         place: &HostPort,
         kafka: &Kafka,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, PublishProblem> {
         let first = open(&dialer, place, kafka).await?;
         Ok(Self {
             dialer,
@@ -77,7 +77,7 @@ impl Cluster {
     }
 
     /// The number of partitions of a topic.
-    pub(super) async fn partitions(&self, topic: &str) -> Result<i32, Problem> {
+    pub(super) async fn partitions(&self, topic: &str) -> Result<i32, PublishProblem> {
         let leaders = self.topic(topic).await?.leaders;
         Ok(i32::try_from(leaders.len()).unwrap_or(i32::MAX))
     }
@@ -87,13 +87,13 @@ impl Cluster {
         &self,
         topic: &str,
         partition: i32,
-    ) -> Result<Arc<Link<Asked>>, Problem> {
+    ) -> Result<Arc<Link<KafkaRequest>>, PublishProblem> {
         let leaders = self.topic(topic).await?.leaders;
         let index = usize::try_from(partition).unwrap_or(usize::MAX);
         match leaders.get(index) {
             Some(Some(place)) => self.link(place).await,
-            Some(None) => Err(Problem::broken("the partition has no leader")),
-            None => Err(Problem::refused("the topic has lost that partition")),
+            Some(None) => Err(PublishProblem::broken("the partition has no leader")),
+            None => Err(PublishProblem::refused("the topic has lost that partition")),
         }
     }
 
@@ -103,13 +103,13 @@ impl Cluster {
     }
 
     /// Any connected broker.
-    pub(super) fn any(&self) -> Result<Arc<Link<Asked>>, Problem> {
+    pub(super) fn any(&self) -> Result<Arc<Link<KafkaRequest>>, PublishProblem> {
         let links = self.links();
         let mut known = links.values().chain([&self.first]);
-        known.find(|link| link.is_open()).cloned().ok_or_else(Problem::unsent)
+        known.find(|link| link.is_open()).cloned().ok_or_else(PublishProblem::unsent)
     }
 
-    async fn topic(&self, name: &str) -> Result<Topic, Problem> {
+    async fn topic(&self, name: &str) -> Result<Topic, PublishProblem> {
         let now = self.dialer.clock.instant();
         let known = self.topics().get(name).cloned();
         if let Some(known) = known.filter(|known| now.duration_since(known.asked) < BELIEVED) {
@@ -119,9 +119,9 @@ impl Cluster {
         match error {
             codes::NONE => {}
             codes::UNKNOWN_TOPIC => {
-                return Err(Problem::refused(format!("there is no topic {name}")));
+                return Err(PublishProblem::refused(format!("there is no topic {name}")));
             }
-            code => return Err(Problem::refused(codes::text(code))),
+            code => return Err(PublishProblem::refused(codes::text(code))),
         }
         let places: HashMap<i32, HostPort> = brokers
             .into_iter()
@@ -133,7 +133,7 @@ impl Cluster {
             .collect();
         let count = partitions.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
         if !(1..=MAX_PARTITIONS).contains(&count) {
-            return Err(Problem::refused(format!("the topic {name} has no partitions")));
+            return Err(PublishProblem::refused(format!("the topic {name} has no partitions")));
         }
         let mut leaders = vec![None; usize::try_from(count).unwrap_or(0)];
         for (number, leader) in partitions {
@@ -150,7 +150,7 @@ impl Cluster {
         Ok(topic)
     }
 
-    async fn link(&self, place: &HostPort) -> Result<Arc<Link<Asked>>, Problem> {
+    async fn link(&self, place: &HostPort) -> Result<Arc<Link<KafkaRequest>>, PublishProblem> {
         let found = || self.links().get(place).filter(|link| link.is_open()).cloned();
         if let Some(link) = found() {
             return Ok(link);
@@ -162,14 +162,14 @@ impl Cluster {
         let opening = open(&self.dialer, place, &self.kafka);
         let link = self.dialer.clock.timeout(CONNECT, opening).await.map_err(|_| {
             let seconds = CONNECT.as_secs();
-            Problem::broken(format!("could not connect to {place} within {seconds} s"))
+            PublishProblem::broken(format!("could not connect to {place} within {seconds} s"))
         })??;
         let link = Arc::new(link);
         self.links().insert(place.clone(), link.clone());
         Ok(link)
     }
 
-    fn links(&self) -> MutexGuard<'_, HashMap<HostPort, Arc<Link<Asked>>>> {
+    fn links(&self) -> MutexGuard<'_, HashMap<HostPort, Arc<Link<KafkaRequest>>>> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -178,11 +178,17 @@ impl Cluster {
     }
 }
 
-async fn open(dialer: &Dialer, place: &HostPort, kafka: &Kafka) -> Result<Link<Asked>, Problem> {
+async fn open(
+    dialer: &Dialer,
+    place: &HostPort,
+    kafka: &Kafka,
+) -> Result<Link<KafkaRequest>, PublishProblem> {
     let stream = dialer.dial(place, kafka.connection.tls).await?;
     let link = Link::start(stream, Protocol::default(), dialer.clock.clone());
     match sign_in(&link, kafka).await {
         Ok(()) => Ok(link),
-        Err(problem) => Err(Problem::broken(format!("{place} did not let us in: {problem}"))),
+        Err(problem) => {
+            Err(PublishProblem::broken(format!("{place} did not let us in: {problem}")))
+        }
     }
 }

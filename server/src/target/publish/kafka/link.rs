@@ -8,7 +8,7 @@ use super::wire::{Writer, broken};
 use crate::target::publish::{
     big_endian::Write,
     link::{Codec, Link},
-    problem::Problem,
+    problem::PublishProblem,
 };
 
 const CLIENT: &str = "carillon";
@@ -16,7 +16,7 @@ const CLIENT: &str = "carillon";
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
 
 /// A request and a channel for its answer.
-pub(super) struct Asked {
+pub(super) struct KafkaRequest {
     pub(super) key: i16,
     pub(super) version: i16,
     pub(super) body: Vec<u8>,
@@ -25,14 +25,14 @@ pub(super) struct Asked {
 
 /// Sends a request, and waits for the answer.
 pub(super) async fn ask(
-    link: &Link<Asked>,
+    link: &Link<KafkaRequest>,
     key: i16,
     version: i16,
     body: Writer,
-) -> Result<Vec<u8>, Problem> {
+) -> Result<Vec<u8>, PublishProblem> {
     let (reply, answer) = oneshot::channel();
-    link.send(Asked { key, version, body: body.0, reply }).await?;
-    answer.await.unwrap_or_else(|_| Err(Problem::unsent()))
+    link.send(KafkaRequest { key, version, body: body.0, reply }).await?;
+    answer.await.unwrap_or_else(|_| Err(PublishProblem::unsent()))
 }
 
 #[derive(Default)]
@@ -42,12 +42,12 @@ pub(super) struct Protocol {
 }
 
 /// The channel for an answer.
-type Reply = oneshot::Sender<Result<Vec<u8>, Problem>>;
+type Reply = oneshot::Sender<Result<Vec<u8>, PublishProblem>>;
 
 impl Codec for Protocol {
-    type Request = Asked;
+    type Request = KafkaRequest;
 
-    fn encode(&mut self, asked: Asked, out: &mut Vec<u8>) {
+    fn encode(&mut self, asked: KafkaRequest, out: &mut Vec<u8>) {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         let mut head = Writer::default();
@@ -58,7 +58,7 @@ impl Codec for Protocol {
         self.waiting.push_back((number, asked.reply));
     }
 
-    fn decode(&mut self, input: &[u8], _: &mut Vec<u8>) -> Result<usize, Problem> {
+    fn decode(&mut self, input: &[u8], _: &mut Vec<u8>) -> Result<usize, PublishProblem> {
         let mut used = 0;
         while let Some((length, rest)) = input[used..].split_first_chunk::<4>() {
             let length = usize::try_from(i32::from_be_bytes(*length)).map_err(|_| broken())?;
@@ -78,7 +78,7 @@ impl Codec for Protocol {
         Ok(used)
     }
 
-    fn tick(&mut self, _: &mut Vec<u8>) -> Result<(), Problem> {
+    fn tick(&mut self, _: &mut Vec<u8>) -> Result<(), PublishProblem> {
         Ok(())
     }
 
@@ -86,7 +86,7 @@ impl Codec for Protocol {
         self.waiting.is_empty()
     }
 
-    fn abandon(&mut self, problem: &Problem) {
+    fn abandon(&mut self, problem: &PublishProblem) {
         for (_, reply) in self.waiting.drain(..) {
             let _ = reply.send(Err(problem.clone()));
         }

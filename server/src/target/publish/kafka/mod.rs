@@ -39,7 +39,7 @@ use super::{
     event::Message,
     place::HostPort,
     pool::Session,
-    problem::Problem,
+    problem::PublishProblem,
 };
 
 /// Connects to a broker, which reports the other ones.
@@ -47,7 +47,7 @@ pub(super) async fn connect(
     dialer: &Arc<Dialer>,
     place: &HostPort,
     kafka: &Kafka,
-) -> Result<Arc<dyn Session>, Problem> {
+) -> Result<Arc<dyn Session>, PublishProblem> {
     let cluster = Cluster::connect(dialer.clone(), place, kafka).await?;
     Ok(Arc::new(KafkaSession {
         cluster: Arc::new(cluster),
@@ -65,9 +65,9 @@ struct KafkaSession {
 
 #[async_trait]
 impl Session for KafkaSession {
-    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, Problem> {
+    async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem> {
         let Broker::Kafka(kafka) = to else {
-            return Err(Problem::refused("the connection is one to Kafka"));
+            return Err(PublishProblem::refused("the connection is one to Kafka"));
         };
         let partitions = self.cluster.partitions(&kafka.topic).await?;
         let partition = self.choose(kafka, partitions)?;
@@ -79,7 +79,7 @@ impl Session for KafkaSession {
             at: self.cluster.dialer().clock.now().timestamp_millis(),
         };
         self.writers.give(&self.cluster, &kafka.topic, partition, (record, reply)).await?;
-        let offset = answer.await.unwrap_or_else(|_| Err(Problem::unsent()))?;
+        let offset = answer.await.unwrap_or_else(|_| Err(PublishProblem::unsent()))?;
         // Of what the broker had already it does not always tell the offset.
         let offset = (offset >= 0).then_some(offset);
         Ok(json!({ "topic": kafka.topic, "partition": partition, "offset": offset }))
@@ -95,7 +95,7 @@ impl Session for KafkaSession {
 }
 
 impl KafkaSession {
-    fn choose(&self, kafka: &Kafka, partitions: i32) -> Result<i32, Problem> {
+    fn choose(&self, kafka: &Kafka, partitions: i32) -> Result<i32, PublishProblem> {
         if let Some(partition) = &kafka.partition {
             let number = partition.parse().ok().filter(|number| (0..partitions).contains(number));
             return number.ok_or_else(|| {
@@ -103,7 +103,7 @@ impl KafkaSession {
                 let text = format!(
                     "there is no partition {partition} in the topic {topic}, which has {partitions}"
                 );
-                Problem::refused(text)
+                PublishProblem::refused(text)
             });
         }
         Ok(match &kafka.key {

@@ -1,13 +1,13 @@
 //! The requests of a producer.
 
 use super::{
-    link::{Asked, ask},
+    link::{KafkaRequest, ask},
     wire::{Reader, Writer},
 };
 use crate::target::publish::{
     big_endian::{Read, Write},
     link::Link,
-    problem::Problem,
+    problem::PublishProblem,
 };
 
 const PRODUCE: (i16, i16) = (0, 3);
@@ -31,7 +31,10 @@ pub(super) struct Metadata {
 }
 
 /// Requests the leaders of a topic's partitions.
-pub(super) async fn metadata(link: &Link<Asked>, topic: &str) -> Result<Metadata, Problem> {
+pub(super) async fn metadata(
+    link: &Link<KafkaRequest>,
+    topic: &str,
+) -> Result<Metadata, PublishProblem> {
     let mut request = Writer::default();
     // A typing error must not create a topic.
     request.i32(1).string(topic).i8(0);
@@ -39,7 +42,7 @@ pub(super) async fn metadata(link: &Link<Asked>, topic: &str) -> Result<Metadata
     read_metadata(&answer)
 }
 
-fn read_metadata(answer: &[u8]) -> Result<Metadata, Problem> {
+fn read_metadata(answer: &[u8]) -> Result<Metadata, PublishProblem> {
     let mut reader = Reader::new(answer);
     reader.i32()?;
     let brokers = reader.list(|reader| {
@@ -68,11 +71,11 @@ fn read_metadata(answer: &[u8]) -> Result<Metadata, Problem> {
 
 /// Sends a batch; returns an error code and the offset of its first record.
 pub(super) async fn produce(
-    link: &Link<Asked>,
+    link: &Link<KafkaRequest>,
     topic: &str,
     partition: i32,
     batch: &[u8],
-) -> Result<(i16, i64), Problem> {
+) -> Result<(i16, i64), PublishProblem> {
     let mut request = Writer::default();
     // All replicas that are in sync must have it.
     request.no_string().i16(-1).i32(REPLICAS_TIMEOUT);
@@ -92,7 +95,9 @@ pub(super) async fn produce(
 }
 
 /// Requests an id under which batches are numbered; returns an error code, the id and its epoch.
-pub(super) async fn producer_id(link: &Link<Asked>) -> Result<(i16, i64, i16), Problem> {
+pub(super) async fn producer_id(
+    link: &Link<KafkaRequest>,
+) -> Result<(i16, i64, i16), PublishProblem> {
     let mut request = Writer::default();
     // No tags, no transaction and timeout, no previous id and epoch, no tags.
     request.i8(0).i8(0).i32(0).i64(-1).i16(-1).i8(0);
@@ -105,9 +110,9 @@ pub(super) async fn producer_id(link: &Link<Asked>) -> Result<(i16, i64, i16), P
 
 /// Sends the name of the mechanism; returns an error code and the supported mechanisms.
 pub(super) async fn sasl_handshake(
-    link: &Link<Asked>,
+    link: &Link<KafkaRequest>,
     mechanism: &str,
-) -> Result<(i16, Vec<String>), Problem> {
+) -> Result<(i16, Vec<String>), PublishProblem> {
     let mut request = Writer::default();
     request.string(mechanism);
     let answer = ask(link, SASL_HANDSHAKE.0, SASL_HANDSHAKE.1, request).await?;
@@ -117,9 +122,9 @@ pub(super) async fn sasl_handshake(
 
 /// One step of signing in; returns an error code, its text and the broker's data.
 pub(super) async fn sasl_authenticate(
-    link: &Link<Asked>,
+    link: &Link<KafkaRequest>,
     said: &[u8],
-) -> Result<(i16, String, Vec<u8>), Problem> {
+) -> Result<(i16, String, Vec<u8>), PublishProblem> {
     let mut request = Writer::default();
     request.bytes(said);
     let answer = ask(link, SASL_AUTHENTICATE.0, SASL_AUTHENTICATE.1, request).await?;

@@ -5,18 +5,21 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use super::{
     codes,
-    link::Asked,
+    link::KafkaRequest,
     requests::{sasl_authenticate, sasl_handshake},
     scram::{self, Scram},
 };
 use crate::target::publish::{
     definition::{Kafka, Sasl},
     link::Link,
-    problem::Problem,
+    problem::PublishProblem,
 };
 
 /// Signs in, if the definition has a user name.
-pub(super) async fn sign_in(link: &Link<Asked>, kafka: &Kafka) -> Result<(), Problem> {
+pub(super) async fn sign_in(
+    link: &Link<KafkaRequest>,
+    kafka: &Kafka,
+) -> Result<(), PublishProblem> {
     let connection = &kafka.connection;
     let Some((name, password)) = connection.username.as_ref().zip(connection.password.as_ref())
     else {
@@ -33,44 +36,46 @@ pub(super) async fn sign_in(link: &Link<Asked>, kafka: &Kafka) -> Result<(), Pro
     }
 }
 
-async fn begin(link: &Link<Asked>, mechanism: &str) -> Result<(), Problem> {
+async fn begin(link: &Link<KafkaRequest>, mechanism: &str) -> Result<(), PublishProblem> {
     match sasl_handshake(link, mechanism).await? {
         (codes::NONE, _) => Ok(()),
         (_, known) => {
             let known = known.join(", ");
-            Err(Problem::broken(format!("the broker does not know {mechanism}; it knows {known}")))
+            Err(PublishProblem::broken(format!(
+                "the broker does not know {mechanism}; it knows {known}"
+            )))
         }
     }
 }
 
-async fn step(link: &Link<Asked>, said: &str) -> Result<String, Problem> {
+async fn step(link: &Link<KafkaRequest>, said: &str) -> Result<String, PublishProblem> {
     match sasl_authenticate(link, said.as_bytes()).await? {
         (codes::NONE, _, answer) => Ok(String::from_utf8_lossy(&answer).into_owned()),
-        (code, text, _) if text.is_empty() => Err(Problem::broken(codes::text(code))),
-        (_, text, _) => Err(Problem::broken(text)),
+        (code, text, _) if text.is_empty() => Err(PublishProblem::broken(codes::text(code))),
+        (_, text, _) => Err(PublishProblem::broken(text)),
     }
 }
 
 async fn prove(
-    link: &Link<Asked>,
+    link: &Link<KafkaRequest>,
     scram: Scram,
     name: &str,
     password: &str,
-) -> Result<(), Problem> {
+) -> Result<(), PublishProblem> {
     begin(link, scram.name).await?;
     let mut random = [0; 24];
     SystemRandom::new()
         .fill(&mut random)
-        .map_err(|_| Problem::broken("the system has no random bytes"))?;
+        .map_err(|_| PublishProblem::broken("the system has no random bytes"))?;
     let nonce = STANDARD_NO_PAD.encode(random);
     let first = scram::first(name, &nonce);
     let answer = step(link, &format!("n,,{first}")).await?;
     let last = scram
         .answer(password, &nonce, &first, &answer)
-        .ok_or_else(|| Problem::broken("the broker does not speak SCRAM"))?;
+        .ok_or_else(|| PublishProblem::broken("the broker does not speak SCRAM"))?;
     let proven = step(link, &last.said).await?;
     if proven != last.expected {
-        return Err(Problem::broken("the broker does not know the password itself"));
+        return Err(PublishProblem::broken("the broker does not know the password itself"));
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
 use crate::target::publish::{
     big_endian::{Read, Write},
-    problem::Problem,
+    problem::PublishProblem,
 };
 
-pub(super) fn broken() -> Problem {
-    Problem::broken("the broker does not speak as Kafka does")
+pub(super) fn broken() -> PublishProblem {
+    PublishProblem::broken("the broker does not speak as Kafka does")
 }
 
 /// Encodes the types of Kafka's protocol.
@@ -59,7 +59,7 @@ impl<'a> Read<'a> for Reader<'a> {
         &mut self.0
     }
 
-    fn broken() -> Problem {
+    fn broken() -> PublishProblem {
         broken()
     }
 }
@@ -69,17 +69,17 @@ impl<'a> Reader<'a> {
         Self(bytes)
     }
 
-    pub(super) fn skip(&mut self, count: usize) -> Result<(), Problem> {
+    pub(super) fn skip(&mut self, count: usize) -> Result<(), PublishProblem> {
         self.take(count).map(drop)
     }
 
     /// A text; an absent one becomes empty.
-    pub(super) fn string(&mut self) -> Result<String, Problem> {
+    pub(super) fn string(&mut self) -> Result<String, PublishProblem> {
         let length = usize::try_from(self.i16()?).unwrap_or(0);
         Ok(String::from_utf8_lossy(self.take(length)?).into_owned())
     }
 
-    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Problem> {
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], PublishProblem> {
         let length = usize::try_from(self.i32()?).unwrap_or(0);
         self.take(length)
     }
@@ -87,8 +87,8 @@ impl<'a> Reader<'a> {
     /// A list, each item read by `item`.
     pub(super) fn list<T>(
         &mut self,
-        mut item: impl FnMut(&mut Self) -> Result<T, Problem>,
-    ) -> Result<Vec<T>, Problem> {
+        mut item: impl FnMut(&mut Self) -> Result<T, PublishProblem>,
+    ) -> Result<Vec<T>, PublishProblem> {
         let mut items = Vec::new();
         for _ in 0..self.i32()? {
             items.push(item(self)?);

@@ -15,10 +15,10 @@ use super::{
     codes,
     requests::{produce, producer_id},
 };
-use crate::target::publish::problem::Problem;
+use crate::target::publish::problem::PublishProblem;
 
 /// A record to write, and the channel for its offset.
-pub(super) type Job = (Record, oneshot::Sender<Result<i64, Problem>>);
+pub(super) type Job = (Record, oneshot::Sender<Result<i64, PublishProblem>>);
 
 /// Maximum number of records and bytes in a batch, unless it has only one record.
 const MAX_RECORDS: usize = 1_000;
@@ -41,7 +41,7 @@ impl Writers {
         topic: &str,
         partition: i32,
         job: Job,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), PublishProblem> {
         let writer = {
             let mut writers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let begin = || {
@@ -52,7 +52,7 @@ impl Writers {
             };
             writers.entry((topic.to_owned(), partition)).or_insert_with(begin).clone()
         };
-        writer.send(job).await.map_err(|_| Problem::unsent())
+        writer.send(job).await.map_err(|_| PublishProblem::unsent())
     }
 }
 
@@ -99,7 +99,7 @@ impl Writer {
         }
         let (records, replies): (Vec<Record>, Vec<_>) = jobs.into_iter().unzip();
         match self.hand_over(&records, &replies).await {
-            Err(Refused::TooLarge(_)) if records.len() > 1 => {
+            Err(RefusedBatch::TooLarge(_)) if records.len() > 1 => {
                 // A single record may be the one that is too large.
                 for (record, reply) in records.into_iter().zip(replies) {
                     let alone = ([record], [reply]);
@@ -115,8 +115,8 @@ impl Writer {
     async fn hand_over(
         &mut self,
         records: &[Record],
-        replies: &[oneshot::Sender<Result<i64, Problem>>],
-    ) -> Result<i64, Refused> {
+        replies: &[oneshot::Sender<Result<i64, PublishProblem>>],
+    ) -> Result<i64, RefusedBatch> {
         let producer = self.producer().await?;
         let bytes = batch(records, producer);
         let clock = self.cluster.dialer().clock.clone();
@@ -137,16 +137,18 @@ impl Writer {
                     return Ok(offset);
                 }
                 Ok((codes::TOO_LARGE, _)) => {
-                    return Err(Refused::TooLarge(Problem::refused(codes::text(codes::TOO_LARGE))));
+                    return Err(RefusedBatch::TooLarge(PublishProblem::refused(codes::text(
+                        codes::TOO_LARGE,
+                    ))));
                 }
-                Ok((code, _)) if codes::passes(code) => Problem::broken(codes::text(code)),
+                Ok((code, _)) if codes::passes(code) => PublishProblem::broken(codes::text(code)),
                 Ok((code, _)) => {
                     self.producer = None;
-                    return Err(Refused::For(Problem::refused(codes::text(code))));
+                    return Err(RefusedBatch::For(PublishProblem::refused(codes::text(code))));
                 }
                 // Nothing was sent: the callers can get the error now.
                 Err(problem @ Unreached { was_sent: false, .. }) if !was_sent => {
-                    return Err(Refused::For(problem.problem));
+                    return Err(RefusedBatch::For(problem.problem));
                 }
                 Err(Unreached { problem, .. }) => problem,
             };
@@ -157,7 +159,7 @@ impl Writer {
                 // Whether the broker has it is unknown; following batches must not be mistaken for
                 // it.
                 self.producer = None;
-                return Err(Refused::For(problem));
+                return Err(RefusedBatch::For(problem));
             }
             clock.sleep(pause).await;
             pause = (pause * 2).min(MAX_PAUSE);
@@ -172,14 +174,16 @@ impl Writer {
     }
 
     /// The id and sequence number of the next batch.
-    async fn producer(&mut self) -> Result<Producer, Refused> {
+    async fn producer(&mut self) -> Result<Producer, RefusedBatch> {
         if let Some(producer) = self.producer {
             return Ok(producer);
         }
-        let link = self.cluster.any().map_err(Refused::For)?;
-        let made = match producer_id(&link).await.map_err(Refused::For)? {
+        let link = self.cluster.any().map_err(RefusedBatch::For)?;
+        let made = match producer_id(&link).await.map_err(RefusedBatch::For)? {
             (codes::NONE, id, epoch) => Producer { id, epoch, sequence: 0 },
-            (code, ..) => return Err(Refused::For(Problem::refused(codes::text(code)))),
+            (code, ..) => {
+                return Err(RefusedBatch::For(PublishProblem::refused(codes::text(code))));
+            }
         };
         self.producer = Some(made);
         Ok(made)
@@ -188,21 +192,22 @@ impl Writer {
 
 /// Why a broker was not sent a request, or did not answer.
 struct Unreached {
-    problem: Problem,
+    problem: PublishProblem,
     was_sent: bool,
 }
 
 /// Why a batch was not written.
-enum Refused {
-    TooLarge(Problem),
-    For(Problem),
+enum RefusedBatch {
+    TooLarge(PublishProblem),
+    For(PublishProblem),
 }
 
 fn answer(
-    replies: impl IntoIterator<Item = oneshot::Sender<Result<i64, Problem>>>,
-    written: Result<i64, Refused>,
+    replies: impl IntoIterator<Item = oneshot::Sender<Result<i64, PublishProblem>>>,
+    written: Result<i64, RefusedBatch>,
 ) {
-    let written = written.map_err(|(Refused::TooLarge(problem) | Refused::For(problem))| problem);
+    let written =
+        written.map_err(|(RefusedBatch::TooLarge(problem) | RefusedBatch::For(problem))| problem);
     for (reply, distance) in replies.into_iter().zip(0..) {
         // For a batch that the broker already had, the offset is unknown.
         let offset = written.clone().map(|first| if first < 0 { first } else { first + distance });

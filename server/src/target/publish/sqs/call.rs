@@ -6,7 +6,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::sign::{Keys, sign};
-use crate::target::publish::{definition::Sqs, problem::Problem, queue::region};
+use crate::target::publish::{definition::Sqs, problem::PublishProblem, queue::region};
 
 /// No answer is longer.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -28,27 +28,30 @@ pub(super) struct Queue {
 /// Why a call was not answered as it should be.
 pub(super) enum Failure {
     /// The server has read the request and refuses all of it: none of its messages is in the queue.
-    Refused(Problem),
+    Refused(PublishProblem),
     /// What became of the messages is not known, or the same call would fail again.
-    Failed(Problem),
+    Failed(PublishProblem),
 }
 
 impl Failure {
-    pub(super) fn problem(self) -> Problem {
+    pub(super) fn problem(self) -> PublishProblem {
         let (Self::Refused(problem) | Self::Failed(problem)) = self;
         problem
     }
 }
 
 impl Queue {
-    pub(super) fn of(sqs: &Sqs) -> Result<Self, Problem> {
+    pub(super) fn of(sqs: &Sqs) -> Result<Self, PublishProblem> {
         let url = Url::parse(&sqs.queue_url)
-            .map_err(|_| Problem::refused("the queue's address is none"))?;
+            .map_err(|_| PublishProblem::refused("the queue's address is none"))?;
         Ok(Self {
             url: sqs.queue_url.clone(),
             place: url.host_str().unwrap_or_default().to_owned(),
-            endpoint: url.join("/").map_err(|_| Problem::refused("the queue has no server"))?,
-            region: region(sqs).ok_or_else(|| Problem::refused("the region is not known"))?,
+            endpoint: url
+                .join("/")
+                .map_err(|_| PublishProblem::refused("the queue has no server"))?,
+            region: region(sqs)
+                .ok_or_else(|| PublishProblem::refused("the region is not known"))?,
             key_id: sqs.access_key_id.clone(),
             key: sqs.secret_access_key.expose().to_owned(),
             token: sqs.session_token.as_ref().map(|token| token.expose().to_owned()),
@@ -83,7 +86,8 @@ impl Queue {
             return Ok(text);
         }
         let reason = reason(&text);
-        let problem = Problem::refused(format!("{} answered {status}: {reason}", self.place));
+        let problem =
+            PublishProblem::refused(format!("{} answered {status}: {reason}", self.place));
         // Told to slow down, one is not to ask ten times instead.
         let is_throttled = reason.contains("Throttled");
         Err(if status == StatusCode::BAD_REQUEST && !is_throttled {
@@ -93,12 +97,12 @@ impl Queue {
         })
     }
 
-    async fn read(&self, mut answer: Response) -> Result<Vec<u8>, Problem> {
+    async fn read(&self, mut answer: Response) -> Result<Vec<u8>, PublishProblem> {
         let place = &self.place;
         let mut text = Vec::new();
         while let Some(part) = answer.chunk().await.map_err(|error| unreached(place, &error))? {
             if text.len() + part.len() > MAX_ANSWER {
-                return Err(Problem::broken(format!("{place} sent an answer without end")));
+                return Err(PublishProblem::broken(format!("{place} sent an answer without end")));
             }
             text.extend(part);
         }
@@ -106,8 +110,8 @@ impl Queue {
     }
 
     /// What is said of an answer that is none.
-    pub(super) fn unreadable(&self) -> Problem {
-        Problem::refused(format!("{} answered 200 OK, but not as SQS does", self.place))
+    pub(super) fn unreadable(&self) -> PublishProblem {
+        PublishProblem::refused(format!("{} answered 200 OK, but not as SQS does", self.place))
     }
 }
 
@@ -122,13 +126,13 @@ fn reason(answer: &[u8]) -> String {
     format!("{kind} {text}").trim().chars().take(500).collect()
 }
 
-fn unreached(place: &str, error: &reqwest::Error) -> Problem {
+fn unreached(place: &str, error: &reqwest::Error) -> PublishProblem {
     let mut cause: &(dyn std::error::Error + 'static) = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
     if let Some(refused) = cause.downcast_ref::<crate::target::egress::NameRefused>() {
-        return Problem::broken(format!("refused to connect to {place}: {refused}"));
+        return PublishProblem::broken(format!("refused to connect to {place}: {refused}"));
     }
-    Problem::broken(format!("could not reach {place}: {cause}"))
+    PublishProblem::broken(format!("could not reach {place}: {cause}"))
 }

@@ -9,12 +9,12 @@ use crate::target::publish::{definition::Sqs, event::Message, queue::is_fifo};
 const TEXT: &str = "String";
 
 /// One message, and how much of a call's size it takes.
-pub(super) struct Entry {
+pub(super) struct BatchEntry {
     fields: Map<String, Value>,
     pub(super) size: usize,
 }
 
-impl Entry {
+impl BatchEntry {
     pub(super) fn of(sqs: &Sqs, message: &Message, group: &str) -> Self {
         let text = |value: &str| json!({ "DataType": TEXT, "StringValue": value });
         let own = message.attributes.iter().filter(|(_, value)| !value.is_empty());
@@ -49,8 +49,8 @@ impl Entry {
 }
 
 /// The body of a call that sends all of them. Each has its position as its id.
-pub(super) fn together(entries: &[Entry], queue_url: &str) -> Value {
-    let numbered = |(index, entry): (usize, &Entry)| {
+pub(super) fn together(entries: &[BatchEntry], queue_url: &str) -> Value {
+    let numbered = |(index, entry): (usize, &BatchEntry)| {
         let mut fields = entry.fields.clone();
         fields.insert("Id".to_owned(), index.to_string().into());
         Value::from(fields)
@@ -59,15 +59,15 @@ pub(super) fn together(entries: &[Entry], queue_url: &str) -> Value {
     json!({ "QueueUrl": queue_url, "Entries": entries })
 }
 
-/// What is told of a message that the queue has.
+/// SQS's reply for a message that it accepted.
 #[derive(Deserialize, Debug, PartialEq, Eq)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Sent {
+pub(super) struct AcceptedEntry {
     message_id: String,
     sequence_number: Option<String>,
 }
 
-impl Sent {
+impl AcceptedEntry {
     /// What the attempt shows.
     pub(super) fn output(&self) -> Value {
         let mut output = json!({ "message_id": self.message_id });
@@ -78,19 +78,19 @@ impl Sent {
     }
 }
 
-/// What is told of those that were sent together.
+/// SQS's reply to a batch of messages.
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Answer {
+pub(super) struct BatchReply {
     #[serde(default)]
-    successful: Vec<Named<Sent>>,
+    successful: Vec<EntryReply<AcceptedEntry>>,
     #[serde(default)]
-    failed: Vec<Named<Refused>>,
+    failed: Vec<EntryReply<RejectedEntry>>,
 }
 
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "PascalCase")]
-struct Named<T> {
+struct EntryReply<T> {
     id: String,
     #[serde(flatten)]
     told: T,
@@ -98,17 +98,17 @@ struct Named<T> {
 
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "PascalCase")]
-struct Refused {
+struct RejectedEntry {
     code: String,
     message: Option<String>,
 }
 
-impl Answer {
-    /// What is told of the message at a position: that the queue has it, why it has not, or nothing.
-    pub(super) fn of(&self, index: usize) -> Option<Result<&Sent, String>> {
+impl BatchReply {
+    /// The reply for the message at a position: accepted, rejected with a reason, or missing.
+    pub(super) fn of(&self, index: usize) -> Option<Result<&AcceptedEntry, String>> {
         let id = index.to_string();
         if let Some(refused) = self.failed.iter().find(|named| named.id == id) {
-            let Refused { code, message } = &refused.told;
+            let RejectedEntry { code, message } = &refused.told;
             let text = format!("{code} {}", message.as_deref().unwrap_or_default());
             return Some(Err(text.trim().chars().take(500).collect()));
         }
@@ -116,7 +116,7 @@ impl Answer {
     }
 }
 
-/// Ids have a few signs and 128 of them at most: what has others is told apart by a digest.
+/// Ids are at most 128 ASCII characters: other texts are replaced by their digest.
 fn identifier(text: &str) -> String {
     let is_known = |byte: u8| byte.is_ascii_graphic();
     if text.len() <= 128 && text.bytes().all(is_known) {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn an_answer_tells_of_each_message_by_its_position() {
-        let answer: Answer = serde_json::from_value(json!({
+        let answer: BatchReply = serde_json::from_value(json!({
             "Successful": [{ "Id": "0", "MessageId": "a" }],
             "Failed": [{ "Id": "1", "Code": "InternalError", "SenderFault": false }],
         }))

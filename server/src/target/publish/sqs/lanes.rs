@@ -1,5 +1,5 @@
-//! What waits for one queue is sent together, in as few calls as possible. Nothing waits for others
-//! to come: an event that is alone is sent alone.
+//! Events that wait for one queue are sent together, in as few calls as possible. An event does not
+//! wait for others to arrive: if it is the only one, it is sent alone.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -14,9 +14,9 @@ use tokio::sync::oneshot;
 
 use super::{
     call::{Failure, Queue},
-    entry::{Answer, Entry, Sent, together},
+    entry::{AcceptedEntry, BatchEntry, BatchReply, together},
 };
-use crate::{clock::Clock, target::publish::problem::Problem};
+use crate::{clock::Clock, target::publish::problem::PublishProblem};
 
 const SEND: &str = "AmazonSQS.SendMessage";
 const SEND_BATCH: &str = "AmazonSQS.SendMessageBatch";
@@ -30,8 +30,8 @@ const MAX_CALLS: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An event, and who waits for its acknowledgement.
-pub(super) type Job = (Entry, Reply);
-type Reply = oneshot::Sender<Result<Value, Problem>>;
+pub(super) type Job = (BatchEntry, Reply);
+type Reply = oneshot::Sender<Result<Value, PublishProblem>>;
 
 /// All that waits, by queue and sender.
 pub(super) struct Lanes {
@@ -40,7 +40,7 @@ pub(super) struct Lanes {
     lanes: Mutex<HashMap<Arc<Queue>, Lane>>,
 }
 
-/// What waits for a queue. It is there as long as somebody sends.
+/// The events that wait for a queue. It exists as long as any of them is being sent.
 #[derive(Default)]
 struct Lane {
     waiting: VecDeque<Job>,
@@ -91,7 +91,7 @@ impl Lanes {
             Ok([alone]) => return self.send_alone(queue, alone).await,
             Err(jobs) => jobs,
         };
-        let (entries, mut replies): (Vec<Entry>, Vec<Reply>) = jobs.into_iter().unzip();
+        let (entries, mut replies): (Vec<BatchEntry>, Vec<Reply>) = jobs.into_iter().unzip();
         let body = together(&entries, &queue.url);
         let Some(called) = self.call(queue, SEND_BATCH, &body, &mut replies).await else { return };
         match called {
@@ -115,7 +115,7 @@ impl Lanes {
         let waiting = std::slice::from_mut(&mut reply);
         let Some(called) = self.call(queue, SEND, &body, waiting).await else { return };
         let _ = reply.send(called.map_err(Failure::problem).and_then(|text| {
-            let sent: Option<Sent> = serde_json::from_slice(&text).ok();
+            let sent: Option<AcceptedEntry> = serde_json::from_slice(&text).ok();
             sent.map(|sent| sent.output()).ok_or_else(|| queue.unreadable())
         }));
     }
@@ -140,7 +140,7 @@ impl Lanes {
         };
         Some(called.unwrap_or_else(|_| {
             let text = format!("{} did not answer for a minute", queue.place);
-            Err(Failure::Failed(Problem::broken(text)))
+            Err(Failure::Failed(PublishProblem::broken(text)))
         }))
     }
 
@@ -156,7 +156,7 @@ impl Lane {
         while taken.len() < MAX_ENTRIES
             && let Some(job) = self.waiting.pop_front()
         {
-            // An attempt that has ended while it waited is told nothing, and nothing of it is sent.
+            // The attempt has ended while its event waited: the event is not sent.
             if job.1.is_closed() {
                 continue;
             }
@@ -173,13 +173,13 @@ impl Lane {
 
 /// Tells each attempt what the queue says of its event.
 fn acknowledge(queue: &Queue, text: &[u8], replies: Vec<Reply>) {
-    let answer: Option<Answer> = serde_json::from_slice(text).ok();
+    let answer: Option<BatchReply> = serde_json::from_slice(text).ok();
     for (index, reply) in replies.into_iter().enumerate() {
         let told = answer.as_ref().and_then(|answer| answer.of(index));
         let _ = reply.send(match told {
             Some(Ok(sent)) => Ok(sent.output()),
             Some(Err(reason)) => {
-                Err(Problem::refused(format!("{} refused the event: {reason}", queue.place)))
+                Err(PublishProblem::refused(format!("{} refused the event: {reason}", queue.place)))
             }
             None => Err(queue.unreadable()),
         });

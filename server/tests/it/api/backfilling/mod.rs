@@ -1,7 +1,7 @@
 //! Backfills over GraphQL.
 //!
 //! - `previewing`: what a backfill would run
-//! - `ordering`: ordering, pausing, resuming, cancelling and listing them
+//! - `ordering`: creating, pausing, resuming, cancelling and listing them
 
 mod ordering;
 mod previewing;
@@ -55,7 +55,7 @@ async fn write(desk: &Desk, sql: &str, values: Vec<sea_orm::Value>) {
     store.commit(tx).await.unwrap();
 }
 
-/// A run that stands for an instant of 1 March, in a state.
+/// A run for an instant of 1 March, in a given state.
 async fn run_of(desk: &Desk, schedule: &str, time: &str, state: &str) -> Uuid {
     let query = "mutation($id: UUID!, $at: DateTime!) {
         triggerSchedule(id: $id, asOf: $at) { run { id } } }";
@@ -67,7 +67,7 @@ async fn run_of(desk: &Desk, schedule: &str, time: &str, state: &str) -> Uuid {
     run
 }
 
-/// A row of the ledger, from an hour on for as many hours.
+/// A ledger row that covers a number of hours.
 async fn fire_at(desk: &Desk, schedule: &str, hour: i64, count: i64, verdict: Verdict) {
     let at = Timestamp(super::desk::noon().timestamp_millis() + (hour - 12) * 3_600_000);
     let row = fire::Model {
@@ -97,8 +97,8 @@ async fn fire_at(desk: &Desk, schedule: &str, hour: i64, count: i64, verdict: Ve
     desk.database.store.commit(tx).await.unwrap();
 }
 
-/// 04 in a range, 05 missed, 06 succeeded, 07 failed, 08 failed and then succeeded, 09 alive,
-/// 10 pending, 11 nothing.
+/// 04 lies in a range; 05 missed, 06 succeeded, 07 failed, 08 failed and then succeeded, 09 live,
+/// 10 pending, 11 without a row.
 async fn lived(desk: &Desk) -> String {
     let id = desk.schedule("tick", "@hourly").await;
     fire_at(desk, &id, 2, 3, Verdict::Skipped).await;

@@ -122,13 +122,14 @@ async fn what_a_calendar_suppresses_is_not_run(database: TestDatabase) {
     assert_eq!((&preview["suppressed"], &preview["selected"]), (&json!(1), &json!(2)));
     let made = desk.ask(ORDER, wanted).await;
     assert_eq!(made["createBackfill"]["backfill"]["progress"]["total"], 2);
-    // Somebody had it run by hand: it may run again.
+    // It was run by hand before: it may run again.
     run_of(&desk, id, "10:00", "failed").await;
     let wanted = with(window(id, "10:00", "11:00"), json!({ "mode": "MISSING_AND_FAILED" }));
     assert_eq!(desk.ask(PREVIEW, wanted).await["previewBackfill"]["selected"], 1);
 }
 
-/// Nobody has claimed anything since nine: what comes by itself goes by the calendar of its time.
+/// Nothing has been claimed since nine: instants that are still to be claimed use the calendar in
+/// force at their time.
 async fn what_a_calendar_suppressed_before_it_was_mended_can_be_made_up_for(
     database: TestDatabase,
 ) {
@@ -161,10 +162,10 @@ async fn what_a_calendar_suppressed_before_it_was_mended_can_be_made_up_for(
 async fn what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "@hourly").await;
-    // 13:00 has a row that says why nothing ran; 11:00 was before there was the schedule.
+    // 13:00 has a row that explains why nothing ran; 11:00 was before the schedule existed.
     fire_at(&desk, &id, 13, 1, Verdict::Missed).await;
     desk.clock.advance(std::time::Duration::from_secs(60 * 24 * 3600));
-    // The planner has been there ever since.
+    // The planner has been active ever since.
     let now = desk.clock.now().timestamp_millis();
     write(&desk, "UPDATE schedule SET next_scheduled_at = $1", vec![now.into()]).await;
     let query = "query($id: UUID!, $from: DateTime!, $to: DateTime!, $mode: BackfillMode!) {
@@ -188,7 +189,7 @@ async fn what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all(database: T
     );
     let (.., fires) = looked("ALL").await;
     assert!(fires.iter().all(|(_, selected)| *selected == json!(true)), "{fires:?}");
-    // Whoever keeps more knows more.
+    // A longer retention keeps more facts.
     let keep = "mutation { setNamespaceRetention(namespace: \"default\", days: 90) { days } }";
     desk.ask(keep, json!({})).await;
     assert_eq!(looked("MISSING").await.0, json!(4));
@@ -208,14 +209,14 @@ async fn a_range_accounts_only_for_what_its_own_timing_named(database: TestDatab
         .iter()
         .map(|fire| fire["fire"].is_object())
         .collect();
-    // From 08:30 on: of these the old timing named 09:00 and 10:00.
+    // From 08:30 on, of which the old timing produced 09:00 and 10:00.
     assert_eq!(accounted, [false, true, false, true, false]);
 }
 
 async fn what_the_planner_has_yet_to_claim_is_left_to_it(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "@hourly").await;
-    // Nobody plans here.
+    // No planner is active here.
     desk.clock.advance(std::time::Duration::from_secs(2 * 3_600));
     run_of(&desk, &id, "13:00", "failed").await;
     let standings = async || {
@@ -233,7 +234,7 @@ async fn what_the_planner_has_yet_to_claim_is_left_to_it(database: TestDatabase)
     assert_eq!(standings().await, ["MISSING", "MISSING", "FAILED"]);
 }
 
-/// When the fires of a page of a preview are, and whether there are more.
+/// The times of the fires on a page of a preview, and whether there are more pages.
 async fn preview_page(desk: &Desk, wanted: &Value, more: Value) -> (Vec<Value>, bool) {
     let answer = desk.ask(PREVIEW, with(wanted.clone(), more)).await;
     let fires = &answer["previewBackfill"]["fires"];
@@ -289,7 +290,7 @@ async fn a_backfill_of_a_million_fires_is_told_the_limit_and_an_end_that_fits() 
     let within = with(wanted, json!({ "to": "2026-02-17T02:46:40Z" }));
     let preview = desk.ask(PREVIEW, within.clone()).await;
     assert_eq!(preview["previewBackfill"]["selected"], 10_000);
-    // All of them can be looked at.
+    // All of them can be listed.
     let late = preview_page(&desk, &within, json!({ "first": 200 })).await;
     let after = (1_771_296_398_000_i64).to_string();
     let last = preview_page(&desk, &within, json!({ "first": 200, "after": after })).await;

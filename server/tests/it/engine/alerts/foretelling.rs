@@ -1,8 +1,8 @@
-//! A rule tried out against the past says what it would have told: what it did tell.
+//! The preview of a rule over the past reports what the rule did report.
 
 use carillon::engine::alerting::alerts::{
     Event::{Failed, Late, Losing, Missed, Recovered},
-    Preview, Quiet, Rule,
+    Quiet, Rule, RulePreview,
 };
 use entity::{Timestamp, fire, run};
 use sea_orm::{IdenStatic, Iterable};
@@ -23,7 +23,7 @@ on_both!(
 async fn foretold(watch: &Watch, rule: Rule) -> Vec<String> {
     let store = &watch.world.database.store;
     let place = (watch.world.namespace, "test");
-    let preview = Preview::of(store, place, rule, watch.clock.now(), 7).await.unwrap();
+    let preview = RulePreview::of(store, place, rule, watch.clock.now(), 7).await.unwrap();
     assert!(!preview.is_cut);
     preview.messages.into_iter().map(|message| message.subject).collect()
 }
@@ -80,7 +80,7 @@ async fn what_a_rule_would_have_told_is_what_it_did_tell(database: TestDatabase)
     let digest = Rule { digest_seconds: 240, ..rule(&[Failed, Recovered], channel) };
     let said = "[test] nightly failed 3 times in a row, and has recovered since";
     assert_eq!(foretold(&watch, digest).await, [said]);
-    // It is noon: what the morning's silence held is told when it ends.
+    // It is noon: what was held in the morning's quiet hours is reported when they end.
     let morning = TimeWindow { from: "11:00".to_owned(), to: "12:20".to_owned(), weekdays: vec![] };
     let quiet = Quiet { zone: "UTC".to_owned(), windows: vec![morning] };
     watch.pass(3_600);
@@ -88,7 +88,7 @@ async fn what_a_rule_would_have_told_is_what_it_did_tell(database: TestDatabase)
     assert_eq!(quiet, ["[test] 1 failed, 1 late, 1 missed"]);
 }
 
-/// Adds so many runs of a schedule that come after all others, like the last one that is there.
+/// Adds this many runs of a schedule after all others, copies of its last one.
 async fn add_later(watch: &Watch, count: i64) {
     let columns: Vec<&str> = run::Column::iter().map(|column| column.as_str()).collect();
     let id = if watch.world.database.store.dialect().is_postgres() {
@@ -115,7 +115,8 @@ async fn a_schedule_that_has_never_succeeded_is_read_once(database: TestDatabase
     let sql = "UPDATE run SET state = CASE WHEN id < $1 THEN 'failed' ELSE 'cancelled' END, \
          error = 'exit code 1'";
     watch.world.write(sql, [Uuid::from_u128(2 << 120).into()]).await;
-    // Within the time limit of a search, which reading all later ones for each failure is not.
+    // Within the time limit of a search, which would not suffice to read all later runs for each
+    // failure.
     let told = foretold(&watch, rule(&[Failed, Losing, Recovered], channel)).await;
     assert_eq!(told, ["[test] nightly failed", "[test] nightly failed 3 times in a row"]);
 

@@ -51,7 +51,7 @@ impl Arrived {
     }
 }
 
-/// What it keeps, and what it answers: these in turn, the last again and again.
+/// The requests it keeps, and its answers: these in turn, then the last one repeatedly.
 struct Inside {
     answers: Vec<StatusCode>,
     arrived: Vec<Arrived>,
@@ -81,18 +81,18 @@ impl Inbox {
         format!("http://{}/hook?token=hush", self.address)
     }
 
-    /// From now on it answers so.
+    /// Answers like this from now on.
     pub(super) fn answers(&self, status: u16) {
         self.answers_in_turn(&[status]);
     }
 
-    /// From now on it answers so, one after the other, and then always as the last.
+    /// Answers with these in turn from now on, then always with the last.
     pub(super) fn answers_in_turn(&self, statuses: &[u16]) {
         let statuses = statuses.iter().map(|status| StatusCode::from_u16(*status).unwrap());
         self.inside.lock().unwrap().answers = statuses.collect();
     }
 
-    /// Where requests went, oldest first, as soon as there are so many.
+    /// The paths of the requests, oldest first, as soon as there are this many.
     pub(super) async fn places(&self, count: usize) -> Vec<String> {
         let mut counted = self.count.subscribe();
         let there = counted.wait_for(|there| *there >= count);

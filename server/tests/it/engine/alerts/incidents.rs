@@ -1,8 +1,10 @@
-//! What arrives at services that wake people, and in a chat that takes cards: an incident for each
-//! alert, that ends with it, and what was taken is not told again.
+//! What arrives at incident services, and in a chat that takes cards: an incident for each alert,
+//! which ends with it; requests that were accepted are not repeated.
 
 use carillon::{
-    commands::{Call, ChannelEdit, ChannelInput, CommandError, NewChannel, NewSecret, Source},
+    commands::{
+        Call, ChannelEdit, ChannelInput, CommandError, DeploymentSource, NewChannel, NewSecret,
+    },
     engine::alerting::alerts::Event::{Failed, Recovered},
 };
 use entity::{alert_channel::Kind, notification::State, run};
@@ -35,8 +37,8 @@ fn keyed(inbox: &Inbox, path: &str) -> ChannelInput {
     }
 }
 
-/// A world whose schedule `nightly` failed and then succeeded, and a channel of that kind was told
-/// of both.
+/// A world whose schedule `nightly` failed and then succeeded, with a channel of that kind that got
+/// both messages.
 async fn fails_and_recovers(database: TestDatabase, kind: Kind, path: &str) -> (Watch, Inbox) {
     let mut watch = Watch::begin(database).await;
     watch.world.settings.public_url = Some("https://cron.example".to_owned());
@@ -194,7 +196,7 @@ async fn a_module_names_the_key_of_an_incident_service(database: TestDatabase) {
         )
     };
     let deploy = async |source: &str| {
-        watch.commands().deploy(&editor(), Source::yaml(source), &Call::once()).await
+        watch.commands().deploy(&editor(), DeploymentSource::yaml(source), &Call::once()).await
     };
     let Err(CommandError::BadInput(bad)) = deploy(&source(KEY)).await else { panic!("in clear") };
     assert_eq!(bad.field, "alert_channels.pager.key");

@@ -1,4 +1,4 @@
-//! Mails, taken by a real server: over TLS, by somebody who is signed in.
+//! Mails, received by a real server: over TLS, with authentication.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::watch::{Watch, editor, rule};
 use crate::support::TestDatabase;
 
-/// A mail server of the test's own. Dropped, it ends: its standard input does.
+/// A mail server for the test. When it is dropped, its standard input is closed, which ends it.
 pub(crate) struct MailServer {
     pub(crate) port: u16,
     pub(crate) pem: String,
@@ -42,7 +42,7 @@ impl MailServer {
         let key = file("key.pem", &made.signing_key.serialize_pem());
         let e2e = Path::new(env!("CARGO_MANIFEST_DIR")).join("../e2e");
         assert!(e2e.join("node_modules/smtp-server").exists(), "run 'npm ci' in e2e first");
-        // Should the test be killed, the kernel stops the server.
+        // If the test is killed, the kernel stops the server.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "node"]).arg(e2e.join("support/smtp.mjs"));
         command.arg(certificate).arg(key).arg(manner);
@@ -55,14 +55,14 @@ impl MailServer {
         server
     }
 
-    /// What it says next.
+    /// Its next line.
     fn line(&mut self) -> Value {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("the mail server ended: {line:?}"))
     }
 
-    /// From now on it is like that.
+    /// Behaves like this from now on.
     fn becomes(&mut self, manner: &str) {
         writeln!(self.input, "{manner}").unwrap();
         assert_eq!(self.line()["manner"], manner);
@@ -198,7 +198,7 @@ async fn an_attempt_that_reaches_one_more_recipient_is_none_of_the_last() {
         assert_eq!(message.state, state, "{message:?}");
         watch.pass(60);
     }
-    // Each once, and in all of that no attempt failed.
+    // Once each, and none of these attempts failed.
     assert_eq!(reached, recipients);
     let message = watch.messages().await.remove(0);
     assert_eq!((message.attempts, message.error), (1, None));

@@ -1,8 +1,8 @@
-//! Alerts on real databases: what is taken note of, what is told, and what arrives.
+//! Alerts on real databases: what is recorded, what is sent, and what arrives.
 //!
 //! - `watch`: a world with channels and rules, and nodes that watch it, step by step
 //! - `inbox`: receivers for what they send
-//! - the others: one promise a file
+//! - the others: one promise per file
 
 mod foretelling;
 mod inbox;

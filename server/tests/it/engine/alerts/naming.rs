@@ -1,7 +1,7 @@
 //! Channels that name secrets: filled in when a message is sent, and nowhere else.
 
 use carillon::{
-    commands::{Call, ChannelInput, CommandError, NewChannel, NewSecret, Source},
+    commands::{Call, ChannelInput, CommandError, DeploymentSource, NewChannel, NewSecret},
     engine::alerting::alerts::Event::Failed,
 };
 use entity::{alert_channel::Kind, notification::State, run};
@@ -39,12 +39,13 @@ async fn a_channel_of_a_module_waits_for_its_secrets_and_sends_them_to_nobody_el
          alert_rules:\n  all: {{ on: [failed], channels: [ops], digest: 0s }}\n",
         inbox.address
     );
-    let deployed = watch.commands().deploy(&editor(), Source::yaml(&source), &Call::once()).await;
+    let deployed =
+        watch.commands().deploy(&editor(), DeploymentSource::yaml(&source), &Call::once()).await;
     assert_eq!(deployed.unwrap().changes.len(), 2);
     let mut node = watch.node("a").await;
     node.look(&watch).await;
     let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
-    // What a program prints is no template, whoever wrote it.
+    // The output of a program is not a template, whoever wrote the program.
     let said = "{{ secrets.place }} {{ secrets.key }}";
     watch
         .ends_as(&schedule, |_, run| {
@@ -53,7 +54,7 @@ async fn a_channel_of_a_module_waits_for_its_secrets_and_sends_them_to_nobody_el
         })
         .await;
     node.tells(&watch, 1).await;
-    // However long it takes: without its secrets that is no attempt.
+    // However long it takes: without its secrets this does not count as an attempt.
     for _ in 0..3 {
         node.send(&watch).await;
         watch.pass(10);
@@ -82,7 +83,7 @@ async fn a_channel_of_a_module_waits_for_its_secrets_and_sends_them_to_nobody_el
     assert!(dump.contains("secrets.place") && !dump.contains("open-sesame"));
     assert!(!dump.contains("MfKQ9r8"));
 
-    // A value that is set anew counts from the next message on.
+    // A new value applies from the next message on.
     set(&watch, "place", "shut-sesame").await;
     let rows = entity::alert_channel::Entity::find().all(watch.world.database.store.read()).await;
     let channel = rows.unwrap()[0].id;
@@ -115,7 +116,7 @@ async fn a_channel_names_secrets_and_nothing_else_behind_the_host(database: Test
         let Err(CommandError::BadInput(bad)) = make(url, key).await else { panic!("{url}") };
         assert_eq!(bad.field, field, "{bad}");
     }
-    // A rule of such a channel works as any other.
+    // A rule with such a channel works like any other.
     let channel = make("https://a.example/{{ secrets.other }}", None).await.unwrap();
     watch.rule(rule(&[Failed], channel.id)).await;
 }

@@ -1,11 +1,11 @@
-//! Calls to a watchdog outside, at a real receiver.
+//! Calls to an external watchdog, at a real receiver.
 
 use std::{net::TcpListener, time::Duration};
 
 use carillon::{
     clock::Clock,
     commands::{Call, NewSecret},
-    engine::Step,
+    engine::StepwiseService,
     store::reads::feed::end_of_runs,
 };
 use entity::{alert_cursor, ping, run, schedule};
@@ -39,9 +39,14 @@ fn whom(inbox: &Inbox) -> Value {
     json!({ "success": at("ok?job=1"), "start": at("start"), "failure": at("fail") })
 }
 
-/// Looks until the receiver has so many: another transaction of the server may keep the feed from
-/// being complete for a moment.
-async fn calls(pings: &mut Step, watch: &Watch, inbox: &Inbox, count: usize) -> Vec<String> {
+/// Executes rounds until the receiver has this many: another transaction of the server may briefly
+/// keep the feed from being complete.
+async fn calls(
+    pings: &mut StepwiseService,
+    watch: &Watch,
+    inbox: &Inbox,
+    count: usize,
+) -> Vec<String> {
     let looking = async {
         while inbox.arrived().len() < count {
             pings.once(watch.clock.now()).await.unwrap();
@@ -71,7 +76,7 @@ async fn a_watchdog_is_called_at_start_success_and_failure(database: TestDatabas
     let node = watch.node("a").await;
     let mut pings = node.stepwise.pings();
     let quiet = watch.schedule(|_| {}).await;
-    // Without anybody to call nothing is followed.
+    // As long as no schedule has a URL to call, the feed is not followed.
     pings.once(watch.clock.now()).await.unwrap();
     assert!(!follows(&watch).await);
     let called = watch.schedule(|row| row.ping = Some(whom(&inbox))).await;
@@ -88,7 +93,7 @@ async fn a_watchdog_is_called_at_start_success_and_failure(database: TestDatabas
     assert_eq!(inbox.arrived()[1].header("idempotency-key"), format!("{run}-success"));
     watch.ends(&called, run::State::TimedOut).await;
     assert_eq!(calls(&mut pings, &watch, &inbox, 3).await[2], "/fail");
-    // Told once, however often somebody looks; one that was stopped is nobody's alarm.
+    // Reported once, however many rounds there are; a stopped run is not an alarm.
     watch.ends(&called, run::State::Cancelled).await;
     for _ in 0..3 {
         watch.pass(5);
@@ -99,13 +104,13 @@ async fn a_watchdog_is_called_at_start_success_and_failure(database: TestDatabas
     assert_eq!((row.event, row.attempts, row.error), (ping::Event::Failure, 1, None));
     assert_eq!((row.next_attempt_at, row.sent_at.is_some()), (None, true));
 
-    // It asks for no more calls, so nobody follows any more.
+    // No schedule wants calls any more, so the feed is not followed.
     watch.world.write("UPDATE schedule SET ping = NULL", []).await;
     pings.once(watch.clock.now()).await.unwrap();
     assert!(!follows(&watch).await);
 }
 
-/// Of the first schedule that calls somebody: until then nobody follows.
+/// Of the first schedule with a URL: before that, the feed was not followed.
 async fn a_run_that_has_ended_before_the_first_look_is_told(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let inbox = Inbox::open().await;
@@ -129,12 +134,12 @@ async fn a_run_that_has_ended_before_the_first_look_is_told(database: TestDataba
     let called = watch.schedule(|row| row.ping = Some(whom(&inbox))).await;
     watch.ends(&called, run::State::Succeeded).await;
     assert!(!follows(&watch).await);
-    // Other databases of this PostgreSQL hold up where its feeds end.
+    // Other databases of this PostgreSQL delay the end of its feeds.
     let ended = watch.world.runs(before.id).await[0].changed;
     while end_of_runs(&watch.world.database.store).await.unwrap().changed < ended {
         Clock::system().sleep(Duration::from_millis(5)).await;
     }
-    // What was before a schedule was told whom to call is none of its business.
+    // Events from before the schedule got its URL are not reported.
     assert_eq!(calls(&mut pings, &watch, &inbox, 1).await, ["/ok?job=1"]);
     for _ in 0..3 {
         watch.pass(5);
@@ -167,7 +172,7 @@ async fn a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody(database: 
     pings.once(watch.clock.now()).await.unwrap();
     assert_eq!(away.arrived().len(), 1, "not before its time");
 
-    // What has happened since takes its place.
+    // Later events take its place.
     let newest = watch.ends(&first, run::State::Succeeded).await;
     let replaced = async {
         while of(&first).await.run_id != newest {
@@ -184,7 +189,7 @@ async fn a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody(database: 
     pings.once(watch.clock.now()).await.unwrap();
     assert_eq!(away.arrived().len(), before + 1);
 
-    // A call is taken for the present: nobody hears of what was an hour ago.
+    // A receiver takes a call for the present: events of an hour ago are not reported.
     away.answers(503);
     watch.ends(&first, run::State::Succeeded).await;
     calls(&mut pings, &watch, &away, before + 2).await;
@@ -195,8 +200,8 @@ async fn a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody(database: 
     assert_eq!(of(&first).await.next_attempt_at, None);
 }
 
-/// Looks until what is to be said is about that run.
-async fn notes(pings: &mut Step, watch: &Watch, run: Uuid) {
+/// Executes rounds until the pending event is about that run.
+async fn notes(pings: &mut StepwiseService, watch: &Watch, run: Uuid) {
     let noting = async {
         while rows(watch).await.iter().all(|row| row.run_id != run) {
             pings.once(watch.clock.now()).await.unwrap();
@@ -217,7 +222,7 @@ async fn a_watchdog_that_is_away_is_called_ever_less_often_whatever_happens(
     pings.once(watch.clock.now()).await.unwrap();
     let mut heard = Vec::new();
     for _ in 0..8 {
-        // A run each minute, each of which is news.
+        // A run each minute, each of which is an event.
         let run = watch.ends(&schedule, run::State::Succeeded).await;
         notes(&mut pings, &watch, run).await;
         heard.push(away.arrived().len());
@@ -260,7 +265,8 @@ async fn a_namespace_whose_watchdogs_are_silent_holds_up_no_other(database: Test
         let values = [schedule.into(), watch.now().0.into(), at.into()];
         watch.world.write(sql, values).await;
     }
-    // Nobody moves the clock, so the silent ones are waited for. Nor does it help to have failed.
+    // The clock stands still, so there is a real wait for the silent ones. Having failed before
+    // does not help either.
     for (failures, heard) in [(0, 1), (1, 2)] {
         let sql = "UPDATE ping SET failures = $1, next_attempt_at = 0 WHERE event = 'success'";
         watch.world.write(sql, [failures.into()]).await;
@@ -341,7 +347,7 @@ async fn a_running_engine_calls_by_itself(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A run may be shorter than the interval: its start would be told by nobody.
+/// A run may be shorter than the interval: then its start would not be reported.
 async fn a_change_of_a_run_is_not_left_to_the_next_regular_look(database: TestDatabase) {
     let mut world = World::new(database).await;
     world.settings.poll = Duration::from_secs(3_600);
@@ -353,7 +359,7 @@ async fn a_change_of_a_run_is_not_left_to_the_next_regular_look(database: TestDa
     let whom = whom(&inbox);
     world.due_now(noop(), |row| row.ping = Some(json!({ "success": whom["success"] }))).await;
     world.signals.wake_planner();
-    // Other databases of this PostgreSQL hold up where its feeds end, so later writes count, too.
+    // Other databases of this PostgreSQL delay the end of its feeds, so later writes count, too.
     let called = || async {
         world.database.store.changes().wake();
         (!inbox.arrived().is_empty()).then_some(())

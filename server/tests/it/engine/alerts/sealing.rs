@@ -1,4 +1,4 @@
-//! What is not shown of a channel, at rest: sealed, with one key or the other.
+//! The hidden parts of a channel at rest: sealed with one key or another.
 
 use carillon::{
     commands::{Call, ChannelEdit, ChannelInput, NewChannel},
@@ -45,7 +45,7 @@ async fn what_a_channel_hides_is_nowhere_in_the_database_and_outlives_a_rotation
     watch.rule(rule(&[Failed], channel)).await;
     let commands = watch.commands();
     commands.test_alert_channel(&editor(), channel, &Call::once()).await.unwrap();
-    // Refused, it says so in the row of the message.
+    // If it is refused, the row of the message says so.
     inbox.answers(500);
     let mut node = watch.node("a").await;
     node.send(&watch).await;
@@ -90,7 +90,7 @@ async fn messages_wait_while_no_key_opens_their_channel(database: TestDatabase) 
     test(&watch).await;
     watch.world.settings.vault = vault("cd");
     let mut node = watch.node("a").await;
-    // However long it takes: that is no attempt.
+    // However long it takes: this does not count as an attempt.
     for _ in 0..12 {
         node.send(&watch).await;
         watch.pass(2_400);
@@ -103,7 +103,7 @@ async fn messages_wait_while_no_key_opens_their_channel(database: TestDatabase) 
         "{error}"
     );
     assert!(!error.contains("hush") && inbox.arrived().is_empty());
-    // Nor is anything sealed with a key beside what it does not open.
+    // Nothing is sealed with a key beside values that it does not open.
     let new = NewChannel {
         namespace: "test".to_owned(),
         name: "second".to_owned(),
@@ -118,7 +118,7 @@ async fn messages_wait_while_no_key_opens_their_channel(database: TestDatabase) 
     keyed.send(&watch).await;
     assert_eq!(watch.messages().await[0].state, State::Sent);
 
-    // A key that is lost: all that it sealed is given again.
+    // After a key is lost, everything that it sealed must be set again.
     watch.world.settings.vault = vault("cd");
     test(&watch).await;
     let edit = async |input: ChannelInput| {

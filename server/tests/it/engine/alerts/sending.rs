@@ -1,4 +1,4 @@
-//! What arrives at webhooks: signed, again and again until it is taken, and given up in the end.
+//! What arrives at webhooks: signed, repeated until it is accepted, and finally given up.
 
 use std::{
     io::Write,
@@ -64,7 +64,7 @@ async fn a_running_engine_tells_by_itself(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// What the specification's own library reads out of a request.
+/// What the specification's own library reads in a request.
 pub(super) fn verified(secret: &str, headers: &Value, body: &str) -> Result<Value, String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../e2e/support/verify.mjs");
     let mut node = Command::new("node");
@@ -79,7 +79,7 @@ pub(super) fn verified(secret: &str, headers: &Value, body: &str) -> Result<Valu
     Ok(serde_json::from_slice(&output.stdout).unwrap())
 }
 
-/// A watch on whose clock the library agrees that a signature is fresh.
+/// A clock by which the library accepts a signature as fresh.
 pub(super) async fn today(database: TestDatabase) -> Watch {
     let now = carillon::clock::Clock::system().now().to_rfc3339();
     Watch::begin_at(database, &now).await
@@ -139,7 +139,7 @@ async fn what_nobody_takes_is_given_up_and_can_be_sent_again(database: TestDatab
     let mut node = watch.node("a").await;
     let commands = watch.commands();
     let sent = commands.test_alert_channel(&editor(), channel, &Call::once()).await.unwrap();
-    // A redirect is no place that the channel names.
+    // A redirect leads to a place that the channel does not name.
     inbox.answers(302);
     for _ in 0..12 {
         node.send(&watch).await;
@@ -201,7 +201,7 @@ async fn who_is_away_holds_up_nobody_else(database: TestDatabase) {
     assert_eq!((of(State::Pending).len(), of(State::Sent).len()), (6, 1));
     let now = watch.now();
     assert!(of(State::Pending).iter().all(|message| message.next_attempt_at > now), "put off");
-    // Its takers died nine times.
+    // The nodes that took it died nine times.
     assert_eq!(of(State::Dead)[0].error.as_deref(), Some("no attempt came to an end"));
     node.send(&watch).await;
     assert_eq!(away.arrived().len(), 2);

@@ -37,10 +37,10 @@ async fn who_takes_over_goes_on_where_the_last_one_committed(database: TestDatab
     let (one, two) = (watch.schedule(|_| {}).await, watch.schedule(|_| {}).await);
     watch.ends(&one, run::State::Failed).await;
     first.tells(&watch, 1).await;
-    // The message is written, and not sent. Meanwhile something else happens.
+    // The message is written, and not sent. Something else happens in between.
     dies(first);
     watch.ends(&two, run::State::Failed).await;
-    // The first one's lease is over by then.
+    // By then the first node's lease has expired.
     watch.pass(60);
     assert_eq!(second.tells(&watch, 2).await.len(), 2);
     for _ in 0..3 {
@@ -65,7 +65,7 @@ async fn a_message_whose_sender_died_is_sent_again_under_the_same_key(database: 
     let schedule = watch.schedule(|_| {}).await;
     watch.ends(&schedule, run::State::Failed).await;
     first.tells(&watch, 1).await;
-    // It takes the message and sends it, and dies before it can write that down.
+    // It takes the message and sends it, and dies before it can record that.
     let store = watch.world.database.store.clone();
     let (now, until) = (watch.now(), (watch.clock.now() + Duration::from_secs(120)).into());
     let taken = carillon::store::alerts::outbox::take(&store, now, until, 9, 10).await;

@@ -1,4 +1,4 @@
-//! When something is told: by digest, quiet hours and mute.
+//! When messages are sent: digest, quiet hours and mute.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use carillon::{
         Event::{Failed, Missed, Recovered},
         Quiet, Rule,
     },
-    store::{Window, alerts::notes, reads::within::Within},
+    store::{PageWindow, alerts::notes, reads::within::Within},
 };
 use chrono::TimeDelta;
 use entity::{alert, run, schedule};
@@ -59,7 +59,7 @@ async fn a_storm_of_failures_is_one_message(database: TestDatabase) {
         run::Entity::insert_many(some.to_vec()).exec_without_returning(&tx).await.unwrap();
     }
     store.commit(tx).await.unwrap();
-    // One transaction settles them all, so one stamp is on them all.
+    // One transaction settles them all, so they all have the same stamp.
     let stamp = store.dialect().stamp("run");
     watch.world.write(&format!("UPDATE run SET changed = {stamp}"), []).await;
     let noted = async || (watch.alerts().await.len() == MANY).then_some(());
@@ -118,10 +118,10 @@ async fn what_one_message_does_not_hold_is_the_next_ones_and_goes_with_its_rule(
     let (editor, call) = (super::watch::editor(), Call::once());
     watch.commands().delete_alert_rule(&editor, id, &call).await.unwrap();
     assert!(watch.alerts().await.is_empty());
-    // A round that had read the rule before writes all the same, and nobody sees it.
+    // A round that read the rule before the mute still writes a message, which is not sent.
     note(0..1).await;
     let within = Within::One(watch.world.namespace);
-    let (filter, window) = (notes::Filter::default(), Window::first(10));
+    let (filter, window) = (notes::Filter::default(), PageWindow::first(10));
     let seen = notes::page(store, &within, &filter, &window).await.unwrap();
     assert!(seen.rows.is_empty());
 }
@@ -178,7 +178,7 @@ async fn quiet_hours_hold_until_they_end_on_a_night_on_which_the_clock_changes(
         (alerts.len() == 2 && alerts[0].ended_at.is_some()).then_some(())
     };
     node.looks_until(&watch, "what happened in the night", noted).await;
-    // 06:00 in Berlin is 04:00 UTC in the morning, for the night was an hour shorter.
+    // 06:00 in Berlin is 04:00 UTC, because the night was an hour shorter.
     for (now, count) in [("2026-03-29T03:59:59Z", 1), ("2026-03-29T04:00:00Z", 2)] {
         watch.clock.pass((at(now) - watch.clock.now()).to_std().unwrap());
         node.look(&watch).await;

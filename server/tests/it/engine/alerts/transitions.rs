@@ -1,4 +1,4 @@
-//! What is told are transitions: once that it begins, once that it is over.
+//! Only transitions are reported: the beginning of a problem once, and its end once.
 
 use carillon::{
     commands::Call,
@@ -37,7 +37,7 @@ async fn a_schedule_that_fails_is_told_once_and_so_is_its_recovery(database: Tes
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
-    // Before there was a rule.
+    // Before the rule existed.
     watch.ends(&schedule, run::State::Failed).await;
     watch.ends(&schedule, run::State::Succeeded).await;
     watch.rule(rule(&[Failed, Recovered], channel)).await;
@@ -59,7 +59,7 @@ async fn a_schedule_that_fails_is_told_once_and_so_is_its_recovery(database: Tes
     })
     .await;
     assert_eq!((watch.alerts().await.len(), watch.alerts().await[0].count), (1, 2));
-    // A run that somebody stopped says nothing, a backfill's neither.
+    // A stopped run is not reported, and neither is a backfill's.
     watch.ends(&schedule, run::State::Cancelled).await;
     watch
         .ends_as(&schedule, |_, run| {
@@ -93,7 +93,7 @@ async fn a_failure_right_after_the_first_rule_is_told_and_nothing_older(database
     assert_eq!(node.tells(&watch, 1).await, ["[test] nightly failed 2 times in a row"]);
     assert_eq!(watch.alerts().await[0].count, 2, "the streak, as the ledger has it");
 
-    // While there is none nobody reads; the next one does not begin where the last one ended.
+    // Without a rule the feed is not read; the next rule does not begin where the last one ended.
     let editor = super::watch::editor();
     watch.commands().delete_alert_rule(&editor, first, &Call::once()).await.unwrap();
     assert!(watch.alerts().await.is_empty(), "they go with their rule");
@@ -206,7 +206,8 @@ async fn what_ran_late_or_not_at_all_is_told_each_time(database: TestDatabase) {
     watch.pass(3_600);
     forge::intent(&watch.world, &schedule, missed).await;
     assert_eq!(node.tells(&watch, 2).await[1], "[test] nightly missed 4 fires");
-    // Committed a while after the instant of its verdict: behind the cursor, and told all the same.
+    // Committed some time after the instant of its verdict: behind the cursor, and reported all the
+    // same.
     let late = forge::intent(&watch.world, &schedule, |fire| {
         missed(fire);
         fire.verdict = fire::Verdict::Abandoned;
@@ -220,7 +221,7 @@ async fn what_ran_late_or_not_at_all_is_told_each_time(database: TestDatabase) {
     node.tells(&watch, 3).await;
     let alerts = watch.alerts().await;
     assert_eq!(alerts.iter().filter(|alert| alert.fire_id == Some(late.id)).count(), 1);
-    // Looked at again and again, each was told once.
+    // However many rounds there were, each was reported once.
     watch.pass(61);
     node.look(&watch).await;
     assert_eq!((watch.alerts().await.len(), watch.subjects().await.len()), (3, 3));
@@ -287,7 +288,7 @@ async fn a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends(datab
             (run::State::Running, Some(run.created_at), None);
     };
     let run = watch.ends_as(&nightly, begins).await;
-    // Nobody knows what is usual for this one.
+    // For this one, the usual duration is not known.
     watch.ends_as(&young, begins).await;
     watch.pass(1_700);
     node.look(&watch).await;
@@ -324,7 +325,7 @@ async fn a_change_of_the_clocks_that_touches_a_time_is_reported_once(database: T
     }
     node.look(&watch).await;
     assert!(watch.alerts().await.is_empty(), "that is more than 14 days ahead");
-    // The schedules are looked at every hour.
+    // The schedules are checked every hour.
     watch.pass(2_000);
     node.look(&watch).await;
     watch.pass(2_000);
@@ -397,7 +398,7 @@ async fn a_queue_that_no_worker_pulls_from_is_told_until_one_does(database: Test
     watch.pass(20);
     let told = node.tells(&watch, 1).await;
     assert_eq!(told, ["[test] mails has a run that waits: no worker of the queue emails takes it"]);
-    // One that has not what the job asks for is no help.
+    // A worker without the job's tags is no help.
     let worker = |tag: &str| worker::Model {
         id: Uuid::now_v7(),
         namespace_id: mails.namespace_id,
@@ -431,7 +432,7 @@ async fn a_long_queue_of_one_schedule_hides_no_other(database: TestDatabase) {
     };
     let long = watch.schedule(|row| row.name = "long".to_owned()).await;
     let first = watch.ends_as(&long, waits).await;
-    // As many as are looked at in a namespace, and each waits for longer than the other's.
+    // As many as are checked in a namespace, each waiting longer than the other's.
     let store = &watch.world.database.store;
     let row = run::Entity::find_by_id(first).one(store.read()).await.unwrap().unwrap();
     let many: Vec<_> = (0..600)
@@ -445,7 +446,7 @@ async fn a_long_queue_of_one_schedule_hides_no_other(database: TestDatabase) {
     watch.pass(400);
     let told = node.tells(&watch, 1).await;
     assert_eq!(told, ["[test] 2 stalled"]);
-    // One of them is taken up again while the other still waits.
+    // One of them resumes while the other still waits.
     watch.world.write("DELETE FROM run WHERE id = $1", [last.into()]).await;
     assert_eq!(node.tells(&watch, 2).await[1], "[test] other is taken up again");
 }
@@ -469,7 +470,7 @@ async fn a_node_that_is_lost_is_told_unless_it_is_back(database: TestDatabase) {
     assert_eq!(node.tells(&watch, 1).await, ["[test] node other is lost"]);
     let back = forge::node(&watch.world).await;
     assert_eq!(node.tells(&watch, 2).await[1], "[test] node other is back");
-    // One that was restarted under its name before anybody looked is nothing.
+    // A node that was restarted under its name before the next round is not reported.
     died(back).await;
     forge::node(&watch.world).await;
     node.look(&watch).await;
@@ -484,7 +485,7 @@ async fn a_rule_is_about_the_schedules_that_its_search_finds(database: TestDatab
     billing.search = "tag:billing -name:test".to_owned();
     let billing = watch.rule(billing).await;
     let all = watch.rule(rule(&[Failed], channel)).await;
-    // Somebody else's rule, about the same.
+    // Another namespace's rule, about the same.
     let other = Uuid::now_v7();
     let sql = "INSERT INTO namespace (id, name, created_at) VALUES ($1, 'other', 0)";
     watch.world.write(sql, [other.into()]).await;

@@ -7,7 +7,7 @@ use carillon::{
         Acknowledging, Call, ChannelInput, Commands, Muting, NewChannel, NewRule, RuleSpec,
     },
     engine::{
-        Signals, Step, Stepwise,
+        Signals, Stepwise, StepwiseService,
         alerting::alerts::{Event, Rule},
     },
     store::reads::feed::end_of_runs,
@@ -40,11 +40,11 @@ pub(super) struct Watch {
 /// A node that watches it.
 pub(super) struct Node {
     pub(super) stepwise: Stepwise,
-    pub(super) alerts: Step,
-    pub(super) courier: Step,
+    pub(super) alerts: StepwiseService,
+    pub(super) courier: StepwiseService,
 }
 
-/// A rule that tells of these at once, by a channel.
+/// A rule that reports these events at once, to a channel.
 pub(super) fn rule(on: &[Event], channel: Uuid) -> Rule {
     Rule {
         on: on.to_vec(),
@@ -62,7 +62,7 @@ pub(super) fn rule(on: &[Event], channel: Uuid) -> Rule {
     }
 }
 
-/// The key of these two hex digits, again and again.
+/// The key made of these two hex digits, repeated.
 pub(super) fn vault(key: &str) -> Vault {
     Vault::new(self::key(key), None)
 }
@@ -116,7 +116,7 @@ impl Watch {
         .with_vault(self.world.settings.vault.clone())
     }
 
-    /// Adds a channel; gives its key.
+    /// Adds a channel; returns its key.
     pub(super) async fn channel(&self, kind: Kind, input: ChannelInput) -> Uuid {
         let name = format!("channel-{}", Uuid::now_v7().simple());
         let new = NewChannel { namespace: "test".to_owned(), name, kind, input };
@@ -124,7 +124,7 @@ impl Watch {
         made.unwrap().id
     }
 
-    /// Adds a channel whose messages nobody takes.
+    /// Adds a channel whose messages are not received.
     pub(super) async fn idle_channel(&self) -> Uuid {
         let url = Some("http://127.0.0.1:9/".into());
         self.channel(Kind::Webhook, ChannelInput { url, ..ChannelInput::default() }).await
@@ -142,7 +142,7 @@ impl Watch {
         made.unwrap().id
     }
 
-    /// Mutes a rule for so many seconds.
+    /// Mutes a rule for that many seconds.
     pub(super) async fn mute(&self, rule: Uuid, seconds: u64) {
         let until = Some(self.clock.now() + Duration::from_secs(seconds));
         let muting = Muting { until, reason: "maintenance".to_owned() };
@@ -158,7 +158,7 @@ impl Watch {
         self.commands().acknowledge_alert(&right, alert, &given, &Call::once()).await.unwrap();
     }
 
-    /// A node of that name.
+    /// A node with that name.
     pub(super) async fn node(&mut self, name: &str) -> Node {
         self.world.settings.node_name = name.to_owned();
         let (stepwise, _) = Stepwise::join(
@@ -176,7 +176,7 @@ impl Watch {
         Node { stepwise, alerts, courier }
     }
 
-    /// A schedule that nothing but the test does anything for.
+    /// A schedule that only the test acts on.
     pub(super) async fn schedule(
         &self,
         change: impl FnOnce(&mut schedule::Model),
@@ -184,7 +184,7 @@ impl Watch {
         forge::idle(&self.world, noop(), change).await
     }
 
-    /// A minute later, a run of it has ended so.
+    /// A run that ended like this, a minute later.
     pub(super) async fn ends(&self, schedule: &schedule::Model, state: run::State) -> Uuid {
         self.ends_as(schedule, |_, run| {
             run.state = state;
@@ -193,7 +193,7 @@ impl Watch {
         .await
     }
 
-    /// A minute later, a fire and a run of it are so.
+    /// A fire and a run of it in these states, a minute later.
     pub(super) async fn ends_as(
         &self,
         schedule: &schedule::Model,
@@ -207,7 +207,7 @@ impl Watch {
         run
     }
 
-    /// As whoever settles runs does.
+    /// As a service that settles runs does.
     pub(super) async fn stamp(&self, runs: &[Uuid]) {
         let stamp = self.world.database.store.dialect().stamp("run");
         for run in runs {
@@ -216,8 +216,8 @@ impl Watch {
         }
     }
 
-    /// Waits until whoever begins to read begins behind what has become of a run: as long as any
-    /// transaction on the server is older than that, it may still come.
+    /// Waits until a reader that begins now begins after the run's last change: that change may
+    /// still appear as long as any transaction on the server is older.
     pub(super) async fn passes_by(&self, run: Uuid) {
         let store = &self.world.database.store;
         let run = run::Entity::find_by_id(run).one(store.read()).await.unwrap().unwrap();
@@ -256,20 +256,20 @@ impl Watch {
 }
 
 impl Node {
-    /// Looks at what there is, and makes messages of it.
+    /// Executes a round that reads events and creates messages.
     pub(super) async fn look(&mut self, watch: &Watch) {
         self.alerts.once(watch.clock.now()).await.unwrap();
     }
 
-    /// Sends what there is to send.
+    /// Sends what is due.
     pub(super) async fn send(&mut self, watch: &Watch) {
         self.courier.once(watch.clock.now()).await.unwrap();
     }
 
-    /// Looks until there are so many messages: another transaction of the server may keep the feed
-    /// from being complete for a moment.
+    /// Executes rounds until there are this many messages: another transaction of the server may
+    /// briefly keep the feed from being complete.
     pub(super) async fn tells(&mut self, watch: &Watch, count: usize) -> Vec<String> {
-        // Messages of one instant come in no order.
+        // Messages of one instant have no order.
         watch.pass(1);
         self.looks_until(watch, &format!("{count} messages"), async || {
             let subjects = watch.subjects().await;
@@ -278,7 +278,7 @@ impl Node {
         .await
     }
 
-    /// Looks until `found` finds something.
+    /// Executes rounds until `found` returns something.
     pub(super) async fn looks_until<T>(
         &mut self,
         watch: &Watch,

@@ -46,11 +46,11 @@ async fn an_instant_in_two_backfills_has_one_run_at_a_time(database: TestDatabas
     let mut wanted = missing(&schedule, "10:00:00", "12:00:00");
     wanted.mode = Mode::All;
     let mut both = [order(&world, wanted, usual()).await, order(&world, wanted, usual()).await];
-    // Of the same millisecond: the lesser key has its turn first.
+    // In the same millisecond, the lesser key has its turn first.
     both.sort();
     let [one, two] = both;
     let engine = world.engine().await;
-    // The one begins with the first instant, so the other goes on to the second.
+    // One begins with the first instant, so the other continues with the second.
     let (first, second) = (gate.arrival().await, gate.arrival().await);
     let (first, second) =
         if first.key == key(&schedule, "10:00:00") { (first, second) } else { (second, first) };
@@ -72,7 +72,7 @@ async fn an_instant_in_two_backfills_has_one_run_at_a_time(database: TestDatabas
     assert_eq!(world.ledger(schedule.id).await.len(), 2);
 }
 
-/// It was paused when the backfill was ordered, and the planner has not come by since.
+/// It was paused when the backfill was requested, and the planner has not looked since.
 async fn an_instant_that_the_planner_fires_at_the_same_moment_runs_once(database: TestDatabase) {
     let (world, _clock) = World::at(database, at(NOW)).await;
     let mut pairs = Vec::new();
@@ -167,7 +167,7 @@ async fn what_an_outage_leaves_and_a_backfill_account_for_each_instant_once(
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
     let during = order(&world, missing(&schedule, "08:02:00", "08:05:00"), usual()).await;
     enable(&world, schedule.id).await;
-    // Planner and backfill begin at once.
+    // Planner and backfill begin at the same time.
     let engine = world.engine().await;
     ended(&world, during).await;
     assert_eq!(states(&world, before).await, [Succeeded; 3]);
@@ -179,7 +179,7 @@ async fn what_an_outage_leaves_and_a_backfill_account_for_each_instant_once(
     let backfilled = (Reason::Backfilled, 1);
     let outage = |count| (Reason::Outage, count);
     assert_eq!(told[..4], [outage(119), backfilled, backfilled, backfilled]);
-    // The runs of the other two refer to no row of theirs alone.
+    // The runs of the other two have no row of their own.
     assert_eq!(told[4].0, Reason::Outage);
     assert!(told[4].1 > 200, "{told:?}");
 }
@@ -268,7 +268,7 @@ async fn an_outage_around_a_thousand_instants_that_have_run_is_claimed_in_parts(
     assert!(ledger.len() >= 2_400, "{}", ledger.len());
 }
 
-/// Ends the pause behind the engine's back: the cursor stays where it is.
+/// Ends the pause without the engine: the cursor stays where it is.
 async fn enable(world: &World, schedule: Uuid) {
     let sql = "UPDATE schedule SET enabled = true WHERE id = $1";
     world.write(sql, [schedule.into()]).await;

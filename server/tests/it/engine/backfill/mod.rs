@@ -1,7 +1,7 @@
-//! Instants of the past, run because somebody ordered it.
+//! Past instants that run on request.
 //!
 //! - `running`: which run, in which order, how many at once, and what the ledger says then
-//! - `stopping`: pause, resume, cancel, a schedule that is deleted
+//! - `stopping`: pause, resume, cancel, a deleted schedule
 //! - `restarting`: kills between the steps
 //! - `meeting`: other backfills, the planner, a pause that ends
 //! - `beside`: the schedule's own runs, its group and its maximum
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use carillon::{
     access::{Grants, Operator, Viewer, ViewerKind},
-    commands::{Call, Commands, Manner, Wanted},
+    commands::{BackfillOptions, Call, Commands, RequestedFires},
     target::{Executor, Policy},
 };
 use entity::{
@@ -29,7 +29,7 @@ use uuid::Uuid;
 
 use super::world::{World, at};
 
-/// Somebody who may edit, and so operate.
+/// An editor, who may also operate.
 fn ada() -> Viewer {
     let (kind, role) = (ViewerKind::User, Role::Editor);
     Viewer::new(Uuid::from_u128(7), "ada", kind, Grants::everywhere(role), "test")
@@ -51,20 +51,20 @@ fn commands(world: &World) -> Commands {
     )
 }
 
-/// The fires of 1 March from one time to another, that nothing has run for.
-fn missing(schedule: &schedule::Model, from: &str, to: &str) -> Wanted {
+/// The fires of 1 March from one time to another, for which nothing has run.
+fn missing(schedule: &schedule::Model, from: &str, to: &str) -> RequestedFires {
     let day = |time: &str| at(&format!("2026-03-01T{time}Z"));
-    Wanted { schedule_id: schedule.id, from: day(from), to: day(to), mode: Mode::Missing }
+    RequestedFires { schedule_id: schedule.id, from: day(from), to: day(to), mode: Mode::Missing }
 }
 
-/// One after the other, as time went.
-fn usual() -> Manner {
+/// One after the other, in the order of time.
+fn usual() -> BackfillOptions {
     let reason = "the receiver was down".to_owned();
-    Manner { order: Order::OldestFirst, concurrency: 1, reason, context: None }
+    BackfillOptions { order: Order::OldestFirst, concurrency: 1, reason, context: None }
 }
 
-/// Orders a backfill.
-async fn order(world: &World, wanted: Wanted, manner: Manner) -> Uuid {
+/// Requests a backfill.
+async fn order(world: &World, wanted: RequestedFires, manner: BackfillOptions) -> Uuid {
     let commands = commands(world);
     commands.create_backfill(&operator(), wanted, &manner, &Call::once()).await.unwrap().id
 }
@@ -88,7 +88,7 @@ async fn states(world: &World, id: Uuid) -> Vec<backfill_fire::State> {
     fires(world, id).await.into_iter().map(|fire| fire.state).collect()
 }
 
-/// Waits until all of it has come to an end; gives it.
+/// Waits until all of it has ended; returns it.
 async fn ended(world: &World, id: Uuid) -> backfill::Model {
     world
         .until("the backfill has ended", || async {
@@ -97,7 +97,7 @@ async fn ended(world: &World, id: Uuid) -> backfill::Model {
         .await
 }
 
-/// Waits until its fires stand like this.
+/// Waits until its fires are in these states.
 async fn fires_are(world: &World, id: Uuid, wanted: &[backfill_fire::State]) {
     world
         .until(&format!("the fires are {wanted:?}"), || async {
@@ -106,7 +106,7 @@ async fn fires_are(world: &World, id: Uuid, wanted: &[backfill_fire::State]) {
         .await;
 }
 
-/// What the receiver of a fire of 1 March hears.
+/// What the receiver of a fire of 1 March is sent.
 fn key(schedule: &schedule::Model, time: &str) -> String {
     format!("{}-{}", schedule.id, at(&format!("2026-03-01T{time}Z")).timestamp())
 }

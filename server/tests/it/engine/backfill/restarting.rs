@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use carillon::commands::Wanted;
+use carillon::commands::RequestedFires;
 use chrono::TimeDelta;
 use entity::{
     backfill::{Mode, State},
@@ -19,14 +19,15 @@ use crate::support::{TestDatabase, on_both};
 on_both!(a_kill_between_any_two_steps_loses_nothing_and_doubles_nothing);
 
 /// The engine dies whenever a first attempt has arrived, and whenever a later one was answered:
-/// before the backfill has heard of it, or right after, as it comes.
+/// before the backfill has been told, or right after, as it happens.
 async fn a_kill_between_any_two_steps_loses_nothing_and_doubles_nothing(database: TestDatabase) {
     let mut world = World::new(database).await;
     world.settings.recovery_attempts = 100;
     let mut gate = Gate::open().await;
     let schedule = world.schedule("0 * * * *", gate.task(), |row| row.enabled = false).await;
     let (to, mode) = (world.clock.now(), Mode::Missing);
-    let wanted = Wanted { schedule_id: schedule.id, from: to - TimeDelta::hours(5), to, mode };
+    let wanted =
+        RequestedFires { schedule_id: schedule.id, from: to - TimeDelta::hours(5), to, mode };
     let mut manner = usual();
     manner.concurrency = 2;
     let id = order(&world, wanted, manner).await;

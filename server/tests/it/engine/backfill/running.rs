@@ -76,7 +76,7 @@ async fn a_paused_schedules_missing_instants_run_one_after_the_other(database: T
         assert_eq!((run.fire_id, run.backfill_id), (Some(fire.id), Some(id)));
         assert_eq!((run.trigger, run.state), (run::Trigger::Backfill, run::State::Succeeded));
     }
-    // It was none of the schedule's business.
+    // It did not belong to the schedule's timing.
     let after = schedule::Entity::find_by_id(schedule.id).one(world.database.store.read()).await;
     assert_eq!(after.unwrap().unwrap(), schedule);
 }
@@ -150,7 +150,7 @@ async fn a_verdict_that_is_there_stays(database: TestDatabase) {
     }
     let ledger = world.ledger(schedule.id).await;
     assert_eq!(ledger.len(), 4, "05, 06, from 07 to 10, 11: {ledger:#?}");
-    // It names what made up for it; of a range there is no single run to name.
+    // The fire names the run that made up for it; a range has no single run to name.
     let of_alone = runs.iter().find(|run| run.fire_id == Some(alone.id)).map(|run| run.id);
     let alone = fire::Model { run_id: of_alone, ..alone };
     assert_eq!((&ledger[1], &ledger[2]), (&alone, &range));
@@ -209,7 +209,7 @@ async fn a_fire_that_fails_is_told_and_the_next_one_starts(database: TestDatabas
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Those who follow the runs are woken by each commit, here and on other nodes.
+/// Followers of runs are woken by each commit, here and on other nodes.
 async fn a_turn_that_finds_nothing_to_do_is_no_news(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at(NOW)).await;
     let turns = Arc::new(watch::Sender::new(0_u32));
@@ -231,8 +231,8 @@ async fn a_turn_that_finds_nothing_to_do_is_no_news(database: TestDatabase) {
         let turn = turns.changed();
         tokio::time::timeout(Duration::from_secs(60), turn).await.unwrap().unwrap();
     };
-    // What its start has woken is over at some time; then turns are no news. One that was committed
-    // each time would always be.
+    // At some point the wake-ups of its start are over, and further turns cause none. If each turn
+    // committed something, they would never end.
     let mut quiet = 0;
     for _ in 0..50 {
         let news = world.database.store.changes().written();

@@ -43,7 +43,7 @@ async fn a_paused_backfill_starts_nothing_until_it_is_resumed(database: TestData
     commands.pause_backfill(&operator(), id, &Call::once()).await.unwrap();
     let row = backfill(&world, id).await;
     assert_eq!((row.state, row.paused_by.as_deref()), (State::Paused, Some("ada")));
-    // What is alive goes on, and is written down.
+    // Live runs continue, and their results are recorded.
     first.answer(200);
     fires_are(&world, id, &[Succeeded, Pending, Pending]).await;
     assert!(!gate.has_more());

@@ -28,7 +28,7 @@ on_both!(
     what_ends_on_a_node_whose_clock_is_wrong_has_the_time_of_the_others,
 );
 
-/// The world, the clock of the database that leases follow, and that of the node.
+/// The world, the clock of the database that leases use, and the node's clock.
 async fn two_clocks(database: TestDatabase) -> (World, ManualClock, ManualClock) {
     let start = at("2026-03-01T12:00:00Z");
     let (mut world, database_clock) = World::at(database, start).await;
@@ -50,8 +50,8 @@ async fn a_node_whose_clock_is_stepped_claims_nothing_until_it_is_right(database
     clock.set(at("2026-03-01T13:00:00Z"));
     tokio::time::timeout(Duration::from_secs(60), rounds.changed()).await.unwrap().unwrap();
     assert_eq!(rounds.borrow_and_update().1.claimed, 0);
-    // The planner may be quicker than the beat that finds it, and the first one may have been under
-    // way.
+    // The planner may be quicker than the beat that detects it, and the first one may have been in
+    // progress.
     let cluster = engine.cluster();
     while cluster.standing(&world.clock) != NodeReadiness::ClockOff(TimeDelta::hours(1)) {
         beats.mark_unchanged();
@@ -89,9 +89,9 @@ async fn a_node_whose_clock_is_a_little_off_fires_by_the_databases_time(database
         let due = at("2026-03-01T12:00:00Z") + TimeDelta::minutes(minute);
         let off = TimeDelta::seconds(off);
         clock.set(database_clock.now() + off);
-        // By hand, so that no beat compares the clocks while only one of them has been set.
+        // Sent by hand, so that no beat compares the clocks while only one of them has been set.
         let (node, mut services) = world.by_hand().await;
-        // By the node's wall clock it is due before, or will be only later.
+        // By the node's wall clock it is already due, or not for a while.
         for (now, fired) in [(due - TimeDelta::milliseconds(101), minute - 1), (due, minute)] {
             database_clock.set(now);
             clock.set(now + off);
@@ -108,7 +108,7 @@ async fn a_node_whose_clock_is_a_little_off_fires_by_the_databases_time(database
     }
 }
 
-/// An order would place cursors by that clock.
+/// A mutation would place cursors by that clock.
 async fn a_node_whose_clock_is_wrong_takes_no_orders(database: TestDatabase) {
     let (world, _database_clock, clock) = two_clocks(database).await;
     let row = world.schedule("30 * * * *", noop(), |_| {}).await;
@@ -153,7 +153,7 @@ async fn a_node_whose_clock_is_wrong_takes_no_orders(database: TestDatabase) {
     commands.delete_schedule(&editor, row.id, None, None, &Call::once()).await.unwrap();
 }
 
-/// The schedules, and how many fires and remembered calls there are.
+/// The schedules, and the numbers of fires and of remembered calls.
 async fn rows(world: &World) -> (Vec<schedule::Model>, u64, u64) {
     let read = world.database.store.read();
     let schedules = schedule::Entity::find().order_by_asc(schedule::Column::Id).all(read).await;
@@ -162,7 +162,7 @@ async fn rows(world: &World) -> (Vec<schedule::Model>, u64, u64) {
     (schedules.unwrap(), fires, calls)
 }
 
-/// Whatever a node believes of its clock, the statement itself compares.
+/// Whatever a node believes about its clock, the statement itself compares.
 async fn a_claim_by_a_clock_that_is_ahead_finds_nothing_due(database: TestDatabase) {
     let (world, _database_clock, _clock) = two_clocks(database).await;
     world.schedule("30 * * * *", noop(), |_| {}).await;
@@ -190,7 +190,8 @@ async fn a_node_whose_clock_is_wrong_does_not_start(database: TestDatabase) {
     world.engine().await.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The others compare it with their own clocks, and so does the node itself when its clock is right.
+/// The others compare it with their own clocks, and so does the node itself when its clock is
+/// right.
 async fn what_ends_on_a_node_whose_clock_is_wrong_has_the_time_of_the_others(
     database: TestDatabase,
 ) {
@@ -211,7 +212,8 @@ async fn what_ends_on_a_node_whose_clock_is_wrong_has_the_time_of_the_others(
     };
     let (long, lone_one) = (arrived("-long"), arrived(&lone.id.to_string()));
 
-    // An hour ahead, then an hour behind: what is due a minute later begins a minute later.
+    // An hour ahead, then an hour behind: an instant that is due a minute later starts a minute
+    // later.
     let mut flaky = arrived("-flaky");
     for (step, pause) in [(TimeDelta::hours(1), 60), (TimeDelta::hours(-2), 120)] {
         clock.set(clock.now() + step);
@@ -241,7 +243,7 @@ async fn what_ends_on_a_node_whose_clock_is_wrong_has_the_time_of_the_others(
     assert_eq!(run.state, run::State::Succeeded);
     assert_eq!(run.finished_at, Some(ms("2026-03-01T12:03:00Z")));
 
-    // Nor does it know the time any better while it shuts down.
+    // Its clock is no better while it shuts down.
     let ends = async {
         let draining = async || {
             let nodes = world.database.store.living_nodes().await.unwrap();

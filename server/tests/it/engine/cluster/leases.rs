@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use carillon::store::{
     Store,
-    leases::{Fence, Term},
+    leases::{Fence, LeaseState},
     nodes::Joining,
 };
 use sea_orm::ConnectionTrait;
@@ -26,11 +26,11 @@ async fn join(store: &Store, name: &str) -> Uuid {
     id
 }
 
-/// The epoch, if the lease could be had.
+/// The epoch, if the lease was acquired.
 async fn take(store: &Store, holder: Uuid) -> Option<Fence> {
     match store.hold_lease_if_free("recovery", holder, TERM).await.unwrap() {
-        Term::Held(epoch) => Some(Fence { name: "recovery", holder, epoch }),
-        Term::Elsewhere => None,
+        LeaseState::Held(epoch) => Some(Fence { name: "recovery", holder, epoch }),
+        LeaseState::Elsewhere => None,
     }
 }
 
@@ -71,7 +71,8 @@ async fn a_node_that_drains_gives_up_its_leases_at_once(database: TestDatabase) 
     assert_eq!(take(store, other).await.map(|fence| fence.epoch), Some(old.epoch + 1));
 }
 
-/// Nor does a holder that was frozen in the middle of a transaction, whose connection is still open.
+/// The same for a holder that was frozen in the middle of a transaction, whose connection is still
+/// open.
 #[tokio::test]
 async fn nobody_waits_for_a_holder_that_is_frozen_while_it_writes() {
     let database = TestDatabase::postgres().await;
@@ -88,7 +89,7 @@ async fn nobody_waits_for_a_holder_that_is_frozen_while_it_writes() {
     assert!(take(store, other).await.is_some());
 }
 
-/// Who follows the nodes may have read that row before the lease had moved.
+/// A follower of nodes may have read that row before the lease moved.
 #[tokio::test]
 async fn a_lease_that_moves_is_told_of_a_node_whose_row_is_being_written() {
     let database = TestDatabase::postgres().await;
@@ -113,7 +114,7 @@ async fn a_lease_that_moves_is_told_of_a_node_whose_row_is_being_written() {
     let (taken, read) = tokio::join!(take(store, second), ends);
     assert!(taken.is_some());
     let now = store.node(first).await.unwrap().unwrap();
-    // Either it was read behind the lease, or there is more to read.
+    // Either it was read after the lease moved, or there is more to read.
     let told = now.changed > store.node(second).await.unwrap().unwrap().changed;
     assert!(told, "{read} was read, and {now:?} is all that there is");
     assert_eq!(now.held, 7);

@@ -96,7 +96,7 @@ async fn a_drained_node_ends_what_it_holds_and_takes_on_nothing_until_it_is_undr
     set(None).await;
     is(NodeReadiness::Ready).await;
     other.shutdown(Duration::from_secs(5)).await.unwrap();
-    // Nobody passes on any more what the other node would have been told.
+    // The signals meant for the other node are no longer passed on.
     world.signals = signals;
     let next = world.due_now(noop(), |_| {}).await;
     assert_eq!(world.settled_run(next.id).await.node_id, Some(node));

@@ -1,8 +1,8 @@
-//! Who goes first for a fire, by locks in Redis.
+//! Which node claims a fire first, by locks in Redis.
 
 use std::time::Duration;
 
-use carillon::beacon::Claim;
+use carillon::beacon::FireClaim;
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use entity::{
     Strings,
@@ -34,12 +34,14 @@ async fn of_two_that_go_for_a_fire_one_goes_first() {
     let mut redis = Redis::start().await;
     let (a, b) = (patient_beacon(&redis).await, patient_beacon(&redis).await);
     let (of_a, of_b) = (Uuid::now_v7(), Uuid::now_v7());
-    let claim =
-        |number: u128, at| Claim { schedule: Uuid::from_u128(number), at: entity::Timestamp(at) };
+    let claim = |number: u128, at| FireClaim {
+        schedule: Uuid::from_u128(number),
+        at: entity::Timestamp(at),
+    };
     let term = Duration::from_secs(60);
     let both = vec![claim(1, 1_000), claim(2, 1_000)];
     assert_eq!(a.first_to(of_a, both.clone(), term).await, both);
-    // What it has it keeps, and the next instant is another fire.
+    // It keeps the lock that it has, and the next instant is another fire.
     assert_eq!(a.first_to(of_a, both.clone(), term).await, both);
     let more = vec![claim(1, 1_000), claim(1, 2_000), claim(3, 1_000)];
     assert_eq!(b.first_to(of_b, more.clone(), term).await, more[1..]);
@@ -58,9 +60,10 @@ async fn what_another_node_goes_for_is_left_to_it_for_a_while() {
         (patient_node(&mut world, &redis, "a").await, patient_node(&mut world, &redis, "b").await);
     know_each_other(&[&a, &b]).await;
     let third = patient_beacon(&redis).await;
-    // A third one has the lock before anybody knows of the schedule, and dies before its claim.
+    // A third node takes the lock before the others know of the schedule, and dies before its
+    // claim.
     let (schedule, due) = (Uuid::now_v7(), soon(&world));
-    let claim = vec![Claim { schedule, at: due.into() }];
+    let claim = vec![FireClaim { schedule, at: due.into() }];
     let term = Duration::from_secs(5);
     let locked = world.clock.now();
     assert_eq!(third.first_to(Uuid::now_v7(), claim, term).await.len(), 1);
@@ -75,7 +78,7 @@ async fn what_another_node_goes_for_is_left_to_it_for_a_while() {
 #[tokio::test]
 async fn what_falls_due_behind_many_locks_of_others_runs_on_time() {
     let (redis, mut world) = (Redis::start().await, world().await);
-    // The locks fill more than one look, and not so many that it does without them.
+    // The locks take more than one round trip, and are not so many that the node skips them.
     world.settings.batch = 50;
     let (a, b) =
         (patient_node(&mut world, &redis, "a").await, patient_node(&mut world, &redis, "b").await);
@@ -84,7 +87,7 @@ async fn what_falls_due_behind_many_locks_of_others_runs_on_time() {
     let (ids, due) = ((0..=120).map(|_| Uuid::now_v7()).collect::<Vec<_>>(), soon(&world));
     let later = due + TimeDelta::seconds(2);
     let claims: Vec<_> =
-        ids[..120].iter().map(|&schedule| Claim { schedule, at: due.into() }).collect();
+        ids[..120].iter().map(|&schedule| FireClaim { schedule, at: due.into() }).collect();
     let term = Duration::from_secs(600);
     assert_eq!(third.first_to(Uuid::now_v7(), claims, term).await.len(), 120);
     let change = |number: usize, row: &mut schedule::Model| {
@@ -94,7 +97,7 @@ async fn what_falls_due_behind_many_locks_of_others_runs_on_time() {
     world.schedules_with(121, noop(), change).await;
     world.signals.wake_planner();
     let run = world.settled_run(ids[120]).await;
-    // Long before the locks end.
+    // Long before the locks expire.
     let late = run.created_at.utc() - later;
     assert!(late < TimeDelta::seconds(60), "{late} late");
     for id in &ids[..120] {
@@ -110,7 +113,7 @@ async fn locks_that_are_refused_are_a_problem_until_one_is_taken() {
     let a = beacon(&redis).await;
     assert_eq!(redis.say("ACL SETUSER default -mget"), "+OK");
     let own = Uuid::now_v7();
-    let claim = vec![Claim { schedule: Uuid::from_u128(1), at: entity::Timestamp(1_000) }];
+    let claim = vec![FireClaim { schedule: Uuid::from_u128(1), at: entity::Timestamp(1_000) }];
     assert_eq!(a.first_to(own, claim.clone(), Duration::from_secs(9)).await, claim);
     assert!(a.beat(own, 0, 0, &[]).await);
     let problem = a.problem().expect("a problem although the beat was taken");
@@ -118,7 +121,7 @@ async fn locks_that_are_refused_are_a_problem_until_one_is_taken() {
     assert_eq!(redis.say("ACL SETUSER default +mget"), "+OK");
     assert!(a.beat(own, 0, 0, &[]).await);
     assert_eq!(a.problem(), None);
-    // Nobody is there to be listened to, and nothing to be said.
+    // There are no other nodes, so nothing is sent or read.
     a.listen(&[]).await;
     assert!(a.listened() > Duration::ZERO, "the connection is kept");
 }

@@ -1,13 +1,13 @@
 //! Several nodes on one database.
 //!
-//! - `sharing`: who claims what, and who comes in for whom
-//! - `leases`: services that one node does for all
+//! - `sharing`: which node claims what, and which replaces which
+//! - `leases`: services that one node runs for all
 //! - `clocks`: nodes whose clocks are wrong
 //! - `zones`: nodes whose zone data differs
 //! - `placing`: which node takes a run
 //! - `leaving`: nodes that shut down
-//! - `redis`: nodes that hear each other by Redis
-//! - `locks`: who goes first for a fire, by locks there
+//! - `redis`: nodes that exchange heartbeats through Redis
+//! - `locks`: which node claims a fire first, by locks in Redis
 
 mod clocks;
 mod leases;

@@ -4,7 +4,7 @@ use carillon::{
     config::{self, Tags},
     engine::{Engine, maintenance::health},
     model::Definition,
-    store::reads::health::Scope,
+    store::reads::health::HealthScope,
 };
 use entity::run;
 
@@ -31,7 +31,7 @@ fn asks(tags: &[&str]) -> Definition {
 
 async fn issues(world: &World, engine: &Engine) -> Vec<String> {
     let (store, limits) = (&world.database.store, config::Health::default());
-    let (cluster, scope) = (engine.cluster(), Scope::default());
+    let (cluster, scope) = (engine.cluster(), HealthScope::default());
     let checks = health::examine(store, &world.clock, &cluster, &scope, &limits).await.unwrap();
     checks.into_iter().filter_map(|check| check.issue).collect()
 }
@@ -115,7 +115,7 @@ async fn a_node_that_is_clearly_fuller_leaves_runs_to_others(database: TestDatab
     let signals = world.signals.clone();
     world.settings.roles = "worker".parse().unwrap();
     let empty = world.node("empty").await;
-    // What is made from now on wakes the one that schedules.
+    // Creating it wakes the node that schedules.
     world.signals = signals;
     let id = full.status().await.node_id;
     let cluster = full.cluster();

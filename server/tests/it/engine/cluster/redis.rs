@@ -7,7 +7,7 @@ use carillon::{
     engine::{Engine, EngineError, Signals, cluster::NodeReadiness, maintenance::health},
     store::{
         nodes::{Joining, Living},
-        reads::health::Scope,
+        reads::health::HealthScope,
     },
 };
 use chrono::TimeDelta;
@@ -25,16 +25,16 @@ use crate::{
 
 const INTERVAL: Duration = Duration::from_millis(200);
 const EXPIRY: Duration = Duration::from_secs(5);
-/// For tests in which Redis is away.
+/// For tests in which Redis is down.
 const BRIEF: Duration = Duration::from_secs(1);
-/// For tests in which it is there: more than any machine makes it take.
+/// For tests in which it is up: longer than any machine needs.
 const LONG: Duration = Duration::from_secs(60);
 
 pub(super) async fn beacon(redis: &Redis) -> Beacon {
     connect(redis, BRIEF).await
 }
 
-/// One that goes without a lock only if Redis says so.
+/// A node that skips its lock only if Redis says so.
 pub(super) async fn patient_beacon(redis: &Redis) -> Beacon {
     connect(redis, LONG).await
 }
@@ -52,19 +52,19 @@ pub(super) async fn world() -> World {
     world
 }
 
-/// A node with a way to Redis of its own.
+/// A node with its own connection to Redis.
 pub(super) async fn node(world: &mut World, redis: &Redis, name: &str) -> Engine {
     world.settings.beacon = Some(beacon(redis).await);
     world.node(name).await
 }
 
-/// The same, that goes without a lock only if Redis says so.
+/// The same, for a node that skips its lock only if Redis says so.
 pub(super) async fn patient_node(world: &mut World, redis: &Redis, name: &str) -> Engine {
     world.settings.beacon = Some(patient_beacon(redis).await);
     world.node(name).await
 }
 
-/// Waits until the node has beaten so often from now on, and looks at each beat.
+/// Waits for this many further beats of the node, and checks at each.
 async fn beats(node: &Engine, count: usize, mut look: impl FnMut()) {
     let mut beats = node.pulse_reports();
     beats.mark_unchanged();
@@ -95,17 +95,18 @@ async fn rows(world: &World) -> HashMap<Uuid, node::Model> {
     rows.into_iter().map(|row| (row.id, row)).collect()
 }
 
-/// What `/healthz` says of Redis, if that is not well.
+/// The problem that `/healthz` reports about Redis, if any.
 async fn redis_issue(world: &World, engine: &Engine) -> Option<String> {
     let (store, limits) = (&world.database.store, config::Health::default());
-    let (cluster, scope) = (engine.cluster(), Scope::default());
+    let (cluster, scope) = (engine.cluster(), HealthScope::default());
     let checks = health::examine(store, &world.clock, &cluster, &scope, &limits).await.unwrap();
     let check = checks.into_iter().find(|check| check.name == "redis").unwrap();
     assert_eq!(check.healthy, check.issue.is_none());
     check.issue
 }
 
-/// Waits until `/healthz` says nothing of Redis: on a busy machine one beat may have been too slow.
+/// Waits until `/healthz` reports nothing about Redis: on a busy machine one beat may have been too
+/// slow.
 async fn redis_is_well(world: &World, engine: &Engine) {
     let is_well = async || redis_issue(world, engine).await.is_none().then_some(());
     world.until("Redis is well", is_well).await;
@@ -117,7 +118,7 @@ async fn heartbeats_go_to_redis_and_leave_the_rows_alone() {
     let (a, b) = (node(&mut world, &redis, "a").await, node(&mut world, &redis, "b").await);
     know_each_other(&[&a, &b]).await;
     let (first, began) = (rows(&world).await, world.clock.instant());
-    // For longer than a silent node is believed to live.
+    // For longer than a silent node counts as alive.
     let (cluster, mut last) = (a.cluster(), first.clone());
     let (mut seen, mut written) = (0, 0);
     while world.clock.instant() < began + EXPIRY * 2 {
@@ -186,7 +187,7 @@ async fn a_redis_that_is_flushed_frozen_or_gone_declares_nobody_dead() {
         } else {
             redis.kill()
         }
-        // Each says so of itself, and in the database of the other.
+        // Each reports it about itself, and about the other through the database.
         for (asked, other) in [(&a, "b"), (&b, "a")] {
             sees(asked, "the other says that Redis is away", |members| {
                 let mut others = members.iter().filter(|member| member.node.name == other);
@@ -197,7 +198,7 @@ async fn a_redis_that_is_flushed_frozen_or_gone_declares_nobody_dead() {
         let issue = redis_issue(&world, &a).await.expect("an issue while Redis is away");
         assert!(issue.starts_with("Redis is not reached by 'a' (redis://127.0.0.1:"), "{issue}");
         assert!(issue.contains("), 'b' (redis://127.0.0.1:"), "{issue}");
-        // For longer than Redis would remember anybody.
+        // For longer than Redis would remember any node.
         let until = world.clock.instant() + EXPIRY * 2;
         while world.clock.instant() < until {
             beats(&a, 1, both_are_there).await;
@@ -223,7 +224,8 @@ async fn a_redis_that_is_flushed_frozen_or_gone_declares_nobody_dead() {
     b.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// As after a fail-over of Redis that not all have seen, or with another cluster.redis_prefix.
+/// As after a fail-over of Redis that not all nodes have seen, or with another
+/// cluster.redis_prefix.
 #[tokio::test]
 pub(super) async fn nodes_that_do_not_hear_each_other_in_redis_answer_doubts_in_the_database() {
     let (one, two, mut world) = (Redis::start().await, Redis::start().await, world().await);
@@ -246,7 +248,7 @@ pub(super) async fn nodes_that_do_not_hear_each_other_in_redis_answer_doubts_in_
     b.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Its own process is not told from the other's: both are this test's.
+/// Its own process looks the same as the other's: both are this test's.
 #[tokio::test]
 async fn a_name_is_not_free_because_its_node_is_not_heard() {
     let (one, two, mut world) = (Redis::start().await, Redis::start().await, world().await);
@@ -285,7 +287,7 @@ async fn a_usurped_node_that_does_not_hear_the_other_stands_back() {
     first.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// As one that is cut off with a database that was the primary until then.
+/// A node that is cut off together with a database that was the primary until then.
 #[tokio::test]
 async fn who_writes_no_row_for_long_is_declared_dead_however_loud_it_is() {
     let (redis, mut world) = (Redis::start().await, world().await);
@@ -309,7 +311,7 @@ async fn who_writes_no_row_for_long_is_declared_dead_however_loud_it_is() {
         }
         assert!(world.clock.instant() < limit, "it is believed for ever");
     }
-    // What it was silent between two beats is taken off.
+    // The silence between two beats is subtracted.
     assert!(world.clock.instant() >= began + EXPIRY * 5 / 2, "it was not asked for long enough");
     there.shutdown(Duration::from_secs(5)).await.unwrap();
 }

@@ -20,7 +20,7 @@ on_both!(
 async fn every_second(world: &World, count: usize) -> Vec<Uuid> {
     let mut schedules = Vec::new();
     for _ in 0..count {
-        // On a slow machine a run may last for more than a second, or be a dead node's.
+        // On a slow machine a run may last for more than a second, or belong to a dead node.
         let schedule = world.schedule("* * * * * *", noop(), |row| row.overlap = Overlap::Allow);
         schedules.push(schedule.await.id);
     }
@@ -47,7 +47,7 @@ async fn three_nodes_share_what_is_due_and_fire_each_instant_once() {
     for schedule in &schedules {
         world.settled(*schedule, 3).await;
     }
-    // What is late is anybody's, so on a slow machine one may claim all for a while.
+    // Any node may claim late instants, so on a slow machine one may claim all for a while.
     world
         .until("each of them has claimed something", async || {
             let mut claimed_by = HashSet::new();
@@ -90,7 +90,7 @@ async fn what_a_killed_node_owned_is_claimed_by_others_before_it_is_declared_dea
     }
     let node = other.status().await.node_id;
     killed.abandon();
-    // A round that it had begun goes on for as long as a stop waits for one.
+    // A round that has begun continues for as long as a stop waits for it.
     let at = world.clock.now().timestamp_millis() + 6_000;
     for schedule in schedules {
         world

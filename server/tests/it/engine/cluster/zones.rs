@@ -1,4 +1,4 @@
-//! Nodes whose zone data differs: one release is that of all.
+//! Nodes whose zone data differs: all use one release.
 
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ async fn a_node_with_older_zone_data_claims_nothing_until_the_others_have_left(
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Whatever a node knows of the others, each transaction asks.
+/// Whatever a node knows of the others, each transaction checks.
 async fn by_other_zone_data_than_that_of_all_nothing_is_placed(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let (_node, mut services) = world.by_hand().await;
@@ -115,7 +115,7 @@ async fn by_other_zone_data_than_that_of_all_nothing_is_placed(database: TestDat
     commands.create_schedule(&editor, new(), &key()).await.unwrap();
 }
 
-/// Else what newer rules bring forward would be passed over in silence.
+/// Otherwise instants that newer rules move forward would be skipped silently.
 async fn what_other_zone_data_placed_is_placed_anew(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let right = "2026-03-01T13:00:00Z";
@@ -130,9 +130,9 @@ async fn what_other_zone_data_placed_is_placed_anew(database: TestDatabase) {
     let late = placed("2026-03-01T14:00:00Z", Some("2026-02-28T13:00:00Z")).await;
     let early = placed("2026-03-01T12:30:00Z", None).await;
     let just_right = placed(right, None).await;
-    // Its last one came by the former rules, an hour late: it is not repeated.
+    // Its last one came by the old rules, an hour late: it is not repeated.
     let done = placed("2026-03-02T14:00:00Z", Some("2026-03-01T14:00:00Z")).await;
-    // Nobody has changed it since it fell due: it is not passed over.
+    // It has not changed since it fell due: it is not skipped.
     let overdue = placed("2026-03-01T11:00:00Z", None).await;
     world.database.store.set_zone_rules(NEWER).await.unwrap();
 
@@ -151,7 +151,7 @@ async fn what_other_zone_data_placed_is_placed_anew(database: TestDatabase) {
     }
     assert_eq!(cursor(done).await, at("2026-03-02T13:00:00Z"));
 
-    // Once is enough, also for who comes later.
+    // Once is enough, also for a node that comes later.
     let (_node, mut services) = world.by_hand().await;
     assert_eq!(services.get_mut("zones").unwrap().once(clock.now()).await.unwrap(), None);
     clock.set(at(right));
@@ -163,7 +163,7 @@ async fn what_other_zone_data_placed_is_placed_anew(database: TestDatabase) {
     }
 }
 
-/// What it knows is of its last heartbeat. One that is silent is not waited for until it is dead.
+/// It knows the releases of the last heartbeats. A silent node is waited for only until it is dead.
 async fn who_has_not_heard_of_a_newer_node_takes_nothing_back_from_it(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let (_node, mut services) = world.by_hand().await;
@@ -179,8 +179,8 @@ async fn who_has_not_heard_of_a_newer_node_takes_nothing_back_from_it(database: 
     assert_eq!(rules().await, timetable::zone_data().version);
 }
 
-/// From the last change of a schedule its cursor is computed anew: it is the last, whatever a clock
-/// showed.
+/// The cursor is recomputed from the last change of the schedule: that is the latest instant,
+/// whatever a clock showed.
 async fn a_pause_on_a_clock_that_was_set_back_takes_no_cursor_back(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let made = world.schedule("*/30 * * * *", noop(), |_| {}).await;

@@ -1,4 +1,4 @@
-//! What a broker is put through, whichever it is: away, slow, restarted under load.
+//! The faults that every broker is tested with: down, slow, restarted under load.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -31,7 +31,7 @@ pub(super) async fn attempt(
     outcome
 }
 
-/// Publishes one event and gives what the attempt has to show.
+/// Publishes one event and returns the attempt's output.
 pub(super) async fn published(definition: Value) -> Value {
     succeeded(once(definition).await)
 }
@@ -46,11 +46,11 @@ async fn once(definition: Value) -> Outcome {
     attempt(&executor, &target, "nightly-1700000000", 2, Duration::from_secs(20)).await
 }
 
-/// So many events are published at once while the broker is killed and started again.
+/// The number of events published at once while the broker is killed and restarted.
 const EVENTS: usize = 400;
 
-/// Publishes events, each until an attempt succeeds, while the broker is restarted; gives the number
-/// of attempts that each took.
+/// Publishes events, each until an attempt succeeds, while the broker is restarted; returns the
+/// number of attempts of each.
 pub(super) async fn through_a_restart(
     broker: &mut Broker,
     definition: Value,
@@ -88,7 +88,7 @@ pub(super) async fn through_a_restart(
     publishing.await.unwrap()
 }
 
-/// Nothing is lost, and nothing is there more often than it was attempted.
+/// No event is lost, and none exists more often than it was attempted.
 #[track_caller]
 pub(super) fn assert_nothing_lost(attempts: &BTreeMap<String, i32>, stored: &[String]) {
     assert_eq!(attempts.len(), EVENTS);
@@ -100,15 +100,15 @@ pub(super) fn assert_nothing_lost(attempts: &BTreeMap<String, i32>, stored: &[St
     assert!(attempts.values().any(|attempts| *attempts > 1), "the restart was not noticed");
 }
 
-/// A broker that is away fails an attempt at once and by name; when it is back, the next attempt
-/// succeeds without anything being started anew.
+/// An attempt fails at once if the broker is down, and names it; when the broker is back, the next
+/// attempt succeeds without restarting anything.
 pub(super) async fn is_found_again(broker: &mut Broker, definition: Value) {
     let (executor, target) = (executor(open()), target(definition));
     let limit = Duration::from_secs(20);
     succeeded(attempt(&executor, &target, "a-1", 1, limit).await);
     assert!(executor.broker_reports()[0].is_open);
     broker.kill();
-    // The first may find out that the connection is gone.
+    // The first attempt may discover that the connection is gone.
     let mut message = String::new();
     for number in 1..=2 {
         message = failed(attempt(&executor, &target, "a-2", number, limit).await).0;
@@ -128,8 +128,8 @@ pub(super) async fn is_found_again(broker: &mut Broker, definition: Value) {
     assert_eq!((counts.open, counts.unreachable), (1, 0));
 }
 
-/// A broker that does not answer costs an attempt its timeout and no more, and when it goes on, the
-/// same program reaches it again.
+/// A broker that does not answer costs an attempt its timeout and no more, and when the broker
+/// continues, the same program reaches it again.
 pub(super) async fn is_waited_for_within_the_timeout(broker: &Broker, definition: Value) {
     let (executor, target) = (executor(open()), target(definition));
     succeeded(attempt(&executor, &target, "a-1", 1, Duration::from_secs(20)).await);

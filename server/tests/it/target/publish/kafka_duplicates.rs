@@ -1,5 +1,5 @@
-//! A broker that says it has a batch already (`DUPLICATE_SEQUENCE_NUMBER`). Real ones say so only
-//! of a batch that is older than the last five, so this one answers as the test tells it.
+//! A broker that says that it already has a batch (`DUPLICATE_SEQUENCE_NUMBER`). Real ones say so
+//! only of a batch older than the last five, so this one answers as the test tells it.
 
 use std::{
     collections::VecDeque,
@@ -27,19 +27,19 @@ const PRODUCE: i16 = 0;
 const METADATA: i16 = 3;
 const INIT_PRODUCER_ID: i16 = 22;
 
-/// Where the batch begins in a request to `orders`, behind its length: the head with the client's
-/// name, and what is said of all batches, of the topic and of the partition.
+/// Where the batch begins in a request to `orders`, after its length: the head with the client's
+/// name, and the fields of the request, the topic and the partition.
 const BATCH: usize = (2 + 2 + 4 + 2 + "carillon".len()) + (2 + 2 + 4) + (4 + 2 + 6) + (4 + 4 + 4);
 
 /// How a batch is answered.
 #[derive(Clone, Copy)]
 enum Answer {
     Code(i16),
-    /// The connection ends instead.
+    /// The connection is closed instead.
     Lost,
 }
 
-/// Who wrote a batch, and its number.
+/// The producer of a batch, and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Batch {
     producer: i64,
@@ -47,7 +47,7 @@ struct Batch {
     records: i32,
 }
 
-/// What is answered, all other batches being taken, and what came.
+/// The answers, all other batches being accepted, and the batches received.
 #[derive(Default)]
 struct Script {
     answers: Mutex<VecDeque<Answer>>,
@@ -56,7 +56,7 @@ struct Script {
 }
 
 impl Script {
-    /// Begins to listen; gives the place.
+    /// Begins to listen; returns the address.
     async fn start(answers: &[Answer]) -> (Arc<Self>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let place = listener.local_addr().unwrap();
@@ -90,7 +90,7 @@ impl Script {
         }
     }
 
-    /// A new id for each that asks.
+    /// A new id for each producer.
     fn producer(&self) -> Vec<u8> {
         let mut producers = self.producers.lock().unwrap();
         *producers += 1;
@@ -98,7 +98,7 @@ impl Script {
         [&[0][..], &[0; 4], &[0; 2], &producers.to_be_bytes(), &[0; 2], &[0]].concat()
     }
 
-    /// Notes a batch; nothing where the answer is lost.
+    /// Records a batch; returns `None` if the answer is to be lost.
     fn take(&self, batch: &[u8]) -> Option<Vec<u8>> {
         self.batches.lock().unwrap().push(Batch {
             producer: number(batch, 43, i64::from_be_bytes),
@@ -110,7 +110,7 @@ impl Script {
             Answer::Code(code) => code,
             Answer::Lost => return None,
         };
-        // The offset of what is not taken now is not told.
+        // The offset of a batch that is not accepted now is not returned.
         let offset: i64 = if code == TAKEN { 70 } else { -1 };
         let mut told = [&1_u32.to_be_bytes()[..], &text("orders"), &1_u32.to_be_bytes()].concat();
         told.extend([&[0; 4][..], &code.to_be_bytes(), &offset.to_be_bytes()].concat());
@@ -171,7 +171,7 @@ async fn a_batch_that_was_not_confirmed_in_time_is_known_by_its_number() {
 
 #[tokio::test]
 async fn all_events_of_a_batch_that_is_known_are_acknowledged() {
-    // The first may go alone, while the others come.
+    // The first may be sent alone, while the others arrive.
     let known = [Answer::Code(NOT_CONFIRMED_IN_TIME), Answer::Code(DUPLICATE)];
     let (script, place) = Script::start(&[known, known].concat()).await;
     let (executor, target) = (executor(open()), target(definition(&place)));
@@ -194,7 +194,7 @@ async fn a_batch_that_was_never_sent_is_no_duplicate() {
     let (executor, target) = (executor(open()), target(definition(&place)));
     let (message, _) = failed(attempt(&executor, &target, "a-1", 1, LIMIT).await);
     assert_eq!(message, "the broker takes the event for another one (error 46)");
-    // The next goes under an id of its own.
+    // The next is sent under its own id.
     let output = succeeded(attempt(&executor, &target, "a-1", 2, LIMIT).await);
     assert_eq!(output["offset"], 70);
     let batch = |producer| Batch { producer, sequence: 0, records: 1 };

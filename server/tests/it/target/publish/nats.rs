@@ -36,7 +36,7 @@ async fn server(args: &'static [&'static str]) -> Broker {
     nats
 }
 
-/// What a service of the server answers.
+/// The answer of one of the server's services.
 fn ask(port: u16, subject: &str, asked: &Value) -> Value {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -139,7 +139,7 @@ async fn a_wrong_password_is_the_attempts_error() {
     let connection = &mut with_name["publish"]["to"]["nats"]["connection"];
     connection["username"] = json!("carillon");
     connection["password"] = json!("sesame");
-    // It is let in, and there is no stream.
+    // The client is accepted, but there is no stream.
     assert_eq!(refused(with_name).await, "no stream listens to the subject orders.new");
 }
 

@@ -12,11 +12,12 @@ use super::{
     },
 };
 
-/// Starts the daemon that Erlang finds nodes by, which would outlive the server, and then the server.
+/// Starts the daemon by which Erlang finds nodes, which would outlive the server, and then the
+/// server.
 const START: &str = "epmd -port $ERL_EPMD_PORT -address 127.0.0.1 & \
                      exec \"$(ls -d /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin)/rabbitmq-server\"";
 
-/// What there is from the start.
+/// What exists from the start.
 const DEFINITIONS: &str = r#"{
     "vhosts": [{ "name": "/" }],
     "users": [
@@ -43,7 +44,7 @@ const DEFINITIONS: &str = r#"{
     }]
 }"#;
 
-/// A server with the queue `orders`, which the exchange `shop` routes `order.*` to.
+/// A server with the queue `orders`, to which the exchange `shop` routes `order.*`.
 async fn server() -> Broker {
     Broker::start(
         3,
@@ -84,7 +85,7 @@ async fn server() -> Broker {
     .await
 }
 
-/// Takes all that is in a queue by a client that is not ours.
+/// Takes everything from a queue with a third-party client.
 const GET: &str = r#"
 import json, sys, pika
 connection = pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", int(sys.argv[1])))
@@ -116,7 +117,7 @@ fn definition(server: &str, event: Value) -> Value {
     } })
 }
 
-// A server takes seconds to start: what does not hurt it is tried on one.
+// A server takes seconds to start: harmless cases share one.
 #[tokio::test]
 async fn events_lie_in_the_queue_and_what_is_refused_is_the_attempts_error() {
     let rabbitmq = server().await;
@@ -165,7 +166,7 @@ async fn events_lie_in_the_queue_and_what_is_refused_is_the_attempts_error() {
     full["publish"]["to"]["rabbitmq"]["exchange"] = json!("");
     assert_eq!(refused(full).await, "the broker could not take the event (basic.nack)");
 
-    // An exchange that is not there takes none of the others with it.
+    // A missing exchange does not affect other events.
     let executor = executor(open());
     let (good, bad) = (with("routing_key", json!("order.a")), with("exchange", json!("other")));
     let (good, bad) = (target(good), target(bad));

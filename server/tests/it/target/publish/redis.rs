@@ -13,7 +13,7 @@ use super::{
     },
 };
 
-/// A server that keeps on its disk what it has acknowledged.
+/// A server that keeps acknowledged data on its disk.
 async fn durable() -> Broker {
     Broker::start(
         1,

@@ -20,7 +20,7 @@ pub(super) async fn server() -> Broker {
     .await
 }
 
-/// Asks it as a client of its own would.
+/// Sends a request as a client would.
 pub(super) async fn ask(sqs: &Broker, action: &str, asked: Value) -> Value {
     let credentials = "AWS4-HMAC-SHA256 Credential=test/20260101/eu-central-1/sqs/aws4_request";
     let request = reqwest::Client::builder()
@@ -45,7 +45,7 @@ pub(super) async fn ask(sqs: &Broker, action: &str, asked: Value) -> Value {
     serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap_or_default()
 }
 
-/// Makes a queue; gives its address.
+/// Creates a queue; returns its address.
 pub(super) async fn queue(sqs: &Broker, name: &str, attributes: Value) -> String {
     let mut attributes = attributes;
     if name.ends_with(".fifo") {

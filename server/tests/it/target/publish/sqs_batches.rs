@@ -24,7 +24,7 @@ use super::{
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A call: what is asked for, and how much is sent.
+/// A call: its kind, and the number of messages.
 #[derive(Debug)]
 struct Call {
     action: String,
@@ -34,14 +34,14 @@ struct Call {
 
 type Calls = Arc<Mutex<Vec<Call>>>;
 
-/// A server of which each queue takes all but what has `bad` in its text.
+/// A server whose queues accept everything without `bad` in its text.
 async fn picky() -> (String, Calls) {
     let calls = Calls::default();
     let router = Router::new().route("/", post(answer)).with_state(calls.clone());
     (format!("http://{}/1/orders", serve(router).await), calls)
 }
 
-/// A server that wants to be asked less.
+/// A server that asks clients to slow down.
 async fn busy() -> (String, Calls) {
     let calls = Calls::default();
     let refuse = async |calls: State<Calls>, headers: HeaderMap, body: Bytes| {

@@ -1,4 +1,4 @@
-//! What a browser does between a server and its provider: cookies and redirects.
+//! A browser between a server and its provider: cookies and redirects.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ pub(super) struct Browser {
     http: reqwest::Client,
     /// By origin.
     cookies: HashMap<String, BTreeMap<String, String>>,
-    /// Where it came from the provider to, last.
+    /// Where it last came from the provider to.
     pub(super) returned: Option<Url>,
 }
 
@@ -51,7 +51,7 @@ impl Browser {
         answer
     }
 
-    /// Goes to the provider by the server, and stops before it comes back.
+    /// Goes to the provider by way of the server, and stops before it returns.
     pub(super) async fn leave(&mut self, server: &Server, to: &str) -> Url {
         let mut url: Url = format!("{}/auth/oidc/login?to={to}", server.url).parse().unwrap();
         for _ in 0..10 {
@@ -67,20 +67,20 @@ impl Browser {
         panic!("it is sent around in circles: {url}");
     }
 
-    /// Signs in; gives the answer to whoever comes back.
+    /// Signs in; returns the answer to the browser that returns.
     pub(super) async fn sign_in(&mut self, server: &Server, to: &str) -> Response {
         let back = self.leave(server, to).await;
         self.get(&back).await
     }
 
-    /// Signs in, which must work; gives where it is sent.
+    /// Signs in successfully; returns the address that it is sent to.
     pub(super) async fn enter(&mut self, server: &Server, to: &str) -> String {
         let answer = self.sign_in(server, to).await;
         assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{}", answer.text().await.unwrap());
         answer.headers()[header::LOCATION].to_str().unwrap().to_owned()
     }
 
-    /// Signs in, which must not work; gives what it is told.
+    /// Fails to sign in; returns the text shown.
     pub(super) async fn fail(&mut self, server: &Server) -> (StatusCode, String) {
         let answer = self.sign_in(server, "/").await;
         let told = (answer.status(), answer.text().await.unwrap());
@@ -88,7 +88,7 @@ impl Browser {
         told
     }
 
-    /// Who the server says that it is.
+    /// The user that the server takes it for.
     pub(super) async fn me(&self, server: &Server) -> Value {
         let query = "{ me { name role roleEverywhere grants { namespace role } } }";
         self.ask(server, query).await["data"]["me"].take()

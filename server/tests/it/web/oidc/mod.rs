@@ -50,12 +50,12 @@ fn carillon(database: &TestDatabase, args: &[&str]) -> String {
 }
 
 async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDatabase) {
-    // Somebody else has the name already: they are not the one whom the provider knows by it.
+    // Another user already has the name: that is not the user whom the provider knows by it.
     carillon(&database, &["user", "add", "ada", "--role", "admin", "--password-stdin"]);
     let mut provider = Provider::start();
     let server = start(&database, &mut provider);
     let mut ada = Browser::new();
-    // Whom no group lets do anything leaves no trace.
+    // A person whose groups grant nothing leaves no trace.
     let (status, told) = ada.fail(&server).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     assert!(told.contains("none of your groups"), "{told}");
@@ -87,7 +87,7 @@ async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDataba
     assert_eq!(now["grants"], json!([{ "namespace": "default", "role": "VIEWER" }]));
     assert_eq!(ada.me(&server).await["role"], "VIEWER");
 
-    // What somebody gave them here is kept apart from that.
+    // Rights granted here are kept separate from those.
     let admin = server.sign_in("ada", "correct horse battery").await;
     let admin = crate::support::cookie(&admin);
     let order = async |query: String| {
@@ -118,7 +118,7 @@ async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDataba
         .collect();
     assert_eq!(actions, ["user.groups", "user.groups", "user.add"]);
 
-    // Nobody signs in as them with a password, nor when they are disabled.
+    // They cannot sign in with a password, nor while they are disabled.
     for password in ["", "correct horse battery"] {
         assert_eq!(server.sign_in(&name, password).await.status(), StatusCode::UNAUTHORIZED);
     }
@@ -128,13 +128,13 @@ async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDataba
     assert_eq!(status, StatusCode::FORBIDDEN, "{told}");
     carillon(&database, &["user", "enable", &name]);
     Browser::new().enter(&server, "/").await;
-    // Another subject of the same name is somebody else.
+    // Another subject of the same name is another user.
     provider.be(json!({ "sub": "u2", "claims": { "groups": ["root"] } })).await;
     let mut other = Browser::new();
     other.enter(&server, "/").await;
     let other = other.me(&server).await;
     assert_eq!((&other["name"], &other["roleEverywhere"]), (&json!("ada.l"), &json!("ADMIN")));
-    // What groups gave is not shown as theirs where the provider is not asked any more.
+    // Rights from groups are not shown as theirs once the provider is no longer configured.
     let given = "{ users { nodes { name givenElsewhere { role } } } }";
     let shown = order(given.to_owned()).await.to_string();
     assert!(shown.contains(r#"[{"role":"ADMIN"}]"#), "{shown}");
@@ -173,7 +173,7 @@ async fn a_token_counts_only_if_it_is_the_providers_and_of_this_sign_in() {
         provider.be(json!({ "tamper": tamper })).await;
         let (status, told) = Browser::new().fail(&server).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "{tamper}: {told}");
-        // The reason is the operator's, and not of whoever stands in the browser.
+        // The reason is for the operator, not for the person at the browser.
         assert!(told.contains("what the provider answered does not count"), "{tamper}: {told}");
         let log = server.logged("failed to accept the token: ").await;
         assert!(log.contains(why) && !told.contains(why), "{tamper}: {log}");
@@ -190,8 +190,8 @@ async fn a_token_counts_only_if_it_is_the_providers_and_of_this_sign_in() {
     assert_eq!(ada.me(&server).await["name"], "ada");
 }
 
-/// The standard has it that way: a provider that follows it to the letter keeps the ID token short
-/// and answers for the rest at its userinfo endpoint.
+/// The standard allows this: a provider that follows it strictly keeps the ID token short and
+/// returns the other claims at its userinfo endpoint.
 #[tokio::test]
 async fn what_the_token_does_not_say_the_provider_is_asked_for() {
     let database = TestDatabase::sqlite().await;
@@ -203,7 +203,8 @@ async fn what_the_token_does_not_say_the_provider_is_asked_for() {
     grace.enter(&server, "/").await;
     let me = grace.me(&server).await;
     assert_eq!((&me["name"], &me["role"]), (&json!("grace"), &json!("OPERATOR")), "{me}");
-    // Somebody else's answer, and none, open nothing; and nobody loses what their groups gave.
+    // Another user's answer, and a missing one, grant nothing; and no user loses rights from
+    // groups.
     for (tamper, status, why) in [
         (json!({ "userinfo": { "sub": "u2" } }), StatusCode::FORBIDDEN, "accept the token"),
         (json!({ "status": 500 }), StatusCode::BAD_GATEWAY, "read the provider's answer"),
@@ -229,8 +230,8 @@ async fn a_new_key_of_the_provider_is_found() {
     let answer = server.get("/auth/methods").send().await.unwrap().json::<Value>().await.unwrap();
     assert_eq!(answer, json!({ "password": true, "oidc": { "name": "the company" } }));
     let entered = async {
-        // It is asked for its keys again after a pause at the least, and a try that comes before the
-        // end of that counts as a guess, of which thirty are too many.
+        // The provider is asked for its keys again only after a pause, and a try before the end of
+        // that pause counts as a guess; thirty guesses are too many.
         while Browser::new().sign_in(&server, "/").await.status() != StatusCode::SEE_OTHER {
             Clock::system().sleep(Duration::from_millis(200)).await;
         }
@@ -246,13 +247,13 @@ async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once
     provider.be(json!({ "claims": { "groups": ["ops"] } })).await;
     let mut ada = Browser::new();
     let back = ada.leave(&server, "/").await;
-    // Another browser is led to where Ada should have come back, with her code.
+    // Another browser is led to where Ada should have returned, with her code.
     let mut eve = Browser::new();
     assert_eq!(eve.get(&back).await.status(), StatusCode::BAD_REQUEST);
     let mut mallory = Browser::new();
     mallory.leave(&server, "/").await;
     assert_eq!(mallory.get(&back).await.status(), StatusCode::BAD_REQUEST);
-    // With a state of their own, the code is worth nothing.
+    // With its own state, the code is useless.
     let own = mallory.returned.clone().unwrap();
     let value = |url: &Url, name: &str| {
         url.query_pairs().find(|(key, _)| key == name).unwrap().1.into_owned()
@@ -265,7 +266,7 @@ async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once
     );
     assert_eq!(mallory.get(&mixed.parse().unwrap()).await.status(), StatusCode::FORBIDDEN);
     assert_eq!(mallory.me(&server).await, Value::Null);
-    // The provider took the code back when it saw that: Ada has to begin again.
+    // The provider revoked the code when it saw that: Ada has to begin again.
     let back = ada.leave(&server, "/").await;
     for wrong in [
         back.as_str().replace("iss=", "iss=https%3A%2F%2Fevil.example"),
@@ -279,7 +280,7 @@ async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once
     let back = ada.leave(&server, "/").await;
     assert_eq!(ada.get(&back).await.status(), StatusCode::SEE_OTHER);
     let signed_in = ada.cookies(&server);
-    // The same address again: from the history, or from somebody's log.
+    // The same address again: from the history, or from a log.
     for again in [&mut ada, &mut eve] {
         assert_eq!(again.get(&back).await.status(), StatusCode::BAD_REQUEST);
     }
@@ -287,7 +288,7 @@ async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once
     assert_eq!(ada.me(&server).await["name"], "ada");
     assert_eq!(eve.me(&server).await, Value::Null);
 
-    // What the provider refuses is said without its own words.
+    // A refusal by the provider is shown without its own words.
     let mut eve = Browser::new();
     let state = value(&eve.leave(&server, "/").await, "state");
     let denied = "error=access_denied&error_description=%3Cscript%3E";
@@ -297,7 +298,7 @@ async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once
     let told = answer.text().await.unwrap();
     assert!(told.contains("access_denied") && !told.contains("script"), "{told}");
 
-    // Nobody is sent elsewhere.
+    // The browser is not sent elsewhere.
     for to in ["//evil.example", "https://evil.example", "/%5Cevil.example", "%2F%2Fevil.example"] {
         assert_eq!(Browser::new().enter(&server, to).await, "/", "{to}");
     }
@@ -320,13 +321,13 @@ async fn signing_out_leads_to_the_provider_and_without_it_nobody_comes_in() {
     let url: Url = left["continue_at"].as_str().unwrap().parse().unwrap();
     assert!(url.as_str().starts_with(&provider.issuer), "{url}");
     assert_eq!(ada.me(&server).await, Value::Null);
-    // The provider takes it.
+    // The provider accepts it.
     assert_eq!(ada.get(&url).await.status(), StatusCode::OK);
 
     ada.enter(&server, "/").await;
     let cookie = ada.cookies(&server);
     provider.stop();
-    // What is known of it lasts; where it is to be asked, it is away.
+    // Cached metadata remains valid; where the provider must be asked, it is down.
     let issuer = &provider.issuer;
     let config =
         format!("[oidc]\nissuer = \"{issuer}\"\nclient_id = \"c\"\nprivate_addresses = true");
@@ -337,18 +338,18 @@ async fn signing_out_leads_to_the_provider_and_without_it_nobody_comes_in() {
     assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
     let told = answer.text().await.unwrap();
     assert!(told.contains("cannot be used now") && !told.contains(&provider.issuer), "{told}");
-    // Nor does anybody wait for it to sign out.
+    // Signing out does not wait for it either.
     let left = server.post("/auth/logout").header(header::COOKIE, &cookie).send().await.unwrap();
     assert_eq!(left.status(), StatusCode::NO_CONTENT);
     let after = server.post("/graphql").header(header::COOKIE, &cookie);
     assert_eq!(server.who(after).await, Value::Null);
-    // Passwords open as ever.
+    // Passwords work as ever.
     carillon(&database, &["user", "add", "bob", "--role", "viewer", "--password-stdin"]);
     let opened = server.sign_in("bob", "correct horse battery").await;
     assert_eq!(opened.status(), StatusCode::NO_CONTENT);
 }
 
-/// A browser that people share: the next one signs in before the last one has signed out.
+/// A shared browser: the next user signs in before the last one has signed out.
 #[tokio::test]
 async fn what_a_session_kept_of_one_person_does_not_go_along_with_the_next() {
     let database = TestDatabase::sqlite().await;
@@ -371,7 +372,7 @@ async fn what_a_session_kept_of_one_person_does_not_go_along_with_the_next() {
     let who = server.who(server.post("/graphql").header(header::COOKIE, &his)).await;
     assert_eq!(who["name"], "bob");
     assert!(!kept().await, "her token is in his session");
-    // Nor is he led to the provider with it, to be signed out there as her.
+    // He is not led to the provider with it either, to be signed out there as her.
     let left = server.post("/auth/logout").header(header::COOKIE, &his).send().await.unwrap();
     assert_eq!(left.status(), StatusCode::NO_CONTENT);
     assert_eq!(ada.me(&server).await, Value::Null);

@@ -1,4 +1,4 @@
-//! A real provider from npm, in a process of its own, whose account and misbehaviour a test decides.
+//! A real provider from npm, in its own process, whose account and misbehaviour the test decides.
 
 use std::{
     io::{BufRead, BufReader, Lines, Write},
@@ -45,7 +45,7 @@ impl Provider {
         said(&mut self.lines, "ready");
     }
 
-    /// Decides how it is from now on.
+    /// Changes its behaviour from now on.
     pub(crate) async fn be(&self, wanted: Value) {
         let url = format!("{}/test", self.issuer);
         let answer = reqwest::Client::new().post(url).json(&wanted).send().await.unwrap();

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Call;
+use super::ChannelCall;
 use crate::model::shortened;
 
 /// The services' limits in characters: PagerDuty's for a summary, Opsgenie's for a message.
@@ -13,7 +13,7 @@ const MAX_MESSAGE: usize = 130;
 const MAX_DESCRIPTION: usize = 4_000;
 
 /// An alert, or the message itself, as an event.
-struct Event<'a> {
+struct IncidentEvent<'a> {
     key: String,
     is_over: bool,
     severity: Severity,
@@ -54,10 +54,10 @@ impl Severity {
 
 /// The events of a message: one for each alert listed, and one for those that it only counts. A
 /// test opens an incident and closes it.
-fn events<'a>(message: &str, body: &'a Value) -> Vec<Event<'a>> {
+fn events<'a>(message: &str, body: &'a Value) -> Vec<IncidentEvent<'a>> {
     let summary = body["summary"].as_str().unwrap_or_default();
     if body["rule"].is_null() {
-        let test = |is_over| Event {
+        let test = |is_over| IncidentEvent {
             key: format!("carillon-test-{message}"),
             is_over,
             severity: Severity::Info,
@@ -67,8 +67,8 @@ fn events<'a>(message: &str, body: &'a Value) -> Vec<Event<'a>> {
         return vec![test(false), test(true)];
     }
     let alerts = body["alerts"].as_array().into_iter().flatten();
-    let mut events: Vec<Event<'_>> = alerts
-        .map(|alert| Event {
+    let mut events: Vec<IncidentEvent<'_>> = alerts
+        .map(|alert| IncidentEvent {
             key: format!("carillon-{}", alert["id"].as_str().unwrap_or_default()),
             is_over: alert["state"] == "recovered",
             severity: Severity::of(alert["kind"].as_str().unwrap_or_default()),
@@ -77,7 +77,7 @@ fn events<'a>(message: &str, body: &'a Value) -> Vec<Event<'a>> {
         })
         .collect();
     if body["left_out"].as_i64().is_some_and(|left_out| left_out > 0) {
-        events.push(Event {
+        events.push(IncidentEvent {
             key: format!("carillon-more-{message}"),
             is_over: false,
             severity: Severity::Error,
@@ -90,9 +90,9 @@ fn events<'a>(message: &str, body: &'a Value) -> Vec<Event<'a>> {
 
 /// The requests for PagerDuty's Events API, version 2. The channel's request already contains the
 /// routing key.
-pub(super) fn pagerduty(message: &str, body: &Value) -> Vec<Call> {
+pub(super) fn pagerduty(message: &str, body: &Value) -> Vec<ChannelCall> {
     let source = source(body);
-    let call = |event: Event<'_>| {
+    let call = |event: IncidentEvent<'_>| {
         let mut told = json!({
             "event_action": if event.is_over { "resolve" } else { "trigger" },
             "dedup_key": event.key,
@@ -114,17 +114,17 @@ pub(super) fn pagerduty(message: &str, body: &Value) -> Vec<Call> {
             told["client_url"] = url.into();
             told["links"] = json!([{ "href": url, "text": "Open in Carillon" }]);
         }
-        Call { below: None, body: told }
+        ChannelCall { below: None, body: told }
     };
     events(message, body).into_iter().map(call).collect()
 }
 
 /// The requests for Opsgenie's Alert API.
-pub(super) fn opsgenie(message: &str, body: &Value) -> Vec<Call> {
+pub(super) fn opsgenie(message: &str, body: &Value) -> Vec<ChannelCall> {
     let source = source(body);
-    let call = |event: Event<'_>| {
+    let call = |event: IncidentEvent<'_>| {
         if event.is_over {
-            return Call {
+            return ChannelCall {
                 below: Some(format!("{}/close?identifierType=alias", event.key)),
                 body: json!({ "source": source, "note": shortened(event.summary, MAX_DESCRIPTION) }),
             };
@@ -142,7 +142,7 @@ pub(super) fn opsgenie(message: &str, body: &Value) -> Vec<Call> {
             "tags": tags.into_iter().filter(|tag| !tag.is_empty()).collect::<Vec<_>>(),
             "details": details(body, event.alert),
         });
-        Call { below: None, body: told }
+        ChannelCall { below: None, body: told }
     };
     events(message, body).into_iter().map(call).collect()
 }

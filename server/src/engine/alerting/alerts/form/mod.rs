@@ -15,16 +15,16 @@ use crate::model::shortened;
 
 /// A request that carries a message, or a part of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Call {
+pub(super) struct ChannelCall {
     /// The path and query appended to the channel's URL.
     pub(super) below: Option<String>,
     pub(super) body: Value,
 }
 
 /// The requests that deliver a message to `receiver`: the same ones on each attempt.
-pub(super) fn calls(receiver: Receiver, message: &Model) -> Vec<Call> {
+pub(super) fn calls(receiver: Receiver, message: &Model) -> Vec<ChannelCall> {
     let (subject, body) = (&message.subject, &message.body);
-    let one = |body| vec![Call { below: None, body }];
+    let one = |body| vec![ChannelCall { below: None, body }];
     let id = message.id.to_string();
     match receiver {
         Receiver::Webhook => one(webhook(body, message.created_at.utc())),
@@ -95,7 +95,7 @@ pub(super) fn plain(body: &Value) -> String {
     plain
 }
 
-struct Line<'a> {
+struct MessageLine<'a> {
     text: &'a str,
     since: &'a str,
     error: Option<&'a str>,
@@ -104,9 +104,9 @@ struct Line<'a> {
     url: Option<&'a str>,
 }
 
-fn lines(body: &Value) -> impl Iterator<Item = Line<'_>> {
+fn lines(body: &Value) -> impl Iterator<Item = MessageLine<'_>> {
     let alerts = body["alerts"].as_array().into_iter().flatten().take(LISTED);
-    alerts.map(|alert| Line {
+    alerts.map(|alert| MessageLine {
         text: alert["text"].as_str().unwrap_or_default(),
         since: alert["began_at"].as_str().unwrap_or_default(),
         error: alert["error"].as_str(),

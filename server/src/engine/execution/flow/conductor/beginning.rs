@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     super::{results, standing::Attempted},
-    Conductor,
+    Conductor, EndedAttempt,
 };
 use crate::{
     engine::execution::{
@@ -58,7 +58,7 @@ impl Conductor {
                 message: "it outlived its timeout and the time to be killed in".to_owned(),
                 output: Value::Null,
             });
-            (index, outcome)
+            EndedAttempt { index, outcome }
         });
     }
 

@@ -26,22 +26,22 @@ use tokio_util::sync::CancellationToken;
 
 use self::writing::let_go;
 use super::{
-    plan::{Halt, Next, Plan, Situation, plan},
+    plan::{FlowPlan, Halt, NextStep, Situation, plan},
     results,
     standing::{Attempted, TaskProgress, gist, standing},
 };
 use crate::{
     engine::{
-        core::{AttemptHandle, Core, StopReason, Written, lost_since},
+        core::{AttemptHandle, Core, StepOutcome, StopReason, lost_since},
         execution::{
             attempt::{self, Attempt, Times},
             logs::Numbers,
         },
         places::{Claim, HeldPlace},
-        signals::Kind,
+        signals::SignalKind,
     },
-    model::definition::Known,
-    store::{flows::Ended, holds::RunLease},
+    model::definition::CompiledDefinition,
+    store::{flows::EndedTask, holds::RunLease},
     target::{Invocation, Outcome, result_of},
 };
 
@@ -74,20 +74,24 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
 
 /// A task of the run.
 #[derive(Default)]
-struct Part {
+struct TaskAttempts {
     attempts: Vec<Attempted>,
     result: Option<Map<String, Value>>,
     /// For the attempt at work: when any node may treat it as stuck.
     limit: Option<Instant>,
 }
 
-/// An attempt that has ended: the task's index, and the outcome.
-type Done = (usize, Outcome);
+/// An attempt that has ended and is not recorded yet.
+struct EndedAttempt {
+    /// Its task's index.
+    index: usize,
+    outcome: Outcome,
+}
 
 struct Conductor {
     core: Arc<Core>,
     hold: RunLease,
-    known: Arc<Known>,
+    known: Arc<CompiledDefinition>,
     /// The values that are the same for all tasks of the run.
     told: Invocation,
     run: Times,
@@ -102,15 +106,15 @@ struct Conductor {
     claim: Claim,
     places: Vec<HeldPlace>,
     numbers: Arc<Numbers>,
-    parts: Vec<Part>,
-    at_work: JoinSet<Done>,
+    parts: Vec<TaskAttempts>,
+    at_work: JoinSet<EndedAttempt>,
     /// Attempts that ended and are not written yet.
-    ended: Vec<Ended>,
+    ended: Vec<EndedTask>,
 }
 
 /// What the conductor waited for.
-enum Event {
-    Done(Done),
+enum ConductorEvent {
+    Ended(EndedAttempt),
     /// Time passed, or the run must stop: look again.
     Look,
     Place(HeldPlace),
@@ -120,7 +124,7 @@ impl Conductor {
     fn new(core: Arc<Core>, attempt: Attempt, grip: AttemptHandle) -> Self {
         let Attempt { hold, known, invocation, run, place, max_attempts: _ } = attempt;
         let limit = known.definition.timeout_ms.map(TimeDelta::milliseconds);
-        let parts = known.definition.tasks.iter().map(|_| Part::default()).collect();
+        let parts = known.definition.tasks.iter().map(|_| TaskAttempts::default()).collect();
         Self {
             deadline: limit.and_then(|limit| run.started_at.checked_add_signed(limit)),
             begun: core.clock.instant(),
@@ -149,22 +153,24 @@ impl Conductor {
             }
             let (plan, since) = (self.plan(now), self.core.clock.instant());
             match self.write(&plan, now).await {
-                Written::Done => {}
-                Written::Lost => {
+                StepOutcome::Done => {}
+                StepOutcome::Lost => {
                     tracing::warn!(run = %self.hold.run_id, "the run was taken over; it is left");
                     return self.abandon().await;
                 }
-                Written::Refused if self.strip() => continue,
-                Written::Refused => return self.abandon().await,
+                StepOutcome::Refused if self.strip() => continue,
+                StepOutcome::Refused => return self.abandon().await,
             }
             let until = match plan.next {
-                Next::Wait { until } => until,
-                Next::StopTasks => {
+                NextStep::Wait { until } => until,
+                NextStep::StopTasks => {
                     self.stop_tasks.cancel();
                     None
                 }
-                Next::Park { .. } => return self.core.signals.wake_here(Kind::Dispatcher),
-                Next::Settle { state, .. } => return self.tell(state, now),
+                NextStep::Park { .. } => {
+                    return self.core.signals.wake_here(SignalKind::Dispatcher);
+                }
+                NextStep::Settle { state, .. } => return self.tell(state, now),
             };
             if !plan.begin.is_empty() && self.is_lost_since(since).await {
                 return self.abandon().await;
@@ -176,15 +182,16 @@ impl Conductor {
             let event = self.event(until, plan.held_back > 0 && self.may_grow()).await;
             now = self.core.agreed_now().await;
             match event {
-                Event::Done(done) => {
-                    self.end(done, now);
+                ConductorEvent::Ended(ended) => {
+                    self.end(ended, now);
                     while let Some(joined) = self.at_work.try_join_next() {
-                        let done = joined.unwrap_or_else(|error| resume_unwind(error.into_panic()));
-                        self.end(done, now);
+                        let ended =
+                            joined.unwrap_or_else(|error| resume_unwind(error.into_panic()));
+                        self.end(ended, now);
                     }
                 }
-                Event::Look => {}
-                Event::Place(place) => self.places.push(place),
+                ConductorEvent::Look => {}
+                ConductorEvent::Place(place) => self.places.push(place),
             }
         }
     }
@@ -253,7 +260,7 @@ impl Conductor {
         tasks.map(|(task, part)| standing(task, self.hold.run_id, &part.attempts)).collect()
     }
 
-    fn plan(&mut self, now: DateTime<Utc>) -> Plan {
+    fn plan(&mut self, now: DateTime<Utc>) -> FlowPlan {
         let standings = self.standings();
         let halt = match self.why() {
             Some(StopReason::Cancelled) => Some(Halt::Cancelled),
@@ -285,7 +292,7 @@ impl Conductor {
         self.places.len() < most
     }
 
-    async fn event(&mut self, until: Option<DateTime<Utc>>, wants_place: bool) -> Event {
+    async fn event(&mut self, until: Option<DateTime<Utc>>, wants_place: bool) -> ConductorEvent {
         let core = &self.core;
         let time = async {
             match until {
@@ -297,19 +304,20 @@ impl Conductor {
         tokio::select! {
             biased;
             Some(joined) = self.at_work.join_next() => {
-                Event::Done(joined.unwrap_or_else(|error| resume_unwind(error.into_panic())))
+                ConductorEvent::Ended(joined.unwrap_or_else(|error| resume_unwind(error.into_panic())))
             }
             // Once is enough: after that, the tasks end on their own.
-            () = self.grip.stop.cancelled(), if !is_stopped => Event::Look,
-            () = time => Event::Look,
+            () = self.grip.stop.cancelled(), if !is_stopped => ConductorEvent::Look,
+            () = time => ConductorEvent::Look,
             place = core.places.wait(&self.claim, &core.clock), if wants_place && !is_stopped => {
-                Event::Place(place)
+                ConductorEvent::Place(place)
             }
         }
     }
 
     /// Records the outcome of an attempt; the next step writes it.
-    fn end(&mut self, (index, outcome): Done, now: DateTime<Utc>) {
+    fn end(&mut self, ended: EndedAttempt, now: DateTime<Utc>) {
+        let EndedAttempt { index, outcome } = ended;
         let why = self.why();
         let late = self.stop_tasks.is_cancelled() && !self.grip.stop.is_cancelled();
         let (mut state, mut error, output) = judged(outcome, why, late);
@@ -331,7 +339,7 @@ impl Conductor {
         last.error.clone_from(&error);
         last.output = output.clone().map(gist);
         let (task, attempt) = (self.known.task(index).name.clone(), last.attempt);
-        self.ended.push(Ended { task, attempt, state, error, output, at: now.into() });
+        self.ended.push(EndedTask { task, attempt, state, error, output, at: now.into() });
     }
 
     /// Keeps one place per task at work, and at least one.

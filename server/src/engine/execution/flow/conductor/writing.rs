@@ -5,24 +5,24 @@ use tokio::sync::oneshot;
 
 use super::{
     super::{
-        plan::{Next, Plan},
+        plan::{FlowPlan, NextStep},
         standing::Attempted,
     },
-    Conductor, Part,
+    Conductor, TaskAttempts,
 };
 use crate::{
-    engine::core::{Asked, Written},
+    engine::core::{StepOutcome, StepRequest},
     store::{
         StoreError,
-        flows::{Ended, Step, Turn},
+        flows::{EndedTask, FlowStep, RunChange},
     },
 };
 
 impl Conductor {
     /// Writes ended attempts and the plan in one step.
-    pub(super) async fn write(&mut self, plan: &Plan, at: DateTime<Utc>) -> Written {
+    pub(super) async fn write(&mut self, plan: &FlowPlan, at: DateTime<Utc>) -> StepOutcome {
         let name = |index: usize| self.known.task(index).name.clone();
-        let step = Step {
+        let step = FlowStep {
             hold: self.hold,
             turn: self.turn(plan),
             ended: self.ended.clone(),
@@ -30,17 +30,17 @@ impl Conductor {
             skipped: plan.skip.iter().map(|(index, why)| (name(*index), why.clone())).collect(),
             at: at.into(),
         };
-        let stays = matches!(step.turn, Turn::Held { .. });
+        let stays = matches!(step.turn, RunChange::Held { .. });
         if stays && step.ended.is_empty() && step.begun.is_empty() && step.skipped.is_empty() {
-            return Written::Done;
+            return StepOutcome::Done;
         }
         let (answer, answered) = oneshot::channel();
         // The writer outlives every run here.
-        if self.core.steps.send(Asked { step, answer }).await.is_err() {
-            return Written::Refused;
+        if self.core.steps.send(StepRequest { step, answer }).await.is_err() {
+            return StepOutcome::Refused;
         }
-        let written = answered.await.unwrap_or(Written::Refused);
-        if written == Written::Done {
+        let written = answered.await.unwrap_or(StepOutcome::Refused);
+        if written == StepOutcome::Done {
             for ended in self.ended.drain(..) {
                 self.core.metrics.attempt(ended.state.to_value());
             }
@@ -51,8 +51,8 @@ impl Conductor {
         written
     }
 
-    /// Ends the run because its history cannot be read, now or later: otherwise it would be passed
-    /// from node to node without end.
+    /// Ends the run because its history cannot be read, now or later: otherwise nodes would pass it
+    /// on to one another forever.
     pub(super) async fn give_up(&mut self, problem: &StoreError) {
         tracing::error!(run = %self.hold.run_id, "the run is given up: failed to {problem}");
         let now = self.core.agreed_now().await;
@@ -60,9 +60,9 @@ impl Conductor {
         let left = self.core.store.tasks_at_work(self.hold.run_id).await.unwrap_or_default();
         self.ended = left.into_iter().map(|(task, attempt)| let_go(task, attempt, now)).collect();
         let state = run::State::Failed;
-        let next = Next::Settle { state, error: Some(error) };
-        let plan = Plan { skip: vec![], begin: vec![], held_back: 0, next };
-        if self.write(&plan, now).await == Written::Done {
+        let next = NextStep::Settle { state, error: Some(error) };
+        let plan = FlowPlan { skip: vec![], begin: vec![], held_back: 0, next };
+        if self.write(&plan, now).await == StepOutcome::Done {
             self.tell(state, now);
         }
     }
@@ -90,30 +90,35 @@ impl Conductor {
         any
     }
 
-    fn turn(&self, plan: &Plan) -> Turn {
+    fn turn(&self, plan: &FlowPlan) -> RunChange {
         match &plan.next {
-            Next::Wait { .. } | Next::StopTasks => {
+            NextStep::Wait { .. } | NextStep::StopTasks => {
                 let now = self.core.clock.instant();
                 let left = self.parts.iter().filter_map(|part| part.limit);
                 let left = left.map(|limit| limit.saturating_duration_since(now));
                 let new = plan.begin.iter().map(|(index, _)| self.hard_limit(*index));
-                Turn::Held { hard_limit: left.chain(new).max().unwrap_or_default() }
+                RunChange::Held { hard_limit: left.chain(new).max().unwrap_or_default() }
             }
-            Next::Park { until } => {
-                let failed = |part: &Part| {
+            NextStep::Park { until } => {
+                let failed = |part: &TaskAttempts| {
                     let last = part.attempts.last()?;
                     last.error.clone().filter(|_| last.state != task_run::State::Skipped)
                 };
-                Turn::Parked { until: (*until).into(), error: self.parts.iter().find_map(failed) }
+                RunChange::Parked {
+                    until: (*until).into(),
+                    error: self.parts.iter().find_map(failed),
+                }
             }
-            Next::Settle { state, error } => Turn::Settled { state: *state, error: error.clone() },
+            NextStep::Settle { state, error } => {
+                RunChange::Settled { state: *state, error: error.clone() }
+            }
         }
     }
 }
 
 /// An attempt of an earlier hold that ended without a report.
-pub(super) fn let_go(task: String, attempt: i32, at: DateTime<Utc>) -> Ended {
-    Ended {
+pub(super) fn let_go(task: String, attempt: i32, at: DateTime<Utc>) -> EndedTask {
+    EndedTask {
         task,
         attempt,
         state: task_run::State::Lost,
