@@ -138,7 +138,7 @@ loaders! {
         for id in ids {
             found.push((id, Arc::new(SecretUsers::of_namespace(&rows.store, id).await?)));
         }
-        Found::Ok(found)
+        KeyedRows::Ok(found)
     };
     /// A schedule's last watchdog call.
     PingRow -> ping::Model, async |rows: &Rows, ids: Vec<Uuid>| {

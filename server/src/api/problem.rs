@@ -85,14 +85,14 @@ impl ReadingProblems {
 /// was over at some time since.
 async fn acknowledged(
     cx: &Context<'_>,
-    found: &[problems::Problem],
+    found: &[problems::ProblemGroup],
 ) -> Result<HashMap<Uuid, (Model, bool)>> {
-    let keys: Vec<Uuid> = found.iter().map(problems::Problem::key).collect();
+    let keys: Vec<Uuid> = found.iter().map(problems::ProblemGroup::key).collect();
     let mut rows = acknowledgements::by_ids(cx.store().read(), &keys).await?;
     let now = cx.commands().clock.now();
     rows.retain(|row| row.acknowledged_until.is_none_or(|until| until.utc() > now));
     // As they were when they were acknowledged.
-    let then: Vec<problems::Problem> = rows
+    let then: Vec<problems::ProblemGroup> = rows
         .iter()
         .filter_map(|row| {
             let one = found.iter().find(|one| one.key() == row.id)?;
@@ -100,7 +100,7 @@ async fn acknowledged(
                 (What::Failing { error, .. }, Some(last_run)) => What::Failing { error, last_run },
                 (what, _) => what,
             };
-            Some(problems::Problem { what, last: row.last_at, ..one.clone() })
+            Some(problems::ProblemGroup { what, last: row.last_at, ..one.clone() })
         })
         .collect();
     let over = problems::over(cx.store(), &then).await?;

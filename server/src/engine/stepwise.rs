@@ -71,7 +71,7 @@ impl Stepwise {
             StepwiseService::of(Stats::new(core.clone())),
             StepwiseService::of(Zones { core: core.clone() }),
             StepwiseService::of(Refresh::new(core.clone())),
-            Step::of(HistoryQuotas::new(core.clone())),
+            StepwiseService::of(HistoryQuotas::new(core.clone())),
         ];
         if core.store.dialect().is_postgres() {
             steps.push(StepwiseService::of(LiveRangeRefresher::new(core.clone())));

@@ -12,7 +12,7 @@ use crate::{
         DatabaseTransaction,
         alerts::{acknowledgements, notes, rules},
         reads::{
-            problems::{self, Problem, What},
+            problems::{self, ProblemGroup, What},
             within::Within,
         },
         schedules,
@@ -154,7 +154,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let Problem { what, last, .. } = problem;
+        let ProblemGroup { what, last, .. } = problem;
         let (kind, last_run_id) = match what {
             What::Failing { last_run, .. } => ("failing", Some(last_run)),
             What::Losing { .. } => ("losing_fires", None),
@@ -236,7 +236,7 @@ impl Commands {
         schedule: &entity::schedule::Model,
         id: Uuid,
         now: DateTime<Utc>,
-    ) -> Result<Problem, CommandError> {
+    ) -> Result<ProblemGroup, CommandError> {
         let within = Within::One(schedule.namespace_id);
         let all = problems::since(&self.store, &within, (now - LOOKED_BACK).into()).await?;
         let mut all = all.into_iter();

@@ -55,7 +55,7 @@ pub enum What {
     },
 }
 
-impl Problem {
+impl ProblemGroup {
     /// A key for the schedule and what its failures have in common. It is the same for as long as
     /// the same thing goes wrong, and reveals nothing of the error.
     pub fn key(&self) -> Uuid {

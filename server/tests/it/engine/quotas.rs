@@ -9,7 +9,7 @@ use carillon::{
     model::{Quotas, Task},
     store::{
         history::{History, WrittenLog},
-        reads::health::Scope,
+        reads::{health::HealthScope, within::Within},
     },
     target::{Command, Target},
 };
@@ -158,7 +158,7 @@ async fn texts(world: &World, run: Uuid) -> Vec<String> {
 async fn told(world: &World, engine: Option<&Engine>) -> Option<String> {
     let (store, limits) = (&world.database.store, config::Health::default());
     let cluster = engine.map(Engine::cluster).unwrap_or_default();
-    let scope = Scope { namespace: Some(world.namespace), tag: None };
+    let scope = HealthScope { within: Within::One(world.namespace), tag: None };
     let checks = health::examine(store, &world.clock, &cluster, &scope, &limits).await.unwrap();
     let check = checks.into_iter().find(|check| check.name == "history").unwrap();
     assert!(check.healthy);
@@ -255,7 +255,7 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
     let (_node, mut steps) = world.by_hand().await;
     let now = world.clock.now();
     let kept = async |id| store.history_of(id, 45, now).await.unwrap().row_count;
-    let fills = async |steps: &mut std::collections::HashMap<_, carillon::engine::Step>| {
+    let fills = async |steps: &mut std::collections::HashMap<_, carillon::engine::StepwiseService>| {
         // On PostgreSQL the feed waits for the oldest transaction of all tests. The live run counts
         // when it has settled, its fire does now.
         while (kept(world.namespace).await, kept(other).await) != (16, 15) {

@@ -195,13 +195,13 @@ pub(in crate::engine) async fn cut(
 ) -> Result<Option<RetentionReport>, EngineError> {
     let Excess { namespace, oldest, until } = excess;
     let settings = core.settings.retention.unwrap_or_default();
-    let mut round = Round {
+    let mut round = RetentionRound {
         settings: &settings,
         store: &core.store,
         clock: &core.clock,
         metrics: &core.metrics,
         now,
-        manner: Manner { tenure: Some((tenure, term)), ..Manner::default() },
+        manner: RoundOptions { tenure: Some((tenure, term)), ..RoundOptions::default() },
         renewed: core.clock.instant(),
         is_over: false,
         rule: core.store.rule_of_cut(namespace, until, now.into()),

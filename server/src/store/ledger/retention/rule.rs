@@ -121,8 +121,8 @@ impl Store {
 
     /// The rule that a namespace's history from before `until` is too old, and no other: for a
     /// quota of rows.
-    pub fn rule_of_cut(&self, namespace: Uuid, until: Timestamp, now: Timestamp) -> Rule {
-        Rule {
+    pub fn rule_of_cut(&self, namespace: Uuid, until: Timestamp, now: Timestamp) -> RetentionRule {
+        RetentionRule {
             now: now.0,
             usual: 0,
             policies: Policies { longest: 0, shortest: 0 },

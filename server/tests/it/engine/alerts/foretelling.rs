@@ -22,8 +22,8 @@ on_both!(
 
 async fn foretold(watch: &Watch, rule: Rule) -> Vec<String> {
     let store = &watch.world.database.store;
-    let place = (watch.world.namespace, "test");
-    let preview = RulePreview::of(store, place, rule, watch.clock.now(), 7).await.unwrap();
+    let (namespace, now) = (watch.world.namespace, watch.clock.now());
+    let preview = RulePreview::of(store, namespace, "test", rule, now, 7).await.unwrap();
     assert!(!preview.is_cut);
     preview.messages.into_iter().map(|message| message.subject).collect()
 }
