@@ -123,7 +123,9 @@ impl Login {
 
 /// A unique name that shows which machine the token belongs to.
 fn token_name() -> String {
-    let host = nix::unistd::gethostname().map(|host| host.to_string_lossy().into_owned()).unwrap_or_default();
+    let host = nix::unistd::gethostname()
+        .map(|host| host.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let host: String = host.chars().filter(char::is_ascii_alphanumeric).take(24).collect();
     let mut unique = Uuid::now_v7().simple().to_string();
     unique.drain(..20);
