@@ -80,7 +80,7 @@ pub(super) struct Defaults<'a> {
 impl Defaults<'_> {
     /// The instant after which to look in that zone, if the question names none: now if the flags
     /// do not either.
-    pub(super) fn from_in(&self, zone: &str) -> Result<DateTime<Utc>, String> {
+    pub(super) fn start_in(&self, zone: &str) -> Result<DateTime<Utc>, String> {
         self.from.map_or(Ok(self.now), |from| instant(from, zone, self.now))
     }
 }
@@ -128,7 +128,7 @@ impl Timing {
         }
         let defaults = self.defaults();
         let Defaults { tz, dst, .. } = defaults;
-        let from = defaults.from_in(tz);
+        let from = defaults.start_in(tz);
         let from = from.map_err(|problem| CliError::Usage(format!("--from {problem}")))?;
         let definition = definition(&expressions, tz, from, dst);
         let compiled = Timetable::new(&definition);

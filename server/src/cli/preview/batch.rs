@@ -81,7 +81,7 @@ fn answer_line(line: &[u8], defaults: &Defaults<'_>, count: usize) -> Result<Bat
     let from = match &question.from {
         Some(text) => read_instant(text, tz, defaults.now)
             .map_err(|problem| format!("from {text:?}: {problem}"))?,
-        None => defaults.from_in(tz).map_err(|problem| format!("--from {problem}"))?,
+        None => defaults.start_in(tz).map_err(|problem| format!("--from {problem}"))?,
     };
     let count = match question.count {
         None => count,

@@ -198,7 +198,7 @@ async fn output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds(
     world.settings.quotas_interval = Duration::from_millis(20);
     let store = world.database.store.clone();
     let earlier = WrittenLog { namespace: "test".to_owned(), schedule_id: None, bytes: 20 };
-    store.add_log_bytes(&[earlier.clone()], world.clock.now().into()).await.unwrap();
+    store.add_log_bytes(std::slice::from_ref(&earlier), world.clock.now().into()).await.unwrap();
     let full = WrittenLog { bytes: 40, ..earlier };
     let mark = "the namespace has used its quota of 60 bytes of kept log: the rest of this \
         attempt's lines is left out";
