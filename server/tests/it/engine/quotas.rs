@@ -255,13 +255,14 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
     let (_node, mut steps) = world.by_hand().await;
     let now = world.clock.now();
     let kept = async |id| store.history_of(id, 45, now).await.unwrap().row_count;
-    let fills = async |steps: &mut std::collections::HashMap<_, carillon::engine::StepwiseService>| {
-        // On PostgreSQL the feed waits for the oldest transaction of all tests. The live run counts
-        // when it has settled, its fire does now.
-        while (kept(world.namespace).await, kept(other).await) != (16, 15) {
-            steps.get_mut("stats").unwrap().once(now).await.unwrap();
-        }
-    };
+    let fills =
+        async |steps: &mut std::collections::HashMap<_, carillon::engine::StepwiseService>| {
+            // On PostgreSQL the feed waits for the oldest transaction of all tests. The live run counts
+            // when it has settled, its fire does now.
+            while (kept(world.namespace).await, kept(other).await) != (16, 15) {
+                steps.get_mut("stats").unwrap().once(now).await.unwrap();
+            }
+        };
     let filled = tokio::time::timeout(Duration::from_secs(60), fills(&mut steps));
     filled.await.unwrap();
     assert_eq!(told(&world, None).await, None);
