@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn redis_is_asked_about_where_a_node_uses_it() {
-        let none = |fleet: &Fleet| redis(fleet, ("a", None));
+        let none = |fleet: &Fleet| redis(fleet, "a", None);
         assert_eq!(none(&fleet(|_| {})), None);
         let uses = fleet(|other| other.node.beats_in = BeatsIn::Redis);
         assert_eq!(none(&uses).unwrap().problem, None);

@@ -327,7 +327,8 @@ mod tests {
     #[test]
     fn a_cut_is_of_one_namespace_and_asks_nobody() {
         let only = Some((Uuid::from_u128(7), false));
-        let cut = Rule { policies: Policies { longest: 0, shortest: 0 }, only, ..rule(45, 10) };
+        let cut =
+            RetentionRule { policies: Policies { longest: 0, shortest: 0 }, only, ..rule(45, 10) };
         assert_eq!((cut.joins(), cut.reach()), ("", cut.last().0));
         let of = "t.namespace_id = X'00000000000000000000000000000007' AND t.";
         assert!(cut.run_is_old().starts_with(&format!("({of}")), "{}", cut.run_is_old());
