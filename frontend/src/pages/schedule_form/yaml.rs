@@ -202,20 +202,20 @@ fn target(action: &Action) -> Value {
 
 /// An event as a module file has it: keys and constants in lower case, headers by name, without hidden values.
 fn in_module(value: &Value, key: &str) -> Value {
-    match value {
-        Value::String(text) if matches!(key, "mode" | "sasl") => json!(text.to_lowercase()),
-        Value::Array(pairs) if key == "headers" => {
-            let pairs = pairs.iter().filter(|pair| pair["value"] != MASK);
-            let pairs = pairs.filter_map(|pair| {
-                Some((pair["name"].as_str()?.to_owned(), pair["value"].clone()))
-            });
-            Value::Object(pairs.collect())
-        }
-        Value::Object(object) if key != "payload" => {
+    if let (Some(text), "mode" | "sasl") = (value.as_str(), key) {
+        return json!(text.to_lowercase());
+    }
+    if let (Some(pairs), "headers") = (value.as_array(), key) {
+        let pairs = pairs.iter().filter(|pair| pair["value"] != MASK);
+        let named = |pair: &Value| Some((pair["name"].as_str()?.to_owned(), pair["value"].clone()));
+        return Value::Object(pairs.filter_map(named).collect());
+    }
+    match value.as_object() {
+        Some(object) if key != "payload" => {
             let shown = object.iter().filter(|(_, value)| **value != MASK);
             shown.map(|(key, value)| (snake_case(key), in_module(value, key))).collect()
         }
-        other => other.clone(),
+        Some(_) | None => value.clone(),
     }
 }
 
