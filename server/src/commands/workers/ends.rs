@@ -17,11 +17,11 @@ use crate::{
 };
 
 /// Concurrent reports of workers.
-pub(in crate::commands) type EndBatcher = Batcher<(JobClaim, JobEnd), Answer>;
+pub(in crate::commands) type EndBatcher = Batcher<(JobClaim, JobEnd), ReportAnswer>;
 
 /// The result of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::commands) enum Answer {
+pub(in crate::commands) enum ReportAnswer {
     /// The job ended so.
     Ended,
     /// The worker does not hold the job, or no longer.
@@ -40,17 +40,17 @@ impl Commands {
             let commands = commands.clone();
             async move { commands.end_together(reports).await }
         });
-        match answer.await.unwrap_or(Answer::Alone) {
-            Answer::Ended => return Ok(()),
-            Answer::NotHeld => {}
-            Answer::Alone => {
+        match answer.await.unwrap_or(ReportAnswer::Alone) {
+            ReportAnswer::Ended => return Ok(()),
+            ReportAnswer::NotHeld => {}
+            ReportAnswer::Alone => {
                 let report = [(claim.clone(), end.clone())];
                 let now = self.clock.now().into();
                 if !self.store.settle_jobs_if_held(&report, now).await?.is_empty() {
                     return Ok(());
                 }
             }
-            Answer::Unavailable => {
+            ReportAnswer::Unavailable => {
                 let silent = DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
                 return Err(StoreError::Database(silent).into());
             }
@@ -60,7 +60,7 @@ impl Commands {
         if said == Some(end) { Ok(()) } else { Err(WorkerError::Stale) }
     }
 
-    async fn end_together(&self, reports: Vec<(JobClaim, JobEnd)>) -> Vec<Answer> {
+    async fn end_together(&self, reports: Vec<(JobClaim, JobEnd)>) -> Vec<ReportAnswer> {
         let ids: Vec<Uuid> = reports.iter().map(|(claim, _)| claim.id).collect();
         // Of two reports on a job, the later one finds out alone what the first one did.
         let mut seen = HashSet::new();
@@ -71,17 +71,17 @@ impl Commands {
         match self.store.settle_jobs_if_held(&batch, self.clock.now().into()).await {
             Ok(ended) => {
                 let answer = |(id, is_first): (&Uuid, bool)| match (is_first, ended.contains(id)) {
-                    (true, true) => Answer::Ended,
-                    (_, false) => Answer::NotHeld,
-                    (false, true) => Answer::Alone,
+                    (true, true) => ReportAnswer::Ended,
+                    (_, false) => ReportAnswer::NotHeld,
+                    (false, true) => ReportAnswer::Alone,
                 };
                 ids.iter().zip(is_first).map(answer).collect()
             }
             Err(error) => {
                 let error = CommandError::from(error);
                 let answer = match error.unavailable() {
-                    Some(_) => Answer::Unavailable,
-                    None => Answer::Alone,
+                    Some(_) => ReportAnswer::Unavailable,
+                    None => ReportAnswer::Alone,
                 };
                 vec![answer; ids.len()]
             }
