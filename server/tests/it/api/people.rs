@@ -194,7 +194,6 @@ async fn an_administrator_of_a_namespace_says_who_its_members_are(database: Test
         "{ users { nodes { id } } }",
         "{ auditEvents { nodes { id } } }",
         "{ apiTokens(all: true) { nodes { id } } }",
-        "{ health { healthy } }",
         "mutation { createNamespace(name: \"more\") { namespace { id } } }",
         "mutation { createServiceAccount(input: { name: \"x\" }) { user { id } } }",
         "mutation { createApiToken(input: { name: \"x\", role: VIEWER, serviceAccount: \"bob\" })

@@ -128,7 +128,7 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
     assert_eq!(done, json!({ "id": id, "acknowledgement": seen }));
     // It lasts while the same goes on.
     desk.clock.pass(Duration::from_secs(60));
-    failed(&desk, &schedule, "no disk", 10).await;
+    failed(&desk, &schedule, "no disk", 20).await;
     assert_eq!(problem().await["acknowledgement"]["at"], "2026-03-01T12:00:00Z");
     // What is over and begins again is another problem.
     desk.clock.pass(Duration::from_secs(60));
@@ -137,7 +137,7 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
     let over = problem().await;
     assert_eq!((&over["isOpen"], &over["acknowledgement"]["by"]), (&json!(false), &json!("ada")));
     desk.clock.pass(Duration::from_secs(60));
-    failed(&desk, &schedule, "no disk", 10).await;
+    failed(&desk, &schedule, "no disk", 30).await;
     let again = problem().await;
     assert_eq!((&again["id"], &again["acknowledgement"]), (&id, &Value::Null));
 

@@ -262,7 +262,7 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
     for name in ["key", "watchdog", "hook", "unused"] {
         desk.ask(set, json!({ "name": name })).await;
     }
-    let url = "https://example.org/?key={{ secrets['key'] }}";
+    let url = "https://example.org/?key={{ secrets.key }}";
     let task = json!({ "name": "main", "target": { "http": { "url": url } } });
     let own = json!({ "target": { "http": { "url": url } } });
     let workflow = "mutation($input: CreateWorkflowInput!) { createWorkflow(input: $input) {
