@@ -56,6 +56,7 @@ fn asked(walk: &Walk, operation: &str, root: &str, place: &Place, name: &str) ->
         "schedulePreview" | "definitionEffect" => {
             text.replace(" { __typename }", " { problem { problem } }")
         }
+        "scheduleGroups" => text.replace(" { __typename }", " { without groups { name } }"),
         _ => text,
     };
     format!("{operation} {{ {text} }}")
@@ -72,6 +73,9 @@ fn is_missing(answer: &Result<Value, String>, place: &Place) -> bool {
         Ok(data) if ["schedulePreview", "definitionEffect"].contains(&&*place.field) => {
             let problem = data[&*place.field]["problem"]["problem"].as_str();
             problem.is_some_and(|problem| problem.contains("does not exist"))
+        }
+        Ok(data) if place.field == "scheduleGroups" => {
+            data["scheduleGroups"] == json!({ "without": 0, "groups": [] })
         }
         Ok(data) => is_nothing(&data[&*place.field]),
         Err(code) => code == "NOT_FOUND",
