@@ -10,18 +10,28 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use serde_json::Value;
 use tokio::sync::{Mutex as Turn, oneshot};
 
 /// Maximum number of requests in one batch.
 const MAX: usize = 500;
+/// Maximum size of the requests in one batch, unless it has only one.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// Requests that wait to be carried out, and their callers, who wait for the answers.
 #[derive(Debug)]
 pub(crate) struct Batcher<T, A> {
-    waiting: Mutex<Vec<(T, oneshot::Sender<A>)>>,
+    waiting: Mutex<Vec<Waiting<T, A>>>,
     /// The turn to carry out requests. There is only one: with two, each batch would be half as
     /// large.
     turn: Arc<Turn<()>>,
+}
+
+#[derive(Debug)]
+struct Waiting<T, A> {
+    request: T,
+    bytes: usize,
+    caller: oneshot::Sender<A>,
 }
 
 impl<T, A> Default for Batcher<T, A> {
@@ -32,14 +42,20 @@ impl<T, A> Default for Batcher<T, A> {
 
 impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
     /// Carries out a request with all that are waiting by then. `carry_out` returns their answers,
-    /// in the order of the requests. `None` if there is no answer because it panicked.
-    pub(crate) async fn submit<F, B>(self: &Arc<Self>, request: T, carry_out: F) -> Option<A>
+    /// in the order of the requests. `bytes` is the approximate size of the request. `None` if there
+    /// is no answer because it panicked.
+    pub(crate) async fn submit<F, B>(
+        self: &Arc<Self>,
+        request: T,
+        bytes: usize,
+        carry_out: F,
+    ) -> Option<A>
     where
         F: Fn(Vec<T>) -> B + Send + Sync + 'static,
         B: Future<Output = Vec<A>> + Send,
     {
-        let (answer, answered) = oneshot::channel();
-        self.waiting().push((request, answer));
+        let (caller, answered) = oneshot::channel();
+        self.waiting().push(Waiting { request, bytes, caller });
         let turn = async {
             let turn = self.turn.clone().lock_owned().await;
             let batcher = self.clone();
@@ -72,13 +88,29 @@ impl<T, A> Batcher<T, A> {
     /// The waiting requests whose callers have not left, and these callers.
     fn take(&self) -> (Vec<T>, Vec<oneshot::Sender<A>>) {
         let mut waiting = self.waiting();
-        waiting.retain(|(_, caller)| !caller.is_closed());
-        let count = waiting.len().min(MAX);
-        waiting.drain(..count).unzip()
+        waiting.retain(|one| !one.caller.is_closed());
+        let mut bytes = 0_usize;
+        let fits = |one: &&Waiting<T, A>| {
+            let is_first = bytes == 0;
+            bytes = bytes.saturating_add(one.bytes.max(1));
+            is_first || bytes <= MAX_BYTES
+        };
+        let count = waiting.iter().take(MAX).take_while(fits).count();
+        waiting.drain(..count).map(|one| (one.request, one.caller)).unzip()
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Vec<(T, oneshot::Sender<A>)>> {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting<T, A>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The approximate size of a value as JSON, in bytes.
+pub(crate) fn json_size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(|value| 1 + json_size(value)).sum(),
+        Value::Object(map) => map.iter().map(|(key, value)| key.len() + json_size(value)).sum(),
     }
 }
 
@@ -88,16 +120,26 @@ mod tests {
 
     use super::*;
 
-    fn put(batcher: &Batcher<usize, ()>, request: usize) -> oneshot::Receiver<()> {
-        let (answer, answered) = oneshot::channel();
-        batcher.waiting().push((request, answer));
+    fn put(batcher: &Batcher<usize, ()>, request: usize, bytes: usize) -> oneshot::Receiver<()> {
+        let (caller, answered) = oneshot::channel();
+        batcher.waiting().push(Waiting { request, bytes, caller });
         answered
+    }
+
+    #[test]
+    fn no_more_bytes_are_taken_than_go_into_one() {
+        let batcher = Batcher::default();
+        let sizes = [MAX_BYTES / 2, MAX_BYTES / 2, 1, MAX_BYTES * 2, 0];
+        let put = |(request, bytes)| put(&batcher, request, bytes);
+        let _callers: Vec<_> = sizes.into_iter().enumerate().map(put).collect();
+        let batches = [batcher.take().0, batcher.take().0, batcher.take().0, batcher.take().0];
+        assert_eq!(batches, [vec![0, 1], vec![2], vec![3], vec![4]]);
     }
 
     #[test]
     fn all_that_wait_and_are_wanted_are_taken_once() {
         let batcher = Batcher::default();
-        let mut callers: Vec<_> = (1..=4).map(|request| put(&batcher, request)).collect();
+        let mut callers: Vec<_> = (1..=4).map(|request| put(&batcher, request, 1)).collect();
         callers.remove(1);
         assert_eq!(batcher.take().0, [1, 3, 4], "the second caller has left");
         assert_eq!(batcher.take().0, Vec::<usize>::new());
@@ -106,7 +148,7 @@ mod tests {
     #[test]
     fn no_more_are_taken_than_go_into_one() {
         let batcher = Batcher::default();
-        let _callers: Vec<_> = (0..MAX + 2).map(|request| put(&batcher, request)).collect();
+        let _callers: Vec<_> = (0..MAX + 2).map(|request| put(&batcher, request, 1)).collect();
         assert_eq!(batcher.take().0.len(), MAX);
         assert_eq!(batcher.take().0, [MAX, MAX + 1], "in their order");
     }
@@ -115,7 +157,7 @@ mod tests {
     async fn every_caller_gets_the_answer_to_its_own_request() {
         let batcher = Arc::<Batcher<usize, (usize, usize)>>::default();
         let submit = |request| {
-            batcher.submit(request, |requests: Vec<usize>| async move {
+            batcher.submit(request, 1, |requests: Vec<usize>| async move {
                 tokio::task::yield_now().await;
                 let size = requests.len();
                 requests.into_iter().map(|request| (request * 2, size)).collect()

@@ -83,15 +83,15 @@ impl Board {
         read: impl Future<Output = Result<Option<worker::Model>, E>>,
     ) -> Result<Option<worker::Model>, E> {
         let slot = self.workers.slot(&id, is_new);
-        let mut last = slot.lock().await;
-        if let Some((at, Some(row))) = &*last
+        if let Some((at, Some(row))) = &*slot.lock().await
             && is_new(&(*at, None))
             && is_heard(row)
         {
             return Ok(Some(row.clone()));
         }
+        // The slot is free meanwhile: while the database is away, nobody waits for another's turn.
         let row = read.await?;
-        *last = Some((Clock::system().instant(), row.clone()));
+        *slot.lock().await = Some((Clock::system().instant(), row.clone()));
         Ok(row)
     }
 

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::WorkerError;
 use crate::{
-    batcher::Batcher,
-    commands::{CommandError, Commands},
+    batcher::{Batcher, json_size},
+    commands::Commands,
     store::{
         StoreError,
         workers::jobs::{self, JobClaim, JobEnd},
@@ -36,7 +36,11 @@ impl Commands {
     /// Ends a job as its worker reports, together with those of concurrent reports.
     pub(super) async fn end_job(&self, claim: &JobClaim, end: JobEnd) -> Result<(), WorkerError> {
         let commands = self.clone();
-        let answer = self.ends.submit((claim.clone(), end.clone()), move |reports| {
+        let bytes = match &end {
+            JobEnd::Completed(output) => json_size(output),
+            JobEnd::Failed(error, _) => error.len(),
+        };
+        let answer = self.ends.submit((claim.clone(), end.clone()), bytes, move |reports| {
             let commands = commands.clone();
             async move { commands.end_together(reports).await }
         });
@@ -72,17 +76,16 @@ impl Commands {
             Ok(ended) => {
                 let answer = |(id, is_first): (&Uuid, bool)| match (is_first, ended.contains(id)) {
                     (true, true) => ReportAnswer::Ended,
-                    (_, false) => ReportAnswer::NotHeld,
-                    (false, true) => ReportAnswer::Alone,
+                    (true, false) => ReportAnswer::NotHeld,
+                    (false, _) => ReportAnswer::Alone,
                 };
                 ids.iter().zip(is_first).map(answer).collect()
             }
             Err(error) => {
-                let error = CommandError::from(error);
-                let answer = match error.unavailable() {
-                    Some(_) => ReportAnswer::Unavailable,
-                    None => ReportAnswer::Alone,
-                };
+                // A job that somebody keeps locked is not the fault of the others.
+                let is_of_one = error.is_lock_refused() || error.unavailable().is_none();
+                let answer =
+                    if is_of_one { ReportAnswer::Alone } else { ReportAnswer::Unavailable };
                 vec![answer; ids.len()]
             }
         }

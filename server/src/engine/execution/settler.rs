@@ -6,11 +6,11 @@ use std::{ops::Range, sync::Arc, time::Duration};
 
 use entity::{run, task_run};
 use sea_orm::ActiveEnum;
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    batcher::json_size,
     engine::{
         core::{Bisect, Core},
         signals::SignalKind,
@@ -171,7 +171,7 @@ fn portions(batch: &[Settlement]) -> Vec<Range<usize>> {
     let (mut start, mut bytes) = (0, 0);
     for (index, settlement) in batch.iter().enumerate() {
         let text = settlement.lines.as_ref().map_or(0, |lines| lines.text.len());
-        let more = text + settlement.output.as_ref().map_or(0, weight);
+        let more = text + settlement.output.as_ref().map_or(0, json_size);
         if index > start && bytes + more > MAX_BYTES {
             parts.push(start..index);
             (start, bytes) = (index, 0);
@@ -181,16 +181,6 @@ fn portions(batch: &[Settlement]) -> Vec<Range<usize>> {
     parts.push(start..batch.len());
     parts.reverse();
     parts
-}
-
-/// The approximate size of a value as JSON, in bytes.
-fn weight(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
-        Value::String(text) => text.len(),
-        Value::Array(values) => values.iter().map(|value| 1 + weight(value)).sum(),
-        Value::Object(map) => map.iter().map(|(key, value)| key.len() + weight(value)).sum(),
-    }
 }
 
 async fn settle(core: &Core, tx: Begun, batch: &[Settlement]) -> Result<(), StoreError> {

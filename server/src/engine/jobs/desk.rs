@@ -10,10 +10,10 @@ use uuid::Uuid;
 
 use super::{
     LEASE,
-    watcher::{AWAITED, News, Watcher},
+    watcher::{AWAITED, News, Watcher, is_ended},
 };
 use crate::{
-    batcher::Batcher,
+    batcher::{Batcher, json_size},
     clock::Clock,
     random::new_id,
     store::{
@@ -142,8 +142,9 @@ impl Desk {
     /// creates its own: none fails for another one's fault.
     async fn add(&self, job: NewJob, left: CancellationToken) -> Result<(), StoreError> {
         let (store, clock) = (self.store.clone(), self.clock.clone());
+        let bytes = json_size(&job.input) + json_size(&job.about);
         let addition = Addition { job: job.clone(), left };
-        let added = self.adding.submit(addition, move |additions| {
+        let added = self.adding.submit(addition, bytes, move |additions| {
             let (store, clock) = (store.clone(), clock.clone());
             async move { add_together(&store, &clock, additions).await }
         });
@@ -176,7 +177,12 @@ impl Desk {
                 log.system(format!("the worker {worker} took it")).await;
             }
             if now.state.is_some_and(is_ended) {
-                drop(page);
+                // The page that is under way has written some of its lines already.
+                if let Some(page) = page.take()
+                    && let Ok(after) = Clock::system().timeout(LAST_LINES, page).await
+                {
+                    lines = lines.max(after.unwrap_or_else(|after| after));
+                }
                 self.relay_rest(id, lines..now.lines, log).await;
                 return ended(now, ending, definition, invocation);
             }
@@ -202,7 +208,7 @@ impl Desk {
                 // The watcher keeps its end of the channel until this job leaves.
                 _ = news.changed() => continue,
                 after = relayed => {
-                    (page, lines) = (None, after.max(lines));
+                    (page, lines) = (None, after.unwrap_or_else(|after| after).max(lines));
                     continue;
                 }
             };
@@ -227,9 +233,9 @@ impl Desk {
         let _seen = news.wait_for(|news| news.state.is_some_and(is_ended)).await;
     }
 
-    /// Copies lines after `after` into the attempt's log; returns the number of the last one. Lines
-    /// that cannot be read now are read the next time.
-    async fn relay(&self, id: Uuid, mut after: i64, log: &Log<'_>) -> i64 {
+    /// Copies lines after `after` into the attempt's log; returns the number of the last one, as an
+    /// error if they cannot be read now.
+    async fn relay(&self, id: Uuid, mut after: i64, log: &Log<'_>) -> Result<i64, i64> {
         match awaited::lines_after(self.store.read(), id, after).await {
             Ok(rows) => {
                 for row in rows {
@@ -241,9 +247,10 @@ impl Desk {
             Err(error) => {
                 tracing::warn!(job = %id, "failed to read what a job printed: {error}");
                 Clock::system().sleep(RETRY).await;
+                return Err(after);
             }
         }
-        after
+        Ok(after)
     }
 
     /// The same for all remaining lines, after the end and within limits: the outcome of a job does
@@ -251,11 +258,11 @@ impl Desk {
     async fn relay_rest(&self, id: Uuid, mut lines: Range<i64>, log: &Log<'_>) {
         let rest = async {
             while !lines.is_empty() {
-                let last = self.relay(id, lines.start, log).await;
-                if last == lines.start {
-                    return;
+                match self.relay(id, lines.start, log).await {
+                    // They were removed.
+                    Ok(last) if last == lines.start => return,
+                    Ok(last) | Err(last) => lines.start = last,
                 }
-                lines.start = last;
             }
         };
         if Clock::system().timeout(LAST_LINES, rest).await.is_err() {
@@ -300,10 +307,6 @@ async fn add_together(store: &Store, clock: &Clock, additions: Vec<Addition>) ->
         }
     }
     vec![true; jobs.len()]
-}
-
-fn is_ended(state: State) -> bool {
-    !matches!(state, State::Waiting | State::Held)
 }
 
 /// What a worker receives about the run.

@@ -58,6 +58,10 @@ pub(super) struct News {
     pub(super) is_final: bool,
 }
 
+pub(super) fn is_ended(state: State) -> bool {
+    !matches!(state, State::Waiting | State::Held)
+}
+
 /// Exists while the watch runs. If it ends because of a bug, the next job starts another.
 struct Running<'a>(&'a Watcher);
 
@@ -125,7 +129,11 @@ impl Watcher {
                     inner.is_running = false;
                     return;
                 }
-                inner.waiting.keys().copied().collect::<Vec<_>>()
+                // An attempt whose job has ended may still be copying its last lines.
+                let is_open =
+                    |news: &watch::Sender<News>| !news.borrow().state.is_some_and(is_ended);
+                let open = inner.waiting.iter().filter(|(_, news)| is_open(news));
+                open.map(|(id, _)| *id).collect::<Vec<_>>()
             };
             if is_due(said, SAY) {
                 let now = pacer.instant();

@@ -10,7 +10,10 @@ use sea_orm::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::store::{Store, StoreError, db::bulk::Bulk};
+use crate::store::{
+    Store, StoreError,
+    db::bulk::{Bulk, returned_ids},
+};
 
 /// A job to create, for any worker of its queue.
 #[derive(Clone, Debug)]
@@ -77,19 +80,26 @@ impl Store {
             return Ok(());
         }
         let tx = self.begin().await?;
-        for job in again {
+        if !again.is_empty() {
+            let earlier = Bulk::default()
+                .uuid("run_id", again.iter().map(|job| job.run_id))
+                .text("run_task", again.iter().map(|job| job.run_task.clone()))
+                .statement(
+                    self.dialect(),
+                    "SELECT job.id AS id FROM v JOIN job ON job.run_id = v.run_id \
+                       AND job.run_task = v.run_task AND job.ended_at IS NULL",
+                    vec![],
+                );
+            let earlier = returned_ids(&tx, earlier).await?;
+            self.lock_jobs(&tx, earlier.iter().copied()).await?;
             let ended = ActiveModel {
                 state: Set(State::Cancelled),
                 stop: Set(true),
                 ended_at: Set(Some(now)),
                 ..ActiveModel::default()
             };
-            let earlier = Entity::update_many()
-                .set(ended)
-                .filter(Column::RunId.eq(job.run_id))
-                .filter(Column::RunTask.eq(job.run_task.clone()))
-                .filter(Column::EndedAt.is_null());
-            earlier.exec(&tx).await?;
+            let update = Entity::update_many().set(ended).filter(Column::Id.is_in(earlier));
+            update.filter(Column::EndedAt.is_null()).exec(&tx).await?;
         }
         tx.query_all_raw(statement).await?;
         self.commit(tx).await

@@ -166,10 +166,11 @@ impl Commands {
     /// Its row, once it is written, or why there is none.
     async fn write_together(&self, composed: Composed, expected: Expected) -> CommitAnswer {
         let commands = self.clone();
-        let answer = self.gathering.submit(QueuedSchedule { composed, expected }, move |orders| {
-            let commands = commands.clone();
-            async move { commands.carry_out(orders).await }
-        });
+        let answer =
+            self.gathering.submit(QueuedSchedule { composed, expected }, 0, move |orders| {
+                let commands = commands.clone();
+                async move { commands.carry_out(orders).await }
+            });
         answer.await.unwrap_or(CommitAnswer::Alone)
     }
 
