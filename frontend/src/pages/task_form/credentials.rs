@@ -1,7 +1,7 @@
 //! Which credentials may be saved and shown as they are (pure).
 
 /// What the server shows instead of a hidden value.
-const MASK: &str = "***";
+pub(in crate::pages) const MASK: &str = "***";
 
 /// The keys of the credentials in a task's definition.
 pub(in crate::pages) const CREDENTIAL_KEYS: [&str; 4] =
@@ -11,6 +11,12 @@ pub(in crate::pages) const CREDENTIAL_KEYS: [&str; 4] =
 pub(in crate::pages) fn is_open(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || text == MASK || is_reference(text)
+}
+
+/// Whether a credential may be legible while it is typed: it reveals nothing, or begins as a reference does.
+pub(super) fn is_legible(text: &str) -> bool {
+    let begun = text.trim();
+    is_open(text) || begun == "{" || begun.starts_with("{{")
 }
 
 /// Whether the text is only a reference to a secret, by the server's rule.
@@ -43,6 +49,16 @@ mod tests {
             "{{",
         ] {
             assert!(!is_open(hidden), "{hidden}");
+        }
+    }
+
+    #[test]
+    fn a_reference_stays_legible_while_it_is_typed() {
+        for begun in ["", "{", "{{", "{{ secrets.", "{{ secrets.a }", "{{ secrets.a }}", "***"] {
+            assert!(is_legible(begun), "{begun}");
+        }
+        for typed in ["h", "hush", "{hush", "hush{{"] {
+            assert!(!is_legible(typed), "{typed}");
         }
     }
 }

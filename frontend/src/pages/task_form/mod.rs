@@ -20,7 +20,7 @@ mod refusal;
 mod sections;
 
 pub(super) use action::{Action, NoopAction, TaskPlan};
-pub(super) use credentials::CREDENTIAL_KEYS;
+pub(super) use credentials::{CREDENTIAL_KEYS, MASK, is_open};
 pub(super) use event::{AddressAction, BrokerAction, EventAction, PublishAction};
 pub(super) use fields::TaskFields;
 pub(super) use reading::{given, number, split, whole};
