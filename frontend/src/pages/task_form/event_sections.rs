@@ -57,7 +57,8 @@ fn connection(fields: EventFields, place: Place, names: [&'static str; 4]) -> An
             <div class="field-grid">
                 {field("broker-tls", "Encrypted", fields.tls, tls).choice(&TLS)}
                 {field("broker-username", "User", fields.username, username).code().text()}
-                {credential(field("broker-password", "Password", fields.password, password), fields.password).hint(BY_SECRET).text()}
+                {credential(field("broker-password", "Password", fields.password, password), fields.password)
+                    .hint(BY_SECRET).text()}
             </div>
         </details>
     }
