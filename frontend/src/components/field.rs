@@ -18,7 +18,7 @@ pub(crate) struct Field {
     value: RwSignal<String>,
     error: Wrong,
     hint: &'static str,
-    kind: &'static str,
+    kind: Signal<&'static str>,
     autocomplete: &'static str,
     list: Option<&'static str>,
     is_code: bool,
@@ -40,7 +40,7 @@ impl Field {
             value,
             error: Signal::stored(None),
             hint: "",
-            kind: "text",
+            kind: Signal::stored("text"),
             autocomplete: "off",
             list: None,
             is_code: false,
@@ -60,6 +60,12 @@ impl Field {
 
     /// `number`, `password`, `datetime-local`, ...
     pub(crate) fn kind(self, kind: &'static str) -> Self {
+        Self { kind: Signal::stored(kind), ..self }
+    }
+
+    /// Hides its text, as a password, while this says so.
+    pub(crate) fn hidden_while(self, is_hidden: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        let kind = Signal::derive(move || if is_hidden() { "password" } else { "text" });
         Self { kind, ..self }
     }
 
@@ -93,13 +99,13 @@ impl Field {
 
     /// A single line.
     pub(crate) fn text(self) -> AnyView {
-        let (id, value, error) = (self.id.clone(), self.value, self.error);
+        let (id, value, error, kind) = (self.id.clone(), self.value, self.error, self.kind);
         let described = self.described_by();
         let control = view! {
             <div class="field-line">
                 <input
                     id=id
-                    type=self.kind
+                    type=move || kind.get()
                     class:code=self.is_code
                     required=self.is_required
                     autofocus=self.is_first
@@ -107,7 +113,7 @@ impl Field {
                     autocapitalize="off"
                     spellcheck="false"
                     list=self.list
-                    step=(self.kind == "number").then_some("any")
+                    step=(kind.get_untracked() == "number").then_some("any")
                     aria-invalid=move || invalid(error)
                     aria-describedby=move || described.run(())
                     prop:value=move || value.get()

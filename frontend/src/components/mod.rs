@@ -69,7 +69,7 @@ pub(crate) use page_head::PageHead;
 pub(crate) use pager::{Beside, pager};
 pub(crate) use panel::{fact, panel};
 pub(crate) use plain_table::{Heading, heading, silent_heading, table};
-pub(crate) use query::{OwnViews, QueryBar, QueryField, QueryView};
+pub(crate) use query::{OwnViews, QueryBar, QueryField, QueryView, has_term, toggled};
 pub(crate) use reason::{is_id, reason_text};
 pub(crate) use run_table::run_table;
 pub(crate) use save::{copy_text, save_text};

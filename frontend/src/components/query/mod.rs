@@ -8,7 +8,7 @@
 
 mod terms;
 
-pub(crate) use terms::QueryField;
+pub(crate) use terms::{QueryField, has_term, toggled};
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 

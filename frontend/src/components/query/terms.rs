@@ -1,5 +1,7 @@
 //! The terms of a query, and how one is completed.
 
+use std::ops::Range;
+
 /// A field of the search language, and its possible values if there are few.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueryField {
@@ -21,6 +23,11 @@ const OFFERS: usize = 8;
 
 /// Splits a query into terms at spaces, except inside quotes.
 pub(super) fn terms(query: &str) -> Vec<&str> {
+    ranges(query).into_iter().filter_map(|range| query.get(range)).collect()
+}
+
+/// The places of the terms, in bytes.
+fn ranges(query: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut start, mut is_quoted, mut is_escaped) = (None, false, false);
     for (at, letter) in query.char_indices() {
@@ -28,7 +35,7 @@ pub(super) fn terms(query: &str) -> Vec<&str> {
         match (start, ends) {
             (None, false) => start = Some(at),
             (Some(from), true) => {
-                found.extend(query.get(from..at));
+                found.push(from..at);
                 start = None;
             }
             _ => {}
@@ -38,8 +45,26 @@ pub(super) fn terms(query: &str) -> Vec<&str> {
         }
         is_escaped = letter == '\\' && is_quoted && !is_escaped;
     }
-    found.extend(start.and_then(|from| query.get(from..)));
+    found.extend(start.map(|from| from..query.len()));
     found
+}
+
+/// Whether the query has this term.
+pub(crate) fn has_term(query: &str, term: &str) -> bool {
+    terms(query).contains(&term)
+}
+
+/// The query with the term at its end, or without it if it has it. The rest stays as it is written.
+pub(crate) fn toggled(query: &str, term: &str) -> String {
+    let is_it = |range: &Range<usize>| query.get(range.clone()) == Some(term);
+    let Some(Range { start, end }) = ranges(query).into_iter().find(is_it) else {
+        let space = if query.is_empty() || query.ends_with(char::is_whitespace) { "" } else { " " };
+        return format!("{query}{space}{term}");
+    };
+    let before = query.get(..start).unwrap_or_default().trim_end();
+    let after = query.get(end..).unwrap_or_default();
+    // The space between the term and the one before it goes with it.
+    if before.is_empty() { after.trim_start().to_owned() } else { format!("{before}{after}") }
 }
 
 /// The query without one of its terms.
@@ -118,6 +143,23 @@ mod tests {
         assert_eq!(terms(r#" a:b  "two \" words" -c "#), ["a:b", r#""two \" words""#, "-c"]);
         assert_eq!(without("a b c", 1), "a c");
         assert_eq!(without("a", 7), "a");
+    }
+
+    #[test]
+    fn a_term_is_added_and_taken_away_and_the_rest_stays_as_written() {
+        assert_eq!(toggled("", "tag:ops"), "tag:ops");
+        assert_eq!(toggled("state:failed", "tag:ops"), "state:failed tag:ops");
+        assert_eq!(toggled("state:failed ", "tag:ops"), "state:failed tag:ops");
+        assert_eq!(toggled("tag:ops  state:failed", "tag:ops"), "state:failed");
+        assert_eq!(toggled("a tag:ops b", "tag:ops"), "a b");
+        assert_eq!(toggled("a tag:ops", "tag:ops"), "a");
+        let quoted = r#"name:"two  words" "say  \"tag:ops  now""#;
+        let added = format!("{quoted} tag:ops");
+        assert_eq!(toggled(quoted, "tag:ops"), added);
+        assert_eq!(toggled(&added, "tag:ops"), quoted);
+        assert!(has_term("a tag:ops", "tag:ops"));
+        assert!(!has_term("tag:ops-eu -tag:ops", "tag:ops"));
+        assert!(!has_term(r#""on  tag:ops  call""#, "tag:ops"));
     }
 
     #[test]

@@ -56,9 +56,13 @@ impl Errors {
     }
 }
 
-/// Whether the control called `name` shows an error of `field`: a list shows those of its items.
+/// Whether the control called `name` shows an error of `field`: a list shows those of its items, headers and an
+/// environment those of their members.
 fn is_of(name: &str, field: &str) -> bool {
-    field.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+    let has_members = name.ends_with(".headers") || name.ends_with(".environment");
+    field.strip_prefix(name).is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with('[') || (has_members && rest.starts_with('.'))
+    })
 }
 
 fn failure(problem: &Problem) -> Failure {
@@ -67,5 +71,26 @@ fn failure(problem: &Problem) -> Failure {
         message: explain(&problem.problem, &problem.help),
         field: Some(field_name(&problem.field).to_owned()),
         position: problem.start.map(|start| (start, problem.end.unwrap_or(start + 1))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_shows_the_errors_of_its_items_and_members() {
+        assert!(is_of("name", "name"));
+        assert!(is_of("calendars", "calendars[1]"));
+        for name in
+            ["target.http.headers", "target.publish.event.headers", "target.command.environment"]
+        {
+            assert!(is_of(name, &format!("{name}.X-Key")), "{name}");
+        }
+        assert!(!is_of("name", "names"));
+        assert!(!is_of("target.http", "target.http.url"));
+        assert!(!is_of("target.http.headers", "target.http.headers-x"));
+        let servers = "target.publish.to.kafka.connection.servers";
+        assert!(!is_of("target.publish.to", servers));
     }
 }

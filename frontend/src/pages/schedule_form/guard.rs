@@ -1,4 +1,4 @@
-//! The draft as one text, for the guard that saves it. Secrets are not saved.
+//! The draft as one text, for the guard that saves it. Credentials are saved only if they reveal nothing.
 
 use std::collections::BTreeMap;
 
@@ -45,6 +45,8 @@ impl Draft {
     pub(super) fn kept(&self) -> String {
         let mut texts: BTreeMap<String, String> =
             self.all_texts().map(|(name, text)| (name.to_owned(), text.get())).collect();
+        let open = self.task.open_secrets();
+        texts.extend(open.map(|(name, text)| (name.to_owned(), text)));
         let expressions: Vec<String> =
             self.expressions.with(|all| all.iter().map(|(_, text)| text.get()).collect());
         texts.insert("expressions".to_owned(), expressions.join("\n"));
@@ -54,7 +56,8 @@ impl Draft {
     /// Restores the draft from such a text; a text that cannot be read changes nothing.
     pub(super) fn restore(&self, kept: &str) {
         let Ok(texts) = serde_json::from_str::<BTreeMap<String, String>>(kept) else { return };
-        for (name, field) in self.all_texts() {
+        // A credential that was not saved stays as the server has it.
+        for (name, field) in self.all_texts().chain(self.task.secrets()) {
             if let Some(text) = texts.get(name) {
                 field.set(text.clone());
             }
@@ -63,5 +66,28 @@ impl Draft {
             let all = expressions.lines().map(|line| RwSignal::new(line.to_owned()));
             self.expressions.set((1..).map(|key: u32| key.to_string()).zip(all).collect());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_to_a_secret_comes_back_and_a_typed_credential_does_not() {
+        Owner::new().with(|| {
+            let draft = Draft::new();
+            draft.task.event.password.set("{{ secrets.kafka }}".to_owned());
+            draft.task.event.secret_key.set("hush".to_owned());
+            let text = untrack(|| draft.kept());
+            assert!(!text.contains("hush"), "{text}");
+
+            let draft = Draft::new();
+            let event = draft.task.event;
+            event.secret_key.set("***".to_owned());
+            draft.restore(&text);
+            assert_eq!(event.password.get_untracked(), "{{ secrets.kafka }}");
+            assert_eq!(event.secret_key.get_untracked(), "***");
+        });
     }
 }

@@ -1,4 +1,5 @@
-//! The same schedule as a module file: values that equal the default are left out, and so are secrets.
+//! The same schedule as a module file: values that equal the default are left out, and so are secrets. References to
+//! secrets stay.
 
 use leptos::prelude::*;
 use serde_json::{Value, json};
@@ -10,11 +11,8 @@ use super::{
 use crate::{
     components::{copy, live},
     model::{Backoff, CatchUp, GapPolicy, HttpAnswer, OverlapHourPolicy, OverlapPolicy, Pair},
-    pages::task_form::{Action, TaskPlan},
+    pages::task_form::{Action, CREDENTIAL_KEYS, MASK, TaskPlan, is_open},
 };
-
-/// What the server shows instead of a secret.
-const MASK: &str = "***";
 
 /// The file, collapsed by default, updated while the user types.
 pub(super) fn panel(draft: Draft) -> AnyView {
@@ -200,7 +198,8 @@ fn target(action: &Action) -> Value {
     json!({ action.kind(): keys })
 }
 
-/// An event as a module file has it: keys and constants in lower case, headers by name, without hidden values.
+/// An event as a module file has it: keys and constants in lower case, headers by name, without hidden values and typed
+/// credentials.
 fn in_module(value: &Value, key: &str) -> Value {
     if let (Some(text), "mode" | "sasl") = (value.as_str(), key) {
         return json!(text.to_lowercase());
@@ -212,11 +211,18 @@ fn in_module(value: &Value, key: &str) -> Value {
     }
     match value.as_object() {
         Some(object) if key != "payload" => {
-            let shown = object.iter().filter(|(_, value)| **value != MASK);
+            let shown = object.iter().filter(|(key, value)| is_shown(key, value));
             shown.map(|(key, value)| (snake_case(key), in_module(value, key))).collect()
         }
         Some(_) | None => value.clone(),
     }
+}
+
+/// Whether the file may have this value.
+fn is_shown(key: &str, value: &Value) -> bool {
+    let is_hidden = CREDENTIAL_KEYS.contains(&key)
+        && value.as_str().is_some_and(|credential| !is_open(credential));
+    *value != MASK && !is_hidden
 }
 
 /// `maxLength` as `max_length`.
@@ -301,6 +307,17 @@ mod tests {
             "event": { "mode": "binary", "payload": { "someKey": 1 }, "headers": { "x-a": "1" } },
         });
         assert_eq!(in_module(&event, ""), wanted);
+    }
+
+    #[test]
+    fn a_typed_credential_is_left_out_and_a_reference_is_not() {
+        let to = json!({ "sqs": { "queueUrl": "q", "accessKeyId": "a", "secretAccessKey": "hush",
+            "sessionToken": "{{ secrets.aws }}" } });
+        let wanted = json!({ "sqs": { "queue_url": "q", "access_key_id": "a",
+            "session_token": "{{ secrets.aws }}" } });
+        assert_eq!(in_module(&to, ""), wanted);
+        let connection = json!({ "connection": { "servers": ["a"], "password": "hush" } });
+        assert_eq!(in_module(&connection, ""), json!({ "connection": { "servers": ["a"] } }));
     }
 
     #[test]

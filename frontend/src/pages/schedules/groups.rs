@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use super::wanted::Wanted;
 use crate::{
     api,
-    components::live,
+    components::{has_term, live, toggled},
     data::use_load,
     model::{ScheduleGrouping, ScheduleGroups},
     state::{Address, use_address, use_every},
@@ -79,7 +79,7 @@ fn drawn(
         .map(|group| {
             let term = format!("{field}:{}", group.name);
             let is_chosen = has_term(text, &term);
-            let narrowed = turned(text, &term);
+            let narrowed = toggled(text, &term);
             let href = address.href(&[("q", &narrowed), ("after", ""), ("before", "")]);
             view! {
                 <li>
@@ -109,30 +109,4 @@ fn drawn(
         <ul class="schedule-groups" aria-label=label data-testid="schedule-groups">{items}{without}{cut}</ul>
     }
     .into_any()
-}
-
-fn has_term(text: &str, term: &str) -> bool {
-    text.split_whitespace().any(|other| other == term)
-}
-
-/// The search with the term added, or without it if it has it.
-fn turned(text: &str, term: &str) -> String {
-    let mut terms: Vec<&str> = text.split_whitespace().filter(|other| *other != term).collect();
-    if !has_term(text, term) {
-        terms.push(term);
-    }
-    terms.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_group_is_a_term_that_is_turned_on_and_off() {
-        assert_eq!(turned("", "tag:ops"), "tag:ops");
-        assert_eq!(turned("state:failed", "tag:ops"), "state:failed tag:ops");
-        assert_eq!(turned("tag:ops  state:failed", "tag:ops"), "state:failed");
-        assert!(!has_term("tag:ops-eu", "tag:ops"));
-    }
 }

@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use super::{event_fields::EventFields, sections::Place};
-use crate::components::{Choice, live};
+use super::{credentials::is_legible, event_fields::EventFields, sections::Place};
+use crate::components::{Choice, Field, live};
 
 const BROKERS: [Choice; 5] = [
     ("kafka", "Kafka"),
@@ -57,11 +57,20 @@ fn connection(fields: EventFields, place: Place, names: [&'static str; 4]) -> An
             <div class="field-grid">
                 {field("broker-tls", "Encrypted", fields.tls, tls).choice(&TLS)}
                 {field("broker-username", "User", fields.username, username).code().text()}
-                {field("broker-password", "Password", fields.password, password).code().hint(BY_SECRET).text()}
+                {credential(field("broker-password", "Password", fields.password, password), fields.password)
+                    .hint(BY_SECRET).text()}
             </div>
         </details>
     }
     .into_any()
+}
+
+/// A field for a credential: a typed one is hidden, a reference to a secret stays legible.
+fn credential(field: Field, value: RwSignal<String>) -> Field {
+    field
+        .code()
+        .autocomplete("new-password")
+        .hidden_while(move || !value.with(|text| is_legible(text)))
 }
 
 /// The names that the API has for the fields of a broker's connection.
@@ -137,14 +146,16 @@ fn redis(fields: EventFields, place: Place) -> AnyView {
 
 fn sqs(fields: EventFields, place: Place) -> AnyView {
     let field = |id, label, value, name| place.field(id, label, value, name);
+    let name = "target.publish.to.sqs.secretAccessKey";
+    let secret_key = field("secret-key", "Secret access key", fields.secret_key, name);
+    let name = "target.publish.to.sqs.sessionToken";
+    let session_token = field("session-token", "Session token", fields.session_token, name);
     view! {
         {field("queue-url", "Queue URL", fields.queue_url, "target.publish.to.sqs.queueUrl").kind("url").code().required().text()}
         <div class="field-grid">
             {field("access-key", "Access key ID", fields.access_key, "target.publish.to.sqs.accessKeyId").code().required().text()}
-            {field("secret-key", "Secret access key", fields.secret_key, "target.publish.to.sqs.secretAccessKey").code().required()
-                .hint(BY_SECRET).text()}
-            {field("session-token", "Session token", fields.session_token, "target.publish.to.sqs.sessionToken").code()
-                .hint("For temporary credentials.").text()}
+            {credential(secret_key, fields.secret_key).required().hint(BY_SECRET).text()}
+            {credential(session_token, fields.session_token).hint("For temporary credentials.").text()}
             {field("region", "Region", fields.region, "target.publish.to.sqs.region").code()
                 .hint("Required if the URL does not contain it.").text()}
             {field("queue-group", "Message group", fields.group, "target.publish.to.sqs.group").code()

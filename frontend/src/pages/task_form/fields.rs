@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{
     action::{Action, HttpAction, TaskPlan},
+    credentials::is_open,
     event_fields::EventFields,
 };
 use crate::{
@@ -147,10 +148,23 @@ impl TaskFields {
         own.into_iter().chain(self.event.texts()).collect()
     }
 
-    /// The texts that [`texts`](Self::texts) leaves out.
-    pub(in crate::pages) fn secrets(&self) -> [Text; 4] {
+    /// The texts that [`texts`](Self::texts) leaves out, each with a name.
+    pub(in crate::pages) fn secrets(&self) -> [(&'static str, Text); 4] {
         let [password, secret_key, session_token] = self.event.secrets();
-        [self.secret, password, secret_key, session_token]
+        [
+            ("signing_secret", self.secret),
+            ("password", password),
+            ("secret_key", secret_key),
+            ("session_token", session_token),
+        ]
+    }
+
+    /// The secrets that may be saved, since they reveal nothing, each with its name; tracked.
+    pub(in crate::pages) fn open_secrets(
+        &self,
+    ) -> impl Iterator<Item = (&'static str, String)> + use<> {
+        let secrets = self.secrets().map(|(name, text)| (name, text.get()));
+        secrets.into_iter().filter(|(_, text)| is_open(text))
     }
 
     /// Fills the fields from a task of the server.

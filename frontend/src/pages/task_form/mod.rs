@@ -2,6 +2,7 @@
 //! each task.
 //!
 //! - `fields`: the fields, as text
+//! - `credentials`: which credentials may be saved and shown as they are (pure)
 //! - `event`, `event_fields`, `event_sections`: the same of an event for a broker
 //! - `action`: what a task does, in the shape that the API accepts (pure)
 //! - `reading`: parses the fields into values, or reports the field that cannot be parsed
@@ -9,6 +10,7 @@
 //! - `refusal`: moves to the field that was refused
 
 mod action;
+mod credentials;
 mod event;
 mod event_fields;
 mod event_sections;
@@ -18,6 +20,7 @@ mod refusal;
 mod sections;
 
 pub(super) use action::{Action, NoopAction, TaskPlan};
+pub(super) use credentials::{CREDENTIAL_KEYS, MASK, is_open};
 pub(super) use event::{AddressAction, BrokerAction, EventAction, PublishAction};
 pub(super) use fields::TaskFields;
 pub(super) use reading::{given, number, split, whole};

@@ -80,7 +80,13 @@ pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> im
     let arrival = RwSignal::new(Arrival::Expected);
     use_ending_feed(
         move || Feed::log(id.clone()),
-        move |batch| kept.change(|log| log.push(batch)),
+        move |batch| {
+            // A feed that was refused works again.
+            if arrival.get_untracked() == Arrival::Refused {
+                arrival.set(Arrival::Expected);
+            }
+            kept.change(|log| log.push(batch));
+        },
         // After a gap the feed starts again from the first line.
         move || {
             arrival.set(Arrival::Refused);
@@ -106,7 +112,8 @@ pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> im
         let is_live = run.with(|run| run.row.state.is_live()) == Some(true);
         let words = match (kept.with(Log::count), arrival.get(), is_live) {
             (0, Arrival::Complete, _) => "It wrote nothing.",
-            (0, Arrival::Refused, _) => "The log cannot be read at present.",
+            (0, Arrival::Refused, true) => "No output has arrived; trying again …",
+            (0, Arrival::Refused, false) => "The log cannot be read at present.",
             (0, Arrival::Expected, true) => "It has written nothing yet. Waiting for output …",
             (0, Arrival::Expected, false) => "Loading the log …",
             _ => "No line matches the filter.",

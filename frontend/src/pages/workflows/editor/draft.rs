@@ -153,7 +153,7 @@ impl Draft {
         for ((_, from), (_, to)) in original.fields.texts().iter().zip(copy.fields.texts()) {
             to.set(from.get_untracked());
         }
-        for (from, to) in original.fields.secrets().iter().zip(copy.fields.secrets()) {
+        for ((_, from), (_, to)) in original.fields.secrets().iter().zip(copy.fields.secrets()) {
             to.set(from.get_untracked());
         }
         copy.fields.name.set(self.free_name(&untrack(|| original.name())));

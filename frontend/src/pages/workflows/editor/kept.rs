@@ -1,4 +1,4 @@
-//! The editor's state as one text, for the guard that saves it. Secrets are not saved.
+//! The editor's state as one text, for the guard that saves it. Credentials are saved only if they reveal nothing.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,7 @@ use super::{
     draft::Draft,
     text::TextPane,
 };
-
-/// The keys of secrets in a text.
-const SECRET: [&str; 4] = ["signingSecret", "password", "secretAccessKey", "sessionToken"];
+use crate::pages::task_form::CREDENTIAL_KEYS;
 
 /// The saved state. Tasks are saved as typed, since a number in them may still be incomplete.
 #[derive(Serialize, Deserialize)]
@@ -38,9 +36,10 @@ struct KeptTask {
 pub(super) fn kept(draft: Draft, pane: TextPane) -> String {
     let tasks = draft.tasks.get().into_iter().zip(draft.nodes());
     let tasks = tasks.map(|(task, node)| {
-        let texts = task.fields.texts().into_iter();
+        let texts = task.fields.texts().into_iter().map(|(name, text)| (name, text.get()));
+        let texts = texts.chain(task.fields.open_secrets());
         KeptTask {
-            fields: texts.map(|(name, text)| (name.to_owned(), text.get())).collect(),
+            fields: texts.map(|(name, text)| (name.to_owned(), text)).collect(),
             needs: node.needs,
             when: task.when.get(),
             allow_failure: task.allow_failure.get(),
@@ -53,7 +52,9 @@ pub(super) fn kept(draft: Draft, pane: TextPane) -> String {
         runs_on: draft.runs_on.get(),
         tasks: tasks.collect(),
         // It may contain a secret that cannot be told apart from the rest.
-        broken: pane.broken_text().filter(|text| !SECRET.iter().any(|key| text.contains(key))),
+        broken: pane
+            .broken_text()
+            .filter(|text| !CREDENTIAL_KEYS.iter().any(|key| text.contains(key))),
     };
     serde_json::to_string(&kept).unwrap_or_default()
 }
@@ -72,6 +73,10 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
             if let Some(text) = kept.fields.get(name) {
                 field.set(text.clone());
             }
+        }
+        // A task may stand where another one stood before: it must not keep that one's credentials.
+        for (name, field) in task.fields.secrets() {
+            field.set(kept.fields.get(name).cloned().unwrap_or_default());
         }
         task.when.set(kept.when.clone());
         task.allow_failure.set(kept.allow_failure);
@@ -119,6 +124,26 @@ mod tests {
             draft.tasks.get_untracked()[0].fields.secret.set("hush".to_owned());
             pane.type_text("{ \"signingSecret\": \"hush\"".to_owned());
             assert!(!untrack(|| kept(draft, pane)).contains("hush"));
+        });
+    }
+
+    #[test]
+    fn a_reference_to_a_secret_stays_with_its_task() {
+        const EVENTS: &str = r#"{ "name": "report", "tasks": [
+            { "name": "first", "target": { "publish": { "to": { "kafka": { "topic": "t",
+                "connection": { "servers": ["a"], "password": "{{ secrets.kafka }}" } } } } } },
+            { "name": "second", "target": { "publish": { "to": { "redis": { "stream": "s",
+                "connection": { "servers": ["b"] } } } } } } ] }"#;
+        Owner::new().with(|| {
+            let definition = Definition::read(EVENTS).unwrap();
+            let draft = Draft::of(&definition);
+            draft.shift(draft.tasks.get_untracked()[0].key, true);
+            let moved = untrack(|| draft.definition());
+            let text = untrack(|| kept(draft, TextPane::beside(draft, None)));
+
+            let draft = Draft::of(&definition);
+            restore(draft, TextPane::beside(draft, None), &text);
+            assert_eq!(untrack(|| draft.definition()), moved);
         });
     }
 }
