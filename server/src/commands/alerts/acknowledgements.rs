@@ -1,5 +1,5 @@
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::{alert, problem_acknowledgement as acknowledgement};
+use entity::{Timestamp, alert, problem_acknowledgement as acknowledgement};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -80,11 +80,7 @@ impl Commands {
         let is_repeated =
             notes::is_acknowledged(&row, now.into()) && note.is_none() && until.is_none();
         if !is_repeated {
-            let tells_again = match rules::by_ids(&tx, &[row.rule_id]).await?.pop() {
-                Some(rule) => serde_json::from_value::<Rule>(rule.definition)
-                    .is_ok_and(|rule| rule.tells_of(row.kind)),
-                None => false,
-            };
+            let tells_again = telling(&tx, &row).await?.is_some();
             let given = notes::Acknowledgement {
                 at: now.into(),
                 by: right.who().name.clone(),
@@ -122,7 +118,13 @@ impl Commands {
         }
         let row = locked(&tx, right, id).await?;
         if row.acknowledged_at.is_some() {
-            notes::unacknowledge(&tx, &row).await?;
+            // One that was acknowledged in its grace period still has to outlast it.
+            let tell_at = telling(&tx, &row).await?.map(|rule| {
+                let grace = rule.grace_seconds.saturating_mul(1_000);
+                let ripe = Timestamp(row.began_at.0.saturating_add(grace));
+                ripe.max(self.clock.now().into())
+            });
+            notes::unacknowledge(&tx, &row, tell_at).await?;
             let entry = Entry {
                 action: "alert.unacknowledge",
                 namespace: Some(row.namespace_id),
@@ -243,6 +245,16 @@ impl Commands {
         let found = all.find(|one| one.schedule_id == schedule.id && one.key() == id);
         found.ok_or_else(|| CommandError::not_found("problem", id))
     }
+}
+
+/// The alert's rule, if it reports the beginning of such alerts.
+async fn telling(
+    tx: &DatabaseTransaction,
+    row: &alert::Model,
+) -> Result<Option<Rule>, CommandError> {
+    let rule = rules::by_ids(tx, &[row.rule_id]).await?.pop();
+    let rule = rule.and_then(|rule| serde_json::from_value::<Rule>(rule.definition).ok());
+    Ok(rule.filter(|rule| rule.tells_of(row.kind)))
 }
 
 /// The alert, locked until the transaction ends, if this person may acknowledge it.
