@@ -82,7 +82,7 @@ impl ReadingProblems {
 }
 
 /// The acknowledgements of these problems that have not ended, by key, each with whether its problem
-/// was over at some time since.
+/// was over at some time since. One so old that this cannot be told is left out.
 async fn acknowledged(
     cx: &Context<'_>,
     found: &[problems::ProblemGroup],
@@ -91,6 +91,13 @@ async fn acknowledged(
     let mut rows = acknowledgements::by_ids(cx.store().read(), &keys).await?;
     let now = cx.commands().clock.now();
     rows.retain(|row| row.acknowledged_until.is_none_or(|until| until.utc() > now));
+    // Whether a problem was over since can only be told while what happened since is stored.
+    let runs: Vec<RunRow> = rows.iter().filter_map(|row| row.last_run_id).map(RunRow).collect();
+    let stored = cx.rows().load_many(runs).await?;
+    rows.retain(|row| match row.last_run_id {
+        Some(run) => stored.contains_key(&RunRow(run)),
+        None => row.last_at.utc() >= now - LONGEST,
+    });
     // As they were when they were acknowledged.
     let then: Vec<problems::ProblemGroup> = rows
         .iter()

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use entity::{
     fire::{self, Reason, Verdict},
+    problem_acknowledgement as acknowledgement,
     run::{self, State},
     user::Role,
 };
@@ -23,6 +24,7 @@ on_both!(
     failures_are_grouped_by_schedule_and_first_line,
     lost_fires_are_a_problem_until_a_later_one_has_started,
     a_problem_is_acknowledged_until_it_is_over_or_for_a_while,
+    an_acknowledgement_does_not_count_once_its_problem_is_no_longer_stored,
     a_finding_says_what_to_do_and_whom_it_counts,
 );
 
@@ -168,6 +170,48 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
         (&json!("the disk is ordered"), &json!("one"))
     );
     assert!(!audit.to_string().contains("no disk"), "{audit}");
+}
+
+async fn an_acknowledgement_does_not_count_once_its_problem_is_no_longer_stored(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    let home = namespace(&desk, "default").await;
+    let (failing, losing) =
+        (desk.schedule("failing", "@hourly").await, desk.schedule("losing", "@hourly").await);
+    failed(&desk, &failing, "no disk", 10).await;
+    plant(&desk, [planted_fire(&losing, home, 9, (Verdict::Missed, Reason::Outage))]).await;
+    let query = "{ problems { id schedule { id } acknowledgement { by } } }";
+    let problems = async || desk.ask(query, json!({})).await["problems"].clone();
+    let by = async || {
+        let problems = problems().await;
+        let all = problems.as_array().unwrap().iter();
+        all.map(|one| one["acknowledgement"]["by"].clone()).collect::<Vec<_>>()
+    };
+    let acknowledge = "mutation($schedule: UUID!, $id: UUID!) {
+        acknowledgeProblem(scheduleId: $schedule, id: $id) { id } }";
+    for one in problems().await.as_array().unwrap() {
+        let asked = json!({ "schedule": one["schedule"]["id"], "id": one["id"] });
+        desk.ask(acknowledge, asked).await;
+    }
+    assert_eq!(by().await, ["ada", "ada"]);
+    // As after a time in which everything was removed, and the same began again.
+    let tx = desk.database.store.begin().await.unwrap();
+    let old = desk.clock.now() - chrono::TimeDelta::days(31);
+    acknowledgement::Entity::update_many()
+        .col_expr(acknowledgement::Column::LastAt, Expr::value(old.timestamp_millis()))
+        .filter(acknowledgement::Column::LastRunId.is_null())
+        .exec(&tx)
+        .await
+        .unwrap();
+    acknowledgement::Entity::update_many()
+        .col_expr(acknowledgement::Column::LastRunId, Expr::value(Uuid::nil()))
+        .filter(acknowledgement::Column::LastRunId.is_not_null())
+        .exec(&tx)
+        .await
+        .unwrap();
+    desk.database.store.commit(tx).await.unwrap();
+    assert_eq!(by().await, [Value::Null, Value::Null]);
 }
 
 async fn a_finding_says_what_to_do_and_whom_it_counts(database: TestDatabase) {
