@@ -94,7 +94,8 @@ pub(crate) struct SecretUse {
     count: Long,
     /// The first 20 of them, by kind and name.
     users: Vec<SecretUser>,
-    /// Whether there may be more: the first 5,000 workflows of the namespace are examined, by name.
+    /// Whether there may be more: at most 5,000 workflows of the namespace, the first by name, 5,000
+    /// schedules with a watchdog and 500 channels are examined.
     is_cut: bool,
 }
 

@@ -41,12 +41,9 @@ pub struct SecretUser {
 pub struct SecretUsers {
     /// By the secret's name.
     pub users: HashMap<String, BTreeSet<SecretUser>>,
-    /// Whether the namespace has more workflows or watchdogs than were examined.
+    /// Whether the namespace has more workflows, watchdogs or channels than were examined.
     pub is_cut: bool,
 }
-
-/// Maximum number of channels that are examined.
-const MAX_CHANNELS: u64 = 500;
 
 impl SecretUsers {
     /// Reads the current definitions of a namespace.
@@ -60,7 +57,7 @@ impl SecretUsers {
                 ping.addresses().flat_map(|(_, url)| Ping::request(url).secret_names()).collect();
             found.add(names, &SecretUser { kind: UserKind::Schedule, name: row.name, id: row.id });
         }
-        for row in channels::list(store.read(), namespace, MAX_CHANNELS).await? {
+        for row in channels::list(store.read(), namespace, secret_users::MAX_CHANNELS).await? {
             // The rest of a channel is sealed; the secrets that it names are shown.
             let shown = ["url", "signing_secret", "key"].map(|part| row.shown[part].as_str());
             let names: BTreeSet<String> = shown.into_iter().flatten().flat_map(named_in).collect();

@@ -1,6 +1,7 @@
-use entity::{audit_event, schedule_version, workflow_version};
-use sea_orm::{EntityTrait, QueryOrder};
+use entity::{alert_channel, audit_event, schedule, schedule_version, workflow_version};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder};
 use serde_json::json;
+use uuid::Uuid;
 
 use super::desk::{CREATE, Desk};
 use crate::support::{TestDatabase, on_both};
@@ -12,6 +13,7 @@ on_both!(
     texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask_comes_back,
     a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved,
     a_secret_says_what_names_it,
+    a_secret_says_when_not_all_was_examined,
 );
 
 async fn a_credential_in_clear_is_refused_however_it_comes(database: TestDatabase) {
@@ -301,4 +303,53 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
         let used = json!({ "count": users.len(), "isCut": false, "users": users });
         assert_eq!(found["usedBy"], used, "{name}");
     }
+}
+
+async fn a_secret_says_when_not_all_was_examined(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let set = "mutation { setSecret(input: { name: \"key\", value: \"open-sesame\" }) {
+        secret { id } } }";
+    desk.ask(set, json!({})).await;
+    let input = json!({
+        "name": "pings",
+        "timing": { "expressions": ["@daily"] },
+        "task": { "target": { "noop": {} } },
+        "ping": { "success": "https://watchdog.example/" },
+    });
+    desk.ask(CREATE, json!({ "input": input })).await;
+    let channel = "mutation { createAlertChannel(input: { name: \"ops\", kind: SLACK,
+        url: \"https://hooks.example/x\" }) { channel { id } } }";
+    desk.ask(channel, json!({})).await;
+    let query = "{ secrets { nodes { usedBy { isCut } } } }";
+    let is_cut =
+        async || desk.ask(query, json!({})).await["secrets"]["nodes"][0]["usedBy"]["isCut"].clone();
+    assert_eq!(is_cut().await, false);
+
+    let store = &desk.database.store;
+    let row = alert_channel::Entity::find().one(store.read()).await.unwrap().unwrap();
+    let copies = (0..500).map(|number| {
+        let name = format!("copy-{number}");
+        alert_channel::Model { id: Uuid::now_v7(), name, ..row.clone() }.into_active_model()
+    });
+    let tx = store.begin().await.unwrap();
+    alert_channel::Entity::insert_many(copies).exec_without_returning(&tx).await.unwrap();
+    store.commit(tx).await.unwrap();
+    assert_eq!(is_cut().await, true);
+    let tx = store.begin().await.unwrap();
+    let copies = alert_channel::Column::Name.starts_with("copy-");
+    alert_channel::Entity::delete_many().filter(copies).exec(&tx).await.unwrap();
+    store.commit(tx).await.unwrap();
+    assert_eq!(is_cut().await, false);
+
+    let row = schedule::Entity::find().one(store.read()).await.unwrap().unwrap();
+    let copies = (0..5_000).map(|number| {
+        let name = format!("copy-{number}");
+        schedule::Model { id: Uuid::now_v7(), name, ..row.clone() }.into_active_model()
+    });
+    let tx = store.begin().await.unwrap();
+    for some in copies.collect::<Vec<_>>().chunks(100) {
+        schedule::Entity::insert_many(some.to_vec()).exec_without_returning(&tx).await.unwrap();
+    }
+    store.commit(tx).await.unwrap();
+    assert_eq!(is_cut().await, true);
 }
