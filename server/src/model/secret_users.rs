@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Definition, Ping};
@@ -58,10 +59,10 @@ impl SecretUsers {
             found.add(names, &SecretUser { kind: UserKind::Schedule, name: row.name, id: row.id });
         }
         for row in channels::list(store.read(), namespace, secret_users::MAX_CHANNELS).await? {
-            // The rest of a channel is sealed; the secrets that it names are shown.
-            let shown = ["url", "signing_secret", "key"].map(|part| row.shown[part].as_str());
-            let names: BTreeSet<String> = shown.into_iter().flatten().flat_map(named_in).collect();
-            found.add(names, &SecretUser { kind: UserKind::Channel, name: row.name, id: row.id });
+            found.add(
+                named_by(&row.shown),
+                &SecretUser { kind: UserKind::Channel, name: row.name, id: row.id },
+            );
         }
         Ok(found)
     }
@@ -107,7 +108,31 @@ impl SecretUsers {
     }
 }
 
-/// The secrets that an address or a key names.
-fn named_in(text: &str) -> Vec<String> {
-    Target::Http(Http::post(text)).secret_names()
+/// Where the row of a channel keeps the names of its secrets.
+pub(crate) const SECRETS: &str = "secrets";
+
+/// The secrets that a channel names, by the part of it that is not sealed.
+fn named_by(kept: &Value) -> BTreeSet<String> {
+    let listed = kept[SECRETS].as_array().into_iter().flatten().filter_map(Value::as_str);
+    // A channel that was saved before they were listed shows most of them.
+    let shown = ["url", "signing_secret", "key"].into_iter().filter_map(|part| kept[part].as_str());
+    let shown = shown.flat_map(|text| Target::Http(Http::post(text)).secret_names());
+    listed.map(str::to_owned).chain(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_channel_names_what_is_listed_and_what_it_shows() {
+        let names = |kept: Value| named_by(&kept).into_iter().collect::<Vec<_>>();
+        let shown = json!({ "url": "https://h/{{ secrets.a }}", "key": "{{ secrets.b }}" });
+        assert_eq!(names(shown), ["a", "b"]);
+        let masked = json!({ "url": "https://h/?t=***", "secrets": ["t"] });
+        assert_eq!(names(masked), ["t"]);
+        assert_eq!(names(json!({ "to": ["ada@example.com"] })), [""; 0]);
+    }
 }

@@ -261,7 +261,7 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
     let set =
         "mutation($name: String!) { setSecret(input: { name: $name, value: \"open-sesame\" }) {
         secret { id } } }";
-    for name in ["key", "watchdog", "hook", "unused"] {
+    for name in ["key", "watchdog", "hook", "token", "unused"] {
         desk.ask(set, json!({ "name": name })).await;
     }
     let url = "https://example.org/?key={{ secrets['key'] }}";
@@ -282,15 +282,19 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
     ] {
         desk.ask(CREATE, json!({ "input": input })).await;
     }
-    let channel = "mutation($url: String!) { createAlertChannel(input: { name: \"ops\",
-        kind: SLACK, url: $url }) { channel { id } } }";
+    let channel = "mutation($name: String!, $url: String!) { createAlertChannel(input: {
+        name: $name, kind: SLACK, url: $url }) { channel { id } } }";
     let url = "https://hooks.example/{{ secrets.hook }}";
-    desk.ask(channel, json!({ "url": url })).await;
+    desk.ask(channel, json!({ "name": "ops", "url": url })).await;
+    // Where the address is masked, it does not show the name.
+    let url = "https://hooks.example/{{ secrets.hook }}?t=x-{{ secrets.token }}";
+    desk.ask(channel, json!({ "name": "masked", "url": url })).await;
     let query = "{ secrets { nodes { name usedBy { count isCut users { kind name } } } } }";
     let answer = desk.ask(query, json!({})).await;
     let user = |kind: &str, name: &str| json!({ "kind": kind, "name": name });
     for (name, users) in [
-        ("hook", vec![user("CHANNEL", "ops")]),
+        ("hook", vec![user("CHANNEL", "masked"), user("CHANNEL", "ops")]),
+        ("token", vec![user("CHANNEL", "masked")]),
         (
             "key",
             vec![user("SCHEDULE", "own"), user("SCHEDULE", "runs"), user("WORKFLOW", "shared")],
@@ -303,6 +307,12 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
         let used = json!({ "count": users.len(), "isCut": false, "users": users });
         assert_eq!(found["usedBy"], used, "{name}");
     }
+    let audit = "{ auditEvents { nodes { action after } } }";
+    let audit = desk.ask(audit, json!({})).await["auditEvents"]["nodes"].clone();
+    let made = audit.as_array().unwrap().iter();
+    let made: Vec<_> = made.filter(|one| one["action"] == "alert_channel.create").collect();
+    assert_eq!(made.len(), 2);
+    assert!(!made.iter().any(|one| one.to_string().contains("token")), "{audit}");
 }
 
 async fn a_secret_says_when_not_all_was_examined(database: TestDatabase) {
