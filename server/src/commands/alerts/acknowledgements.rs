@@ -77,8 +77,10 @@ impl Commands {
         let row = locked(&tx, right, id).await?;
         let Acknowledging { note, until } = given.checked(now)?;
         // A second click of someone else must not take it over.
-        let is_repeated =
-            notes::is_acknowledged(&row, now.into()) && note.is_none() && until.is_none();
+        let is_repeated = notes::is_acknowledged(&row, now.into())
+            && row.acknowledged_until.is_none()
+            && note.is_none()
+            && until.is_none();
         if !is_repeated {
             let tells_again = telling(&tx, &row).await?.is_some();
             let given = notes::Acknowledgement {
@@ -152,9 +154,17 @@ impl Commands {
         let row = self.troubled(right, schedule).await?;
         let Acknowledging { note, until } = given.checked(now)?;
         let problem = self.problem_of(&row, id, now).await?;
+        let is_endless = self.is_endless(&problem, now).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
+        }
+        let done = AcknowledgedProblem { id };
+        // A second click of someone else must not take it over.
+        if is_endless && note.is_none() && until.is_none() {
+            self.remember(&tx, right.who(), call, &done).await?;
+            self.store.commit(tx).await?;
+            return Ok(done);
         }
         let ProblemGroup { what, last, .. } = problem;
         let (kind, last_run_id) = match what {
@@ -182,7 +192,6 @@ impl Commands {
             ..Entry::default()
         };
         self.audit(&tx, right.who(), entry).await?;
-        let done = AcknowledgedProblem { id };
         self.remember(&tx, right.who(), call, &done).await?;
         self.store.commit(tx).await?;
         Ok(done)
@@ -217,6 +226,18 @@ impl Commands {
         self.remember(&tx, right.who(), call, &done).await?;
         self.store.commit(tx).await?;
         Ok(done)
+    }
+
+    /// Whether an acknowledgement of the problem counts, and has no end.
+    async fn is_endless(
+        &self,
+        problem: &ProblemGroup,
+        now: DateTime<Utc>,
+    ) -> Result<bool, CommandError> {
+        let one = std::slice::from_ref(problem);
+        let over = problems::over(&self.store, one).await?;
+        let counting = acknowledgements::counting(&self.store, one, &over, now).await?;
+        Ok(counting.values().any(|row| row.acknowledged_until.is_none()))
     }
 
     /// A schedule whose problems this person may acknowledge.

@@ -131,7 +131,14 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
     // It lasts while the same goes on.
     desk.clock.pass(Duration::from_secs(60));
     failed(&desk, &schedule, "no disk", 10).await;
-    assert_eq!(problem().await["acknowledgement"]["at"], "2026-03-01T12:00:00Z");
+    // Who only clicks again does not take it over.
+    let plain = json!({ "schedule": schedule, "id": id });
+    desk.ask(acknowledge, plain.clone()).await;
+    let kept = problem().await["acknowledgement"].clone();
+    assert_eq!(
+        (&kept["at"], &kept["note"]),
+        (&json!("2026-03-01T12:00:00Z"), &json!("the disk is ordered"))
+    );
     // What is over and begins again is another problem.
     desk.clock.pass(Duration::from_secs(60));
     let mended = desk.trigger(&schedule).await;
@@ -142,10 +149,14 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
     failed(&desk, &schedule, "no disk", 10).await;
     let again = problem().await;
     assert_eq!((&again["id"], &again["acknowledgement"]), (&id, &Value::Null));
+    desk.ask(acknowledge, plain.clone()).await;
+    assert_eq!(problem().await["acknowledgement"]["at"], "2026-03-01T12:03:00Z");
 
     let hour = json!({ "schedule": schedule, "id": id, "until": "2026-03-01T13:00:00Z" });
     desk.ask(acknowledge, hour).await;
     assert_eq!(problem().await["acknowledgement"]["until"], "2026-03-01T13:00:00Z");
+    desk.ask(acknowledge, plain).await;
+    assert_eq!(problem().await["acknowledgement"]["until"], Value::Null);
     let take_back = "mutation($schedule: UUID!, $id: UUID!) {
         unacknowledgeProblem(scheduleId: $schedule, id: $id) { acknowledgement { by } } }";
     let taken = desk.ask(take_back, json!({ "schedule": schedule, "id": id })).await;
@@ -164,9 +175,9 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
     let audit = desk.ask(audit, json!({})).await["auditEvents"]["nodes"].clone();
     let done = audit.as_array().unwrap().iter();
     let done: Vec<_> = done.filter(|one| one["action"] == "problem.acknowledge").collect();
-    assert_eq!(done.len(), 3);
+    assert_eq!(done.len(), 5);
     assert_eq!(
-        (&done[2]["reason"], &done[2]["subject"]),
+        (&done[4]["reason"], &done[4]["subject"]),
         (&json!("the disk is ordered"), &json!("one"))
     );
     assert!(!audit.to_string().contains("no disk"), "{audit}");
