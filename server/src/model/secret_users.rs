@@ -46,6 +46,9 @@ pub struct SecretUsers {
     pub is_cut: bool,
 }
 
+/// The number of definitions that are read at once: they may be large.
+const PAGE: usize = 200;
+
 impl SecretUsers {
     /// Reads the current definitions of a namespace.
     pub async fn of_namespace(store: &Store, namespace: Uuid) -> Result<Self, StoreError> {
@@ -71,14 +74,16 @@ impl SecretUsers {
     /// name runs is that schedule's task.
     async fn add_workflows(&mut self, store: &Store, namespace: Uuid) -> Result<(), StoreError> {
         let mut naming: BTreeMap<Uuid, (String, BTreeSet<String>)> = BTreeMap::new();
-        for row in secret_users::mentions(store, namespace).await? {
-            let Ok(definition) = serde_json::from_value::<Definition>(row.definition) else {
-                continue;
-            };
-            let names: BTreeSet<String> =
-                definition.tasks.iter().flat_map(|task| task.target.secret_names()).collect();
-            if !names.is_empty() {
-                naming.insert(row.id, (row.name, names));
+        for page in secret_users::examined(store, namespace).await?.chunks(PAGE) {
+            for row in secret_users::mentions(store, page).await? {
+                let Ok(definition) = serde_json::from_value::<Definition>(row.definition) else {
+                    continue;
+                };
+                let names: BTreeSet<String> =
+                    definition.tasks.iter().flat_map(|task| task.target.secret_names()).collect();
+                if !names.is_empty() {
+                    naming.insert(row.id, (row.name, names));
+                }
             }
         }
         let ids: Vec<Uuid> = naming.keys().copied().collect();

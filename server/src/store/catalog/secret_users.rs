@@ -45,18 +45,33 @@ pub struct Pinger {
     pub ping: serde_json::Value,
 }
 
-/// The workflows of a namespace whose current definitions mention secrets, of the first
-/// [`MAX_EXAMINED`] by name.
-pub async fn mentions(store: &Store, namespace: Uuid) -> Result<Vec<Mention>, StoreError> {
+/// The workflows of a namespace that are examined: the first [`MAX_EXAMINED`] by name.
+pub async fn examined(store: &Store, namespace: Uuid) -> Result<Vec<Uuid>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        id: Uuid,
+    }
     let sql = format!(
-        "SELECT w.id AS id, w.name AS name, d.definition AS definition FROM ( \
-           SELECT id, name, version FROM workflow \
-             WHERE namespace_id = $1 AND deleted_at IS NULL \
-             ORDER BY lower(name), id LIMIT {MAX_EXAMINED}) w \
-           JOIN workflow_version d ON d.workflow_id = w.id AND d.version = w.version \
-           WHERE CAST(d.definition AS text) LIKE '%secrets%'"
+        "SELECT id FROM workflow WHERE namespace_id = $1 AND deleted_at IS NULL \
+           ORDER BY lower(name), id LIMIT {MAX_EXAMINED}"
     );
     let statement = store.dialect().statement(sql, [namespace.into()]);
+    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    Ok(rows.into_iter().map(|row| row.id).collect())
+}
+
+/// Those of these workflows whose current definitions mention secrets. Definitions may be large:
+/// the caller asks for a few at a time.
+pub async fn mentions(store: &Store, workflows: &[Uuid]) -> Result<Vec<Mention>, StoreError> {
+    let workflows = Bulk::default().uuid("id", workflows.iter().copied());
+    let statement = workflows.statement(
+        store.dialect(),
+        "SELECT w.id AS id, w.name AS name, d.definition AS definition \
+           FROM v JOIN workflow w ON w.id = v.id \
+             JOIN workflow_version d ON d.workflow_id = w.id AND d.version = w.version \
+           WHERE CAST(d.definition AS text) LIKE '%secrets%'",
+        vec![],
+    );
     Ok(Mention::find_by_statement(statement).all(store.read()).await?)
 }
 

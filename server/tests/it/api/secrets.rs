@@ -1,4 +1,4 @@
-use entity::{alert_channel, audit_event, schedule, schedule_version, workflow_version};
+use entity::{alert_channel, audit_event, schedule, schedule_version, workflow, workflow_version};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder};
 use serde_json::json;
 use uuid::Uuid;
@@ -13,6 +13,7 @@ on_both!(
     texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask_comes_back,
     a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved,
     a_secret_says_what_names_it,
+    a_secret_is_found_in_any_number_of_workflows,
     a_secret_says_when_not_all_was_examined,
 );
 
@@ -313,6 +314,38 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
     let made: Vec<_> = made.filter(|one| one["action"] == "alert_channel.create").collect();
     assert_eq!(made.len(), 2);
     assert!(!made.iter().any(|one| one.to_string().contains("token")), "{audit}");
+}
+
+async fn a_secret_is_found_in_any_number_of_workflows(database: TestDatabase) {
+    const MANY: usize = 450;
+    let desk = Desk::open(database).await;
+    let set = "mutation { setSecret(input: { name: \"key\", value: \"open-sesame\" }) {
+        secret { id } } }";
+    desk.ask(set, json!({})).await;
+    let url = "https://example.org/?key={{ secrets.key }}";
+    let task = json!({ "name": "main", "target": { "http": { "url": url } } });
+    let create = "mutation($input: CreateWorkflowInput!) { createWorkflow(input: $input) {
+        workflow { id } } }";
+    desk.ask(create, json!({ "input": { "name": "first", "tasks": [task] } })).await;
+    let store = &desk.database.store;
+    let row = workflow::Entity::find().one(store.read()).await.unwrap().unwrap();
+    let version = workflow_version::Entity::find().one(store.read()).await.unwrap().unwrap();
+    let ids: Vec<Uuid> = (1..MANY).map(|_| Uuid::now_v7()).collect();
+    let rows = ids.iter().map(|id| {
+        let name = format!("copy-{id}");
+        workflow::Model { id: *id, name, ..row.clone() }.into_active_model()
+    });
+    let versions = ids.iter().map(|id| {
+        workflow_version::Model { workflow_id: *id, ..version.clone() }.into_active_model()
+    });
+    let tx = store.begin().await.unwrap();
+    workflow::Entity::insert_many(rows).exec_without_returning(&tx).await.unwrap();
+    workflow_version::Entity::insert_many(versions).exec_without_returning(&tx).await.unwrap();
+    store.commit(tx).await.unwrap();
+    let query = "{ secrets { nodes { usedBy { count isCut users { kind } } } } }";
+    let used = desk.ask(query, json!({})).await["secrets"]["nodes"][0]["usedBy"].clone();
+    assert_eq!((&used["count"], &used["isCut"]), (&json!(MANY), &json!(false)));
+    assert_eq!(used["users"].as_array().unwrap().len(), 20);
 }
 
 async fn a_secret_says_when_not_all_was_examined(database: TestDatabase) {
