@@ -104,7 +104,8 @@ pub async fn pingers(store: &Store, namespace: Uuid) -> Result<Vec<Pinger>, Stor
     Ok(Pinger::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// Whether a namespace has more workflows, schedules with a watchdog, or channels than are examined.
+/// Whether a namespace has more workflows, schedules with a watchdog, or channels than are
+/// examined.
 pub async fn is_cut(store: &Store, namespace: Uuid) -> Result<bool, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
