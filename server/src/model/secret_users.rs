@@ -114,11 +114,11 @@ impl SecretUsers {
 }
 
 /// Where the row of a channel keeps the names of its secrets.
-pub(crate) const SECRETS: &str = "secrets";
+pub(crate) const CHANNEL_SECRETS: &str = "secrets";
 
 /// The secrets that a channel names, by the part of it that is not sealed.
 fn named_by(kept: &Value) -> BTreeSet<String> {
-    let listed = kept[SECRETS].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let listed = kept[CHANNEL_SECRETS].as_array().into_iter().flatten().filter_map(Value::as_str);
     // A channel that was saved before they were listed shows most of them.
     let shown = ["url", "signing_secret", "key"].into_iter().filter_map(|part| kept[part].as_str());
     let shown = shown.flat_map(|text| Target::Http(Http::post(text)).secret_names());

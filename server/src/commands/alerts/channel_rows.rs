@@ -11,7 +11,7 @@ use crate::{
     access::Viewer,
     commands::{BadInput, CommandError, Commands, audit::Entry, secrets::vault::refused},
     engine::alerting::alerts::{ChannelConfig, Rule},
-    model::{SECRETS, check},
+    model::{CHANNEL_SECRETS, check},
     random::new_id,
     store::{
         Constraint, DatabaseTransaction, StoreError,
@@ -195,7 +195,7 @@ impl Commands {
 /// A channel for the audit log: without its secrets.
 fn snapshot(name: &str, kind: Kind, mut shown: Value) -> Value {
     if let Some(shown) = shown.as_object_mut() {
-        shown.remove(SECRETS);
+        shown.remove(CHANNEL_SECRETS);
     }
     json!({ "name": name, "kind": kind.to_value(), "shown": shown })
 }
