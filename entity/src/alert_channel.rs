@@ -50,7 +50,7 @@ pub struct Model {
     pub name: String,
     /// See [`Kind`].
     pub kind: Kind,
-    /// The public part of its configuration.
+    /// The public part of its configuration, and the names of its secrets.
     #[sea_orm(column_type = "JsonBinary")]
     pub shown: Json,
     /// The key that decrypts the confidential part; null if there is none.

@@ -1,5 +1,3 @@
-use std::collections::HashMap;
-
 use async_graphql::{ComplexObject, Context, Enum, Object, SimpleObject};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::problem_acknowledgement::Model;
@@ -64,48 +62,19 @@ impl ReadingProblems {
         found.retain(|one| is_there(one.schedule_id));
         found.truncate(limit);
         let over = problems::over(cx.store(), &found).await?;
-        let acknowledged = acknowledged(cx, &found).await?;
+        let now = cx.commands().clock.now();
+        let acknowledged = acknowledgements::counting(cx.store(), &found, &over, now).await?;
         let mut told = Vec::with_capacity(found.len());
         for (place, one) in (0_i64..).zip(found) {
             let Some(row) = rows.get(&ScheduleRow(one.schedule_id)) else { continue };
             let shown = cx.sees_payloads(row.namespace_id);
+            let acknowledgement = acknowledged.get(&one.key()).map(Acknowledgement::of);
             let is_open = !over.contains(&place);
-            // One that was over since, and is open again, is another problem.
-            let acknowledgement = acknowledged.get(&one.key());
-            let acknowledgement = acknowledgement.filter(|(_, is_over)| !(*is_over && is_open));
-            let acknowledgement = acknowledgement.map(|(row, _)| Acknowledgement::of(row));
             let problem = Problem::of(one, Schedule(row.clone()), shown, is_open);
             told.push(Calm(Problem { acknowledgement, ..problem }));
         }
         Ok(told)
     }
-}
-
-/// The acknowledgements of these problems that have not ended, by key, each with whether its problem
-/// was over at some time since.
-async fn acknowledged(
-    cx: &Context<'_>,
-    found: &[problems::ProblemGroup],
-) -> Result<HashMap<Uuid, (Model, bool)>> {
-    let keys: Vec<Uuid> = found.iter().map(problems::ProblemGroup::key).collect();
-    let mut rows = acknowledgements::by_ids(cx.store().read(), &keys).await?;
-    let now = cx.commands().clock.now();
-    rows.retain(|row| row.acknowledged_until.is_none_or(|until| until.utc() > now));
-    // As they were when they were acknowledged.
-    let then: Vec<problems::ProblemGroup> = rows
-        .iter()
-        .filter_map(|row| {
-            let one = found.iter().find(|one| one.key() == row.id)?;
-            let what = match (one.what.clone(), row.last_run_id) {
-                (What::Failing { error, .. }, Some(last_run)) => What::Failing { error, last_run },
-                (what, _) => what,
-            };
-            Some(problems::ProblemGroup { what, last: row.last_at, ..one.clone() })
-        })
-        .collect();
-    let over = problems::over(cx.store(), &then).await?;
-    let is_over = (0_i64..).map(|place| over.contains(&place));
-    Ok(rows.into_iter().zip(is_over).map(|(row, is_over)| (row.id, (row, is_over))).collect())
 }
 
 /// Mutations of problems.

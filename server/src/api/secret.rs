@@ -80,9 +80,17 @@ impl Secret {
     }
 }
 
-/// The cost of a secret's share in reading the definitions of its namespace, which is done once for
-/// a page of secrets.
+/// The cost of what names a secret, beside [`DEFINITIONS`].
 const USED_BY: usize = 30;
+
+/// The cost of reading the definitions of a namespace, which is done once for a page of secrets.
+const DEFINITIONS: usize = 5_000;
+
+/// The cost of the definitions for a page of secrets, if they are read: only then does a row cost
+/// that much, or with its total count.
+fn definitions_cost(row: usize) -> usize {
+    if row < USED_BY { 0 } else { DEFINITIONS }
+}
 
 /// The largest number of users that are listed.
 const MAX_USERS: usize = 20;
@@ -94,7 +102,8 @@ pub(crate) struct SecretUse {
     count: Long,
     /// The first 20 of them, by kind and name.
     users: Vec<SecretUser>,
-    /// Whether there may be more: the first 5,000 workflows of the namespace are examined, by name.
+    /// Whether there may be more: of the namespace, at most 5,000 workflows, the first by name,
+    /// 5,000 schedules with a watchdog and 500 channels are examined.
     is_cut: bool,
 }
 
@@ -132,7 +141,9 @@ pub(crate) struct ReadingSecrets;
 #[Object]
 impl ReadingSecrets {
     /// The secrets of a namespace, by name. For editors, who use them in templates.
-    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    #[graphql(
+        complexity = "definitions_cost(child_complexity) + cost(first, None, child_complexity)"
+    )]
     async fn secrets(
         &self,
         cx: &Context<'_>,
@@ -174,6 +185,7 @@ pub(crate) struct OrderingSecrets;
 #[Object]
 impl OrderingSecrets {
     /// Creates a secret, or sets a new value. For administrators of the namespace.
+    #[graphql(complexity = "1 + definitions_cost(child_complexity) + child_complexity")]
     async fn set_secret(
         &self,
         cx: &Context<'_>,

@@ -32,6 +32,7 @@ pub use definition::{Condition, Definition, DefinitionError, DefinitionProblem, 
 pub use ping::Ping;
 pub use quotas::{OwnQuotas, Quotas};
 pub use retention::Retention;
+pub(crate) use secret_users::CHANNEL_SECRETS;
 pub use secret_users::{SecretUser, SecretUsers, UserKind};
 pub use slots::fitting_interval;
 pub use spec::{Misfire, Spec, Timing};

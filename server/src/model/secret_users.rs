@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Definition, Ping};
@@ -41,12 +42,12 @@ pub struct SecretUser {
 pub struct SecretUsers {
     /// By the secret's name.
     pub users: HashMap<String, BTreeSet<SecretUser>>,
-    /// Whether the namespace has more workflows or watchdogs than were examined.
+    /// Whether the namespace has more workflows, watchdogs or channels than were examined.
     pub is_cut: bool,
 }
 
-/// Maximum number of channels that are examined.
-const MAX_CHANNELS: u64 = 500;
+/// The number of definitions that are read at once: they may be large.
+const PAGE: usize = 200;
 
 impl SecretUsers {
     /// Reads the current definitions of a namespace.
@@ -60,11 +61,11 @@ impl SecretUsers {
                 ping.addresses().flat_map(|(_, url)| Ping::request(url).secret_names()).collect();
             found.add(names, &SecretUser { kind: UserKind::Schedule, name: row.name, id: row.id });
         }
-        for row in channels::list(store.read(), namespace, MAX_CHANNELS).await? {
-            // The rest of a channel is sealed; the secrets that it names are shown.
-            let shown = ["url", "signing_secret", "key"].map(|part| row.shown[part].as_str());
-            let names: BTreeSet<String> = shown.into_iter().flatten().flat_map(named_in).collect();
-            found.add(names, &SecretUser { kind: UserKind::Channel, name: row.name, id: row.id });
+        for row in channels::list(store.read(), namespace, secret_users::MAX_CHANNELS).await? {
+            found.add(
+                named_by(&row.shown),
+                &SecretUser { kind: UserKind::Channel, name: row.name, id: row.id },
+            );
         }
         Ok(found)
     }
@@ -73,14 +74,16 @@ impl SecretUsers {
     /// name runs is that schedule's task.
     async fn add_workflows(&mut self, store: &Store, namespace: Uuid) -> Result<(), StoreError> {
         let mut naming: BTreeMap<Uuid, (String, BTreeSet<String>)> = BTreeMap::new();
-        for row in secret_users::mentions(store, namespace).await? {
-            let Ok(definition) = serde_json::from_value::<Definition>(row.definition) else {
-                continue;
-            };
-            let names: BTreeSet<String> =
-                definition.tasks.iter().flat_map(|task| task.target.secret_names()).collect();
-            if !names.is_empty() {
-                naming.insert(row.id, (row.name, names));
+        for page in secret_users::examined(store, namespace).await?.chunks(PAGE) {
+            for row in secret_users::mentions(store, page).await? {
+                let Ok(definition) = serde_json::from_value::<Definition>(row.definition) else {
+                    continue;
+                };
+                let names: BTreeSet<String> =
+                    definition.tasks.iter().flat_map(|task| task.target.secret_names()).collect();
+                if !names.is_empty() {
+                    naming.insert(row.id, (row.name, names));
+                }
             }
         }
         let ids: Vec<Uuid> = naming.keys().copied().collect();
@@ -110,7 +113,31 @@ impl SecretUsers {
     }
 }
 
-/// The secrets that an address or a key names.
-fn named_in(text: &str) -> Vec<String> {
-    Target::Http(Http::post(text)).secret_names()
+/// Where the row of a channel keeps the names of its secrets.
+pub(crate) const CHANNEL_SECRETS: &str = "secrets";
+
+/// The secrets that a channel names, by the part of it that is not sealed.
+fn named_by(kept: &Value) -> BTreeSet<String> {
+    let listed = kept[CHANNEL_SECRETS].as_array().into_iter().flatten().filter_map(Value::as_str);
+    // A channel that was saved before they were listed shows most of them.
+    let shown = ["url", "signing_secret", "key"].into_iter().filter_map(|part| kept[part].as_str());
+    let shown = shown.flat_map(|text| Target::Http(Http::post(text)).secret_names());
+    listed.map(str::to_owned).chain(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_channel_names_what_is_listed_and_what_it_shows() {
+        let names = |kept: Value| named_by(&kept).into_iter().collect::<Vec<_>>();
+        let shown = json!({ "url": "https://h/{{ secrets.a }}", "key": "{{ secrets.b }}" });
+        assert_eq!(names(shown), ["a", "b"]);
+        let masked = json!({ "url": "https://h/?t=***", "secrets": ["t"] });
+        assert_eq!(names(masked), ["t"]);
+        assert_eq!(names(json!({ "to": ["ada@example.com"] })), [""; 0]);
+    }
 }

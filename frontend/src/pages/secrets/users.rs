@@ -25,7 +25,7 @@ pub(super) fn first(used: &SecretUse, namespace: &str) -> AnyView {
 /// The users that the server names, and how many more there are: before a secret is deleted.
 pub(super) fn all(used: &SecretUse, namespace: &str) -> AnyView {
     let cut = used.is_cut.then(|| {
-        view! { <p class="muted">"Only the first 5,000 workflows of the namespace were examined."</p> }
+        view! { <p class="muted">"The namespace has too many to examine: there may be more."</p> }
     });
     if used.count == 0 {
         return view! { <p>"No schedule, workflow or channel names it."</p>{cut} }.into_any();

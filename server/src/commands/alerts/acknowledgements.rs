@@ -1,5 +1,5 @@
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::{alert, problem_acknowledgement as acknowledgement};
+use entity::{Timestamp, alert, problem_acknowledgement as acknowledgement};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -77,14 +77,12 @@ impl Commands {
         let row = locked(&tx, right, id).await?;
         let Acknowledging { note, until } = given.checked(now)?;
         // A second click of someone else must not take it over.
-        let is_repeated =
-            notes::is_acknowledged(&row, now.into()) && note.is_none() && until.is_none();
+        let is_repeated = notes::is_acknowledged(&row, now.into())
+            && row.acknowledged_until.is_none()
+            && note.is_none()
+            && until.is_none();
         if !is_repeated {
-            let tells_again = match rules::by_ids(&tx, &[row.rule_id]).await?.pop() {
-                Some(rule) => serde_json::from_value::<Rule>(rule.definition)
-                    .is_ok_and(|rule| rule.tells_of(row.kind)),
-                None => false,
-            };
+            let tells_again = telling(&tx, &row).await?.is_some();
             let given = notes::Acknowledgement {
                 at: now.into(),
                 by: right.who().name.clone(),
@@ -122,7 +120,13 @@ impl Commands {
         }
         let row = locked(&tx, right, id).await?;
         if row.acknowledged_at.is_some() {
-            notes::unacknowledge(&tx, &row).await?;
+            // One that was acknowledged in its grace period still has to outlast it.
+            let tell_at = telling(&tx, &row).await?.map(|rule| {
+                let grace = rule.grace_seconds.saturating_mul(1_000);
+                let ripe = Timestamp(row.began_at.0.saturating_add(grace));
+                ripe.max(self.clock.now().into())
+            });
+            notes::unacknowledge(&tx, &row, tell_at).await?;
             let entry = Entry {
                 action: "alert.unacknowledge",
                 namespace: Some(row.namespace_id),
@@ -150,9 +154,17 @@ impl Commands {
         let row = self.troubled(right, schedule).await?;
         let Acknowledging { note, until } = given.checked(now)?;
         let problem = self.problem_of(&row, id, now).await?;
+        let is_endless = self.is_endless(&problem, now).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
+        }
+        let done = AcknowledgedProblem { id };
+        // A second click of someone else must not take it over.
+        if is_endless && note.is_none() && until.is_none() {
+            self.remember(&tx, right.who(), call, &done).await?;
+            self.store.commit(tx).await?;
+            return Ok(done);
         }
         let ProblemGroup { what, last, .. } = problem;
         let (kind, last_run_id) = match what {
@@ -180,7 +192,6 @@ impl Commands {
             ..Entry::default()
         };
         self.audit(&tx, right.who(), entry).await?;
-        let done = AcknowledgedProblem { id };
         self.remember(&tx, right.who(), call, &done).await?;
         self.store.commit(tx).await?;
         Ok(done)
@@ -217,6 +228,18 @@ impl Commands {
         Ok(done)
     }
 
+    /// Whether an acknowledgement of the problem counts, and has no end.
+    async fn is_endless(
+        &self,
+        problem: &ProblemGroup,
+        now: DateTime<Utc>,
+    ) -> Result<bool, CommandError> {
+        let one = std::slice::from_ref(problem);
+        let over = problems::over(&self.store, one).await?;
+        let counting = acknowledgements::counting(&self.store, one, &over, now).await?;
+        Ok(counting.values().any(|row| row.acknowledged_until.is_none()))
+    }
+
     /// A schedule whose problems this person may acknowledge.
     async fn troubled(
         &self,
@@ -243,6 +266,16 @@ impl Commands {
         let found = all.find(|one| one.schedule_id == schedule.id && one.key() == id);
         found.ok_or_else(|| CommandError::not_found("problem", id))
     }
+}
+
+/// The alert's rule, if it reports the beginning of such alerts.
+async fn telling(
+    tx: &DatabaseTransaction,
+    row: &alert::Model,
+) -> Result<Option<Rule>, CommandError> {
+    let rule = rules::by_ids(tx, &[row.rule_id]).await?.pop();
+    let rule = rule.and_then(|rule| serde_json::from_value::<Rule>(rule.definition).ok());
+    Ok(rule.filter(|rule| rule.tells_of(row.kind)))
 }
 
 /// The alert, locked until the transaction ends, if this person may acknowledge it.

@@ -11,7 +11,7 @@ use crate::{
     access::Viewer,
     commands::{BadInput, CommandError, Commands, audit::Entry, secrets::vault::refused},
     engine::alerting::alerts::{ChannelConfig, Rule},
-    model::check,
+    model::{CHANNEL_SECRETS, check},
     random::new_id,
     store::{
         Constraint, DatabaseTransaction, StoreError,
@@ -184,7 +184,7 @@ impl Commands {
         Ok(ActiveModel {
             name: Set(name.to_owned()),
             kind: Set(kind),
-            shown: Set(given::shown(way)),
+            shown: Set(given::kept(way)),
             key_id: Set(key_id),
             sealed: Set(sealed),
             ..ActiveModel::default()
@@ -193,7 +193,10 @@ impl Commands {
 }
 
 /// A channel for the audit log: without its secrets.
-fn snapshot(name: &str, kind: Kind, shown: Value) -> Value {
+fn snapshot(name: &str, kind: Kind, mut shown: Value) -> Value {
+    if let Some(shown) = shown.as_object_mut() {
+        shown.remove(CHANNEL_SECRETS);
+    }
     json!({ "name": name, "kind": kind.to_value(), "shown": shown })
 }
 

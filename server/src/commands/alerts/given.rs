@@ -11,7 +11,7 @@ use crate::{
         secrets::{is_reference, masked_url},
     },
     engine::alerting::alerts::{ChannelConfig, Hidden, MAX_LOSING, Receiver},
-    model::{check, naming},
+    model::{CHANNEL_SECRETS, check, naming},
     search::{List, Search, SearchError},
     target::{Executor, Http, Secret, Target, TargetError, check_address},
     vault::MASK,
@@ -222,6 +222,19 @@ fn refused(error: TargetError) -> BadInput {
             BadInput::new("kind", "", other.to_string(), "mend the server's configuration")
         }
     }
+}
+
+/// The part of a configuration that is kept in clear: what may be shown, and [`CHANNEL_SECRETS`].
+pub(super) fn kept(way: &ChannelConfig) -> Value {
+    let mut kept = shown(way);
+    if let ChannelConfig::Request(receiver, hidden) = way {
+        // A masked address does not show all of them.
+        let names = hidden.request(*receiver).secret_names();
+        if !names.is_empty() {
+            kept[CHANNEL_SECRETS] = names.into();
+        }
+    }
+    kept
 }
 
 /// The part of a configuration that may be shown.

@@ -1,9 +1,20 @@
 //! Problems of schedules that a person has acknowledged.
 
+use std::collections::{HashMap, HashSet};
+
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::problem_acknowledgement::{Column, Entity, Model};
 use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel, Iterable, sea_query::OnConflict};
+use uuid::Uuid;
 
-use crate::store::{StoreError, db::lookups::lookups};
+use crate::store::{
+    Store, StoreError,
+    db::lookups::lookups,
+    reads::{
+        batches,
+        problems::{self, ProblemGroup, What},
+    },
+};
 
 lookups!("acknowledgement", removed: by_ids, delete);
 
@@ -12,4 +23,49 @@ pub async fn put<C: ConnectionTrait>(tx: &C, row: Model) -> Result<(), StoreErro
     let again = OnConflict::column(Column::Id).update_columns(Column::iter()).to_owned();
     Entity::insert(row.into_active_model()).on_conflict(again).exec_without_returning(tx).await?;
     Ok(())
+}
+
+/// For how long after a lost fire its problem's acknowledgement counts.
+const OF_LOST_FIRES: TimeDelta = TimeDelta::days(30);
+
+/// The acknowledgements of these problems that count at `now`, by key. `over` has the indexes of the
+/// problems that are over. Whether a problem was over since its acknowledgement, so that it is
+/// another one now, can only be told while what happened since is stored: an older acknowledgement
+/// does not count.
+pub async fn counting(
+    store: &Store,
+    found: &[ProblemGroup],
+    over: &HashSet<i64>,
+    now: DateTime<Utc>,
+) -> Result<HashMap<Uuid, Model>, StoreError> {
+    let known: HashMap<Uuid, (&ProblemGroup, bool)> = (0_i64..)
+        .zip(found)
+        .map(|(place, one)| (one.key(), (one, !over.contains(&place))))
+        .collect();
+    let keys: Vec<Uuid> = known.keys().copied().collect();
+    let mut rows = by_ids(store.read(), &keys).await?;
+    rows.retain(|row| row.acknowledged_until.is_none_or(|until| until.utc() > now));
+    let runs: Vec<Uuid> = rows.iter().filter_map(|row| row.last_run_id).collect();
+    let stored = batches::runs(store, &runs).await?;
+    let stored: HashSet<Uuid> = stored.into_iter().map(|run| run.id).collect();
+    rows.retain(|row| match row.last_run_id {
+        Some(run) => stored.contains(&run),
+        None => row.last_at.utc() >= now - OF_LOST_FIRES,
+    });
+    let (mut open, mut then) = (Vec::new(), Vec::new());
+    for row in &rows {
+        let Some((one, is_open)) = known.get(&row.id) else { continue };
+        // As it was when it was acknowledged.
+        let what = match (one.what.clone(), row.last_run_id) {
+            (What::Failing { error, .. }, Some(last_run)) => What::Failing { error, last_run },
+            (what, _) => what,
+        };
+        open.push(*is_open);
+        then.push(ProblemGroup { what, last: row.last_at, ..(*one).clone() });
+    }
+    let was_over = problems::over(store, &then).await?;
+    let counts =
+        (0_i64..).zip(open).map(|(place, is_open)| !(is_open && was_over.contains(&place)));
+    let rows = rows.into_iter().zip(counts).filter(|(_, counts)| *counts);
+    Ok(rows.map(|(row, _)| (row.id, row)).collect())
 }

@@ -9,7 +9,7 @@ use entity::{
 use sea_orm::{
     ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, IntoActiveModel,
     QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
-    sea_query::{Expr, ExprTrait, SelectStatement},
+    sea_query::{Expr, SelectStatement, SimpleExpr},
 };
 use uuid::Uuid;
 
@@ -263,12 +263,19 @@ pub async fn telling(
 
 /// Marks the alerts that a rule reports at `now` in one message as reported.
 pub async fn told(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Result<u64, StoreError> {
-    let told = Expr::col(Column::ToldAt).if_null(Expr::val(now.0));
     let done = Entity::update_many()
-        .col_expr(Column::ToldAt, told)
+        .col_expr(Column::ToldAt, told_or(now))
         .col_expr(Column::TellAt, Expr::value(Option::<i64>::None))
         .filter(Column::Id.in_subquery(ripe_keys(rule, now)));
     Ok(done.exec(tx).await?.rows_affected)
+}
+
+/// When an alert was reported, or `now` if it never was. An alert that was acknowledged before it
+/// was reported has the time of the acknowledgement as the time of its report, so that its end is
+/// reported.
+fn told_or(now: Timestamp) -> SimpleExpr {
+    let sql = format!("coalesce(nullif(alert.told_at, alert.acknowledged_at), {})", now.0);
+    Expr::cust(sql)
 }
 
 /// Drops the pending alerts of a muted rule that have ended by `now`.
@@ -321,23 +328,33 @@ pub async fn acknowledge<C: ConnectionTrait>(
         .col_expr(Column::AcknowledgedUntil, Expr::value(until.map(|until| until.0)));
     if row.ended_at.is_none() {
         let tell_at = until.filter(|_| tells_again).map(|until| until.0);
-        let told = Expr::col(Column::ToldAt).if_null(Expr::val(at.0));
-        update =
-            update.col_expr(Column::ToldAt, told).col_expr(Column::TellAt, Expr::value(tell_at));
+        update = update
+            .col_expr(Column::ToldAt, told_or(at))
+            .col_expr(Column::TellAt, Expr::value(tell_at));
     }
     update.filter(Column::Id.eq(row.id)).exec(tx).await?;
     Ok(())
 }
 
-/// Takes an acknowledgement back.
-pub async fn unacknowledge<C: ConnectionTrait>(tx: &C, row: &Model) -> Result<(), StoreError> {
+/// Takes an acknowledgement back. The beginning of an open alert that was never reported is reported
+/// at `tell_at`, if that is given.
+pub async fn unacknowledge<C: ConnectionTrait>(
+    tx: &C,
+    row: &Model,
+    tell_at: Option<Timestamp>,
+) -> Result<(), StoreError> {
     let mut update = Entity::update_many()
         .col_expr(Column::AcknowledgedAt, Expr::value(Option::<i64>::None))
         .col_expr(Column::AcknowledgedBy, Expr::value(Option::<String>::None))
         .col_expr(Column::AcknowledgedNote, Expr::value(Option::<String>::None))
         .col_expr(Column::AcknowledgedUntil, Expr::value(Option::<i64>::None));
     if row.ended_at.is_none() {
-        update = update.col_expr(Column::TellAt, Expr::value(Option::<i64>::None));
+        let is_untold = row.told_at.is_none() || row.told_at == row.acknowledged_at;
+        let tell_at = tell_at.filter(|_| is_untold).map(|at| at.0);
+        update = update.col_expr(Column::TellAt, Expr::value(tell_at));
+        if tell_at.is_some() {
+            update = update.col_expr(Column::ToldAt, Expr::value(Option::<i64>::None));
+        }
     }
     update.filter(Column::Id.eq(row.id)).exec(tx).await?;
     Ok(())

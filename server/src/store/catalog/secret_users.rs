@@ -9,6 +9,9 @@ use crate::store::{Store, StoreError, db::bulk::Bulk};
 /// Maximum number of workflows, and of schedules with a watchdog, of a namespace that are examined.
 pub const MAX_EXAMINED: usize = 5_000;
 
+/// Maximum number of channels of a namespace that are examined.
+pub const MAX_CHANNELS: u64 = 500;
+
 /// A workflow whose current definition mentions secrets.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Mention {
@@ -42,18 +45,33 @@ pub struct Pinger {
     pub ping: serde_json::Value,
 }
 
-/// The workflows of a namespace whose current definitions mention secrets, of the first
-/// [`MAX_EXAMINED`] by name.
-pub async fn mentions(store: &Store, namespace: Uuid) -> Result<Vec<Mention>, StoreError> {
+/// The workflows of a namespace that are examined: the first [`MAX_EXAMINED`] by name.
+pub async fn examined(store: &Store, namespace: Uuid) -> Result<Vec<Uuid>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        id: Uuid,
+    }
     let sql = format!(
-        "SELECT w.id AS id, w.name AS name, d.definition AS definition FROM ( \
-           SELECT id, name, version FROM workflow \
-             WHERE namespace_id = $1 AND deleted_at IS NULL \
-             ORDER BY lower(name), id LIMIT {MAX_EXAMINED}) w \
-           JOIN workflow_version d ON d.workflow_id = w.id AND d.version = w.version \
-           WHERE CAST(d.definition AS text) LIKE '%secrets%'"
+        "SELECT id FROM workflow WHERE namespace_id = $1 AND deleted_at IS NULL \
+           ORDER BY lower(name), id LIMIT {MAX_EXAMINED}"
     );
     let statement = store.dialect().statement(sql, [namespace.into()]);
+    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    Ok(rows.into_iter().map(|row| row.id).collect())
+}
+
+/// Those of these workflows whose current definitions mention secrets. Definitions may be large:
+/// the caller asks for a few at a time.
+pub async fn mentions(store: &Store, workflows: &[Uuid]) -> Result<Vec<Mention>, StoreError> {
+    let workflows = Bulk::default().uuid("id", workflows.iter().copied());
+    let statement = workflows.statement(
+        store.dialect(),
+        "SELECT w.id AS id, w.name AS name, d.definition AS definition \
+           FROM v JOIN workflow w ON w.id = v.id \
+             JOIN workflow_version d ON d.workflow_id = w.id AND d.version = w.version \
+           WHERE CAST(d.definition AS text) LIKE '%secrets%'",
+        vec![],
+    );
     Ok(Mention::find_by_statement(statement).all(store.read()).await?)
 }
 
@@ -86,18 +104,27 @@ pub async fn pingers(store: &Store, namespace: Uuid) -> Result<Vec<Pinger>, Stor
     Ok(Pinger::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// Whether a namespace has more workflows than are examined.
+/// Whether a namespace has more workflows, schedules with a watchdog, or channels than are
+/// examined.
 pub async fn is_cut(store: &Store, namespace: Uuid) -> Result<bool, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
-        count: i64,
+        is_cut: i32,
     }
+    let beyond = |rows: &str, most: u64| {
+        let read = format!("SELECT 1 FROM {rows} LIMIT {}", most + 1);
+        format!("(SELECT count(*) FROM ({read}) x) > {most}")
+    };
     let sql = format!(
-        "SELECT count(*) AS count FROM (SELECT 1 FROM workflow \
-           WHERE namespace_id = $1 AND deleted_at IS NULL LIMIT {}) w",
-        MAX_EXAMINED + 1
+        "SELECT CASE WHEN {} OR {} OR {} THEN 1 ELSE 0 END AS is_cut",
+        beyond("workflow WHERE namespace_id = $1 AND deleted_at IS NULL", MAX_EXAMINED as u64),
+        beyond(
+            "schedule WHERE ping IS NOT NULL AND namespace_id = $1 AND deleted_at IS NULL",
+            MAX_EXAMINED as u64
+        ),
+        beyond("alert_channel WHERE namespace_id = $1", MAX_CHANNELS),
     );
     let statement = store.dialect().statement(sql, [namespace.into()]);
     let row = Row::find_by_statement(statement).one(store.read()).await?;
-    Ok(row.is_some_and(|row| usize::try_from(row.count).is_ok_and(|count| count > MAX_EXAMINED)))
+    Ok(row.is_some_and(|row| row.is_cut != 0))
 }

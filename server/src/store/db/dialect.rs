@@ -217,6 +217,19 @@ impl Dialect {
         }
     }
 
+    /// Whether the JSON list in `column` contains any text of the placeholder's JSON list.
+    pub fn list_has_any(&self, column: &str, placeholder: &str) -> String {
+        if self.is_postgres() {
+            let asked = format!("jsonb_array_elements_text(CAST({placeholder} AS jsonb))");
+            format!("jsonb_exists_any({column}, ARRAY(SELECT {asked}))")
+        } else {
+            format!(
+                "EXISTS (SELECT 1 FROM json_each({column}) kept WHERE kept.value \
+                 IN (SELECT value FROM json_each({placeholder})))"
+            )
+        }
+    }
+
     /// Whether the placeholder's JSON list contains all texts of the JSON list in `column`.
     pub fn list_within(&self, column: &str, placeholder: &str) -> String {
         if self.is_postgres() {

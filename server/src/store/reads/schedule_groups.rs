@@ -72,10 +72,19 @@ pub async fn groups(
     let is_cut = groups.len() > MAX_GROUPS;
     groups.truncate(MAX_GROUPS);
     groups.sort_by_cached_key(|group| (group.name.to_lowercase(), group.name.clone()));
-    let none = match by {
-        Grouping::Tag => Filter { tagged: Some(false), ..filter.clone() },
-        Grouping::Module => Filter { declared: Some(false), ..filter.clone() },
+    let (none, is_empty) = match by {
+        Grouping::Tag => {
+            (Filter { tagged: Some(false), ..filter.clone() }, filter.tagged == Some(true))
+        }
+        Grouping::Module => {
+            (Filter { declared: Some(false), ..filter.clone() }, filter.declared == Some(true))
+        }
     };
-    let without = store.total(&Total::of(matching(store, within, &none), true)).await?;
+    // A filter for those in a group leaves none outside.
+    let without = if is_empty {
+        0
+    } else {
+        store.total(&Total::of(matching(store, within, &none), true)).await?
+    };
     Ok(Groups { groups, without, is_cut })
 }

@@ -204,12 +204,9 @@ pub(in crate::store) fn matching(
         })
         .apply_if(filter.calendars.clone(), |query, ids| {
             let placeholder = if store.dialect().is_postgres() { "$1" } else { "?" };
-            let has = store.dialect().list_has("schedule.calendars", placeholder);
-            let any = ids.into_iter().fold(Condition::any(), |any, id| {
-                any.add(Expr::cust_with_values(has.clone(), [id.to_string()]))
-            });
-            // An empty condition would hold for every row.
-            let any = any.add(Expr::cust("1 = 0"));
+            let any = store.dialect().list_has_any("schedule.calendars", placeholder);
+            let ids: Vec<String> = ids.iter().map(Uuid::to_string).collect();
+            let any = Expr::cust_with_values(any, [serde_json::json!(ids).to_string()]);
             query.filter(Column::Calendars.is_not_null()).filter(any)
         })
         .apply_if(filter.tagged, |query, tagged| {

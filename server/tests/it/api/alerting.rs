@@ -258,6 +258,10 @@ async fn an_alert_is_acknowledged_with_a_note_and_an_end(database: TestDatabase)
     let hour = json!({ "id": id, "until": "2026-03-01T13:00:00Z" });
     let hour = seen(desk.ask(acknowledge, hour).await).await;
     assert_eq!(hour["acknowledgedUntil"], "2026-03-01T13:00:00Z");
+    // Without an end, it lasts as long as the alert from now on.
+    let endless = seen(desk.ask(acknowledge, json!({ "id": id })).await).await;
+    assert_eq!(endless["acknowledgedUntil"], Value::Null);
+    desk.ask(acknowledge, json!({ "id": id, "until": "2026-03-01T13:00:00Z" })).await;
     for until in ["2026-03-01T12:00:00Z", "2027-03-01T12:00:00Z"] {
         let refused = desk.refused(acknowledge, json!({ "id": id, "until": until })).await;
         assert_eq!(refused["extensions"]["field"], "until", "{until}");

@@ -66,6 +66,23 @@ async fn a_calendar_counts_the_schedules_that_refer_to_it(database: TestDatabase
     assert_eq!(found["schedules"], both);
     let none = desk.ask(list, json!({ "name": "nothing" })).await;
     assert_eq!(none["schedules"]["totalCount"], 0);
+    // Of all namespaces: the calendars of one name.
+    let namespace = "mutation { createNamespace(name: \"east\") { __typename } }";
+    desk.ask(namespace, json!({})).await;
+    let mut calendar = weekends();
+    calendar["namespace"] = json!("east");
+    make(&desk, calendar).await;
+    let mut input = nine_oclock(&["weekends"]);
+    (input["name"], input["namespace"]) = (json!("d"), json!("east"));
+    desk.ask(CREATE, json!({ "input": input })).await;
+    let all = "query($name: String) { schedules(namespace: null, filter: { calendar: $name }) {
+        nodes { name } totalCount } }";
+    let found = desk.ask(all, json!({ "name": "weekends" })).await;
+    let three =
+        json!({ "nodes": [{ "name": "a" }, { "name": "b" }, { "name": "d" }], "totalCount": 3 });
+    assert_eq!(found["schedules"], three);
+    let none = desk.ask(all, json!({ "name": "nothing" })).await;
+    assert_eq!(none["schedules"]["totalCount"], 0);
 }
 
 async fn a_calendar_is_made_changed_and_deleted(database: TestDatabase) {

@@ -45,6 +45,15 @@ async fn what_counts_rows_fits_into_a_request_a_few_times() {
         (0..6).map(|number| format!("a{number}: retentionPreview {{ partitions }} ")).collect();
     let message = refused(&format!("{{ {previews} }}")).await;
     assert!(message.contains("complex"), "{message}");
+    let secrets = |times: usize| {
+        let one = "secrets(first: 1) { nodes { usedBy { count } } }";
+        let all: String = (0..times).map(|number| format!("a{number}: {one} ")).collect();
+        format!("{{ {all} }}")
+    };
+    let message = refused(&secrets(12)).await;
+    assert!(message.contains("complex"), "{message}");
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    desk.ask(&secrets(2), json!({})).await;
 }
 
 #[tokio::test]

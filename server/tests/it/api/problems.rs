@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use entity::{
     fire::{self, Reason, Verdict},
+    problem_acknowledgement as acknowledgement,
     run::{self, State},
     user::Role,
 };
@@ -23,6 +24,7 @@ on_both!(
     failures_are_grouped_by_schedule_and_first_line,
     lost_fires_are_a_problem_until_a_later_one_has_started,
     a_problem_is_acknowledged_until_it_is_over_or_for_a_while,
+    an_acknowledgement_does_not_count_once_its_problem_is_no_longer_stored,
     a_finding_says_what_to_do_and_whom_it_counts,
 );
 
@@ -129,7 +131,14 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
     // It lasts while the same goes on.
     desk.clock.pass(Duration::from_secs(60));
     failed(&desk, &schedule, "no disk", 20).await;
-    assert_eq!(problem().await["acknowledgement"]["at"], "2026-03-01T12:00:00Z");
+    // Who only clicks again does not take it over.
+    let plain = json!({ "schedule": schedule, "id": id });
+    desk.ask(acknowledge, plain.clone()).await;
+    let kept = problem().await["acknowledgement"].clone();
+    assert_eq!(
+        (&kept["at"], &kept["note"]),
+        (&json!("2026-03-01T12:00:00Z"), &json!("the disk is ordered"))
+    );
     // What is over and begins again is another problem.
     desk.clock.pass(Duration::from_secs(60));
     let mended = desk.trigger(&schedule).await;
@@ -140,10 +149,14 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
     failed(&desk, &schedule, "no disk", 30).await;
     let again = problem().await;
     assert_eq!((&again["id"], &again["acknowledgement"]), (&id, &Value::Null));
+    desk.ask(acknowledge, plain.clone()).await;
+    assert_eq!(problem().await["acknowledgement"]["at"], "2026-03-01T12:03:00Z");
 
     let hour = json!({ "schedule": schedule, "id": id, "until": "2026-03-01T13:00:00Z" });
     desk.ask(acknowledge, hour).await;
     assert_eq!(problem().await["acknowledgement"]["until"], "2026-03-01T13:00:00Z");
+    desk.ask(acknowledge, plain).await;
+    assert_eq!(problem().await["acknowledgement"]["until"], Value::Null);
     let take_back = "mutation($schedule: UUID!, $id: UUID!) {
         unacknowledgeProblem(scheduleId: $schedule, id: $id) { acknowledgement { by } } }";
     let taken = desk.ask(take_back, json!({ "schedule": schedule, "id": id })).await;
@@ -162,12 +175,54 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
     let audit = desk.ask(audit, json!({})).await["auditEvents"]["nodes"].clone();
     let done = audit.as_array().unwrap().iter();
     let done: Vec<_> = done.filter(|one| one["action"] == "problem.acknowledge").collect();
-    assert_eq!(done.len(), 3);
+    assert_eq!(done.len(), 5);
     assert_eq!(
-        (&done[2]["reason"], &done[2]["subject"]),
+        (&done[4]["reason"], &done[4]["subject"]),
         (&json!("the disk is ordered"), &json!("one"))
     );
     assert!(!audit.to_string().contains("no disk"), "{audit}");
+}
+
+async fn an_acknowledgement_does_not_count_once_its_problem_is_no_longer_stored(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    let home = namespace(&desk, "default").await;
+    let (failing, losing) =
+        (desk.schedule("failing", "@hourly").await, desk.schedule("losing", "@hourly").await);
+    failed(&desk, &failing, "no disk", 10).await;
+    plant(&desk, [planted_fire(&losing, home, 9, (Verdict::Missed, Reason::Outage))]).await;
+    let query = "{ problems { id schedule { id } acknowledgement { by } } }";
+    let problems = async || desk.ask(query, json!({})).await["problems"].clone();
+    let by = async || {
+        let problems = problems().await;
+        let all = problems.as_array().unwrap().iter();
+        all.map(|one| one["acknowledgement"]["by"].clone()).collect::<Vec<_>>()
+    };
+    let acknowledge = "mutation($schedule: UUID!, $id: UUID!) {
+        acknowledgeProblem(scheduleId: $schedule, id: $id) { id } }";
+    for one in problems().await.as_array().unwrap() {
+        let asked = json!({ "schedule": one["schedule"]["id"], "id": one["id"] });
+        desk.ask(acknowledge, asked).await;
+    }
+    assert_eq!(by().await, ["ada", "ada"]);
+    // As after a time in which everything was removed, and the same began again.
+    let tx = desk.database.store.begin().await.unwrap();
+    let old = desk.clock.now() - chrono::TimeDelta::days(31);
+    acknowledgement::Entity::update_many()
+        .col_expr(acknowledgement::Column::LastAt, Expr::value(old.timestamp_millis()))
+        .filter(acknowledgement::Column::LastRunId.is_null())
+        .exec(&tx)
+        .await
+        .unwrap();
+    acknowledgement::Entity::update_many()
+        .col_expr(acknowledgement::Column::LastRunId, Expr::value(Uuid::nil()))
+        .filter(acknowledgement::Column::LastRunId.is_not_null())
+        .exec(&tx)
+        .await
+        .unwrap();
+    desk.database.store.commit(tx).await.unwrap();
+    assert_eq!(by().await, [Value::Null, Value::Null]);
 }
 
 async fn a_finding_says_what_to_do_and_whom_it_counts(database: TestDatabase) {

@@ -74,6 +74,11 @@ async fn schedules_are_counted_by_tag_and_by_module(database: TestDatabase) {
         groups(json!({ "by": "MODULE", "filter": filter })).await,
         json!({ "groups": [group("shop", 1)], "without": 0, "isCut": false })
     );
+    for (by, filter) in
+        [("TAG", json!({ "tagged": true })), ("MODULE", json!({ "declared": true }))]
+    {
+        assert_eq!(groups(json!({ "by": by, "filter": filter })).await["without"], 0, "{by}");
+    }
     let bare = desk.ask(SCHEDULES, json!({ "filter": { "tagged": false } })).await;
     assert_eq!(bare["schedules"]["nodes"], json!([{ "name": "bare" }]));
     let other = "{ scheduleGroups(by: TAG, namespace: \"other\") { without } }";

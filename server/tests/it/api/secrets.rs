@@ -1,6 +1,7 @@
-use entity::{audit_event, schedule_version, workflow_version};
-use sea_orm::{EntityTrait, QueryOrder};
+use entity::{alert_channel, audit_event, schedule, schedule_version, workflow, workflow_version};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder};
 use serde_json::json;
+use uuid::Uuid;
 
 use super::desk::{CREATE, Desk};
 use crate::support::{TestDatabase, on_both};
@@ -12,6 +13,8 @@ on_both!(
     texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask_comes_back,
     a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved,
     a_secret_says_what_names_it,
+    a_secret_is_found_in_any_number_of_workflows,
+    a_secret_says_when_not_all_was_examined,
 );
 
 async fn a_credential_in_clear_is_refused_however_it_comes(database: TestDatabase) {
@@ -259,7 +262,7 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
     let set =
         "mutation($name: String!) { setSecret(input: { name: $name, value: \"open-sesame\" }) {
         secret { id } } }";
-    for name in ["key", "watchdog", "hook", "unused"] {
+    for name in ["key", "watchdog", "hook", "token", "unused"] {
         desk.ask(set, json!({ "name": name })).await;
     }
     let url = "https://example.org/?key={{ secrets.key }}";
@@ -280,15 +283,19 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
     ] {
         desk.ask(CREATE, json!({ "input": input })).await;
     }
-    let channel = "mutation($url: String!) { createAlertChannel(input: { name: \"ops\",
-        kind: SLACK, url: $url }) { channel { id } } }";
+    let channel = "mutation($name: String!, $url: String!) { createAlertChannel(input: {
+        name: $name, kind: SLACK, url: $url }) { channel { id } } }";
     let url = "https://hooks.example/{{ secrets.hook }}";
-    desk.ask(channel, json!({ "url": url })).await;
+    desk.ask(channel, json!({ "name": "ops", "url": url })).await;
+    // Where the address is masked, it does not show the name.
+    let url = "https://hooks.example/{{ secrets.hook }}?t=x-{{ secrets.token }}";
+    desk.ask(channel, json!({ "name": "masked", "url": url })).await;
     let query = "{ secrets { nodes { name usedBy { count isCut users { kind name } } } } }";
     let answer = desk.ask(query, json!({})).await;
     let user = |kind: &str, name: &str| json!({ "kind": kind, "name": name });
     for (name, users) in [
-        ("hook", vec![user("CHANNEL", "ops")]),
+        ("hook", vec![user("CHANNEL", "masked"), user("CHANNEL", "ops")]),
+        ("token", vec![user("CHANNEL", "masked")]),
         (
             "key",
             vec![user("SCHEDULE", "own"), user("SCHEDULE", "runs"), user("WORKFLOW", "shared")],
@@ -301,4 +308,91 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
         let used = json!({ "count": users.len(), "isCut": false, "users": users });
         assert_eq!(found["usedBy"], used, "{name}");
     }
+    let audit = "{ auditEvents { nodes { action after } } }";
+    let audit = desk.ask(audit, json!({})).await["auditEvents"]["nodes"].clone();
+    let made = audit.as_array().unwrap().iter();
+    let made: Vec<_> = made.filter(|one| one["action"] == "alert_channel.create").collect();
+    assert_eq!(made.len(), 2);
+    assert!(!made.iter().any(|one| one.to_string().contains("token")), "{audit}");
+}
+
+async fn a_secret_is_found_in_any_number_of_workflows(database: TestDatabase) {
+    const MANY: usize = 450;
+    let desk = Desk::open(database).await;
+    let set = "mutation { setSecret(input: { name: \"key\", value: \"open-sesame\" }) {
+        secret { id } } }";
+    desk.ask(set, json!({})).await;
+    let url = "https://example.org/?key={{ secrets.key }}";
+    let task = json!({ "name": "main", "target": { "http": { "url": url } } });
+    let create = "mutation($input: CreateWorkflowInput!) { createWorkflow(input: $input) {
+        workflow { id } } }";
+    desk.ask(create, json!({ "input": { "name": "first", "tasks": [task] } })).await;
+    let store = &desk.database.store;
+    let row = workflow::Entity::find().one(store.read()).await.unwrap().unwrap();
+    let version = workflow_version::Entity::find().one(store.read()).await.unwrap().unwrap();
+    let ids: Vec<Uuid> = (1..MANY).map(|_| Uuid::now_v7()).collect();
+    let rows = ids.iter().map(|id| {
+        let name = format!("copy-{id}");
+        workflow::Model { id: *id, name, ..row.clone() }.into_active_model()
+    });
+    let versions = ids.iter().map(|id| {
+        workflow_version::Model { workflow_id: *id, ..version.clone() }.into_active_model()
+    });
+    let tx = store.begin().await.unwrap();
+    workflow::Entity::insert_many(rows).exec_without_returning(&tx).await.unwrap();
+    workflow_version::Entity::insert_many(versions).exec_without_returning(&tx).await.unwrap();
+    store.commit(tx).await.unwrap();
+    let query = "{ secrets { nodes { usedBy { count isCut users { kind } } } } }";
+    let used = desk.ask(query, json!({})).await["secrets"]["nodes"][0]["usedBy"].clone();
+    assert_eq!((&used["count"], &used["isCut"]), (&json!(MANY), &json!(false)));
+    assert_eq!(used["users"].as_array().unwrap().len(), 20);
+}
+
+async fn a_secret_says_when_not_all_was_examined(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let set = "mutation { setSecret(input: { name: \"key\", value: \"open-sesame\" }) {
+        secret { id } } }";
+    desk.ask(set, json!({})).await;
+    let input = json!({
+        "name": "pings",
+        "timing": { "expressions": ["@daily"] },
+        "task": { "target": { "noop": {} } },
+        "ping": { "success": "https://watchdog.example/" },
+    });
+    desk.ask(CREATE, json!({ "input": input })).await;
+    let channel = "mutation { createAlertChannel(input: { name: \"ops\", kind: SLACK,
+        url: \"https://hooks.example/x\" }) { channel { id } } }";
+    desk.ask(channel, json!({})).await;
+    let query = "{ secrets { nodes { usedBy { isCut } } } }";
+    let is_cut =
+        async || desk.ask(query, json!({})).await["secrets"]["nodes"][0]["usedBy"]["isCut"].clone();
+    assert_eq!(is_cut().await, false);
+
+    let store = &desk.database.store;
+    let row = alert_channel::Entity::find().one(store.read()).await.unwrap().unwrap();
+    let copies = (0..500).map(|number| {
+        let name = format!("copy-{number}");
+        alert_channel::Model { id: Uuid::now_v7(), name, ..row.clone() }.into_active_model()
+    });
+    let tx = store.begin().await.unwrap();
+    alert_channel::Entity::insert_many(copies).exec_without_returning(&tx).await.unwrap();
+    store.commit(tx).await.unwrap();
+    assert_eq!(is_cut().await, true);
+    let tx = store.begin().await.unwrap();
+    let copies = alert_channel::Column::Name.starts_with("copy-");
+    alert_channel::Entity::delete_many().filter(copies).exec(&tx).await.unwrap();
+    store.commit(tx).await.unwrap();
+    assert_eq!(is_cut().await, false);
+
+    let row = schedule::Entity::find().one(store.read()).await.unwrap().unwrap();
+    let copies = (0..5_000).map(|number| {
+        let name = format!("copy-{number}");
+        schedule::Model { id: Uuid::now_v7(), name, ..row.clone() }.into_active_model()
+    });
+    let tx = store.begin().await.unwrap();
+    for some in copies.collect::<Vec<_>>().chunks(100) {
+        schedule::Entity::insert_many(some.to_vec()).exec_without_returning(&tx).await.unwrap();
+    }
+    store.commit(tx).await.unwrap();
+    assert_eq!(is_cut().await, true);
 }

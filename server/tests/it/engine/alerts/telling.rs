@@ -11,7 +11,7 @@ use carillon::{
     store::{PageWindow, alerts::notes, reads::within::Within},
 };
 use chrono::TimeDelta;
-use entity::{alert, run, schedule};
+use entity::{Timestamp, alert, run, schedule};
 use sea_orm::{EntityTrait, IntoActiveModel};
 use timetable::TimeWindow;
 use uuid::Uuid;
@@ -33,6 +33,7 @@ on_both!(
     quiet_hours_hold_until_they_end_on_a_night_on_which_the_clock_changes,
     a_muted_rule_tells_what_goes_on_when_it_speaks_again,
     an_acknowledged_alert_tells_its_end_and_what_outlasts_the_acknowledgement,
+    an_acknowledgement_taken_back_tells_a_beginning_that_was_never_told,
 );
 
 async fn a_storm_of_failures_is_one_message(database: TestDatabase) {
@@ -261,4 +262,47 @@ async fn an_acknowledged_alert_tells_its_end_and_what_outlasts_the_acknowledgeme
     node.looks_until(&watch, "the end of the other", over).await;
     watch.pass(300);
     assert_eq!(node.tells(&watch, 3).await[2], "[test] lasting has recovered");
+}
+
+async fn an_acknowledgement_taken_back_tells_a_beginning_that_was_never_told(
+    database: TestDatabase,
+) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    let all = Rule { digest_seconds: 300, ..rule(&[Failed, Recovered], channel) };
+    watch.rule(Rule { grace_seconds: 1_200, ..all }).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let schedule = watch.schedule(|row| row.name = "lasting".to_owned()).await;
+    watch.ends(&schedule, run::State::Failed).await;
+    let one = async || watch.alerts().await.pop();
+    node.looks_until(&watch, "an alert", one).await;
+    let id = watch.alerts().await[0].id;
+    // It is taken on in its grace period, twice, and let go of.
+    watch.acknowledge(id, None).await;
+    watch.pass(60);
+    watch.acknowledge(id, Some(8)).await;
+    watch.pass(60);
+    watch.unacknowledge(id).await;
+    let alert = watch.alerts().await.remove(0);
+    let ripe = Timestamp(alert.began_at.0 + 1_200_000);
+    assert_eq!((alert.told_at, alert.tell_at), (None, Some(ripe)));
+    watch.pass(400);
+    node.look(&watch).await;
+    assert!(watch.subjects().await.is_empty());
+    watch.pass(1_200);
+    assert_eq!(node.tells(&watch, 1).await, ["[test] lasting failed"]);
+    // What was told is not told again.
+    watch.pass(60);
+    watch.acknowledge(id, None).await;
+    watch.pass(60);
+    watch.unacknowledge(id).await;
+    let alert = watch.alerts().await.remove(0);
+    assert_eq!((alert.told_at.is_some(), alert.tell_at), (true, None));
+    // What outlasted an acknowledgement was told as well.
+    watch.acknowledge(id, Some(1)).await;
+    watch.pass(3_600 + 301);
+    node.tells(&watch, 2).await;
+    watch.unacknowledge(id).await;
+    assert_eq!(watch.alerts().await[0].tell_at, None);
 }

@@ -158,6 +158,12 @@ impl Watch {
         self.commands().acknowledge_alert(&right, alert, &given, &Call::once()).await.unwrap();
     }
 
+    /// Takes the acknowledgement of an alert back.
+    pub(super) async fn unacknowledge(&self, alert: Uuid) {
+        let right = viewer().operator().unwrap();
+        self.commands().unacknowledge_alert(&right, alert, &Call::once()).await.unwrap();
+    }
+
     /// A node with that name.
     pub(super) async fn node(&mut self, name: &str) -> Node {
         self.world.settings.node_name = name.to_owned();
