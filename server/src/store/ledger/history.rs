@@ -203,7 +203,8 @@ impl Store {
         Ok(rows)
     }
 
-    /// Adds to the rows of periods.
+    /// Adds to the rows of periods. Every statement that changes several of them does so in the
+    /// order of their keys: two that did not could wait for each other.
     pub async fn add_history(
         &self,
         tx: &DatabaseTransaction,
@@ -221,6 +222,7 @@ impl Store {
                 self.dialect(),
                 "INSERT INTO history_stat (namespace_id, period, days, row_count) \
                  SELECT namespace_id, period, days, row_count FROM v WHERE true \
+                 ORDER BY namespace_id, period, days \
                  ON CONFLICT (namespace_id, period, days) DO UPDATE \
                    SET row_count = history_stat.row_count + excluded.row_count",
                 vec![],
@@ -249,6 +251,7 @@ impl Store {
                  FROM v JOIN namespace n ON n.name = v.name \
                    LEFT JOIN schedule s ON s.id = v.schedule_id \
                  WHERE true GROUP BY n.id, coalesce(s.retention_days, 0) \
+                 ORDER BY n.id, coalesce(s.retention_days, 0) \
                  ON CONFLICT (namespace_id, period, days) DO UPDATE \
                    SET log_bytes = history_stat.log_bytes + excluded.log_bytes",
                 vec![period_of(now).0.into()],
@@ -335,9 +338,15 @@ impl Store {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        let values = || [Value::from(namespace), until.0.into()];
+        if self.dialect().is_postgres() {
+            // In the order in which others change them.
+            let sql = "SELECT period FROM history_stat WHERE namespace_id = $1 AND period < $2 \
+                 ORDER BY period, days FOR UPDATE";
+            tx.execute_raw(self.dialect().statement(sql, values())).await?;
+        }
         let sql = "DELETE FROM history_stat WHERE namespace_id = $1 AND period < $2";
-        let values = [namespace.into(), until.0.into()];
-        tx.execute_raw(self.dialect().statement(sql, values)).await?;
+        tx.execute_raw(self.dialect().statement(sql, values())).await?;
         let sql = "INSERT INTO history_cut (namespace_id, until, at) VALUES ($1, $2, $3) \
              ON CONFLICT (namespace_id) DO UPDATE SET until = excluded.until, at = excluded.at";
         let values = [namespace.into(), until.0.into(), now.0.into()];
