@@ -1,13 +1,16 @@
 //! Keeps the history of each namespace within its quota of rows: removes the oldest settled history
 //! first, before its retention has passed.
 //!
-//! Only counts are read to decide this. They are by ten minutes, so a cut is exact to ten minutes;
-//! it leaves some room, so that not every round has to cut again.
+//! Only counts are read to find a namespace that is over its quota. Its real rows are counted before
+//! any of them is removed, because the counts can be too high (`store::recount`). Counts are by ten
+//! minutes, so a cut is exact to ten minutes; it leaves some room, so that not every round has to
+//! cut again.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, namespace};
+use uuid::Uuid;
 
 use super::retention::{self, Excess};
 use crate::{
@@ -18,7 +21,7 @@ use crate::{
         service::Service,
     },
     model::OwnQuotas,
-    store::{history::PeriodRows, namespaces},
+    store::{history::PeriodRows, namespaces, recount::days_to_recount},
 };
 
 /// The node that holds this lease cuts.
@@ -64,6 +67,37 @@ impl HistoryQuotas {
         }))
     }
 
+    /// Corrects the counts of a namespace by its real rows, from the period `oldest` on. Reads a
+    /// day at a time, and renews the lease after each. Returns the term; `None` if it is over, or if
+    /// nothing was ever counted.
+    async fn recount(
+        &self,
+        mut tenure: LeaseTerm,
+        namespace: Uuid,
+        oldest: Timestamp,
+        now: DateTime<Utc>,
+    ) -> Result<Option<LeaseTerm>, EngineError> {
+        let store = &self.core.store;
+        let Some(counted) = store.counted_history(namespace).await? else { return Ok(None) };
+        let mut real = BTreeMap::new();
+        for (from, to) in days_to_recount(oldest, now.into()) {
+            store.recount_history(&counted, from, to, &mut real).await?;
+            let Some(renewed) = lead(&self.core, LEASE, TERM).await? else { return Ok(None) };
+            // Another node held the lease in between, and may have corrected the same counts.
+            if renewed.fence != tenure.fence {
+                return Ok(None);
+            }
+            tenure = renewed;
+        }
+        let changes = counted.corrections(&real, oldest);
+        if !changes.is_empty() {
+            let Some(tx) = tenure.begin(store, &self.core.clock).await? else { return Ok(None) };
+            store.add_history(&tx, &changes).await?;
+            store.commit_unseen(tx).await?;
+        }
+        Ok(Some(tenure))
+    }
+
     async fn cut(
         &self,
         tenure: LeaseTerm,
@@ -102,9 +136,13 @@ impl Service for HistoryQuotas {
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<HistoryQuotasReport, EngineError> {
         let mut report = HistoryQuotasReport::default();
         for row in namespaces::all(self.core.store.read()).await? {
-            let Some(excess) = self.excess(&row, now).await? else { continue };
+            let Some((Excess { oldest, .. }, _)) = self.excess(&row, now).await? else { continue };
             // Only while there is something to do, and again for each namespace: a cut takes time.
             let Some(tenure) = lead(&self.core, LEASE, TERM).await? else { return Ok(report) };
+            let Some(tenure) = self.recount(tenure, row.id, oldest, now).await? else {
+                return Ok(report);
+            };
+            let Some(excess) = self.excess(&row, now).await? else { continue };
             let done = self.cut(tenure, &row, excess, now).await?;
             report.cut += done.cut;
             report.rows += done.rows;

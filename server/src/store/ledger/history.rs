@@ -210,24 +210,24 @@ impl Store {
         tx: &DatabaseTransaction,
         rows: &BTreeMap<Period, i64>,
     ) -> Result<(), StoreError> {
-        if rows.is_empty() {
-            return Ok(());
+        let rows: Vec<(&Period, &i64)> = rows.iter().collect();
+        for part in rows.chunks(MAX_ROWS) {
+            let statement = Bulk::default()
+                .uuid("namespace_id", part.iter().map(|(at, _)| at.namespace_id))
+                .int("period", part.iter().map(|(at, _)| at.period.0))
+                .int("days", part.iter().map(|(at, _)| i64::from(at.days)))
+                .int("row_count", part.iter().map(|(_, count)| **count))
+                .statement(
+                    self.dialect(),
+                    "INSERT INTO history_stat (namespace_id, period, days, row_count) \
+                     SELECT namespace_id, period, days, row_count FROM v WHERE true \
+                     ORDER BY namespace_id, period, days \
+                     ON CONFLICT (namespace_id, period, days) DO UPDATE \
+                       SET row_count = history_stat.row_count + excluded.row_count",
+                    vec![],
+                );
+            tx.execute_raw(statement).await?;
         }
-        let statement = Bulk::default()
-            .uuid("namespace_id", rows.keys().map(|at| at.namespace_id))
-            .int("period", rows.keys().map(|at| at.period.0))
-            .int("days", rows.keys().map(|at| i64::from(at.days)))
-            .int("row_count", rows.values().copied())
-            .statement(
-                self.dialect(),
-                "INSERT INTO history_stat (namespace_id, period, days, row_count) \
-                 SELECT namespace_id, period, days, row_count FROM v WHERE true \
-                 ORDER BY namespace_id, period, days \
-                 ON CONFLICT (namespace_id, period, days) DO UPDATE \
-                   SET row_count = history_stat.row_count + excluded.row_count",
-                vec![],
-            );
-        tx.execute_raw(statement).await?;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use carillon::{
     config,
-    engine::{Engine, maintenance::health},
+    engine::{Engine, StepwiseService, maintenance::health},
     model::{Quotas, Task},
     store::{
         history::{History, WrittenLog},
@@ -37,6 +37,7 @@ on_both!(
     a_run_may_print_as_much_as_its_quota_over_all_attempts,
     output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds,
     history_over_the_quota_goes_before_its_retention_the_oldest_first,
+    history_that_a_shorter_retention_has_removed_lets_no_other_go,
     rows_count_for_as_long_as_their_schedule_keeps_them,
 );
 
@@ -255,14 +256,13 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
     let (_node, mut steps) = world.by_hand().await;
     let now = world.clock.now();
     let kept = async |id| store.history_of(id, 45, now).await.unwrap().row_count;
-    let fills =
-        async |steps: &mut std::collections::HashMap<_, carillon::engine::StepwiseService>| {
-            // On PostgreSQL the feed waits for the oldest transaction of all tests. The live run counts
-            // when it has settled, its fire does now.
-            while (kept(world.namespace).await, kept(other).await) != (16, 15) {
-                steps.get_mut("stats").unwrap().once(now).await.unwrap();
-            }
-        };
+    let fills = async |steps: &mut std::collections::HashMap<_, StepwiseService>| {
+        // On PostgreSQL the feed waits for the oldest transaction of all tests. The live run counts
+        // when it has settled, its fire does now.
+        while (kept(world.namespace).await, kept(other).await) != (16, 15) {
+            steps.get_mut("stats").unwrap().once(now).await.unwrap();
+        }
+    };
     let filled = tokio::time::timeout(Duration::from_secs(60), fills(&mut steps));
     filled.await.unwrap();
     assert_eq!(told(&world, None).await, None);
@@ -283,6 +283,47 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
         Some(super::world::ms("2026-02-24T12:00:00Z"))
     );
     assert_eq!(cut.once(now).await.unwrap(), None, "what fits stays");
+}
+
+/// Counts until the namespace has this many rows. On PostgreSQL the feed waits for the oldest
+/// transaction of all tests.
+async fn count_until(world: &World, stats: &mut StepwiseService, rows: i64) {
+    let (store, now) = (&world.database.store, world.clock.now());
+    let fills = async {
+        while store.history_of(world.namespace, 45, now).await.unwrap().row_count < rows {
+            stats.once(now).await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), fills).await.unwrap();
+}
+
+async fn history_that_a_shorter_retention_has_removed_lets_no_other_go(database: TestDatabase) {
+    let (mut world, _clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    world.settings.quotas = Quotas { history_rows: Some(12), ..Quotas::default() };
+    let store = world.database.store.clone();
+    let usual = forge::idle(&world, noop(), |_| {}).await;
+    let brief = forge::idle(&world, noop(), |_| {}).await;
+    for days in [9, 7, 1] {
+        world.past(&usual, days, 1, |_, _| {}).await;
+        world.past(&brief, days, 1, |_, _| {}).await;
+    }
+    let (_node, mut steps) = world.by_hand().await;
+    let now = world.clock.now();
+    count_until(&world, steps.get_mut("stats").unwrap(), 18).await;
+
+    let shorten = "UPDATE schedule SET retention_days = 2 WHERE id = $1";
+    world.write(shorten, [brief.id.into()]).await;
+    world.retain(45).await;
+    let kept = async || store.history_of(world.namespace, 45, now).await.unwrap().row_count;
+    assert_eq!((world.sizes().await[1], kept().await), (4, 18), "rows are gone that count");
+
+    let cut = steps.get_mut("history_quotas").unwrap();
+    assert_eq!(cut.once(now).await.unwrap(), None);
+    assert_eq!((world.sizes().await[1], kept().await), (4, 12), "the counts are right, too");
+    assert_eq!(told(&world, None).await, None);
+    // What is left of the schedule counts for as long as it is kept now.
+    let then = now + TimeDelta::days(2);
+    assert_eq!(store.history_of(world.namespace, 45, then).await.unwrap().row_count, 9);
 }
 
 async fn rows_count_for_as_long_as_their_schedule_keeps_them(database: TestDatabase) {
