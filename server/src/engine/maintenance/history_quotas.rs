@@ -12,7 +12,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, namespace};
 use uuid::Uuid;
 
-use super::retention::{self, Excess};
+use super::{
+    read_history::ReadHistory,
+    retention::{self, Excess},
+};
 use crate::{
     engine::{
         EngineError,
@@ -21,7 +24,11 @@ use crate::{
         service::Service,
     },
     model::OwnQuotas,
-    store::{history::PeriodRows, namespaces, recount::days_to_recount},
+    store::{
+        history::{PeriodRows, period_of},
+        namespaces,
+        recount::days_to_recount,
+    },
 };
 
 /// The node that holds this lease cuts.
@@ -59,10 +66,12 @@ impl HistoryQuotas {
     ) -> Result<Option<(Excess, i64)>, EngineError> {
         let own = OwnQuotas::of_column(row.quotas.as_ref());
         let Some(limit) = own.over(self.core.settings.quotas).history_rows else { return Ok(None) };
+        let store = &self.core.store;
         let days = self.core.settings.history_days();
-        let periods = self.core.store.history_periods(row.id, days, now).await?;
-        Ok(bounds(&periods, limit).map(|(oldest, until)| {
-            let excess = Excess { namespace: row.id, oldest, until };
+        let periods = store.history_periods(row.id, days, now).await?;
+        let Some(read) = ReadHistory::at(store, now).await? else { return Ok(None) };
+        Ok(bounds(&periods, limit, read.until).map(|(oldest, until)| {
+            let excess = Excess { namespace: row.id, oldest, until, read: read.changed };
             (excess, limit)
         }))
     }
@@ -161,8 +170,8 @@ impl Service for HistoryQuotas {
 
 /// When the oldest of these periods starts, and before which instant all of them must go so that
 /// the others fit into the quota with some room; `None` if all fit. The newest period stays: it is
-/// still being counted.
-fn bounds(periods: &[PeriodRows], limit: i64) -> Option<(Timestamp, Timestamp)> {
+/// still being counted. So do those that have not been read to their end before `read`.
+fn bounds(periods: &[PeriodRows], limit: i64, read: Timestamp) -> Option<(Timestamp, Timestamp)> {
     let mut rows: BTreeMap<Timestamp, i64> = BTreeMap::new();
     for period in periods {
         *rows.entry(period.period).or_default() += period.row_count;
@@ -179,12 +188,14 @@ fn bounds(periods: &[PeriodRows], limit: i64) -> Option<(Timestamp, Timestamp)> 
         }
         until = *period;
     }
+    let until = until.min(period_of(read));
     (oldest < until).then_some((oldest, until))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::history::PERIOD_MS;
 
     fn periods(rows: &[(i64, i32, i64)]) -> Vec<PeriodRows> {
         let of = |(period, days, row_count): &(i64, i32, i64)| PeriodRows {
@@ -196,7 +207,12 @@ mod tests {
     }
 
     fn until(rows: &[(i64, i32, i64)], limit: i64) -> Option<(i64, i64)> {
-        bounds(&periods(rows), limit).map(|(oldest, until)| (oldest.0, until.0))
+        read_until(rows, limit, i64::MAX)
+    }
+
+    fn read_until(rows: &[(i64, i32, i64)], limit: i64, read: i64) -> Option<(i64, i64)> {
+        let bounds = bounds(&periods(rows), limit, Timestamp(read));
+        bounds.map(|(oldest, until)| (oldest.0, until.0))
     }
 
     #[test]
@@ -223,5 +239,14 @@ mod tests {
     fn the_newest_period_stays_however_large_it_is() {
         assert_eq!(until(&[(1, 0, 1), (2, 0, 1_000)], 100), Some((1, 2)));
         assert_eq!(until(&[(2, 0, 1_000)], 100), None);
+    }
+
+    #[test]
+    fn what_was_not_read_to_the_end_stays() {
+        let period = |number: i64| number * PERIOD_MS;
+        let rows = [1, 2, 3, 4].map(|number| (period(number), 0, 100));
+        assert_eq!(until(&rows, 150), Some((period(1), period(4))));
+        assert_eq!(read_until(&rows, 150, period(3) + 5), Some((period(1), period(3))));
+        assert_eq!(read_until(&rows, 150, period(2) - 1), None);
     }
 }

@@ -267,7 +267,14 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
     filled.await.unwrap();
     assert_eq!(told(&world, None).await, None);
 
+    // Pings have not read the feed of runs yet.
+    let unread = "INSERT INTO alert_cursor (feed, changed, \"key\") VALUES ('pings', -1, $1)";
+    world.write(unread, [Uuid::nil().into()]).await;
     let cut = steps.get_mut("history_quotas").unwrap();
+    assert_eq!(cut.once(now).await.unwrap(), None, "unread history stays");
+    assert_eq!(world.sizes().await, [11, 11, 11, 21]);
+    let read = "UPDATE alert_cursor SET changed = $1";
+    world.write(read, [i64::MAX.into()]).await;
     assert!(cut.once(now).await.unwrap().unwrap().contains("cut: 1, rows: 6"));
     let left: Vec<Uuid> = world.runs(schedule.id).await.iter().map(|run| run.id).collect();
     assert_eq!(left.len(), 4, "three that fit, and the live one");

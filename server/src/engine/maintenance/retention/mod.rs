@@ -116,8 +116,10 @@ pub(in crate::engine) struct Excess {
     pub(in crate::engine) namespace: Uuid,
     /// When the oldest of it was counted.
     pub(in crate::engine) oldest: Timestamp,
-    /// Everything before this is removed.
+    /// Everything before this is removed ...
     pub(in crate::engine) until: Timestamp,
+    /// ... except runs with later stamps than this, which not everything has read.
+    pub(in crate::engine) read: i64,
 }
 
 /// How often the lease is renewed in a round.
@@ -193,7 +195,7 @@ pub(in crate::engine) async fn cut(
     excess: Excess,
     now: DateTime<Utc>,
 ) -> Result<Option<RetentionReport>, EngineError> {
-    let Excess { namespace, oldest, until } = excess;
+    let Excess { namespace, oldest, until, read } = excess;
     let settings = core.settings.retention.unwrap_or_default();
     let mut round = RetentionRound {
         settings: &settings,
@@ -204,7 +206,7 @@ pub(in crate::engine) async fn cut(
         manner: RoundOptions { tenure: Some((tenure, term)), ..RoundOptions::default() },
         renewed: core.clock.instant(),
         is_over: false,
-        rule: core.store.rule_of_cut(namespace, until, now.into()),
+        rule: core.store.rule_of_cut(namespace, until, read, now.into()),
         is_cut: true,
         // What took up to a day until it was counted. Anything older is left to retention.
         first: first_key(oldest.0 - DAY_MS),
