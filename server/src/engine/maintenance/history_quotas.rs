@@ -9,7 +9,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::{Timestamp, namespace};
+use entity::Timestamp;
 use uuid::Uuid;
 
 use super::{
@@ -44,6 +44,14 @@ pub(in crate::engine) struct HistoryQuotas {
     core: Arc<Core>,
 }
 
+/// A namespace with a quota of rows.
+#[derive(Clone, Debug)]
+struct LimitedNamespace {
+    id: Uuid,
+    name: String,
+    limit: i64,
+}
+
 /// The results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HistoryQuotasReport {
@@ -58,21 +66,53 @@ impl HistoryQuotas {
         Self { core }
     }
 
-    /// The part of a namespace's history that is over its quota, and the quota.
+    /// The namespaces with a quota.
+    async fn limited(&self) -> Result<Vec<LimitedNamespace>, EngineError> {
+        let (store, usual) = (&self.core.store, self.core.settings.quotas);
+        let rows: Vec<_> = if usual.history_rows.is_some() {
+            let all = namespaces::all(store.read()).await?;
+            all.into_iter().map(|row| (row.id, row.name, row.quotas)).collect()
+        } else {
+            let own = store.own_quotas().await?;
+            own.into_iter().map(|row| (row.id, row.name, row.quotas)).collect()
+        };
+        let limited = rows.into_iter().filter_map(|(id, name, quotas)| {
+            let limit = OwnQuotas::of_column(quotas.as_ref()).over(usual).history_rows?;
+            Some(LimitedNamespace { id, name, limit })
+        });
+        Ok(limited.collect())
+    }
+
+    /// The namespaces that are over their quota by the counts.
+    async fn over(&self, now: DateTime<Utc>) -> Result<Vec<LimitedNamespace>, EngineError> {
+        let mut limited = self.limited().await?;
+        // Only the node that cuts compares the counts. No node does where there is no quota.
+        if limited.is_empty() || lead(&self.core, LEASE, TERM).await?.is_none() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<Uuid> = limited.iter().map(|one| one.id).collect();
+        let days = self.core.settings.history_days();
+        let rows = self.core.store.history_rows(&ids, days, now).await?;
+        limited.retain(|one| rows.get(&one.id).is_some_and(|count| *count > one.limit));
+        Ok(limited)
+    }
+
+    /// The part of a namespace's history that is over its quota by the counts.
     async fn excess(
         &self,
-        row: &namespace::Model,
+        one: &LimitedNamespace,
         now: DateTime<Utc>,
-    ) -> Result<Option<(Excess, i64)>, EngineError> {
-        let own = OwnQuotas::of_column(row.quotas.as_ref());
-        let Some(limit) = own.over(self.core.settings.quotas).history_rows else { return Ok(None) };
+    ) -> Result<Option<Excess>, EngineError> {
         let store = &self.core.store;
         let days = self.core.settings.history_days();
-        let periods = store.history_periods(row.id, days, now).await?;
+        let periods = store.history_periods(one.id, days, now).await?;
         let Some(read) = ReadHistory::at(store, now).await? else { return Ok(None) };
-        Ok(bounds(&periods, limit, read.until).map(|(oldest, until)| {
-            let excess = Excess { namespace: row.id, oldest, until, read: read.changed };
-            (excess, limit)
+        let bounds = bounds(&periods, one.limit, read.until);
+        Ok(bounds.map(|(oldest, until)| Excess {
+            namespace: one.id,
+            oldest,
+            until,
+            read: read.changed,
         }))
     }
 
@@ -110,8 +150,8 @@ impl HistoryQuotas {
     async fn cut(
         &self,
         tenure: LeaseTerm,
-        row: &namespace::Model,
-        (excess, limit): (Excess, i64),
+        one: &LimitedNamespace,
+        excess: Excess,
         now: DateTime<Utc>,
     ) -> Result<HistoryQuotasReport, EngineError> {
         let core = &self.core;
@@ -128,8 +168,8 @@ impl HistoryQuotas {
         }
         let rows = done.fires + done.runs + done.attempts;
         tracing::warn!(
-            namespace = row.name,
-            limit,
+            namespace = one.name,
+            limit = one.limit,
             rows,
             until = %excess.until.utc().to_rfc3339(),
             "history beyond the namespace's quota of rows was removed before its retention"
@@ -144,15 +184,15 @@ impl Service for HistoryQuotas {
 
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<HistoryQuotasReport, EngineError> {
         let mut report = HistoryQuotasReport::default();
-        for row in namespaces::all(self.core.store.read()).await? {
-            let Some((Excess { oldest, .. }, _)) = self.excess(&row, now).await? else { continue };
-            // Only while there is something to do, and again for each namespace: a cut takes time.
+        for one in self.over(now).await? {
+            let Some(Excess { oldest, .. }) = self.excess(&one, now).await? else { continue };
+            // Again for each namespace: a cut takes time.
             let Some(tenure) = lead(&self.core, LEASE, TERM).await? else { return Ok(report) };
-            let Some(tenure) = self.recount(tenure, row.id, oldest, now).await? else {
+            let Some(tenure) = self.recount(tenure, one.id, oldest, now).await? else {
                 return Ok(report);
             };
-            let Some(excess) = self.excess(&row, now).await? else { continue };
-            let done = self.cut(tenure, &row, excess, now).await?;
+            let Some(excess) = self.excess(&one, now).await? else { continue };
+            let done = self.cut(tenure, &one, excess, now).await?;
             report.cut += done.cut;
             report.rows += done.rows;
         }

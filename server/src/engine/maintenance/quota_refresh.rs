@@ -31,10 +31,10 @@ impl Refresh {
     }
 
     /// Adds the bytes of log that this node has written to the database's counts, and reads those
-    /// of the `limited` namespaces.
+    /// of the limited namespaces: `limited` by quotas of their own, or all.
     async fn exchange_log_bytes(
         &mut self,
-        limited: &[Uuid],
+        mut limited: Vec<Uuid>,
         now: DateTime<Utc>,
     ) -> Result<(), EngineError> {
         let core = &self.core;
@@ -48,8 +48,12 @@ impl Refresh {
         core.store.add_log_bytes(&written, now.into()).await?;
         // From here on they are in the database: whatever fails below, they must not be added again.
         meter.added_log(&written);
+        if meter.usual().log_bytes.is_some() {
+            let all = namespaces::all(core.store.read()).await?;
+            limited = all.into_iter().map(|row| row.id).collect();
+        }
         let days = core.settings.history_days();
-        meter.set_kept_log(core.store.log_bytes_kept(limited, days, now).await?);
+        meter.set_kept_log(core.store.log_bytes_kept(&limited, days, now).await?);
         self.exchanged = Some(instant);
         Ok(())
     }
@@ -76,19 +80,11 @@ impl Service for Refresh {
             Vec::new()
         };
         core.places.set_quotas(usual.live_runs, live, elsewhere);
-        let logs: Vec<Uuid> = match usual.log_bytes {
-            Some(_) => {
-                let all = namespaces::all(core.store.read()).await?;
-                all.into_iter().map(|row| row.id).collect()
-            }
-            None => {
-                let limited = own.iter().filter(|(_, _, own)| own.over(usual).log_bytes.is_some());
-                limited.map(|(id, ..)| *id).collect()
-            }
-        };
+        let limited = own.iter().filter(|(_, _, own)| own.over(usual).log_bytes.is_some());
+        let limited: Vec<Uuid> = limited.map(|(id, ..)| *id).collect();
         meter.set(own);
         core.slot_freed();
-        self.exchange_log_bytes(&logs, now).await?;
+        self.exchange_log_bytes(limited, now).await?;
         Ok(RefreshReport)
     }
 

@@ -273,7 +273,7 @@ impl Store {
             "SELECT h.period, h.days, h.row_count FROM history_stat h \
                JOIN namespace n ON n.id = h.namespace_id \
              WHERE h.namespace_id = $1 AND {} ORDER BY h.period, h.days",
-            kept(2, 3)
+            kept("$2", "$3")
         );
         let values = [namespace.into(), now.timestamp_millis().into(), usual.into()];
         let statement = self.dialect().statement(sql, values);
@@ -293,11 +293,42 @@ impl Store {
                CAST(coalesce(sum(h.log_bytes), 0) AS bigint) AS log_bytes \
              FROM history_stat h JOIN namespace n ON n.id = h.namespace_id \
              WHERE h.namespace_id = $1 AND {}",
-            kept(2, 3)
+            kept("$2", "$3")
         );
         let values = [namespace.into(), now.timestamp_millis().into(), usual.into()];
         let statement = self.dialect().statement(sql, values);
         Ok(History::find_by_statement(statement).one(self.read()).await?.unwrap_or_default())
+    }
+
+    /// How many rows of history these namespaces have at `now`; those without any are left out.
+    /// `usual` is the retention of a namespace without its own.
+    pub async fn history_rows(
+        &self,
+        namespaces: &[Uuid],
+        usual: i32,
+        now: DateTime<Utc>,
+    ) -> Result<BTreeMap<Uuid, i64>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+            row_count: i64,
+        }
+        let of_period = kept("{0}", "{1}");
+        let sql = format!(
+            "SELECT n.id, CAST(sum(h.row_count) AS bigint) AS row_count \
+             FROM v JOIN namespace n ON n.id = v.id \
+               JOIN history_stat h ON h.namespace_id = n.id AND {of_period} \
+             WHERE true GROUP BY n.id"
+        );
+        let mut rows = BTreeMap::new();
+        for part in namespaces.chunks(MAX_ROWS) {
+            let values = vec![now.timestamp_millis().into(), usual.into()];
+            let statement = Bulk::default().uuid("id", part.iter().copied());
+            let statement = statement.statement(self.dialect(), &sql, values);
+            let found = Row::find_by_statement(statement).all(self.read()).await?;
+            rows.extend(found.into_iter().map(|row| (row.id, row.row_count)));
+        }
+        Ok(rows)
     }
 
     /// The bytes of log that these namespaces have at `now`, by name.
@@ -315,8 +346,7 @@ impl Store {
         if namespaces.is_empty() {
             return Ok(Vec::new());
         }
-        let of_period = "h.period > {0} - (CASE WHEN h.days > 0 THEN h.days \
-             ELSE coalesce(n.retention_days, {1}) END) * CAST(86400000 AS bigint)";
+        let of_period = kept("{0}", "{1}");
         let sql = format!(
             "SELECT n.name, CAST(coalesce(sum(h.log_bytes), 0) AS bigint) AS log_bytes \
              FROM v JOIN namespace n ON n.id = v.id \
@@ -393,9 +423,9 @@ impl Store {
 
 /// The SQL condition that a period is not too old, by the parameters for now and for the retention
 /// of a namespace without its own.
-fn kept(now: u8, usual: u8) -> String {
+fn kept(now: &str, usual: &str) -> String {
     format!(
-        "h.period > ${now} - (CASE WHEN h.days > 0 THEN h.days \
-           ELSE coalesce(n.retention_days, ${usual}) END) * CAST({DAY_MS} AS bigint)"
+        "h.period > {now} - (CASE WHEN h.days > 0 THEN h.days \
+           ELSE coalesce(n.retention_days, {usual}) END) * CAST({DAY_MS} AS bigint)"
     )
 }
