@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::{
     engine::{EngineError, core::Core, service::Service},
     model::OwnQuotas,
-    store::namespaces,
+    store::{history::LOG_BATCH, namespaces},
 };
 
 /// Reads the configured quotas, how many runs of each namespace are at work on other nodes, and how
@@ -44,10 +44,14 @@ impl Refresh {
             return Ok(());
         }
         let meter = core.cluster.meter();
-        let written = meter.fresh_log();
-        core.store.add_log_bytes(&written, now.into()).await?;
-        // From here on they are in the database: whatever fails below, they must not be added again.
-        meter.added_log(&written);
+        for written in meter.fresh_log().chunks(LOG_BATCH) {
+            let tx = core.store.begin().await?;
+            core.store.add_log_bytes(&tx, written, now.into()).await?;
+            // Before the outcome of the commit is known, which it may never be: bytes that are added
+            // twice would count until their retention has passed.
+            meter.added_log(written);
+            core.store.commit_unseen(tx).await?;
+        }
         if meter.usual().log_bytes.is_some() {
             let all = namespaces::all(core.store.read()).await?;
             limited = all.into_iter().map(|row| row.id).collect();

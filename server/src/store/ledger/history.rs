@@ -87,6 +87,9 @@ pub struct CountedFires {
     pub count: usize,
 }
 
+/// Maximum number of entries of written log that are added in one statement.
+pub const LOG_BATCH: usize = MAX_ROWS;
+
 /// The name under which the position of the fires is stored.
 const FEED: &str = "fire";
 
@@ -231,9 +234,11 @@ impl Store {
         Ok(())
     }
 
-    /// Adds log bytes that this node has written, to the period that contains `now`.
+    /// Adds log bytes that this node has written, to the period that contains `now`: at most
+    /// [`LOG_BATCH`] at once.
     pub async fn add_log_bytes(
         &self,
+        tx: &DatabaseTransaction,
         written: &[WrittenLog],
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -256,9 +261,8 @@ impl Store {
                    SET log_bytes = history_stat.log_bytes + excluded.log_bytes",
                 vec![period_of(now).0.into()],
             );
-        let tx = self.begin().await?;
         tx.execute_raw(statement).await?;
-        self.commit_unseen(tx).await
+        Ok(())
     }
 
     /// The periods of a namespace that are not too old at `now`, oldest first; `usual` is the

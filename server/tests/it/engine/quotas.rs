@@ -155,6 +155,14 @@ async fn texts(world: &World, run: Uuid) -> Vec<String> {
     lines.into_iter().map(|line| line.text).collect()
 }
 
+/// Adds bytes of log to the database's counts, now.
+async fn add_log(world: &World, written: &[WrittenLog]) {
+    let (store, now) = (&world.database.store, world.clock.now());
+    let tx = store.begin().await.unwrap();
+    store.add_log_bytes(&tx, written, now.into()).await.unwrap();
+    store.commit(tx).await.unwrap();
+}
+
 /// What the check of histories says, if it says anything.
 async fn told(world: &World, engine: Option<&Engine>) -> Option<String> {
     let (store, limits) = (&world.database.store, config::Health::default());
@@ -199,7 +207,7 @@ async fn output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds(
     world.settings.quotas_interval = Duration::from_millis(20);
     let store = world.database.store.clone();
     let earlier = WrittenLog { namespace: "test".to_owned(), schedule_id: None, bytes: 20 };
-    store.add_log_bytes(std::slice::from_ref(&earlier), world.clock.now().into()).await.unwrap();
+    add_log(&world, std::slice::from_ref(&earlier)).await;
     let full = WrittenLog { bytes: 40, ..earlier };
     let mark = "the namespace has used its quota of 60 bytes of kept log: the rest of this \
         attempt's lines is left out";
@@ -212,7 +220,7 @@ async fn output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds(
     assert_eq!(told(&world, Some(&engine)).await, None);
 
     // Other nodes have printed, too.
-    store.add_log_bytes(&[full], world.clock.now().into()).await.unwrap();
+    add_log(&world, &[full]).await;
     let issue = loop {
         if let Some(issue) = told(&world, Some(&engine)).await {
             break issue;
@@ -357,8 +365,8 @@ async fn rows_count_for_as_long_as_their_schedule_keeps_them(database: TestDatab
     assert_eq!(at(0).await.row_count, 6, "nothing counts twice");
     let log = |schedule_id, bytes| WrittenLog { namespace: "test".to_owned(), schedule_id, bytes };
     let written = [log(Some(usual.id), 100), log(Some(brief.id), 10), log(None, 1)];
-    store.add_log_bytes(&written, now.into()).await.unwrap();
-    store.add_log_bytes(&[log(None, 1)], now.into()).await.unwrap();
+    add_log(&world, &written).await;
+    add_log(&world, &[log(None, 1)]).await;
     let history = |row_count, log_bytes| History { row_count, log_bytes };
     assert_eq!(at(0).await, history(6, 112));
     assert_eq!(at(1).await, history(3, 112));
