@@ -364,12 +364,61 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.name, row.log_bytes)).collect())
     }
 
-    /// Records that a namespace's settled history from before `until` was removed at `now`.
+    /// The bytes of log lines from before `until` that a cut has left to a namespace, by the
+    /// retention of their schedules: they belong to runs with keys after `first` that were still
+    /// live then.
+    pub async fn log_bytes_left(
+        &self,
+        namespace: Uuid,
+        first: Uuid,
+        until: Timestamp,
+    ) -> Result<BTreeMap<i64, i64>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Run {
+            id: Uuid,
+            days: i32,
+        }
+        #[derive(FromQueryResult)]
+        struct Row {
+            days: i64,
+            bytes: i64,
+        }
+        let limit = i64::try_from(MAX_ROWS).unwrap_or(i64::MAX);
+        let (mut after, mut left) = (first, BTreeMap::new());
+        loop {
+            let sql = "SELECT r.id, coalesce(s.retention_days, 0) AS days \
+                 FROM run r LEFT JOIN schedule s ON s.id = r.schedule_id \
+                 WHERE r.id > $2 AND r.id < $3 AND r.namespace_id = $1 ORDER BY r.id LIMIT $4";
+            let values = [namespace.into(), after.into(), first_key(until.0).into(), limit.into()];
+            let statement = self.dialect().statement(sql, values);
+            let runs = Run::find_by_statement(statement).all(self.read()).await?;
+            let Some(last) = runs.last() else { return Ok(left) };
+            after = last.id;
+            let statement = Bulk::default()
+                .uuid("id", runs.iter().map(|run| run.id))
+                .int("days", runs.iter().map(|run| i64::from(run.days)))
+                .days(Days::of_keys("l.run_id", runs.iter().map(|run| run.id)))
+                .statement(
+                    self.dialect(),
+                    "SELECT v.days, CAST(sum(octet_length(l.text)) AS bigint) AS bytes \
+                     FROM v JOIN task_log l ON l.run_id = v.id \
+                     WHERE l.at < {0} {days} GROUP BY v.days",
+                    vec![until.0.into()],
+                );
+            for row in Row::find_by_statement(statement).all(self.read()).await? {
+                *left.entry(row.days).or_default() += row.bytes;
+            }
+        }
+    }
+
+    /// Records that a namespace's settled history from before `until` was removed at `now`. The
+    /// bytes of log that are `left`, by days, count as if they were written then.
     pub async fn record_cut(
         &self,
         tx: &DatabaseTransaction,
         namespace: Uuid,
         until: Timestamp,
+        left: &BTreeMap<i64, i64>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let values = || [Value::from(namespace), until.0.into()];
@@ -381,6 +430,22 @@ impl Store {
         }
         let sql = "DELETE FROM history_stat WHERE namespace_id = $1 AND period < $2";
         tx.execute_raw(self.dialect().statement(sql, values())).await?;
+        if !left.is_empty() {
+            let statement = Bulk::default()
+                .uuid("namespace_id", left.keys().map(|_| namespace))
+                .int("days", left.keys().copied())
+                .int("bytes", left.values().copied())
+                .statement(
+                    self.dialect(),
+                    "INSERT INTO history_stat (namespace_id, period, days, log_bytes) \
+                     SELECT v.namespace_id, CAST({0} AS bigint), v.days, v.bytes FROM v \
+                     WHERE true ORDER BY v.days \
+                     ON CONFLICT (namespace_id, period, days) DO UPDATE \
+                       SET log_bytes = history_stat.log_bytes + excluded.log_bytes",
+                    vec![period_of(until).0.into()],
+                );
+            tx.execute_raw(statement).await?;
+        }
         let sql = "INSERT INTO history_cut (namespace_id, until, at) VALUES ($1, $2, $3) \
              ON CONFLICT (namespace_id) DO UPDATE SET until = excluded.until, at = excluded.at";
         let values = [namespace.into(), until.0.into(), now.0.into()];

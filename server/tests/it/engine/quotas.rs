@@ -291,6 +291,8 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
     assert_eq!(world.runs(theirs.id).await.len(), 5);
     assert_eq!(world.sizes().await, [9, 9, 9, 17]);
     assert_eq!(kept(world.namespace).await, 9);
+    let bytes = store.history_of(world.namespace, 45, now).await.unwrap().log_bytes;
+    assert_eq!(bytes, 6, "the line of the live run still counts");
     let issue = told(&world, None).await.unwrap();
     assert!(issue.contains("test, which has none from before 2026-02-24T12:00:00Z"), "{issue}");
     assert_eq!(

@@ -218,8 +218,9 @@ pub(in crate::engine) async fn cut(
     if !round.goes_on().await? {
         return Ok(None);
     }
+    let left = core.store.log_bytes_left(namespace, round.first, until).await?;
     let Some(tx) = round.begin().await? else { return Ok(None) };
-    core.store.record_cut(&tx, namespace, until, now.into()).await?;
+    core.store.record_cut(&tx, namespace, until, &left, now.into()).await?;
     core.store.commit_unseen(tx).await?;
     Ok(Some(round.report))
 }
