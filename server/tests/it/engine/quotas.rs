@@ -1,13 +1,20 @@
 //! The quotas of a namespace are enforced where its schedules fire: excess fires wait or are
 //! skipped, and are accounted for.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use carillon::{
     config,
     engine::{Engine, StepwiseService, maintenance::health},
     model::{Quotas, Task},
     store::{
+        Edge, Faults, StoreError,
         history::{History, WrittenLog},
         reads::{health::HealthScope, within::Within},
     },
@@ -18,7 +25,8 @@ use entity::{
     fire::{Reason, Verdict},
     run,
 };
-use sea_orm::EntityTrait;
+use futures::FutureExt;
+use sea_orm::{DbErr, EntityTrait, RuntimeErr};
 use timetable::retry::{Backoff, Policy};
 use uuid::Uuid;
 
@@ -36,6 +44,7 @@ on_both!(
     lines_over_the_quota_are_left_out_with_a_mark,
     a_run_may_print_as_much_as_its_quota_over_all_attempts,
     output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds,
+    output_whose_commit_had_no_answer_counts_once,
     history_over_the_quota_goes_before_its_retention_the_oldest_first,
     history_that_a_shorter_retention_has_removed_lets_no_other_go,
     rows_count_for_as_long_as_their_schedule_keeps_them,
@@ -239,6 +248,46 @@ async fn output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds(
         tokio::task::yield_now().await;
     }
     assert_eq!(counted().await, 90);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn output_whose_commit_had_no_answer_counts_once(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.quotas_interval = Duration::from_millis(20);
+    let sound = world.database.store.clone();
+    let (namespace, day) = (world.namespace, world.clock.now() + TimeDelta::days(1));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (there, over) = (sound.clone(), is_over.clone());
+    let edge = move |edge| {
+        let (there, over) = (there.clone(), over.clone());
+        let answered = async move {
+            if edge != Edge::Committed || over.load(Ordering::SeqCst) {
+                return Ok(());
+            }
+            if there.history_of(namespace, 45, day).await.unwrap().log_bytes == 0 {
+                return Ok(());
+            }
+            over.store(true, Ordering::SeqCst);
+            let lost = DbErr::Conn(RuntimeErr::Internal("the answer was lost".to_owned()));
+            Err(StoreError::Database(lost))
+        };
+        answered.boxed()
+    };
+    world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
+    let engine = world.engine().await;
+    world.database.store = sound.clone();
+    let schedule = world.due_now(printing(3, 0), |_| {}).await;
+    world.settled_run(schedule.id).await;
+    while !is_over.load(Ordering::SeqCst) {
+        tokio::task::yield_now().await;
+    }
+    let schedule = world.due_now(printing(1, 0), |_| {}).await;
+    world.settled_run(schedule.id).await;
+    let counted = async || sound.history_of(namespace, 45, day).await.unwrap().log_bytes;
+    while counted().await < 40 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(counted().await, 40);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
