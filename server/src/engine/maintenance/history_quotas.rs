@@ -1,15 +1,21 @@
 //! Keeps the history of each namespace within its quota of rows: removes the oldest settled history
 //! first, before its retention has passed.
 //!
-//! Only counts are read to decide this. They are by ten minutes, so a cut is exact to ten minutes;
-//! it leaves some room, so that not every round has to cut again.
+//! Only counts are read to find a namespace that is over its quota. Its real rows are counted before
+//! any of them is removed, because the counts can be too high (`store::recount`). Counts are by ten
+//! minutes, so a cut is exact to ten minutes; it leaves some room, so that not every round has to
+//! cut again.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::{Timestamp, namespace};
+use entity::Timestamp;
+use uuid::Uuid;
 
-use super::retention::{self, Excess};
+use super::{
+    read_history::ReadHistory,
+    retention::{self, Excess},
+};
 use crate::{
     engine::{
         EngineError,
@@ -18,7 +24,11 @@ use crate::{
         service::Service,
     },
     model::OwnQuotas,
-    store::{history::PeriodRows, namespaces},
+    store::{
+        history::{PeriodRows, period_of},
+        namespaces,
+        recount::days_to_recount,
+    },
 };
 
 /// The node that holds this lease cuts.
@@ -32,6 +42,14 @@ const ROOM: i64 = 20;
 #[derive(Debug)]
 pub(in crate::engine) struct HistoryQuotas {
     core: Arc<Core>,
+}
+
+/// A namespace with a quota of rows.
+#[derive(Clone, Debug)]
+struct LimitedNamespace {
+    id: Uuid,
+    name: String,
+    limit: i64,
 }
 
 /// The results of a round.
@@ -48,27 +66,92 @@ impl HistoryQuotas {
         Self { core }
     }
 
-    /// The part of a namespace's history that is over its quota, and the quota.
+    /// The namespaces with a quota.
+    async fn limited(&self) -> Result<Vec<LimitedNamespace>, EngineError> {
+        let (store, usual) = (&self.core.store, self.core.settings.quotas);
+        let rows: Vec<_> = if usual.history_rows.is_some() {
+            let all = namespaces::all(store.read()).await?;
+            all.into_iter().map(|row| (row.id, row.name, row.quotas)).collect()
+        } else {
+            let own = store.own_quotas().await?;
+            own.into_iter().map(|row| (row.id, row.name, row.quotas)).collect()
+        };
+        let limited = rows.into_iter().filter_map(|(id, name, quotas)| {
+            let limit = OwnQuotas::of_column(quotas.as_ref()).over(usual).history_rows?;
+            Some(LimitedNamespace { id, name, limit })
+        });
+        Ok(limited.collect())
+    }
+
+    /// The namespaces that are over their quota by the counts.
+    async fn over(&self, now: DateTime<Utc>) -> Result<Vec<LimitedNamespace>, EngineError> {
+        let mut limited = self.limited().await?;
+        // Only the node that cuts compares the counts. No node does where there is no quota.
+        if limited.is_empty() || lead(&self.core, LEASE, TERM).await?.is_none() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<Uuid> = limited.iter().map(|one| one.id).collect();
+        let days = self.core.settings.history_days();
+        let rows = self.core.store.history_rows(&ids, days, now).await?;
+        limited.retain(|one| rows.get(&one.id).is_some_and(|count| *count > one.limit));
+        Ok(limited)
+    }
+
+    /// The part of a namespace's history that is over its quota by the counts.
     async fn excess(
         &self,
-        row: &namespace::Model,
+        one: &LimitedNamespace,
         now: DateTime<Utc>,
-    ) -> Result<Option<(Excess, i64)>, EngineError> {
-        let own = OwnQuotas::of_column(row.quotas.as_ref());
-        let Some(limit) = own.over(self.core.settings.quotas).history_rows else { return Ok(None) };
+    ) -> Result<Option<Excess>, EngineError> {
+        let store = &self.core.store;
         let days = self.core.settings.history_days();
-        let periods = self.core.store.history_periods(row.id, days, now).await?;
-        Ok(bounds(&periods, limit).map(|(oldest, until)| {
-            let excess = Excess { namespace: row.id, oldest, until };
-            (excess, limit)
+        let periods = store.history_periods(one.id, days, now).await?;
+        let Some(read) = ReadHistory::at(store, now).await? else { return Ok(None) };
+        let bounds = bounds(&periods, one.limit, read.until);
+        Ok(bounds.map(|(oldest, until)| Excess {
+            namespace: one.id,
+            oldest,
+            until,
+            read: read.changed,
         }))
+    }
+
+    /// Corrects the counts of a namespace by its real rows, from the period `oldest` on. Reads a
+    /// day at a time, and renews the lease after each. Returns the term; `None` if it is over, or if
+    /// nothing was ever counted.
+    async fn recount(
+        &self,
+        mut tenure: LeaseTerm,
+        namespace: Uuid,
+        oldest: Timestamp,
+        now: DateTime<Utc>,
+    ) -> Result<Option<LeaseTerm>, EngineError> {
+        let store = &self.core.store;
+        let Some(counted) = store.counted_history(namespace).await? else { return Ok(None) };
+        let mut real = BTreeMap::new();
+        for (from, to) in days_to_recount(oldest, now.into()) {
+            store.recount_history(&counted, from, to, &mut real).await?;
+            let Some(renewed) = lead(&self.core, LEASE, TERM).await? else { return Ok(None) };
+            // Another node held the lease in between, and may have corrected the same counts.
+            if renewed.fence != tenure.fence {
+                return Ok(None);
+            }
+            tenure = renewed;
+        }
+        let changes = counted.corrections(&real, oldest);
+        if !changes.is_empty() {
+            let Some(tx) = tenure.begin(store, &self.core.clock).await? else { return Ok(None) };
+            store.add_history(&tx, &changes).await?;
+            store.commit_unseen(tx).await?;
+        }
+        Ok(Some(tenure))
     }
 
     async fn cut(
         &self,
         tenure: LeaseTerm,
-        row: &namespace::Model,
-        (excess, limit): (Excess, i64),
+        one: &LimitedNamespace,
+        excess: Excess,
         now: DateTime<Utc>,
     ) -> Result<HistoryQuotasReport, EngineError> {
         let core = &self.core;
@@ -85,8 +168,8 @@ impl HistoryQuotas {
         }
         let rows = done.fires + done.runs + done.attempts;
         tracing::warn!(
-            namespace = row.name,
-            limit,
+            namespace = one.name,
+            limit = one.limit,
             rows,
             until = %excess.until.utc().to_rfc3339(),
             "history beyond the namespace's quota of rows was removed before its retention"
@@ -101,11 +184,15 @@ impl Service for HistoryQuotas {
 
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<HistoryQuotasReport, EngineError> {
         let mut report = HistoryQuotasReport::default();
-        for row in namespaces::all(self.core.store.read()).await? {
-            let Some(excess) = self.excess(&row, now).await? else { continue };
-            // Only while there is something to do, and again for each namespace: a cut takes time.
+        for one in self.over(now).await? {
+            let Some(Excess { oldest, .. }) = self.excess(&one, now).await? else { continue };
+            // Again for each namespace: a cut takes time.
             let Some(tenure) = lead(&self.core, LEASE, TERM).await? else { return Ok(report) };
-            let done = self.cut(tenure, &row, excess, now).await?;
+            let Some(tenure) = self.recount(tenure, one.id, oldest, now).await? else {
+                return Ok(report);
+            };
+            let Some(excess) = self.excess(&one, now).await? else { continue };
+            let done = self.cut(tenure, &one, excess, now).await?;
             report.cut += done.cut;
             report.rows += done.rows;
         }
@@ -123,8 +210,8 @@ impl Service for HistoryQuotas {
 
 /// When the oldest of these periods starts, and before which instant all of them must go so that
 /// the others fit into the quota with some room; `None` if all fit. The newest period stays: it is
-/// still being counted.
-fn bounds(periods: &[PeriodRows], limit: i64) -> Option<(Timestamp, Timestamp)> {
+/// still being counted. So do those that have not been read to their end before `read`.
+fn bounds(periods: &[PeriodRows], limit: i64, read: Timestamp) -> Option<(Timestamp, Timestamp)> {
     let mut rows: BTreeMap<Timestamp, i64> = BTreeMap::new();
     for period in periods {
         *rows.entry(period.period).or_default() += period.row_count;
@@ -141,12 +228,14 @@ fn bounds(periods: &[PeriodRows], limit: i64) -> Option<(Timestamp, Timestamp)> 
         }
         until = *period;
     }
+    let until = until.min(period_of(read));
     (oldest < until).then_some((oldest, until))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::history::PERIOD_MS;
 
     fn periods(rows: &[(i64, i32, i64)]) -> Vec<PeriodRows> {
         let of = |(period, days, row_count): &(i64, i32, i64)| PeriodRows {
@@ -158,7 +247,12 @@ mod tests {
     }
 
     fn until(rows: &[(i64, i32, i64)], limit: i64) -> Option<(i64, i64)> {
-        bounds(&periods(rows), limit).map(|(oldest, until)| (oldest.0, until.0))
+        read_until(rows, limit, i64::MAX)
+    }
+
+    fn read_until(rows: &[(i64, i32, i64)], limit: i64, read: i64) -> Option<(i64, i64)> {
+        let bounds = bounds(&periods(rows), limit, Timestamp(read));
+        bounds.map(|(oldest, until)| (oldest.0, until.0))
     }
 
     #[test]
@@ -185,5 +279,14 @@ mod tests {
     fn the_newest_period_stays_however_large_it_is() {
         assert_eq!(until(&[(1, 0, 1), (2, 0, 1_000)], 100), Some((1, 2)));
         assert_eq!(until(&[(2, 0, 1_000)], 100), None);
+    }
+
+    #[test]
+    fn what_was_not_read_to_the_end_stays() {
+        let period = |number: i64| number * PERIOD_MS;
+        let rows = [1, 2, 3, 4].map(|number| (period(number), 0, 100));
+        assert_eq!(until(&rows, 150), Some((period(1), period(4))));
+        assert_eq!(read_until(&rows, 150, period(3) + 5), Some((period(1), period(3))));
+        assert_eq!(read_until(&rows, 150, period(2) - 1), None);
     }
 }

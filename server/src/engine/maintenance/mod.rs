@@ -1,7 +1,8 @@
 //! Upkeep of history, and the server's health.
 //!
 //! - `retention`: removes history that is old enough
-//! - `history_quotas`: removes history that is over a namespace's quota of rows
+//! - `history_quotas`: removes history that is over a namespace's quota of rows; `read_history`: how
+//!   far roll-ups, alerts and pings have read history
 //! - `quota_refresh`: reads the configured quotas, and writes how much this node has used
 //! - `stats`: counts settled runs and fires, for charts
 //! - `health`: the checks of `/healthz`; `advice`: what to do about a failed one; `saturation`:
@@ -11,6 +12,7 @@ pub mod advice;
 pub mod health;
 mod history_quotas;
 mod quota_refresh;
+mod read_history;
 pub mod retention;
 
 mod saturation;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::{
     engine::{EngineError, core::Core, service::Service},
     model::OwnQuotas,
-    store::namespaces,
+    store::{history::LOG_BATCH, namespaces},
 };
 
 /// Reads the configured quotas, how many runs of each namespace are at work on other nodes, and how
@@ -31,10 +31,10 @@ impl Refresh {
     }
 
     /// Adds the bytes of log that this node has written to the database's counts, and reads those
-    /// of the `limited` namespaces.
+    /// of the limited namespaces: `limited` by quotas of their own, or all.
     async fn exchange_log_bytes(
         &mut self,
-        limited: &[Uuid],
+        mut limited: Vec<Uuid>,
         now: DateTime<Utc>,
     ) -> Result<(), EngineError> {
         let core = &self.core;
@@ -44,12 +44,20 @@ impl Refresh {
             return Ok(());
         }
         let meter = core.cluster.meter();
-        let written = meter.fresh_log();
-        core.store.add_log_bytes(&written, now.into()).await?;
-        // From here on they are in the database: whatever fails below, they must not be added again.
-        meter.added_log(&written);
+        for written in meter.fresh_log().chunks(LOG_BATCH) {
+            let tx = core.store.begin().await?;
+            core.store.add_log_bytes(&tx, written, now.into()).await?;
+            // Before the outcome of the commit is known, which it may never be: bytes that are added
+            // twice would count until their retention has passed.
+            meter.added_log(written);
+            core.store.commit_unseen(tx).await?;
+        }
+        if meter.usual().log_bytes.is_some() {
+            let all = namespaces::all(core.store.read()).await?;
+            limited = all.into_iter().map(|row| row.id).collect();
+        }
         let days = core.settings.history_days();
-        meter.set_kept_log(core.store.log_bytes_kept(limited, days, now).await?);
+        meter.set_kept_log(core.store.log_bytes_kept(&limited, days, now).await?);
         self.exchanged = Some(instant);
         Ok(())
     }
@@ -76,19 +84,11 @@ impl Service for Refresh {
             Vec::new()
         };
         core.places.set_quotas(usual.live_runs, live, elsewhere);
-        let logs: Vec<Uuid> = match usual.log_bytes {
-            Some(_) => {
-                let all = namespaces::all(core.store.read()).await?;
-                all.into_iter().map(|row| row.id).collect()
-            }
-            None => {
-                let limited = own.iter().filter(|(_, _, own)| own.over(usual).log_bytes.is_some());
-                limited.map(|(id, ..)| *id).collect()
-            }
-        };
+        let limited = own.iter().filter(|(_, _, own)| own.over(usual).log_bytes.is_some());
+        let limited: Vec<Uuid> = limited.map(|(id, ..)| *id).collect();
         meter.set(own);
         core.slot_freed();
-        self.exchange_log_bytes(&logs, now).await?;
+        self.exchange_log_bytes(limited, now).await?;
         Ok(RefreshReport)
     }
 

@@ -87,6 +87,9 @@ pub struct CountedFires {
     pub count: usize,
 }
 
+/// Maximum number of entries of written log that are added in one statement.
+pub const LOG_BATCH: usize = MAX_ROWS;
+
 /// The name under which the position of the fires is stored.
 const FEED: &str = "fire";
 
@@ -203,35 +206,39 @@ impl Store {
         Ok(rows)
     }
 
-    /// Adds to the rows of periods.
+    /// Adds to the rows of periods. Every statement that changes several of them does so in the
+    /// order of their keys: two that did not could wait for each other.
     pub async fn add_history(
         &self,
         tx: &DatabaseTransaction,
         rows: &BTreeMap<Period, i64>,
     ) -> Result<(), StoreError> {
-        if rows.is_empty() {
-            return Ok(());
+        let rows: Vec<(&Period, &i64)> = rows.iter().collect();
+        for part in rows.chunks(MAX_ROWS) {
+            let statement = Bulk::default()
+                .uuid("namespace_id", part.iter().map(|(at, _)| at.namespace_id))
+                .int("period", part.iter().map(|(at, _)| at.period.0))
+                .int("days", part.iter().map(|(at, _)| i64::from(at.days)))
+                .int("row_count", part.iter().map(|(_, count)| **count))
+                .statement(
+                    self.dialect(),
+                    "INSERT INTO history_stat (namespace_id, period, days, row_count) \
+                     SELECT namespace_id, period, days, row_count FROM v WHERE true \
+                     ORDER BY namespace_id, period, days \
+                     ON CONFLICT (namespace_id, period, days) DO UPDATE \
+                       SET row_count = history_stat.row_count + excluded.row_count",
+                    vec![],
+                );
+            tx.execute_raw(statement).await?;
         }
-        let statement = Bulk::default()
-            .uuid("namespace_id", rows.keys().map(|at| at.namespace_id))
-            .int("period", rows.keys().map(|at| at.period.0))
-            .int("days", rows.keys().map(|at| i64::from(at.days)))
-            .int("row_count", rows.values().copied())
-            .statement(
-                self.dialect(),
-                "INSERT INTO history_stat (namespace_id, period, days, row_count) \
-                 SELECT namespace_id, period, days, row_count FROM v WHERE true \
-                 ON CONFLICT (namespace_id, period, days) DO UPDATE \
-                   SET row_count = history_stat.row_count + excluded.row_count",
-                vec![],
-            );
-        tx.execute_raw(statement).await?;
         Ok(())
     }
 
-    /// Adds log bytes that this node has written, to the period that contains `now`.
+    /// Adds log bytes that this node has written, to the period that contains `now`: at most
+    /// [`LOG_BATCH`] at once.
     pub async fn add_log_bytes(
         &self,
+        tx: &DatabaseTransaction,
         written: &[WrittenLog],
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -249,13 +256,13 @@ impl Store {
                  FROM v JOIN namespace n ON n.name = v.name \
                    LEFT JOIN schedule s ON s.id = v.schedule_id \
                  WHERE true GROUP BY n.id, coalesce(s.retention_days, 0) \
+                 ORDER BY n.id, coalesce(s.retention_days, 0) \
                  ON CONFLICT (namespace_id, period, days) DO UPDATE \
                    SET log_bytes = history_stat.log_bytes + excluded.log_bytes",
                 vec![period_of(now).0.into()],
             );
-        let tx = self.begin().await?;
         tx.execute_raw(statement).await?;
-        self.commit_unseen(tx).await
+        Ok(())
     }
 
     /// The periods of a namespace that are not too old at `now`, oldest first; `usual` is the
@@ -270,7 +277,7 @@ impl Store {
             "SELECT h.period, h.days, h.row_count FROM history_stat h \
                JOIN namespace n ON n.id = h.namespace_id \
              WHERE h.namespace_id = $1 AND {} ORDER BY h.period, h.days",
-            kept(2, 3)
+            kept("$2", "$3")
         );
         let values = [namespace.into(), now.timestamp_millis().into(), usual.into()];
         let statement = self.dialect().statement(sql, values);
@@ -290,11 +297,42 @@ impl Store {
                CAST(coalesce(sum(h.log_bytes), 0) AS bigint) AS log_bytes \
              FROM history_stat h JOIN namespace n ON n.id = h.namespace_id \
              WHERE h.namespace_id = $1 AND {}",
-            kept(2, 3)
+            kept("$2", "$3")
         );
         let values = [namespace.into(), now.timestamp_millis().into(), usual.into()];
         let statement = self.dialect().statement(sql, values);
         Ok(History::find_by_statement(statement).one(self.read()).await?.unwrap_or_default())
+    }
+
+    /// How many rows of history these namespaces have at `now`; those without any are left out.
+    /// `usual` is the retention of a namespace without its own.
+    pub async fn history_rows(
+        &self,
+        namespaces: &[Uuid],
+        usual: i32,
+        now: DateTime<Utc>,
+    ) -> Result<BTreeMap<Uuid, i64>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+            row_count: i64,
+        }
+        let of_period = kept("{0}", "{1}");
+        let sql = format!(
+            "SELECT n.id, CAST(sum(h.row_count) AS bigint) AS row_count \
+             FROM v JOIN namespace n ON n.id = v.id \
+               JOIN history_stat h ON h.namespace_id = n.id AND {of_period} \
+             WHERE true GROUP BY n.id"
+        );
+        let mut rows = BTreeMap::new();
+        for part in namespaces.chunks(MAX_ROWS) {
+            let values = vec![now.timestamp_millis().into(), usual.into()];
+            let statement = Bulk::default().uuid("id", part.iter().copied());
+            let statement = statement.statement(self.dialect(), &sql, values);
+            let found = Row::find_by_statement(statement).all(self.read()).await?;
+            rows.extend(found.into_iter().map(|row| (row.id, row.row_count)));
+        }
+        Ok(rows)
     }
 
     /// The bytes of log that these namespaces have at `now`, by name.
@@ -312,8 +350,7 @@ impl Store {
         if namespaces.is_empty() {
             return Ok(Vec::new());
         }
-        let of_period = "h.period > {0} - (CASE WHEN h.days > 0 THEN h.days \
-             ELSE coalesce(n.retention_days, {1}) END) * CAST(86400000 AS bigint)";
+        let of_period = kept("{0}", "{1}");
         let sql = format!(
             "SELECT n.name, CAST(coalesce(sum(h.log_bytes), 0) AS bigint) AS log_bytes \
              FROM v JOIN namespace n ON n.id = v.id \
@@ -327,17 +364,88 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.name, row.log_bytes)).collect())
     }
 
-    /// Records that a namespace's settled history from before `until` was removed at `now`.
+    /// The bytes of log lines from before `until` that a cut has left to a namespace, by the
+    /// retention of their schedules: they belong to runs with keys after `first` that were still
+    /// live then.
+    pub async fn log_bytes_left(
+        &self,
+        namespace: Uuid,
+        first: Uuid,
+        until: Timestamp,
+    ) -> Result<BTreeMap<i64, i64>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Run {
+            id: Uuid,
+            days: i32,
+        }
+        #[derive(FromQueryResult)]
+        struct Row {
+            days: i64,
+            bytes: i64,
+        }
+        let limit = i64::try_from(MAX_ROWS).unwrap_or(i64::MAX);
+        let (mut after, mut left) = (first, BTreeMap::new());
+        loop {
+            let sql = "SELECT r.id, coalesce(s.retention_days, 0) AS days \
+                 FROM run r LEFT JOIN schedule s ON s.id = r.schedule_id \
+                 WHERE r.id > $2 AND r.id < $3 AND r.namespace_id = $1 ORDER BY r.id LIMIT $4";
+            let values = [namespace.into(), after.into(), first_key(until.0).into(), limit.into()];
+            let statement = self.dialect().statement(sql, values);
+            let runs = Run::find_by_statement(statement).all(self.read()).await?;
+            let Some(last) = runs.last() else { return Ok(left) };
+            after = last.id;
+            let statement = Bulk::default()
+                .uuid("id", runs.iter().map(|run| run.id))
+                .int("days", runs.iter().map(|run| i64::from(run.days)))
+                .days(Days::of_keys("l.run_id", runs.iter().map(|run| run.id)))
+                .statement(
+                    self.dialect(),
+                    "SELECT v.days, CAST(sum(octet_length(l.text)) AS bigint) AS bytes \
+                     FROM v JOIN task_log l ON l.run_id = v.id \
+                     WHERE l.at < {0} {days} GROUP BY v.days",
+                    vec![until.0.into()],
+                );
+            for row in Row::find_by_statement(statement).all(self.read()).await? {
+                *left.entry(row.days).or_default() += row.bytes;
+            }
+        }
+    }
+
+    /// Records that a namespace's settled history from before `until` was removed at `now`. The
+    /// bytes of log that are `left`, by days, count as if they were written then.
     pub async fn record_cut(
         &self,
         tx: &DatabaseTransaction,
         namespace: Uuid,
         until: Timestamp,
+        left: &BTreeMap<i64, i64>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        let values = || [Value::from(namespace), until.0.into()];
+        if self.dialect().is_postgres() {
+            // In the order in which others change them.
+            let sql = "SELECT period FROM history_stat WHERE namespace_id = $1 AND period < $2 \
+                 ORDER BY period, days FOR UPDATE";
+            tx.execute_raw(self.dialect().statement(sql, values())).await?;
+        }
         let sql = "DELETE FROM history_stat WHERE namespace_id = $1 AND period < $2";
-        let values = [namespace.into(), until.0.into()];
-        tx.execute_raw(self.dialect().statement(sql, values)).await?;
+        tx.execute_raw(self.dialect().statement(sql, values())).await?;
+        if !left.is_empty() {
+            let statement = Bulk::default()
+                .uuid("namespace_id", left.keys().map(|_| namespace))
+                .int("days", left.keys().copied())
+                .int("bytes", left.values().copied())
+                .statement(
+                    self.dialect(),
+                    "INSERT INTO history_stat (namespace_id, period, days, log_bytes) \
+                     SELECT v.namespace_id, CAST({0} AS bigint), v.days, v.bytes FROM v \
+                     WHERE true ORDER BY v.days \
+                     ON CONFLICT (namespace_id, period, days) DO UPDATE \
+                       SET log_bytes = history_stat.log_bytes + excluded.log_bytes",
+                    vec![period_of(until).0.into()],
+                );
+            tx.execute_raw(statement).await?;
+        }
         let sql = "INSERT INTO history_cut (namespace_id, until, at) VALUES ($1, $2, $3) \
              ON CONFLICT (namespace_id) DO UPDATE SET until = excluded.until, at = excluded.at";
         let values = [namespace.into(), until.0.into(), now.0.into()];
@@ -384,9 +492,9 @@ impl Store {
 
 /// The SQL condition that a period is not too old, by the parameters for now and for the retention
 /// of a namespace without its own.
-fn kept(now: u8, usual: u8) -> String {
+fn kept(now: &str, usual: &str) -> String {
     format!(
-        "h.period > ${now} - (CASE WHEN h.days > 0 THEN h.days \
-           ELSE coalesce(n.retention_days, ${usual}) END) * CAST({DAY_MS} AS bigint)"
+        "h.period > {now} - (CASE WHEN h.days > 0 THEN h.days \
+           ELSE coalesce(n.retention_days, {usual}) END) * CAST({DAY_MS} AS bigint)"
     )
 }

@@ -9,7 +9,7 @@
 //! - `recoveries`: failures that the tables show
 //! - `logs`: the output of attempts
 //! - `stats`, `hours`, `counts`, `spread`: roll-ups for charts
-//! - `history`: how much history a namespace has, for its quotas
+//! - `history`, `recount`: how much history a namespace has, for its quotas
 //! - `retention`: removal of old history
 //! - `zone_rules`: the zone data by which cursors are computed
 
@@ -33,6 +33,7 @@ pub mod instants;
 pub mod logs;
 pub(super) mod pauses;
 pub mod queue;
+pub mod recount;
 pub mod recoveries;
 pub mod retention;
 pub mod runs;

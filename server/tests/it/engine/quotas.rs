@@ -1,13 +1,20 @@
 //! The quotas of a namespace are enforced where its schedules fire: excess fires wait or are
 //! skipped, and are accounted for.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use carillon::{
     config,
-    engine::{Engine, maintenance::health},
+    engine::{Engine, StepwiseService, maintenance::health},
     model::{Quotas, Task},
     store::{
+        Edge, Faults, StoreError,
         history::{History, WrittenLog},
         reads::{health::HealthScope, within::Within},
     },
@@ -18,7 +25,8 @@ use entity::{
     fire::{Reason, Verdict},
     run,
 };
-use sea_orm::EntityTrait;
+use futures::FutureExt;
+use sea_orm::{DbErr, EntityTrait, RuntimeErr};
 use timetable::retry::{Backoff, Policy};
 use uuid::Uuid;
 
@@ -36,7 +44,9 @@ on_both!(
     lines_over_the_quota_are_left_out_with_a_mark,
     a_run_may_print_as_much_as_its_quota_over_all_attempts,
     output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds,
+    output_whose_commit_had_no_answer_counts_once,
     history_over_the_quota_goes_before_its_retention_the_oldest_first,
+    history_that_a_shorter_retention_has_removed_lets_no_other_go,
     rows_count_for_as_long_as_their_schedule_keeps_them,
 );
 
@@ -154,6 +164,14 @@ async fn texts(world: &World, run: Uuid) -> Vec<String> {
     lines.into_iter().map(|line| line.text).collect()
 }
 
+/// Adds bytes of log to the database's counts, now.
+async fn add_log(world: &World, written: &[WrittenLog]) {
+    let (store, now) = (&world.database.store, world.clock.now());
+    let tx = store.begin().await.unwrap();
+    store.add_log_bytes(&tx, written, now.into()).await.unwrap();
+    store.commit(tx).await.unwrap();
+}
+
 /// What the check of histories says, if it says anything.
 async fn told(world: &World, engine: Option<&Engine>) -> Option<String> {
     let (store, limits) = (&world.database.store, config::Health::default());
@@ -198,7 +216,7 @@ async fn output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds(
     world.settings.quotas_interval = Duration::from_millis(20);
     let store = world.database.store.clone();
     let earlier = WrittenLog { namespace: "test".to_owned(), schedule_id: None, bytes: 20 };
-    store.add_log_bytes(std::slice::from_ref(&earlier), world.clock.now().into()).await.unwrap();
+    add_log(&world, std::slice::from_ref(&earlier)).await;
     let full = WrittenLog { bytes: 40, ..earlier };
     let mark = "the namespace has used its quota of 60 bytes of kept log: the rest of this \
         attempt's lines is left out";
@@ -211,7 +229,7 @@ async fn output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds(
     assert_eq!(told(&world, Some(&engine)).await, None);
 
     // Other nodes have printed, too.
-    store.add_log_bytes(&[full], world.clock.now().into()).await.unwrap();
+    add_log(&world, &[full]).await;
     let issue = loop {
         if let Some(issue) = told(&world, Some(&engine)).await {
             break issue;
@@ -230,6 +248,46 @@ async fn output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds(
         tokio::task::yield_now().await;
     }
     assert_eq!(counted().await, 90);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn output_whose_commit_had_no_answer_counts_once(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.quotas_interval = Duration::from_millis(20);
+    let sound = world.database.store.clone();
+    let (namespace, day) = (world.namespace, world.clock.now() + TimeDelta::days(1));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (there, over) = (sound.clone(), is_over.clone());
+    let edge = move |edge| {
+        let (there, over) = (there.clone(), over.clone());
+        let answered = async move {
+            if edge != Edge::Committed || over.load(Ordering::SeqCst) {
+                return Ok(());
+            }
+            if there.history_of(namespace, 45, day).await.unwrap().log_bytes == 0 {
+                return Ok(());
+            }
+            over.store(true, Ordering::SeqCst);
+            let lost = DbErr::Conn(RuntimeErr::Internal("the answer was lost".to_owned()));
+            Err(StoreError::Database(lost))
+        };
+        answered.boxed()
+    };
+    world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
+    let engine = world.engine().await;
+    world.database.store = sound.clone();
+    let schedule = world.due_now(printing(3, 0), |_| {}).await;
+    world.settled_run(schedule.id).await;
+    while !is_over.load(Ordering::SeqCst) {
+        tokio::task::yield_now().await;
+    }
+    let schedule = world.due_now(printing(1, 0), |_| {}).await;
+    world.settled_run(schedule.id).await;
+    let counted = async || sound.history_of(namespace, 45, day).await.unwrap().log_bytes;
+    while counted().await < 40 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(counted().await, 40);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
@@ -255,19 +313,25 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
     let (_node, mut steps) = world.by_hand().await;
     let now = world.clock.now();
     let kept = async |id| store.history_of(id, 45, now).await.unwrap().row_count;
-    let fills =
-        async |steps: &mut std::collections::HashMap<_, carillon::engine::StepwiseService>| {
-            // On PostgreSQL the feed waits for the oldest transaction of all tests. The live run counts
-            // when it has settled, its fire does now.
-            while (kept(world.namespace).await, kept(other).await) != (16, 15) {
-                steps.get_mut("stats").unwrap().once(now).await.unwrap();
-            }
-        };
+    let fills = async |steps: &mut std::collections::HashMap<_, StepwiseService>| {
+        // On PostgreSQL the feed waits for the oldest transaction of all tests. The live run counts
+        // when it has settled, its fire does now.
+        while (kept(world.namespace).await, kept(other).await) != (16, 15) {
+            steps.get_mut("stats").unwrap().once(now).await.unwrap();
+        }
+    };
     let filled = tokio::time::timeout(Duration::from_secs(60), fills(&mut steps));
     filled.await.unwrap();
     assert_eq!(told(&world, None).await, None);
 
+    // Pings have not read the feed of runs yet.
+    let unread = "INSERT INTO alert_cursor (feed, changed, \"key\") VALUES ('pings', -1, $1)";
+    world.write(unread, [Uuid::nil().into()]).await;
     let cut = steps.get_mut("history_quotas").unwrap();
+    assert_eq!(cut.once(now).await.unwrap(), None, "unread history stays");
+    assert_eq!(world.sizes().await, [11, 11, 11, 21]);
+    let read = "UPDATE alert_cursor SET changed = $1";
+    world.write(read, [i64::MAX.into()]).await;
     assert!(cut.once(now).await.unwrap().unwrap().contains("cut: 1, rows: 6"));
     let left: Vec<Uuid> = world.runs(schedule.id).await.iter().map(|run| run.id).collect();
     assert_eq!(left.len(), 4, "three that fit, and the live one");
@@ -276,6 +340,8 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
     assert_eq!(world.runs(theirs.id).await.len(), 5);
     assert_eq!(world.sizes().await, [9, 9, 9, 17]);
     assert_eq!(kept(world.namespace).await, 9);
+    let bytes = store.history_of(world.namespace, 45, now).await.unwrap().log_bytes;
+    assert_eq!(bytes, 6, "the line of the live run still counts");
     let issue = told(&world, None).await.unwrap();
     assert!(issue.contains("test, which has none from before 2026-02-24T12:00:00Z"), "{issue}");
     assert_eq!(
@@ -283,6 +349,47 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
         Some(super::world::ms("2026-02-24T12:00:00Z"))
     );
     assert_eq!(cut.once(now).await.unwrap(), None, "what fits stays");
+}
+
+/// Counts until the namespace has this many rows. On PostgreSQL the feed waits for the oldest
+/// transaction of all tests.
+async fn count_until(world: &World, stats: &mut StepwiseService, rows: i64) {
+    let (store, now) = (&world.database.store, world.clock.now());
+    let fills = async {
+        while store.history_of(world.namespace, 45, now).await.unwrap().row_count < rows {
+            stats.once(now).await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), fills).await.unwrap();
+}
+
+async fn history_that_a_shorter_retention_has_removed_lets_no_other_go(database: TestDatabase) {
+    let (mut world, _clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    world.settings.quotas = Quotas { history_rows: Some(12), ..Quotas::default() };
+    let store = world.database.store.clone();
+    let usual = forge::idle(&world, noop(), |_| {}).await;
+    let brief = forge::idle(&world, noop(), |_| {}).await;
+    for days in [9, 7, 1] {
+        world.past(&usual, days, 1, |_, _| {}).await;
+        world.past(&brief, days, 1, |_, _| {}).await;
+    }
+    let (_node, mut steps) = world.by_hand().await;
+    let now = world.clock.now();
+    count_until(&world, steps.get_mut("stats").unwrap(), 18).await;
+
+    let shorten = "UPDATE schedule SET retention_days = 2 WHERE id = $1";
+    world.write(shorten, [brief.id.into()]).await;
+    world.retain(45).await;
+    let kept = async || store.history_of(world.namespace, 45, now).await.unwrap().row_count;
+    assert_eq!((world.sizes().await[1], kept().await), (4, 18), "rows are gone that count");
+
+    let cut = steps.get_mut("history_quotas").unwrap();
+    assert_eq!(cut.once(now).await.unwrap(), None);
+    assert_eq!((world.sizes().await[1], kept().await), (4, 12), "the counts are right, too");
+    assert_eq!(told(&world, None).await, None);
+    // What is left of the schedule counts for as long as it is kept now.
+    let then = now + TimeDelta::days(2);
+    assert_eq!(store.history_of(world.namespace, 45, then).await.unwrap().row_count, 9);
 }
 
 async fn rows_count_for_as_long_as_their_schedule_keeps_them(database: TestDatabase) {
@@ -309,8 +416,8 @@ async fn rows_count_for_as_long_as_their_schedule_keeps_them(database: TestDatab
     assert_eq!(at(0).await.row_count, 6, "nothing counts twice");
     let log = |schedule_id, bytes| WrittenLog { namespace: "test".to_owned(), schedule_id, bytes };
     let written = [log(Some(usual.id), 100), log(Some(brief.id), 10), log(None, 1)];
-    store.add_log_bytes(&written, now.into()).await.unwrap();
-    store.add_log_bytes(&[log(None, 1)], now.into()).await.unwrap();
+    add_log(&world, &written).await;
+    add_log(&world, &[log(None, 1)]).await;
     let history = |row_count, log_bytes| History { row_count, log_bytes };
     assert_eq!(at(0).await, history(6, 112));
     assert_eq!(at(1).await, history(3, 112));

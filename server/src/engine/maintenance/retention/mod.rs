@@ -116,8 +116,10 @@ pub(in crate::engine) struct Excess {
     pub(in crate::engine) namespace: Uuid,
     /// When the oldest of it was counted.
     pub(in crate::engine) oldest: Timestamp,
-    /// Everything before this is removed.
+    /// Everything before this is removed ...
     pub(in crate::engine) until: Timestamp,
+    /// ... except runs with later stamps than this, which not everything has read.
+    pub(in crate::engine) read: i64,
 }
 
 /// How often the lease is renewed in a round.
@@ -193,7 +195,7 @@ pub(in crate::engine) async fn cut(
     excess: Excess,
     now: DateTime<Utc>,
 ) -> Result<Option<RetentionReport>, EngineError> {
-    let Excess { namespace, oldest, until } = excess;
+    let Excess { namespace, oldest, until, read } = excess;
     let settings = core.settings.retention.unwrap_or_default();
     let mut round = RetentionRound {
         settings: &settings,
@@ -204,7 +206,7 @@ pub(in crate::engine) async fn cut(
         manner: RoundOptions { tenure: Some((tenure, term)), ..RoundOptions::default() },
         renewed: core.clock.instant(),
         is_over: false,
-        rule: core.store.rule_of_cut(namespace, until, now.into()),
+        rule: core.store.rule_of_cut(namespace, until, read, now.into()),
         is_cut: true,
         // What took up to a day until it was counted. Anything older is left to retention.
         first: first_key(oldest.0 - DAY_MS),
@@ -216,8 +218,9 @@ pub(in crate::engine) async fn cut(
     if !round.goes_on().await? {
         return Ok(None);
     }
+    let left = core.store.log_bytes_left(namespace, round.first, until).await?;
     let Some(tx) = round.begin().await? else { return Ok(None) };
-    core.store.record_cut(&tx, namespace, until, now.into()).await?;
+    core.store.record_cut(&tx, namespace, until, &left, now.into()).await?;
     core.store.commit_unseen(tx).await?;
     Ok(Some(round.report))
 }

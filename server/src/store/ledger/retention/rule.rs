@@ -53,8 +53,19 @@ pub struct RetentionRule {
     kept: [Option<i64>; 2],
     /// A proposed retention to assume, and whether for PostgreSQL.
     instead: Option<(Instead, bool)>,
-    /// The only namespace whose rows are too old, and whether for PostgreSQL.
-    only: Option<(Uuid, bool)>,
+    /// The only rows that are too old.
+    only: Option<CutScope>,
+}
+
+/// The rows that a cut may remove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CutScope {
+    /// Their namespace.
+    namespace: Uuid,
+    /// Runs with later stamps have not been read by everything that reads them once.
+    read: i64,
+    /// Whether for PostgreSQL.
+    is_postgres: bool,
 }
 
 /// The states of runs that have not settled.
@@ -120,8 +131,15 @@ impl Store {
     }
 
     /// The rule that a namespace's history from before `until` is too old, and no other: for a
-    /// quota of rows.
-    pub fn rule_of_cut(&self, namespace: Uuid, until: Timestamp, now: Timestamp) -> RetentionRule {
+    /// quota of rows. Runs with later stamps than `read` are not.
+    pub fn rule_of_cut(
+        &self,
+        namespace: Uuid,
+        until: Timestamp,
+        read: i64,
+        now: Timestamp,
+    ) -> RetentionRule {
+        let is_postgres = self.dialect().is_postgres();
         RetentionRule {
             now: now.0,
             usual: 0,
@@ -129,7 +147,7 @@ impl Store {
             last: until.0,
             kept: [None; 2],
             instead: None,
-            only: Some((namespace, self.dialect().is_postgres())),
+            only: Some(CutScope { namespace, read, is_postgres }),
         }
     }
 }
@@ -206,8 +224,12 @@ impl RetentionRule {
 
     /// Whether a row of a family is outside the partitions that are dropped as a whole.
     fn is_loose(&self, family: Family) -> String {
-        if let Some((namespace, is_postgres)) = self.only {
-            return format!("t.namespace_id = {}", key(namespace, is_postgres));
+        if let Some(CutScope { namespace, read, is_postgres }) = self.only {
+            let theirs = format!("t.namespace_id = {}", key(namespace, is_postgres));
+            return match family {
+                Family::Fires => theirs,
+                Family::Runs => format!("{theirs} AND t.changed <= {read}"),
+            };
         }
         let Some(from) = self.kept[family.index()] else { return "true".to_owned() };
         let Self { policies, .. } = self;
@@ -326,12 +348,13 @@ mod tests {
 
     #[test]
     fn a_cut_is_of_one_namespace_and_asks_nobody() {
-        let only = Some((Uuid::from_u128(7), false));
+        let only = Some(CutScope { namespace: Uuid::from_u128(7), read: 9, is_postgres: false });
         let cut =
             RetentionRule { policies: Policies { longest: 0, shortest: 0 }, only, ..rule(45, 10) };
         assert_eq!((cut.joins(), cut.reach()), ("", cut.last().0));
         let of = "t.namespace_id = X'00000000000000000000000000000007' AND t.";
-        assert!(cut.run_is_old().starts_with(&format!("({of}")), "{}", cut.run_is_old());
+        let read = format!("({of}changed <= 9 AND t.state NOT IN");
+        assert!(cut.run_is_old().starts_with(&read), "{}", cut.run_is_old());
         assert!(cut.fire_is_still_old(3).starts_with(&format!("({of}")));
     }
 

@@ -1,0 +1,93 @@
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::Timestamp;
+use uuid::Uuid;
+
+use crate::{
+    engine::EngineError,
+    store::{
+        Store,
+        alerts::{
+            feeds::{self, Feed},
+            rules,
+        },
+        pings,
+    },
+};
+
+/// A verdict may be committed minutes after its time, and the roll-ups and alerts look back for it
+/// for ten minutes. History that is younger than this may not have been read.
+const LOOK_BACK: TimeDelta = TimeDelta::minutes(15);
+
+/// How far settled history has been read by everything that reads it once: the roll-ups, alerts and
+/// pings. Nothing else may be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ReadHistory {
+    /// Runs with stamps up to this have been read.
+    pub(super) changed: i64,
+    /// So has history that settled before this.
+    pub(super) until: Timestamp,
+}
+
+impl ReadHistory {
+    /// What has been read at `now`; `None` if nothing has.
+    pub(super) async fn at(store: &Store, now: DateTime<Utc>) -> Result<Option<Self>, EngineError> {
+        let Some(counted) = store.counted_until().await? else { return Ok(None) };
+        let mut read = Self { changed: counted.changed, until: (now - LOOK_BACK).into() };
+        if counted.id != Uuid::max() {
+            // Other runs can have the same stamp.
+            read.changed -= 1;
+        }
+        // Without a rule, these feeds are not read.
+        if rules::is_any_enabled(store.read()).await? {
+            read.stop_before_alerts(store).await?;
+        }
+        if let Some(from) = pings::cursor(store).await? {
+            for run in pings::changed(store, from, 1).await? {
+                read.stop_before(run.changed, run.finished_at);
+            }
+        }
+        Ok(Some(read))
+    }
+
+    /// The cursors of alerts move only to rows that concern alerts, so the first unread one counts.
+    async fn stop_before_alerts(&mut self, store: &Store) -> Result<(), EngineError> {
+        if let Some(from) = feeds::cursor(store, Feed::Failures).await? {
+            for run in feeds::failures(store, from, 1).await? {
+                self.stop_before(run.changed, run.finished_at);
+            }
+        }
+        if let Some(from) = feeds::cursor(store, Feed::Late).await? {
+            for run in feeds::late(store, from, 1).await? {
+                self.stop_before(run.changed, run.finished_at);
+            }
+        }
+        if let Some(from) = feeds::cursor(store, Feed::Missed).await? {
+            for fire in feeds::missed(store, from, 1).await? {
+                self.until = self.until.min(fire.decided_at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Narrows it: a run with this stamp, which settled then, has not been read.
+    fn stop_before(&mut self, changed: i64, finished_at: Option<Timestamp>) {
+        self.changed = self.changed.min(changed - 1);
+        self.until = finished_at.map_or(self.until, |at| self.until.min(at));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slowest_reader_counts() {
+        let mut read = ReadHistory { changed: 9, until: Timestamp(50) };
+        read.stop_before(12, Some(Timestamp(60)));
+        assert_eq!(read, ReadHistory { changed: 9, until: Timestamp(50) });
+        read.stop_before(7, None);
+        assert_eq!(read, ReadHistory { changed: 6, until: Timestamp(50) });
+        read.stop_before(8, Some(Timestamp(40)));
+        assert_eq!(read, ReadHistory { changed: 6, until: Timestamp(40) });
+    }
+}
