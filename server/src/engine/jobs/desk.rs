@@ -179,9 +179,10 @@ impl Desk {
             if now.state.is_some_and(is_ended) {
                 // The page that is under way has written some of its lines already.
                 if let Some(page) = page.take()
-                    && let Ok(after) = Clock::system().timeout(LAST_LINES, page).await
+                    && let Ok(Ok(after) | Err(after)) =
+                        Clock::system().timeout(LAST_LINES, page).await
                 {
-                    lines = lines.max(after.unwrap_or_else(|after| after));
+                    lines = lines.max(after);
                 }
                 self.relay_rest(id, lines..now.lines, log).await;
                 return ended(now, ending, definition, invocation);
@@ -208,7 +209,8 @@ impl Desk {
                 // The watcher keeps its end of the channel until this job leaves.
                 _ = news.changed() => continue,
                 after = relayed => {
-                    (page, lines) = (None, after.unwrap_or_else(|after| after).max(lines));
+                    let (Ok(after) | Err(after)) = after;
+                    (page, lines) = (None, lines.max(after));
                     continue;
                 }
             };
