@@ -165,7 +165,7 @@ async fn texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask
 
     // The masks come back with an edit, and from a file.
     let stored = async || {
-        let rows = entity::schedule::Entity::find().all(desk.database.store.read()).await.unwrap();
+        let rows = schedule::Entity::find().all(desk.database.store.read()).await.unwrap();
         rows[0].context.clone()
     };
     let mut edited = shown;
