@@ -185,7 +185,7 @@ async fn told(world: &World, engine: Option<&Engine>) -> Option<String> {
 
 async fn a_run_may_print_as_much_as_its_quota_over_all_attempts(database: TestDatabase) {
     let mut world = World::new(database).await;
-    world.settings.quotas = Quotas { log_bytes_a_run: Some(40), ..Quotas::default() };
+    world.settings.quotas = Quotas { log_bytes_a_run: Some(45), ..Quotas::default() };
     let engine = world.engine().await;
     let retry = Policy {
         max_attempts: 2,
@@ -197,8 +197,9 @@ async fn a_run_may_print_as_much_as_its_quota_over_all_attempts(database: TestDa
     let schedule = world.due_now(Task { retry, ..printing(3, 1) }, |_| {}).await;
     let run = world.settled_run(schedule.id).await;
     assert_eq!((run.state, run.attempt), (run::State::Failed, 2));
+    // What is stored of the first attempt has line ends, too.
     let line = "0123456789";
-    let mark = "the run has used its quota of 40 bytes of log: the rest of this attempt's lines is \
+    let mark = "the run has used its quota of 45 bytes of log: the rest of this attempt's lines is \
         left out";
     assert_eq!(texts(&world, run.id).await, [line, line, line, line, mark]);
     // Another run has its own.
