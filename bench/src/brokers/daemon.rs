@@ -130,7 +130,7 @@ fn free_ports(count: usize) -> Result<Vec<u16>> {
 
 /// A program that the scripts install into the repository, or one of the machine.
 pub(super) fn tool(name: &str) -> PathBuf {
-    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tools");
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(".tools");
     let found = ["bin", "venv/bin"].map(|folder| tools.join(folder).join(name));
     found.into_iter().find(|path| path.exists()).unwrap_or_else(|| name.into())
 }

@@ -54,8 +54,10 @@ pub struct Rule {
     /// For `stalled`: how long no node has taken it.
     pub stalled_after_seconds: i64,
     /// For `slow`: the multiple of its usual duration that a run has taken.
+    #[serde(default = "slow_after")]
     pub slow_after_times: i64,
     /// For `clock_change`: how many days in advance it reports.
+    #[serde(default = "clock_change_days")]
     pub clock_change_days: i64,
     /// Alerts within this time of the first pending one go into the same message.
     pub digest_seconds: i64,
@@ -63,6 +65,16 @@ pub struct Rule {
     pub quiet: Option<Quiet>,
     /// Whether messages contain the error texts of failed runs.
     pub include_errors: bool,
+}
+
+/// Rules that were stored by earlier versions have none.
+fn slow_after() -> i64 {
+    Rule::SLOW_AFTER
+}
+
+/// Rules that were stored by earlier versions have none.
+fn clock_change_days() -> i64 {
+    Rule::CLOCK_CHANGE_DAYS
 }
 
 /// The defaults, used by the API and by module files alike.
