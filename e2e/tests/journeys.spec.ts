@@ -33,9 +33,9 @@ test.beforeEach(async ({ page: fresh }) => {
 test.afterEach(async () => server.stop());
 
 /** Creates a schedule by hand, which no module owns. */
-function create(name: string, expression: string): void {
+function create(name: string, expression: string, namespace = "default"): void {
   const task = { target: { noop: {} } };
-  server.cli(["create", JSON.stringify({ name, timing: { expressions: [expression] }, task })]);
+  server.cli(["create", JSON.stringify({ namespace, name, timing: { expressions: [expression] }, task })]);
 }
 
 test("why a job failed is found, and it runs again, in 3 clicks", async () => {
@@ -76,8 +76,11 @@ test("fifty schedules are paused for maintenance with a reason and an end in 6 c
 });
 
 test("next week's load is seen and a collision spread in 4 clicks", async () => {
-  create("report", "0 5 * * *");
-  create("summary", "0 5 * * *");
+  // Where nothing fires every second, the busiest hour is that of the collision.
+  server.cli(["namespace", "create", "reports"]);
+  create("report", "0 5 * * *", "reports");
+  create("summary", "0 5 * * *", "reports");
+  await page.goto(`${server.url}/ns/reports`);
   const clicks = new Clicks();
   await clicks.on(page.getByRole("link", { name: "Upcoming", exact: true }));
   const collision = page.getByTestId("collision-row").filter({ hasText: "summary" });
