@@ -128,6 +128,6 @@ test("a slow run says how it compares, and slots are accounted for", async () =>
   await page.goto(`${server.url}/schedules?q=name:overlaps`);
   await page.getByRole("link", { name: "overlaps" }).click();
   const slots = page.getByTestId("slots");
-  await expect(slots).toContainText("behind a run in the way");
+  await expect(slots).toContainText("because of a blocking run");
   await expect(slots).toContainText("runs would fit in an interval of");
 });
