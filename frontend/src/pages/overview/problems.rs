@@ -2,6 +2,8 @@
 //!
 //! What someone has acknowledged is folded away, and can be shown: who sees to it, with their note.
 
+use std::cmp::Reverse;
+
 use leptos::prelude::*;
 
 use crate::{
@@ -64,8 +66,11 @@ fn list(problems: &[WorkProblem], none: &'static str, tools: Tools) -> AnyView {
     let shows = tools.shows_acknowledged.get();
     let mut shown: Vec<&WorkProblem> =
         problems.iter().filter(|problem| shows || !is_acknowledged(problem)).collect();
-    // Problems that are still open come first, and of those the ones that nobody sees to.
-    shown.sort_by_key(|problem| (!problem.is_open, is_acknowledged(problem)));
+    // Problems that are still open come first, and of those the ones that nobody sees to; then the latest to begin. By
+    // their last failure, two that go on would change places under the pointer.
+    shown.sort_by_key(|problem| {
+        (!problem.is_open, is_acknowledged(problem), Reverse(problem.since))
+    });
     let note = (acknowledged > 0).then(|| {
         let verb = if acknowledged == 1 { "is" } else { "are" };
         let words = format!("{acknowledged} {verb} acknowledged. ");
