@@ -218,6 +218,9 @@ test("an edit changes what was typed and nothing else, and a newer version is no
   await signIn(page, admin);
   await page.getByLabel("Tasks at once").fill("4");
   await page.getByRole("button", { name: "Save changes" }).click();
+  // The secret is not set.
+  await expect(page.getByText("kept is saved, but look at this")).toBeVisible();
+  await page.getByRole("link", { name: "Open the workflow" }).click();
   await expect(heading(page, "kept")).toBeVisible();
   const after = (await server.ask<Read>(READ, { name: "kept" })).workflow;
   expect(after).toEqual({ ...before, version: 2, maxParallel: 4 });
