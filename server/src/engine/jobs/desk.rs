@@ -172,7 +172,8 @@ impl Desk {
         let mut page = None;
         loop {
             let now = news.borrow_and_update().clone();
-            if !taken && let (Some(State::Held), Some(worker)) = (now.state, &now.worker) {
+            // A short job may have ended before it was seen at work.
+            if !taken && let Some(worker) = &now.worker {
                 taken = true;
                 log.system(format!("the worker {worker} took it")).await;
             }
