@@ -75,7 +75,7 @@
 //!
 //! - `task`: what the attributes generate for a function
 //! - `program`: declarations as one module of the server
-//! - `worker`: the loops that pull jobs and renew their leases
+//! - `worker`: what a worker is told before it starts; `loops`: pull jobs and renew their leases
 //! - `job`, `joblog`: a job in progress, and its log lines
 //! - `http`: requests, with retries while they can help
 
@@ -83,6 +83,7 @@ mod error;
 mod http;
 mod job;
 mod joblog;
+mod loops;
 mod program;
 mod task;
 mod worker;

@@ -86,7 +86,7 @@ pub(crate) async fn analyze(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Makes the database do now what it would otherwise do in the minutes after so many inserts.
+/// Runs the maintenance that the database would otherwise start minutes after a large insert.
 pub(crate) async fn settle(store: &Store) -> Result<()> {
     let statements: &[&str] = if store.dialect().is_postgres() {
         &["VACUUM ANALYZE", "CHECKPOINT"]

@@ -2,6 +2,7 @@
 
 use async_graphql::{Context, SimpleObject};
 use entity::{
+    Timestamp,
     fire::{Reason, Verdict},
     schedule,
 };
@@ -69,16 +70,24 @@ impl SlotAccount {
         let totals = ledger::totals(cx.store(), &within, &filter).await?;
         let figures = cx.rows().load_one(FiguresOf(schedule.id, range)).await?.unwrap_or_default();
         let from = totals.counted_from.unwrap_or(range.from);
-        Ok(Self::counted(StatsRange { from, ..range }, &totals.groups, &figures))
+        let range = StatsRange { from, ..range };
+        Ok(Self::counted(range, schedule.created_at, &totals.groups, &figures))
     }
 
-    fn counted(range: StatsRange, groups: &[ledger::VerdictGroup], figures: &RunFigures) -> Self {
+    fn counted(
+        range: StatsRange,
+        created_at: Timestamp,
+        groups: &[ledger::VerdictGroup],
+        figures: &RunFigures,
+    ) -> Self {
         let count = |of: &dyn Fn(&ledger::VerdictGroup) -> bool| -> i64 {
             groups.iter().filter(|group| of(group)).map(|group| group.count).sum()
         };
         let expected = count(&|_| true);
         let overlapped = count(&|group| is_overlapped(group));
-        let length = range.until.0.saturating_sub(range.from.0) / 1_000;
+        // The schedule may be younger than the range.
+        let first = range.from.max(created_at);
+        let length = range.until.0.saturating_sub(first.0).max(0) / 1_000;
         let interval = (expected > 0).then(|| length / expected);
         let span = percentile(&figures.spans, 95).filter(|_| overlapped > 0);
         let suggested = span.and_then(fitting_interval);
@@ -114,11 +123,13 @@ fn is_lost(verdict: Verdict) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use entity::Timestamp;
-
     use super::*;
 
     fn account(skipped: i64, spans_minutes: &[i64]) -> SlotAccount {
+        account_since(Timestamp(0), skipped, spans_minutes)
+    }
+
+    fn account_since(created_at: Timestamp, skipped: i64, spans_minutes: &[i64]) -> SlotAccount {
         let range = StatsRange { from: Timestamp(0), until: Timestamp(86_400_000) };
         let group = |verdict, reason, count| ledger::VerdictGroup { verdict, reason, count };
         let groups = [
@@ -127,7 +138,16 @@ mod tests {
             group(Verdict::Missed, Reason::Outage, 0),
         ];
         let spans = spans_minutes.iter().map(|minutes| minutes * 60_000).collect();
-        SlotAccount::counted(range, &groups, &RunFigures { spans, ..RunFigures::default() })
+        let figures = RunFigures { spans, ..RunFigures::default() };
+        SlotAccount::counted(range, created_at, &groups, &figures)
+    }
+
+    #[test]
+    fn the_interval_of_a_new_schedule_counts_from_its_creation() {
+        // 144 instants in the last hour of the day, and runs of five minutes.
+        let young = account_since(Timestamp(82_800_000), 96, &[5]);
+        assert_eq!(young.interval_seconds.map(|seconds| seconds.0), Some(25));
+        assert_eq!(young.suggested_interval_seconds.map(|seconds| seconds.0), Some(300));
     }
 
     #[test]

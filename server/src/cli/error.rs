@@ -45,7 +45,7 @@ pub(super) enum CliError {
     /// The doctor found errors: the number of failed checks, and of all checks.
     #[error("{0} of {1} checks found an error")]
     Unwell(usize, usize),
-    /// This version cannot read so many of the stored schedules and workflows.
+    /// The number of stored schedules and workflows that this version cannot read.
     #[error(
         "this version cannot go on with {0} of the stored schedules and workflows: change them \
          before the upgrade"

@@ -67,7 +67,7 @@ impl Member {
         let office = Office::open(&self.place).await?;
         match self.action {
             Action::Add { user, namespace, role, sees_payloads, why } => {
-                let right = why.somebody_here().admin()?;
+                let right = why.local_operator().admin()?;
                 let word = role.to_value();
                 let text = format!("'{user}' has the role {word} in '{namespace}'");
                 let new = NewMembership { user, namespace, role, sees_payloads, reason: None };
@@ -75,7 +75,7 @@ impl Member {
                 output::line(text)
             }
             Action::Remove { user, namespace, why } => {
-                let right = why.somebody_here().admin()?;
+                let right = why.local_operator().admin()?;
                 let (commands, call) = (office.commands()?, Call::once());
                 commands.remove_membership(&right, &user, &namespace, None, &call).await?;
                 output::line(format!("'{user}' is no member of '{namespace}' any more"))

@@ -38,7 +38,7 @@ impl Office {
             return Err(CliError::NoDatabase { place: there, named });
         }
         let store = Store::open(&options).await?;
-        Ok(Self { store, clock: Clock::system(), owner: somebody_here().owner()?, config })
+        Ok(Self { store, clock: Clock::system(), owner: local_operator().owner()?, config })
     }
 
     /// The same commands that the API offers, with the keys for secrets.
@@ -73,7 +73,7 @@ async fn missing(config: &Config, options: &Options) -> Result<Option<String>, C
 
 /// Anyone who can run this program on this machine may do everything; the audit log calls them
 /// `cli`.
-pub(super) fn somebody_here() -> Viewer {
+pub(super) fn local_operator() -> Viewer {
     Viewer::new(Uuid::nil(), "cli", ViewerKind::User, Grants::everywhere(Role::Admin), "cli")
 }
 

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     CliError,
     flags::Existing,
-    offline::{Office, somebody_here},
+    offline::{Office, local_operator},
     output,
     why::Why,
 };
@@ -77,7 +77,7 @@ impl Secret {
             return output::line(key.map_err(CliError::io("make a key"))?.expose_secret());
         }
         let office = Office::open(&self.place).await?;
-        let admin = somebody_here().admin()?;
+        let admin = local_operator().admin()?;
         match self.action {
             Action::Set { name, namespace, reason } => {
                 let value = value()?;
@@ -100,7 +100,7 @@ impl Secret {
 }
 
 async fn rotate(office: &Office, why: Why) -> Result<(), CliError> {
-    let (commands, owner) = (office.commands_with_keys()?, &why.somebody_here().owner()?);
+    let (commands, owner) = (office.commands_with_keys()?, &why.local_operator().owner()?);
     let (secrets, unopened) =
         to_the_end(async |after| commands.rotate_secrets(owner, after).await).await?;
     let (channels, locked) =

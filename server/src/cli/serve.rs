@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{
-    CliError, client::ClientError, flags::Settings, modules::ModuleFile, offline::somebody_here,
+    CliError, client::ClientError, flags::Settings, modules::ModuleFile, offline::local_operator,
     output,
 };
 use crate::{
@@ -79,7 +79,7 @@ impl Serve {
 
 /// Deploys a module with the permissions of a user with a shell on this machine.
 async fn deploy(app: &App, file: &ModuleFile) -> Result<(), CommandError> {
-    let editor = somebody_here().editor()?;
+    let editor = local_operator().editor()?;
     let call = Call::new("deployModule", &file.text, None)?;
     let source = DeploymentSource { format: file.format, ..DeploymentSource::yaml(&file.text) };
     let deployed = app.commands().deploy(&editor, source, &call).await?;
@@ -99,7 +99,7 @@ async fn init_admin(app: &App, clock: &Clock) -> Result<(), CliError> {
         role: Role::Admin,
         sees_payloads: true,
     };
-    let owner = somebody_here().owner()?;
+    let owner = local_operator().owner()?;
     add_user(&owner, app.store(), clock, user).await?;
     output::line(format!(
         "User 'admin' with the password '{}': written nowhere else, so keep it",

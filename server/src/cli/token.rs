@@ -61,7 +61,7 @@ impl Token {
         let Office { store, clock, .. } = Office::open(&self.place).await?;
         match self.action {
             Action::Create { name, role, expires_in, why, json } => {
-                let owner = why.somebody_here().owner()?;
+                let owner = why.local_operator().owner()?;
                 let expires_at = expires_in.map(|span| end(clock.now(), span)).transpose()?;
                 let token = NewToken { name: name.clone(), role, expires_at };
                 let token = create_token(&owner, &store, &clock, token).await?;
@@ -87,7 +87,7 @@ impl Token {
                 list(&rows, clock.now(), json)
             }
             Action::Revoke { name, why } => {
-                let owner = why.somebody_here().owner()?;
+                let owner = why.local_operator().owner()?;
                 let revoked = revoke_token(&owner, &store, &clock, &name).await?;
                 let text = if revoked { "revoked" } else { "was revoked before:" };
                 output::line(format!("{text} the token '{name}'"))

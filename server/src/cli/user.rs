@@ -137,7 +137,7 @@ impl User {
         let Office { store, clock, .. } = &office;
         match self.action {
             Action::Add { name, role, sees_payloads, password, why } => {
-                let owner = why.somebody_here().owner()?;
+                let owner = why.local_operator().owner()?;
                 let (password, random) = password.read()?;
                 let user =
                     NewUser { name: name.clone(), password: password.clone(), role, sees_payloads };
@@ -146,7 +146,7 @@ impl User {
                 show(random, &password)
             }
             Action::Passwd { name, revoke_tokens, password, why } => {
-                let owner = why.somebody_here().owner()?;
+                let owner = why.local_operator().owner()?;
                 let (password, random) = password.read()?;
                 let tokens = if revoke_tokens { Tokens::Revoked } else { Tokens::Kept };
                 let new = password.clone();
@@ -162,18 +162,18 @@ impl User {
                 show(random, &password)
             }
             Action::Disable { name, force, why } => {
-                let owner = why.somebody_here().owner()?;
+                let owner = why.local_operator().owner()?;
                 let access = if force { Access::TakenByForce } else { Access::Taken };
                 set_access(&owner, store, clock, &name, access).await?;
                 output::line(format!("'{name}' can no longer sign in"))
             }
             Action::Enable { name, why } => {
-                let owner = why.somebody_here().owner()?;
+                let owner = why.local_operator().owner()?;
                 set_access(&owner, store, clock, &name, Access::Given).await?;
                 output::line(format!("'{name}' can sign in again"))
             }
             Action::Role { name, role: RoleOrNone(role), sees_payloads, why } => {
-                let owner = why.somebody_here().owner()?;
+                let owner = why.local_operator().owner()?;
                 let id = office.user(&name).await?;
                 let sees = sees_payloads || role >= Some(Role::Editor);
                 let (commands, call) = (office.commands()?, Call::once());
@@ -182,7 +182,7 @@ impl User {
                 output::line(format!("the role of '{name}' is {word} now"))
             }
             Action::Delete { name, why } => {
-                let owner = why.somebody_here().owner()?;
+                let owner = why.local_operator().owner()?;
                 let id = office.user(&name).await?;
                 office.commands()?.delete_user(&owner, id, None, &Call::once()).await?;
                 output::line(format!("deleted '{name}'"))

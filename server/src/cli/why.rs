@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::offline::somebody_here;
+use super::offline::local_operator;
 use crate::access::Viewer;
 
 /// The audit log's largest length of a reason.
@@ -16,8 +16,8 @@ pub(super) struct Why {
 
 impl Why {
     /// A user with a shell on this machine, with this reason.
-    pub(super) fn somebody_here(self) -> Viewer {
-        Viewer { reason: self.reason, ..somebody_here() }
+    pub(super) fn local_operator(self) -> Viewer {
+        Viewer { reason: self.reason, ..local_operator() }
     }
 }
 

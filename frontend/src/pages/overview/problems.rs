@@ -66,8 +66,8 @@ fn list(problems: &[WorkProblem], none: &'static str, tools: Tools) -> AnyView {
     let shows = tools.shows_acknowledged.get();
     let mut shown: Vec<&WorkProblem> =
         problems.iter().filter(|problem| shows || !is_acknowledged(problem)).collect();
-    // Problems that are still open come first, and of those the ones that nobody sees to; then the latest to begin. By
-    // their last failure, two that go on would change places under the pointer.
+    // Open problems come first, and those that are not acknowledged before the others; then the latest to begin.
+    // Sorted by their last failure, two ongoing problems would change places under the pointer.
     shown.sort_by_key(|problem| {
         (!problem.is_open, is_acknowledged(problem), Reverse(problem.since))
     });

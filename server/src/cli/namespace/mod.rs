@@ -70,13 +70,13 @@ impl Namespace {
         let office = Office::open(&self.place).await?;
         match self.action {
             Action::Create { name, why } => {
-                let owner = why.somebody_here().owner()?;
+                let owner = why.local_operator().owner()?;
                 let commands = office.commands()?;
                 commands.create_namespace(&owner, &name, None, &Call::once()).await?;
                 output::line(format!("made the namespace '{name}'"))
             }
             Action::Rename { name, new_name, why } => {
-                let owner = why.somebody_here().owner()?;
+                let owner = why.local_operator().owner()?;
                 let commands = office.commands()?;
                 commands.rename_namespace(&owner, &name, &new_name, None, &Call::once()).await?;
                 output::line(format!("'{name}' is '{new_name}' now"))

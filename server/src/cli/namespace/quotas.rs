@@ -73,7 +73,7 @@ pub(super) async fn show_or_set(
     let found = namespaces::by_name(office.store.read(), name).await?;
     let row = found.ok_or_else(|| CommandError::not_found("namespace", name))?;
     if reset || given != OwnQuotas::default() {
-        let owner = why.somebody_here().owner()?;
+        let owner = why.local_operator().owner()?;
         let before =
             if reset { OwnQuotas::default() } else { OwnQuotas::of_column(row.quotas.as_ref()) };
         let own = given.or(before);

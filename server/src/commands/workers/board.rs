@@ -89,7 +89,8 @@ impl Board {
         {
             return Ok(Some(row.clone()));
         }
-        // The slot is free meanwhile: while the database is away, nobody waits for another's turn.
+        // The slot is not locked during the read: while the database is away, each caller waits for
+        // its own read only.
         let row = read.await?;
         *slot.lock().await = Some((Clock::system().instant(), row.clone()));
         Ok(row)

@@ -82,7 +82,7 @@ impl Commands {
                 ids.iter().zip(is_first).map(answer).collect()
             }
             Err(error) => {
-                // A job that somebody keeps locked is not the fault of the others.
+                // If a transaction keeps one job's row locked, the other reports must not fail.
                 let is_of_one = error.is_lock_refused() || error.unavailable().is_none();
                 let answer =
                     if is_of_one { ReportAnswer::Alone } else { ReportAnswer::Unavailable };

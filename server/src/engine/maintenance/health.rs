@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broker_that_is_away_is_named_to_the_known_and_makes_nobody_ill() {
+    fn a_broker_that_is_away_is_named_to_the_known_and_is_not_unhealthy() {
         assert_eq!(brokers(&[]), None);
         let report = |failing: Option<&str>| BrokerReport {
             broker: "redis",
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_without_a_worker_is_named_to_the_known_and_makes_nobody_ill() {
+    fn a_queue_without_a_worker_is_named_to_the_known_and_is_not_unhealthy() {
         assert_eq!(unserved(&[]).issue, None);
         let row = |queue: &str, waiting| Unserved {
             namespace: "default".to_owned(),
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn history_that_quotas_shorten_is_told_and_makes_nobody_ill() {
+    fn history_that_quotas_shorten_is_told_and_is_not_unhealthy() {
         assert_eq!(short(&[], &[]).issue, None);
         let cut = Cut { name: "shop".to_owned(), until: Timestamp(0) };
         let check = short(&[cut], &[("billing".to_owned(), 1_000)]);

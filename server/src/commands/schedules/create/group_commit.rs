@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     access::{Editor, Viewer},
-    batcher::Batcher,
+    batcher::{Batcher, json_size},
     commands::{BadInput, CommandError, Commands, NewSchedule, Saved, Work, workflows::Resolved},
     engine::cluster::NodeReadiness,
     store::{
@@ -88,8 +88,9 @@ impl Commands {
     ) -> Result<Saved, NotTogether> {
         let place = self.place(right, new).await.ok_or(NotTogether::Alone)?;
         let expected = expected_of(new, &place);
+        let bytes = json_size(&new.spec.context);
         let (composed, saved) = self.compose_apart(right.who(), &place, new.clone()).await?;
-        match self.write_together(composed, expected).await {
+        match self.write_together(composed, expected, bytes).await {
             CommitAnswer::Row(row) => Ok(Saved { row: Some(row), ..saved }),
             CommitAnswer::Alone => Err(NotTogether::Alone),
             CommitAnswer::Unavailable => {
@@ -164,10 +165,15 @@ impl Commands {
     }
 
     /// Its row, once it is written, or why there is none.
-    async fn write_together(&self, composed: Composed, expected: Expected) -> CommitAnswer {
+    async fn write_together(
+        &self,
+        composed: Composed,
+        expected: Expected,
+        bytes: usize,
+    ) -> CommitAnswer {
         let commands = self.clone();
         let answer =
-            self.gathering.submit(QueuedSchedule { composed, expected }, 0, move |orders| {
+            self.gathering.submit(QueuedSchedule { composed, expected }, bytes, move |orders| {
                 let commands = commands.clone();
                 async move { commands.carry_out(orders).await }
             });

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_is_of_one_namespace_and_asks_nobody() {
+    fn a_cut_is_of_one_namespace_whatever_its_schedules_say() {
         let only = Some(CutScope { namespace: Uuid::from_u128(7), read: 9, is_postgres: false });
         let cut =
             RetentionRule { policies: Policies { longest: 0, shortest: 0 }, only, ..rule(45, 10) };

@@ -1,0 +1,401 @@
+//! The loops of a worker: one pulls jobs, one sends heartbeats, one sends log lines.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use reqwest::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::{Notify, watch},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Error,
+    http::{Http, delay_after, pause},
+    job::{Given, Job},
+    task::Declared,
+};
+
+const LOG_INTERVAL: Duration = Duration::from_secs(1);
+/// How long the remaining log lines of a job may take after its end.
+const LAST_LINES: Duration = Duration::from_secs(10);
+/// How long a busy worker waits for more of its jobs to end before it asks for others.
+const GATHERING: Duration = Duration::from_millis(10);
+const LEAVE_PATIENCE: Duration = Duration::from_secs(6);
+/// How long the open poll may still last once the server knows that the worker takes no more jobs;
+/// jobs that were handed out before arrive in this time.
+const END_OF_POLL: Duration = Duration::from_millis(100);
+const LATEST_END_OF_POLL: Duration = Duration::from_secs(2);
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Registered {
+    worker_id: String,
+    heartbeat_seconds: f64,
+    max_wait_seconds: u64,
+}
+
+impl Registered {
+    fn heartbeat(&self) -> Duration {
+        Duration::try_from_secs_f64(self.heartbeat_seconds).unwrap_or(Duration::from_secs(10))
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Polled {
+    jobs: Vec<Value>,
+    stop: Vec<String>,
+    lost: Vec<String>,
+    drain: bool,
+}
+
+pub(crate) struct Loops {
+    http: Http,
+    registration: Value,
+    capacity: usize,
+    tasks: HashMap<&'static str, Declared>,
+    jobs: watch::Sender<HashMap<String, Job>>,
+    /// Asked to stop: no more polls.
+    stopping: CancellationToken,
+    /// Everything is reported, or the grace period is over: no more requests.
+    ended: CancellationToken,
+    poll_ends: CancellationToken,
+    beat_now: Notify,
+    current: tokio::sync::Mutex<Registered>,
+    fatal: Mutex<Option<Error>>,
+}
+
+impl Loops {
+    pub(crate) fn new(
+        http: Http,
+        registration: Value,
+        capacity: usize,
+        tasks: HashMap<&'static str, Declared>,
+        stopping: CancellationToken,
+    ) -> Self {
+        Self {
+            http,
+            registration,
+            capacity,
+            tasks,
+            jobs: watch::Sender::default(),
+            stopping,
+            ended: CancellationToken::new(),
+            poll_ends: CancellationToken::new(),
+            beat_now: Notify::new(),
+            current: tokio::sync::Mutex::new(Registered::default()),
+            fatal: Mutex::new(None),
+        }
+    }
+
+    /// Works until it is asked to stop and the current jobs have ended, or until a permanent error.
+    pub(crate) async fn run(self: Arc<Self>, grace: Duration) -> Result<(), Error> {
+        let done = self.work(grace).await;
+        self.ended.cancel();
+        match self.fatal().take() {
+            Some(error) => Err(error),
+            None => done,
+        }
+    }
+
+    async fn work(self: &Arc<Self>, grace: Duration) -> Result<(), Error> {
+        self.follow_signals()?;
+        if self.register("").await.is_none() {
+            return Ok(());
+        }
+        let beating = tokio::spawn(self.clone().beat());
+        let flushing = tokio::spawn(self.clone().flush());
+        self.clone().poll().await;
+        self.drain(grace).await;
+        self.ended.cancel();
+        flushing.abort();
+        let _ = beating.await;
+        if self.fatal().is_none() {
+            self.leave().await;
+        }
+        Ok(())
+    }
+
+    fn follow_signals(self: &Arc<Self>) -> Result<(), Error> {
+        let refused = |error: std::io::Error| Error::Setting(format!("no signals: {error}"));
+        let mut terminate = signal(SignalKind::terminate()).map_err(refused)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(refused)?;
+        let loops = self.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+                () = loops.stopping.cancelled() => {}
+                () = loops.ended.cancelled() => return,
+            }
+            loops.stopping.cancel();
+            // Announces that it takes no more jobs.
+            loops.beat_now.notify_one();
+            loops.ended.run_until_cancelled(pause(LATEST_END_OF_POLL)).await;
+            loops.poll_ends.cancel();
+        });
+        Ok(())
+    }
+
+    async fn poll(self: Arc<Self>) {
+        let mut failures = 0;
+        let mut jobs = self.jobs.subscribe();
+        while !self.stopping.is_cancelled() {
+            let room = self.stopping.run_until_cancelled(self.room(&mut jobs));
+            let Some(Some(free)) = room.await else { return };
+            let me = self.current.lock().await.clone();
+            let body = json!({
+                "workerId": me.worker_id, "free": free,
+                "waitSeconds": me.max_wait_seconds,
+                // Other jobs that were handed out were lost on the way, and are handed out again.
+                "jobs": self.known(),
+            });
+            let timeout = Duration::from_secs(me.max_wait_seconds + 15);
+            let asked = self.http.post_within("/worker/v1/poll", &body, timeout);
+            let Some(answer) = self.poll_ends.run_until_cancelled(asked).await else { return };
+            match answer.and_then(read) {
+                Ok(polled) => {
+                    for given in polled.jobs {
+                        self.accept(given, &me);
+                    }
+                    self.end_jobs(&polled.stop, &polled.lost);
+                    // The server is stopping: another one answers next, or this one when it is
+                    // back.
+                    if polled.drain {
+                        self.stopping.run_until_cancelled(pause(delay_after(failures, None))).await;
+                        failures += 1;
+                    } else {
+                        failures = 0;
+                    }
+                }
+                Err(_) if self.stopping.is_cancelled() => return,
+                Err(error) => {
+                    let delay = delay_after(failures, error.retry_after());
+                    if !self.recovers(error, &me).await {
+                        failures += 1;
+                        self.stopping.run_until_cancelled(pause(delay)).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits until there is room for another job; returns for how many. `None` if the worker ended.
+    async fn room(&self, jobs: &mut watch::Receiver<HashMap<String, Job>>) -> Option<usize> {
+        let mut held = jobs.wait_for(|jobs| jobs.len() < self.capacity).await.ok()?.len();
+        // Of many jobs that are at work, others end in the same moment: one request asks for all.
+        let many = self.capacity * 3 / 4;
+        if held > many {
+            let fewer = jobs.wait_for(|jobs| jobs.len() <= many);
+            let _ = tokio::time::timeout(GATHERING, fewer).await;
+            held = jobs.borrow().len();
+        }
+        Some(self.capacity.saturating_sub(held))
+    }
+
+    async fn beat(self: Arc<Self>) {
+        let mut failures = 0;
+        let mut delay = self.current.lock().await.heartbeat();
+        loop {
+            tokio::select! {
+                () = self.ended.cancelled() => return,
+                () = self.beat_now.notified() => {}
+                () = pause(delay) => {}
+            }
+            let me = self.current.lock().await.clone();
+            let is_draining = self.stopping.is_cancelled();
+            let held: Vec<Value> = self
+                .held()
+                .iter()
+                .map(|job| json!({ "id": job.id(), "token": job.token() }))
+                .collect();
+            let body = json!({ "workerId": me.worker_id, "jobs": held, "draining": is_draining });
+            delay = me.heartbeat();
+            let answer = self.http.post_within("/worker/v1/heartbeat", &body, delay).await;
+            match answer.and_then(read) {
+                Ok(beat) => {
+                    failures = 0;
+                    self.end_jobs(&beat.stop, &beat.lost);
+                    if is_draining && !self.poll_ends.is_cancelled() {
+                        self.ended.run_until_cancelled(pause(END_OF_POLL)).await;
+                        self.poll_ends.cancel();
+                    }
+                }
+                Err(error) => {
+                    let backoff = delay_after(failures, error.retry_after());
+                    if !self.recovers(error, &me).await {
+                        failures += 1;
+                        // A lease is renewed in time, whatever the backoff.
+                        delay = delay.min(backoff);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn flush(self: Arc<Self>) {
+        loop {
+            pause(LOG_INTERVAL).await;
+            for job in self.held() {
+                job.flush().await;
+            }
+        }
+    }
+
+    /// Registers, unless that has happened since the worker was `stale`.
+    async fn register(&self, stale: &str) -> Option<()> {
+        let mut current = self.current.lock().await;
+        if current.worker_id != stale {
+            return Some(());
+        }
+        let path = "/worker/v1/register";
+        let answer = self.http.call(path, &self.registration, &self.stopping).await;
+        let problem = match answer.map(serde_json::from_value::<Registered>) {
+            Ok(Ok(registered)) => {
+                // The server has given its jobs to other workers.
+                self.held().iter().for_each(Job::lose);
+                tracing::info!(worker = registered.worker_id, "registered");
+                *current = registered;
+                return Some(());
+            }
+            Ok(Err(error)) => Error::Setting(format!("the answer cannot be read: {error}")),
+            // Asked to stop before the server answered.
+            Err(error) if error.is_passing() => return None,
+            Err(error) => error,
+        };
+        self.end_with(problem);
+        None
+    }
+
+    /// Handles an error of a poll or a heartbeat; returns false to wait and try again.
+    async fn recovers(&self, error: Error, me: &Registered) -> bool {
+        if error.is_passing() {
+            tracing::warn!(%error, "trying again");
+            return false;
+        }
+        if !error.is_status(StatusCode::NOT_FOUND) {
+            // The worker no longer takes part, and the outcome of its jobs cannot be reported.
+            self.held().iter().for_each(Job::lose);
+            self.end_with(error);
+            return true;
+        }
+        if self.stopping.is_cancelled() {
+            self.held().iter().for_each(Job::lose);
+            return false;
+        }
+        tracing::warn!("the server has declared this worker lost; registering again");
+        self.register(&me.worker_id).await;
+        true
+    }
+
+    fn accept(self: &Arc<Self>, given: Value, me: &Registered) {
+        let given: Given = match serde_json::from_value(given) {
+            Ok(given) => given,
+            // Its lease expires, and the server gives it to another worker.
+            Err(error) => return tracing::error!(%error, "a job that cannot be read"),
+        };
+        let job = Job::new(given, self.http.clone(), me.worker_id.clone());
+        let mut is_known = false;
+        self.jobs.send_modify(|jobs| {
+            // Handed out again because the first answer seemed to be lost.
+            is_known = jobs.get(job.id()).is_some_and(|there| there.token() == job.token());
+            if !is_known && let Some(before) = jobs.insert(job.id().to_owned(), job.clone()) {
+                before.lose();
+            }
+        });
+        if is_known {
+            return;
+        }
+        let loops = self.clone();
+        tokio::spawn(async move {
+            // Its slot is released however this ends.
+            let _place = Place { jobs: &loops.jobs, job: &job };
+            let ending = job.work(loops.tasks.get(job.task())).await;
+            // The outcome of the job does not wait for all of its log lines.
+            let _ = tokio::time::timeout(LAST_LINES, job.flush()).await;
+            if !job.is_lost() {
+                job.tell(ending, &loops.ended).await;
+            }
+        });
+    }
+
+    fn end_jobs(&self, stop: &[String], lost: &[String]) {
+        let jobs = self.jobs.borrow();
+        stop.iter()
+            .filter_map(|id| jobs.get(id))
+            .for_each(|job| job.stop("cancelled by the server"));
+        lost.iter().filter_map(|id| jobs.get(id)).for_each(Job::lose);
+    }
+
+    async fn drain(&self, grace: Duration) {
+        let mut jobs = self.jobs.subscribe();
+        let all_end = jobs.wait_for(HashMap::is_empty);
+        if tokio::time::timeout(grace, all_end).await.is_ok() {
+            return;
+        }
+        let held = self.held();
+        tracing::warn!(jobs = held.len(), "the grace is over");
+        held.iter().for_each(|job| job.stop("the worker ends"));
+        // Jobs that respond to it can still report their outcome.
+        let all_end = jobs.wait_for(HashMap::is_empty);
+        let _ = tokio::time::timeout(LEAVE_PATIENCE, all_end).await;
+    }
+
+    async fn leave(&self) {
+        let worker_id = self.current.lock().await.worker_id.clone();
+        let body = json!({ "workerId": worker_id, "jobs": self.known() });
+        let never = CancellationToken::new();
+        let call = self.http.call("/worker/v1/leave", &body, &never);
+        // Otherwise its leases expire on their own.
+        if let Ok(Err(error)) = tokio::time::timeout(LEAVE_PATIENCE, call).await {
+            tracing::warn!(%error, "could not leave");
+        }
+    }
+
+    fn end_with(&self, error: Error) {
+        tracing::error!(%error, "the worker ends");
+        self.fatal().get_or_insert(error);
+        self.stopping.cancel();
+    }
+
+    fn known(&self) -> Vec<String> {
+        self.jobs.borrow().keys().cloned().collect()
+    }
+
+    fn held(&self) -> Vec<Job> {
+        self.jobs.borrow().values().cloned().collect()
+    }
+
+    fn fatal(&self) -> MutexGuard<'_, Option<Error>> {
+        self.fatal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Parses the answer to a poll or a heartbeat.
+fn read(answer: Value) -> Result<Polled, Error> {
+    serde_json::from_value(answer).map_err(|error| Error::Unreadable(error.to_string()))
+}
+
+/// The slot that a job takes, until it is dropped.
+struct Place<'a> {
+    jobs: &'a watch::Sender<HashMap<String, Job>>,
+    job: &'a Job,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let job = self.job;
+        self.jobs.send_modify(|jobs| {
+            if jobs.get(job.id()).is_some_and(|held| held.token() == job.token()) {
+                jobs.remove(job.id());
+            }
+        });
+    }
+}
