@@ -82,9 +82,9 @@ impl Board {
         is_heard: impl Fn(&worker::Model) -> bool,
         read: impl Future<Output = Result<Option<worker::Model>, E>>,
     ) -> Result<Option<worker::Model>, E> {
-        let slot = self.workers.slot(&id, is_new);
+        let slot = self.workers.slot(&id, |(at, _)| is_new(*at));
         if let Some((at, Some(row))) = &*slot.lock().await
-            && is_new(&(*at, None))
+            && is_new(*at)
             && is_heard(row)
         {
             return Ok(Some(row.clone()));
@@ -98,7 +98,7 @@ impl Board {
 
     /// Keeps the row of a worker that was just read; `None` for one that has left.
     pub(super) async fn knows(&self, id: Uuid, row: Option<worker::Model>) {
-        let slot = self.workers.slot(&id, is_new);
+        let slot = self.workers.slot(&id, |(at, _)| is_new(*at));
         *slot.lock().await = Some((Clock::system().instant(), row));
     }
 
@@ -161,8 +161,8 @@ impl Board {
 
 /// Whether a worker's row was read so recently that it need not be read again. Real time, whatever
 /// the application's clock shows, as the worker is a program that is waiting.
-fn is_new((read_at, _): &(Instant, Option<worker::Model>)) -> bool {
-    Clock::system().instant().saturating_duration_since(*read_at) < MOMENT
+fn is_new(read_at: Instant) -> bool {
+    Clock::system().instant().saturating_duration_since(read_at) < MOMENT
 }
 
 /// A worker that waits at this node.

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use entity::job::State;
-use sea_orm::{ConnAcquireErr, DbErr};
 use uuid::Uuid;
 
 use super::WorkerError;
@@ -54,10 +53,7 @@ impl Commands {
                     return Ok(());
                 }
             }
-            ReportAnswer::Unavailable => {
-                let silent = DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
-                return Err(StoreError::Database(silent).into());
-            }
+            ReportAnswer::Unavailable => return Err(StoreError::unanswered().into()),
         }
         // The answer to the first request may have been lost.
         let said = self.reported(claim).await?;

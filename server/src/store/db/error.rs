@@ -1,7 +1,7 @@
 use std::{borrow::Cow, io, path::PathBuf, time::Duration};
 
 use crate::store::Refusing;
-use sea_orm::{DbErr, RuntimeErr, SqlErr, SqlxError};
+use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr, SqlErr, SqlxError};
 
 /// Why the store could not answer. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -203,6 +203,11 @@ impl From<DbErr> for StoreError {
 }
 
 impl StoreError {
+    /// The database did not answer for as long as a caller waits.
+    pub fn unanswered() -> Self {
+        Self::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))
+    }
+
     /// The database's own error, if it is not a more specific one.
     fn database_error(&self) -> Option<&DbErr> {
         match self {
@@ -356,13 +361,13 @@ fn refuses(code: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sea_orm::{ConnAcquireErr, DbErr};
+    use sea_orm::DbErr;
 
     use super::{AWAY, StoreError, is_busy, passes, refuses};
 
     #[test]
     fn a_database_that_is_away_is_told_from_one_that_is_locked_or_refuses() {
-        let away = StoreError::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout));
+        let away = StoreError::unanswered();
         assert_eq!(away.unavailable(), Some(AWAY));
         let full = StoreError::DiskFull { source: DbErr::Custom("full".to_owned()) };
         assert!(full.unavailable().unwrap().contains("disk of the database is full; make room"));

@@ -17,7 +17,6 @@ use std::{collections::HashMap, time::Duration};
 
 use chrono::TimeDelta;
 use entity::schedule::Model;
-use sea_orm::{ConnAcquireErr, DbErr};
 use uuid::Uuid;
 
 use super::{
@@ -93,10 +92,7 @@ impl Commands {
         match self.write_together(composed, expected, bytes).await {
             CommitAnswer::Row(row) => Ok(Saved { row: Some(row), ..saved }),
             CommitAnswer::Alone => Err(NotTogether::Alone),
-            CommitAnswer::Unavailable => {
-                let silent = DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
-                Err(NotTogether::Refused(StoreError::Database(silent).into()))
-            }
+            CommitAnswer::Unavailable => Err(NotTogether::Refused(StoreError::unanswered().into())),
         }
     }
 
