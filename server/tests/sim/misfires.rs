@@ -6,7 +6,7 @@ use entity::{
     schedule::CatchUp,
 };
 
-use super::moments::Moment;
+use super::moments::{Moment, ON_TIME_MS};
 use carillon::model::Spec;
 
 /// After one instant, up to another one, in milliseconds.
@@ -82,8 +82,11 @@ impl Case<'_> {
         }
     }
 
+    /// The time within which a single instant counts as in time. What is on time is never missed,
+    /// even without any grace.
     fn grace_ms(&self) -> i64 {
-        (self.spec.misfire.grace_seconds + self.spec.timing.jitter_seconds) * 1_000
+        let seconds = self.spec.misfire.grace_seconds + self.spec.timing.jitter_seconds;
+        (seconds * 1_000).max(ON_TIME_MS)
     }
 
     /// The rows that wanted to run along with it. What the end of a pause makes up for is not part

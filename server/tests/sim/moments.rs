@@ -40,6 +40,9 @@ const COLUMNS: &[(&str, &str, &str)] = &[
     ("made_up", "CASE WHEN NEW.made_up_for IS NULL THEN 0 ELSE 1 END", "0"),
 ];
 
+/// How long after its instant a fire starts on time, in milliseconds.
+pub(crate) const ON_TIME_MS: i64 = 2_000;
+
 /// The number of leading columns that are texts.
 const WORDS: usize = 4;
 
@@ -194,9 +197,9 @@ impl Moment {
         self.deadline_ms >= 0 && now - from > self.deadline_ms
     }
 
-    /// Whether `now` is at most two seconds after it was due.
+    /// Whether it starts on time at `now`.
     pub(crate) fn is_on_time(&self, now: i64) -> bool {
-        now - self.due_at <= 2_000
+        now - self.due_at <= ON_TIME_MS
     }
 
     /// Whether it is made up for: then it follows other runs instead of being skipped.

@@ -101,6 +101,7 @@ async fn a_table_is_no_wider_than_the_terminal() {
     let show = format!("stty rows 40 cols 100; exec '{binary}' audit");
     let script = process::Command::new("script")
         .args(["-qec", &show, "/dev/null"])
+        .env_clear()
         .env("CARILLON_DATABASE__URL", &database.url)
         .env("NO_COLOR", "1")
         .output()

@@ -8,7 +8,7 @@
 //! seeded generator, spread over the storm's progress: while it claims, hands over, executes and
 //! settles. Then the storm finishes, and file and tables are compared with what was expected.
 //!
-//! `CARILLON_CRASH_SEED` repeats a run's moments, `CARILLON_CRASH_KILLS` sets their number.
+//! `CRASH_SEED` repeats a run's moments, `CRASH_KILLS` sets their number.
 //!
 //! - `server`: the process
 //! - `storm`: the schedules, and the progress of their storm
@@ -32,9 +32,9 @@ on_both!(nothing_is_lost_or_doubled_when_the_server_is_killed);
 const KILLS_A_STORM: usize = 3;
 
 async fn nothing_is_lost_or_doubled_when_the_server_is_killed(database: TestDatabase) {
-    let seed = setting("CARILLON_CRASH_SEED").unwrap_or_else(rand::random);
-    let kills = setting("CARILLON_CRASH_KILLS").map_or(50, |kills| usize::try_from(kills).unwrap());
-    println!("CARILLON_CRASH_SEED={seed} CARILLON_CRASH_KILLS={kills}");
+    let seed = setting("CRASH_SEED").unwrap_or_else(rand::random);
+    let kills = setting("CRASH_KILLS").map_or(50, |kills| usize::try_from(kills).unwrap());
+    println!("CRASH_SEED={seed} CRASH_KILLS={kills}");
     let mut random = StdRng::seed_from_u64(seed);
     let clock = Clock::system();
     let start = clock.instant();
