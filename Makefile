@@ -22,6 +22,9 @@ LOCKED := $(if $(CI),--locked)
 RUST := --workspace --exclude frontend $(LOCKED)
 WASM := -p frontend --target wasm32-unknown-unknown $(LOCKED)
 
+# Tests wait for processes and databases a third of their time.
+TEST_THREADS := --test-threads $(shell echo $$(($$(nproc) * 3 / 2)))
+
 DEV_BINARY := $(TARGET)/debug/carillon
 RELEASE_BINARY := $(TARGET)/release/carillon
 CONSOLE_SOURCES := $(shell find frontend assets -type f 2>/dev/null) \
@@ -101,7 +104,7 @@ test-rust: rust e2e/node_modules/.package-lock.json ## Run the tests of everythi
 	@scripts/python-tools cargo-nextest
 	@scripts/python-tools brokers
 	@scripts/promtool
-	@scripts/with-postgres cargo nextest run $(if $(CI),--profile ci) $(RUST)
+	@scripts/with-postgres cargo nextest run $(if $(CI),--profile ci) $(TEST_THREADS) $(RUST)
 	@cargo test --doc $(RUST) --quiet
 
 .PHONY: chaos
