@@ -8,7 +8,12 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use tower_http::{catch_panic::CatchPanicLayer, trace::TraceLayer};
+use tower_http::{
+    CompressionLevel,
+    catch_panic::CatchPanicLayer,
+    compression::{CompressionLayer, predicate::SizeAbove},
+    trace::TraceLayer,
+};
 use tower_sessions::{Expiry, SessionManagerLayer, cookie::SameSite};
 
 use super::{
@@ -30,6 +35,8 @@ pub(super) const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
 const STRANGERS_BODY: usize = 64 * 1024;
 /// A name and a password.
 const AUTH_BODY: usize = 4 * 1024;
+/// Bytes of the smallest answer that is compressed: less fits into one packet anyway.
+const COMPRESSED_FROM: u64 = 1_024;
 /// Timeout of a request and of its body.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -77,7 +84,7 @@ pub fn router(web: Web) -> Router {
         Some(layer) => graphql.layer(layer),
         None => graphql,
     };
-    let identified = identified.merge(graphql);
+    let identified = identified.merge(graphql).layer(compression());
     let roles = web.config.node.roles;
     let router = if roles.has(Role::Api) {
         let calendar = Router::new()
@@ -115,6 +122,14 @@ fn finished(router: Router<Web>, web: Web) -> Router {
             from_fn_with_state(web.clone(), hosts::guard),
         ))
         .with_state(web)
+}
+
+/// Compresses answers that are worth it, for those who accept that. The console's files have their
+/// own encodings.
+fn compression() -> CompressionLayer<SizeAbove> {
+    CompressionLayer::new()
+        .quality(CompressionLevel::Fastest)
+        .compress_when(SizeAbove::new(COMPRESSED_FROM))
 }
 
 /// Logs which path could not be answered. A probe's 503 is a valid response.

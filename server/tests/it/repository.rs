@@ -6,6 +6,8 @@ use std::{
     process::Command,
 };
 
+use sha2::{Digest, Sha256};
+
 /// Upward paths that no program opens: attacks that tests send, files that a build creates, and
 /// paths relative to a place outside the sources.
 const NOT_READ: &[&str] = &[
@@ -68,6 +70,24 @@ fn a_path_out_of_the_repository_is_seen() {
         assert_eq!(upward_paths(&text), [&*path]);
         assert_eq!(exists_above(&tracked, file, &path), inside, "{path}");
     }
+}
+
+/// Browsers keep them for ever, so another content needs another name.
+#[test]
+fn the_names_of_fonts_hold_their_hashes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/fonts");
+    let mut fonts = 0;
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "woff2") {
+            let digest = Sha256::digest(fs::read(&path).unwrap());
+            let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            assert!(name.ends_with(&format!("-{hash}")), "{name} must end with -{hash}");
+            fonts += 1;
+        }
+    }
+    assert_eq!(fonts, 2);
 }
 
 /// The paths in a text that begin with a step upwards.

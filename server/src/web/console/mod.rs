@@ -100,6 +100,7 @@ mod tests {
     fn only_names_with_a_hash_are_kept_for_ever() {
         assert!(is_hashed("/frontend-0123456789abcdef_bg.wasm"));
         assert!(is_hashed("/tokens-0a1b2c3d4e5f6071.css"));
+        assert!(is_hashed("/fonts/inter-693b77d4f32ee9b8.woff2"));
         assert!(is_hashed("/console-0a1b2c3d4e5f6071/frontend.js"));
         assert!(!is_hashed("/fonts/inter.woff2"));
         assert!(!is_hashed("/0123456789abcdef"));

@@ -41,6 +41,29 @@ async fn a_stranger_is_told_to_sign_in() {
 }
 
 #[tokio::test]
+async fn a_large_answer_is_compressed_for_those_who_accept_that() {
+    let database = TestDatabase::sqlite().await;
+    let token = token(&database, "ci");
+    let server = Server::start(&database);
+    let answer = async |query: &str, accepted: &'static str| {
+        let post = server.post("/graphql").bearer_auth(&token);
+        let post = post.header(header::ACCEPT_ENCODING, accepted).json(&json!({ "query": query }));
+        let answer = post.send().await.unwrap();
+        let encoding = answer.headers().get(header::CONTENT_ENCODING).cloned();
+        (encoding, answer.bytes().await.unwrap())
+    };
+    let large = "{ __schema { types { name description } } }";
+    let (encoding, plain) = answer(large, "identity").await;
+    assert!(encoding.is_none() && plain.len() > 10_000, "{} bytes", plain.len());
+    let (encoding, compressed) = answer(large, "gzip, deflate, br").await;
+    assert_eq!(encoding.unwrap(), "gzip");
+    assert!(compressed.starts_with(&[0x1f, 0x8b]), "not what gzip begins with");
+    assert!(compressed.len() * 2 < plain.len(), "{} of {}", compressed.len(), plain.len());
+    let (encoding, _) = answer("{ me { name } }", "gzip").await;
+    assert!(encoding.is_none(), "a small answer is not worth it");
+}
+
+#[tokio::test]
 async fn a_list_of_requests_is_refused_as_a_whole() {
     let database = TestDatabase::sqlite().await;
     let token = token(&database, "ci");
