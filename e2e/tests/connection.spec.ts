@@ -42,3 +42,22 @@ test("a console whose server is gone for a while comes back by itself and goes o
     await server.stop();
   }
 });
+
+test("a server that is frozen is noticed within seconds, and health is not shown as well", async ({
+  page,
+}) => {
+  const server = await Server.start();
+  try {
+    await page.goto(server.url);
+    await signIn(page, server.addPerson("otto", "operator"));
+    const connection = page.getByTestId("connection");
+    await expect(connection).toHaveAttribute("data-state", "live");
+    server.freeze();
+    await expect(connection).toHaveAttribute("data-state", "waiting", { timeout: 15_000 });
+    server.thaw();
+    await expect(connection).toHaveAttribute("data-state", "live", { timeout: 20_000 });
+  } finally {
+    server.thaw();
+    await server.stop();
+  }
+});

@@ -1,5 +1,6 @@
 //! HTTP requests: GraphQL by POST, and the endpoints for signing in and out.
 
+use js_sys::Array;
 use leptos::prelude::window;
 use serde_json::Value;
 use wasm_bindgen::{JsCast, JsValue};
@@ -8,6 +9,10 @@ use web_sys::{AbortSignal, Headers, RequestInit, Response};
 
 use super::ask::{pluck, read};
 use crate::model::{Code, Failure, WireError, sentence};
+
+/// How long an answer may take. The server gives up after 30 seconds, whatever was asked: one that
+/// says nothing for longer is frozen or gone.
+const PATIENCE_MS: u32 = 35_000;
 
 /// Posts JSON; returns the response's status and text.
 async fn send(
@@ -22,7 +27,12 @@ async fn send(
     request.set_method("POST");
     request.set_headers(&headers);
     request.set_body(&body.into());
-    request.set_signal(abort.as_ref());
+    let patience = AbortSignal::timeout_with_u32(PATIENCE_MS);
+    let signal = match abort {
+        Some(abort) => AbortSignal::any(&Array::of2(&abort, &patience)),
+        None => patience,
+    };
+    request.set_signal(Some(&signal));
     let response = JsFuture::from(window().fetch_with_str_and_init(path, &request)).await?;
     let response: Response = response.dyn_into()?;
     let text = JsFuture::from(response.text()?).await?;
