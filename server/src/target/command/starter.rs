@@ -10,7 +10,7 @@ use std::{
     fs::File,
     io::{self, Write},
     os::{
-        fd::{AsFd, OwnedFd},
+        fd::{AsFd, AsRawFd, OwnedFd},
         unix::process::{CommandExt, ExitStatusExt},
     },
     process::{Child, Command, ExitCode, Stdio},
@@ -20,6 +20,7 @@ use std::{
 use nix::{
     sys::{
         signal::{Signal, killpg},
+        socket::{Shutdown, shutdown},
         wait::{Id, WaitPidFlag, waitid},
     },
     unistd::Pid,
@@ -78,8 +79,31 @@ pub(super) fn process(socket: OwnedFd) -> io::Result<Child> {
     command.spawn()
 }
 
+/// How many threads start programs. Each waits for the kernel until its program is executed, and
+/// others can be started meanwhile.
+const THREADS: usize = 4;
+
 /// Starts the programs requested on `socket`, until the other end is gone.
 pub(super) fn serve(socket: &OwnedFd) -> io::Result<()> {
+    let take = || {
+        let taken = take_launches(socket);
+        // Where one thread fails, the others end as well, and another starter takes their place.
+        let _ = shutdown(socket.as_raw_fd(), Shutdown::Both);
+        taken
+    };
+    thread::scope(|scope| {
+        let spawn = |_| thread::Builder::new().name("starter".to_owned()).spawn_scoped(scope, take);
+        // Where the system allows no further thread, fewer of them do the same work.
+        let threads: Vec<_> = (1..THREADS).filter_map(|number| spawn(number).ok()).collect();
+        let panicked = |_| Err(io::Error::other("a thread that starts programs panicked"));
+        let own = take();
+        threads
+            .into_iter()
+            .fold(own, |ended, thread| ended.and(thread.join().unwrap_or_else(panicked)))
+    })
+}
+
+fn take_launches(socket: &OwnedFd) -> io::Result<()> {
     while let Some((launch, files)) = wire::receive::<6, Launch>(socket)? {
         let [stdin, stdout, stderr, told, given, offered] = files;
         start(&launch, [stdin, stdout, stderr], &[given, offered], File::from(told));
