@@ -88,13 +88,36 @@ pub(crate) async fn sign_in(name: String, password: String) -> Result<(), Failur
     Err(Failure::new(code, words))
 }
 
-/// The display name of the identity provider, if users can sign in through one.
-pub(crate) async fn identity_provider() -> Option<String> {
+/// What the sign-in page shows, as the server tells strangers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SignInMethods {
+    /// The display name of the identity provider, if users can sign in through one.
+    pub(crate) provider: Option<String>,
+    /// Set as long as no user has signed in.
+    pub(crate) first_visit: Option<FirstVisit>,
+}
+
+/// Who can sign in on a new server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FirstVisit {
+    /// The name of the first administrator; `None` if there is none yet.
+    pub(crate) administrator: Option<String>,
+}
+
+/// The ways to sign in; `None` if the server does not answer.
+pub(crate) async fn sign_in_methods() -> Option<SignInMethods> {
     let response = JsFuture::from(window().fetch_with_str("/auth/methods")).await.ok()?;
     let response: Response = response.dyn_into().ok()?;
     let text = JsFuture::from(response.text().ok()?).await.ok()?.as_string()?;
-    let methods: Value = serde_json::from_str(&text).ok()?;
-    methods["oidc"]["name"].as_str().map(str::to_owned)
+    Some(methods(&serde_json::from_str(&text).ok()?))
+}
+
+fn methods(answer: &Value) -> SignInMethods {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let first_visit = answer["first_visit"]
+        .as_object()
+        .map(|visit| FirstVisit { administrator: visit.get("administrator").and_then(text) });
+    SignInMethods { provider: text(&answer["oidc"]["name"]), first_visit }
 }
 
 /// The URL that starts a sign-in through the provider; it leads back to the current page.
@@ -114,4 +137,24 @@ pub(crate) async fn sign_out() -> Result<Option<String>, Failure> {
     let (_, text) = send("/auth/logout", "", None).await.map_err(|_| Failure::unreachable())?;
     let answer = serde_json::from_str::<Value>(&text).unwrap_or_default();
     Ok(answer["continue_at"].as_str().map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{FirstVisit, methods};
+
+    #[test]
+    fn the_ways_to_sign_in_are_read() {
+        let read = methods(&json!({ "password": true, "oidc": null, "first_visit": null }));
+        assert_eq!((read.provider, read.first_visit), (None, None));
+        let visit = json!({ "administrator": "admin" });
+        let read = methods(&json!({ "oidc": { "name": "the company" }, "first_visit": visit }));
+        assert_eq!(read.provider.as_deref(), Some("the company"));
+        let expected = FirstVisit { administrator: Some("admin".to_owned()) };
+        assert_eq!(read.first_visit, Some(expected));
+        let read = methods(&json!({ "first_visit": { "administrator": null } }));
+        assert_eq!(read.first_visit, Some(FirstVisit { administrator: None }));
+    }
 }

@@ -134,6 +134,25 @@ pub async fn is_empty<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreE
     Ok(Entity::find().limit(1).one(connection).await?.is_none())
 }
 
+/// Whether a user has ever signed in.
+pub async fn has_anyone_signed_in<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
+    let found = Entity::find().filter(Column::SignedInAt.is_not_null()).limit(1);
+    Ok(found.one(connection).await?.is_some())
+}
+
+/// The administrator who was added first, of those who can sign in.
+pub async fn first_administrator<C: ConnectionTrait>(
+    connection: &C,
+) -> Result<Option<Model>, StoreError> {
+    let found = Entity::find()
+        .filter(Column::Role.eq(Role::Admin))
+        .filter(Column::IsService.eq(false))
+        .filter(Column::DisabledAt.is_null())
+        .order_by_asc(Column::Id)
+        .limit(1);
+    Ok(found.one(connection).await?)
+}
+
 /// Adds a user; fails with [`crate::store::Constraint::UserName`] if the name exists or looks like
 /// an existing one.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {

@@ -19,6 +19,7 @@ use tower_sessions::{Expiry, Session};
 use super::{Asking, login::held_up, session::SignedIn};
 use crate::{
     access::oidc::{Identity, OidcError, Provider, SignInOutcome, join},
+    store::{StoreError, users},
     telemetry::SignIn,
     web::{Web, refusal::Refusal, refusals::cut},
 };
@@ -58,10 +59,22 @@ pub(in crate::web) struct Returned {
     iss: Option<String>,
 }
 
-/// The ways to sign in: `{"password": true, "oidc": {"name": "..."} or null}`.
+/// The ways to sign in: `{"password": true, "oidc": {"name": "..."} or null, "first_visit": null}`.
+/// Until a user has signed in, `first_visit` is `{"administrator": "..."}`, with the name of the
+/// administrator who was added first, or null if there is none.
 pub(in crate::web) async fn methods(State(web): State<Web>) -> Json<serde_json::Value> {
     let oidc = web.oidc.as_ref().map(|provider| json!({ "name": provider.settings().name }));
-    Json(json!({ "password": true, "oidc": oidc }))
+    // Signing in is possible without the hint, so a silent database does not matter here.
+    let first_visit = first_visit(&web).await.unwrap_or_default();
+    Json(json!({ "password": true, "oidc": oidc, "first_visit": first_visit }))
+}
+
+async fn first_visit(web: &Web) -> Result<Option<serde_json::Value>, StoreError> {
+    if users::has_anyone_signed_in(web.store.read()).await? {
+        return Ok(None);
+    }
+    let administrator = users::first_administrator(web.store.read()).await?.map(|user| user.name);
+    Ok(Some(json!({ "administrator": administrator })))
 }
 
 /// Sends the browser to the provider.

@@ -10,11 +10,28 @@ on_both!(
     a_session_opens_the_control_plane_until_it_is_closed,
     a_session_survives_a_restart,
     a_session_ends_with_the_right_to_sign_in,
+    the_first_visitor_is_told_who_may_sign_in,
 );
 
 fn add_ada(database: &TestDatabase) {
     let add = ["user", "add", "ada", "--role", "operator", "--password-stdin"];
     Command::new(&add).on(database).input(PASSWORD).run().done();
+}
+
+async fn the_first_visitor_is_told_who_may_sign_in(database: TestDatabase) {
+    let server = Server::start(&database);
+    let first_visit = async || {
+        let answer = server.get("/auth/methods").send().await.unwrap();
+        answer.json::<Value>().await.unwrap()["first_visit"].clone()
+    };
+    assert_eq!(first_visit().await, json!({ "administrator": null }));
+    add_ada(&database);
+    assert_eq!(first_visit().await, json!({ "administrator": null }), "ada is an operator");
+    let add = ["user", "add", "grace", "--role", "admin", "--password-stdin"];
+    Command::new(&add).on(&database).input(PASSWORD).run().done();
+    assert_eq!(first_visit().await, json!({ "administrator": "grace" }));
+    assert_eq!(server.sign_in("ada", PASSWORD).await.status(), StatusCode::NO_CONTENT);
+    assert_eq!(first_visit().await, Value::Null);
 }
 
 async fn a_session_opens_the_control_plane_until_it_is_closed(database: TestDatabase) {

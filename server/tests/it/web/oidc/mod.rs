@@ -228,7 +228,8 @@ async fn a_new_key_of_the_provider_is_found() {
     Browser::new().enter(&server, "/").await;
     provider.be(json!({ "rotate": true })).await;
     let answer = server.get("/auth/methods").send().await.unwrap().json::<Value>().await.unwrap();
-    assert_eq!(answer, json!({ "password": true, "oidc": { "name": "the company" } }));
+    let oidc = json!({ "name": "the company" });
+    assert_eq!(answer, json!({ "password": true, "oidc": oidc, "first_visit": null }));
     let entered = async {
         // The provider is asked for its keys again only after a pause, and a try before the end of
         // that pause counts as a guess; thirty guesses are too many.
