@@ -350,6 +350,34 @@ test("the palette goes to a schedule by a few letters", async ({ page, server, a
   await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();
 });
 
+test("the palette asks on a schedule's page whether to pause it", async ({ page, server, admin }) => {
+  deploy(server, "frame", MODULE);
+  await page.goto("/runs");
+  await signIn(page, admin);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("frame-tw");
+  await page.getByRole("option", { name: /Pause frame-two/ }).click();
+  await expect(page.getByRole("dialog", { name: "Pause schedule" })).toBeVisible();
+  // The address asks once: after a reload nothing opens.
+  await expect(page).not.toHaveURL(/do=/);
+  await page.reload();
+  await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+});
+
+test("the person's menu leads to the profile, the documentation and GraphQL", async ({
+  page,
+  admin,
+}) => {
+  await page.goto("/runs");
+  await signIn(page, admin);
+  await page.getByRole("button", { name: "You" }).click();
+  await expect(page.getByRole("link", { name: "GraphQL" })).toHaveAttribute("href", "/graphiql");
+  await expect(page.getByRole("link", { name: "Documentation" })).toHaveAttribute("href", "/docs/");
+  await page.getByRole("link", { name: "Profile" }).first().click();
+  await expect(page.getByRole("heading", { name: "Profile" })).toBeVisible();
+});
+
 test("the order and the favourites are in the address", async ({ page, server, admin }) => {
   deploy(server, "frame", MODULE);
   await page.goto("/schedules?q=tag:frame");

@@ -1,4 +1,5 @@
-//! The palette: Ctrl-K, a few letters, Enter. It opens pages and schedules, and runs or pauses a schedule.
+//! The palette: Ctrl-K, a few letters, Enter. It opens pages and schedules, runs a schedule, and asks on a schedule's
+//! page whether to pause or resume it.
 
 use leptos::{
     ev::{self, KeyboardEvent},
@@ -139,6 +140,14 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
         {
             let act = Act::Run { id: row.id.clone(), name: row.name.clone() };
             lines.push(Line { words: row.name.clone(), hint: "Run now", act });
+            let (hint, asked) = match row.state {
+                ScheduleState::Paused => ("Resume", "resume"),
+                ScheduleState::Active | ScheduleState::Exhausted | ScheduleState::Finished => {
+                    ("Pause", "pause")
+                }
+            };
+            let path = Route::Schedule(row.id.clone()).narrowed(&[("do", asked)]);
+            lines.push(Line { words: row.name.clone(), hint, act: Act::Go(path) });
         }
         lines
     })

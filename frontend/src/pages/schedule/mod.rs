@@ -30,13 +30,16 @@ pub(in crate::pages) use next_fires::fire_table;
 
 use leptos::prelude::*;
 
-use super::{actions::use_actions, kit};
+use super::{
+    actions::{Action, Actions, use_actions},
+    kit,
+};
 use crate::{
     api,
     components::{AsyncView, Tab, live, tab_of, tabs, warning_list},
     data::{Feed, Load, use_feed, use_load},
     model::ScheduleDetail,
-    state::{use_address, use_session, use_title},
+    state::{Address, use_address, use_session, use_title},
 };
 
 /// The tabs: the first is the most used.
@@ -66,6 +69,7 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
         move |_| changed(),
         changed,
     );
+    open_asked(load, actions, address);
     let tab = Memo::new(move |_| tab_of(&TABS, &address.query("tab")));
     let content = move || {
         let id = id.clone();
@@ -94,4 +98,19 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
         </AsyncView>
         {actions.dialogs()}
     }
+}
+
+/// Opens the dialog that the address asks for, once: the palette leads here to pause or resume.
+fn open_asked(load: Load<ScheduleDetail>, actions: Actions, address: Address) {
+    Effect::new(move |_| {
+        let action = match &*address.query("do") {
+            "pause" => Action::Pause,
+            "resume" => Action::Resume,
+            _ => return,
+        };
+        if let Some(ask) = load.with(|schedule| actions.ask(action, &schedule.row)) {
+            address.replace(&address.with(&[("do", "")]));
+            ask();
+        }
+    });
 }
