@@ -371,10 +371,10 @@ test("the person's menu leads to the profile, the documentation and GraphQL", as
 }) => {
   await page.goto("/runs");
   await signIn(page, admin);
-  await page.getByRole("button", { name: "You" }).click();
+  await page.getByRole("button", { name: /^You:/ }).click();
   await expect(page.getByRole("link", { name: "GraphQL" })).toHaveAttribute("href", "/graphiql");
   await expect(page.getByRole("link", { name: "Documentation" })).toHaveAttribute("href", "/docs/");
-  await page.getByRole("link", { name: "Profile" }).first().click();
+  await page.locator(".menu-list").getByRole("link", { name: "Profile" }).click();
   await expect(page.getByRole("heading", { name: "Profile" })).toBeVisible();
 });
 
