@@ -131,6 +131,11 @@ routes! {
 }
 
 impl Route {
+    /// The page of a module. A name may contain characters that a path may not.
+    pub(crate) fn module(name: &str) -> Self {
+        Self::Module(encode_uri_component(name).into())
+    }
+
     /// The address of the page in the current scope.
     pub(crate) fn path(&self) -> String {
         HERE.with_borrow(|scope| self.path_in(scope))

@@ -112,7 +112,7 @@ fn p95(schedule: &ScheduleRow) -> AnyView {
 
 fn module(schedule: &ScheduleRow) -> AnyView {
     let link = schedule.module.clone().map(|module| {
-        let href = Route::Module(module.clone()).path();
+        let href = Route::module(&module).path();
         view! { <a class="cell-link" href=href>{module}</a> }
     });
     view! { {link} }.into_any()
