@@ -90,7 +90,7 @@ fn result(plan: Load<Plan>, planned: RwSignal<Option<Order>>, is_planned: Memo<b
             match outcome {
                 Ok(name) => {
                     actor.say(format!("{name} is deployed."));
-                    address.go(&super::route_of(&name).path());
+                    address.go(&Route::module(&name).path());
                 }
                 Err(failure) => actor.complain(&failure),
             }
