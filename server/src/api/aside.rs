@@ -54,7 +54,7 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
         return asides.execute_here(schema, request).await;
     }
     let places = asides.places(caller(viewer(&request)));
-    let Ok(places) = Clock::system().timeout(PATIENCE, places).await else {
+    let Ok(places) = asides.clock.timeout(PATIENCE, places).await else {
         return busy();
     };
     let (schema, handle) = (schema.clone(), Handle::current());
@@ -148,15 +148,22 @@ impl AnswerPlace {
     }
 
     /// Takes the place, unless that is done; waits while the caller has too many.
-    pub(super) async fn take(&self, ctx: &ExtensionContext<'_>) -> ServerResult<()> {
+    pub(super) async fn take(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        patience: Patience,
+    ) -> ServerResult<()> {
         let Some(asides) = ctx.data_opt::<Asides>().filter(|_| !self.is_taken()) else {
             return Ok(());
         };
         let caller = caller(ctx.data_opt::<Viewer>());
         let taken = self.0.get_or_try_init(|| async {
-            let places = asides.of(caller, Kind::Large);
-            let permit = Clock::system().timeout(PATIENCE, places.acquire_owned()).await;
-            permit.ok().and_then(Result::ok).ok_or_else(|| {
+            let permit = asides.of(caller, Kind::Large).acquire_owned();
+            let permit = match patience {
+                Patience::Limited => asides.clock.timeout(PATIENCE, permit).await.ok(),
+                Patience::Unlimited => Some(permit.await),
+            };
+            permit.and_then(Result::ok).ok_or_else(|| {
                 let text = format!(
                     "{MAX_LARGE_OF_CALLER} large answers of yours are being built, or you have not \
                      read them yet; read them, and ask again"
@@ -168,8 +175,19 @@ impl AnswerPlace {
     }
 }
 
+/// For how long a place is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// For [`PATIENCE`]; then the request is refused.
+    Limited,
+    /// Until there is one: a refusal would hide that a mutation was carried out. Answers that are
+    /// not read end with their connection, so there will be one.
+    Unlimited,
+}
+
 /// The permits for requests that compute, and for large answers.
 pub(super) struct Asides {
+    clock: Clock,
     node: Arc<Semaphore>,
     callers: Mutex<HashMap<(Uuid, Kind), Weak<Semaphore>>>,
 }
@@ -193,15 +211,13 @@ impl Kind {
     }
 }
 
-impl Default for Asides {
-    fn default() -> Self {
+impl Asides {
+    pub(super) fn new(clock: Clock) -> Self {
         let cores = available_parallelism().map_or(1, usize::from);
         let node = Arc::new(Semaphore::new(cores.max(MIN_OF_NODE)));
-        Self { node, callers: Mutex::default() }
+        Self { clock, node, callers: Mutex::default() }
     }
-}
 
-impl Asides {
     /// Executes what computes nothing. A mutation waits for no other: many are committed together,
     /// and some take long.
     async fn execute_here(&self, schema: &Schema, mut request: Request) -> Response {
@@ -210,7 +226,7 @@ impl Asides {
             return schema.execute(request).await;
         };
         let place = self.of(caller, Kind::Query).acquire_owned();
-        match Clock::system().timeout(PATIENCE, place).await {
+        match self.clock.timeout(PATIENCE, place).await {
             Ok(_place) => schema.execute(request).await,
             Err(_) => rate_limited(format!(
                 "{MAX_QUERIES_OF_CALLER} of your queries are under way; wait for their answers, \

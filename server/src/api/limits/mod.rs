@@ -14,7 +14,7 @@ use std::{
     mem,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
 };
 
@@ -29,7 +29,7 @@ use async_graphql::{
     parser::types::{DocumentOperations, OperationDefinition, OperationType},
 };
 
-use super::aside::AnswerPlace;
+use super::aside::{AnswerPlace, Patience};
 use crate::{access::Viewer, clock::Clock, commands::Commands, config::Introspection};
 
 mod budget;
@@ -139,6 +139,7 @@ fn text_limits(is_stranger: bool) -> text::TextLimits {
 /// Checks one request, and follows its answer.
 #[derive(Default)]
 struct RequestJudge {
+    is_mutation: AtomicBool,
     complexity: AtomicUsize,
     budget: budget::AnswerBudget,
     pace: pace::TurnPace,
@@ -178,6 +179,7 @@ impl Extension for RequestJudge {
                         read the published schema (the setting api.introspection opens it)";
             return Err(with_code(ServerError::new(text, None), "UNAUTHENTICATED"));
         }
+        self.is_mutation.store(is_mutation(&mut request), Relaxed);
         Ok(request)
     }
 
@@ -217,7 +219,7 @@ impl Extension for RequestJudge {
         let place = ctx.data_opt::<AnswerPlace>().cloned().unwrap_or_default();
         self.set_place(place.clone());
         if self.complexity.load(Relaxed) > LARGE_COMPLEXITY
-            && let Err(error) = place.take(ctx).await
+            && let Err(error) = place.take(ctx, Patience::Limited).await
         {
             return Response::from_errors(vec![error]);
         }
@@ -240,7 +242,10 @@ impl Extension for RequestJudge {
         }
         self.budget.open(&info, is_stranger)?;
         if self.budget.is_large() {
-            self.place().take(ctx).await?;
+            // The answer to a mutation is built after it was carried out.
+            let is_mutation = self.is_mutation.load(Relaxed);
+            let patience = if is_mutation { Patience::Unlimited } else { Patience::Limited };
+            self.place().take(ctx, patience).await?;
         }
         let followed = ResolveInfo { ..info };
         let value = next.run(ctx, info).await?;
