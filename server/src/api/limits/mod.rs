@@ -3,7 +3,8 @@
 //!
 //! - `text`: length, tokens and brackets, before the parser
 //! - `document`: fields, aliases, fragments, computing fields and introspection, before the library
-//! - `introspection`: the cost of introspection; `heavy`: the fields that compute
+//! - `introspection`: the cost of introspection; `heavy`: the fields that compute; `lists`: whether
+//!   the answer to a mutation reads lists
 //! - `budget`: the answer's size; `pace`: a slow answer yields to other tasks; a large answer has a
 //!   place among its caller's (see `aside`)
 //! - depth and complexity are computed by the library and compared here, so that the refusal names
@@ -29,13 +30,14 @@ use async_graphql::{
     parser::types::{DocumentOperations, OperationDefinition, OperationType},
 };
 
-use super::aside::{AnswerPlace, Patience};
+use super::aside::{self, AnswerPlace, Patience};
 use crate::{access::Viewer, clock::Clock, commands::Commands, config::Introspection};
 
 mod budget;
 mod document;
 mod heavy;
 mod introspection;
+mod lists;
 mod pace;
 mod text;
 
@@ -140,6 +142,8 @@ fn text_limits(is_stranger: bool) -> text::TextLimits {
 #[derive(Default)]
 struct RequestJudge {
     is_mutation: AtomicBool,
+    /// Whether it is a mutation whose answer reads lists.
+    reads_lists: AtomicBool,
     complexity: AtomicUsize,
     budget: budget::AnswerBudget,
     pace: pace::TurnPace,
@@ -179,7 +183,11 @@ impl Extension for RequestJudge {
                         read the published schema (the setting api.introspection opens it)";
             return Err(with_code(ServerError::new(text, None), "UNAUTHENTICATED"));
         }
-        self.is_mutation.store(is_mutation(&mut request), Relaxed);
+        if is_mutation(&mut request) {
+            self.is_mutation.store(true, Relaxed);
+            let reads = lists::are_read(request.parsed_query()?, &ctx.schema_env.registry);
+            self.reads_lists.store(reads, Relaxed);
+        }
         Ok(request)
     }
 
@@ -215,6 +223,14 @@ impl Extension for RequestJudge {
         operation_name: Option<&str>,
         next: NextExecute<'_>,
     ) -> Response {
+        // Before anything is done: a mutation that waits in vain has changed nothing.
+        let _lists = match self.reads_lists.load(Relaxed) {
+            true => match aside::place_of_lists(ctx).await {
+                Ok(place) => place,
+                Err(error) => return Response::from_errors(vec![error]),
+            },
+            false => None,
+        };
         self.budget.restart();
         let place = ctx.data_opt::<AnswerPlace>().cloned().unwrap_or_default();
         self.set_place(place.clone());

@@ -8,6 +8,7 @@ use carillon::{
     store::schedules,
 };
 use entity::{schedule, user::Role};
+use futures::future::{join, join_all};
 use serde_json::json;
 
 use super::{
@@ -39,6 +40,76 @@ async fn two_unwritten(desk: &Desk) -> Vec<AnswerPlace> {
 async fn stored(desk: &Desk, name: &str) -> Option<schedule::Model> {
     let home = namespace(desk, "default").await;
     schedules::by_name(desk.database.store.read(), home, name).await.unwrap()
+}
+
+/// A mutation that creates a schedule, and reads this of it.
+fn make(name: &str, read: &str) -> String {
+    format!(
+        "mutation {{ createSchedule(input: {{
+            name: \"{name}\", timing: {{ expressions: [\"@daily\"] }},
+            task: {{ target: {{ noop: {{}} }} }} }}) {{ schedule {{ {read} }} }} }}"
+    )
+}
+
+/// Reads of a schedule that are lists of rows.
+const LISTS: [&str; 3] = [
+    "versions(first: 5) { nodes { by } }",
+    "...on Schedule { recentFires { id } }",
+    "calendars { id }",
+];
+
+#[tokio::test]
+async fn a_mutation_whose_answer_reads_lists_waits_before_it_starts() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let unwritten = two_unwritten(&desk).await;
+    // They hold the places of queries, and wait for those of large answers.
+    let queries = join_all((0..6).map(|_| desk.ask(LARGE, json!({}))));
+    let mut queries = pin!(queries);
+    let named = make("named", "...rows") + " fragment rows on Schedule { buffer { id } }";
+    let listed = LISTS.iter().enumerate();
+    let listed = listed.map(|(number, read)| make(&format!("listed{number}"), read));
+    let makes: Vec<String> = listed.chain([named]).collect();
+    let mut reading = pin!(join_all(makes.iter().map(|query| desk.ask(query, json!({})))));
+    for number in 0..20 {
+        let plain = make(&format!("plain{number}"), "id tags timing { warnings { code } }");
+        tokio::select! {
+            biased;
+            _ = &mut queries => panic!("they did not wait"),
+            _ = &mut reading => panic!("they did not wait"),
+            _ = desk.ask(&plain, json!({})) => {}
+        }
+    }
+    for name in ["listed0", "listed1", "listed2", "named"] {
+        assert!(stored(&desk, name).await.is_none(), "{name} was carried out without a place");
+    }
+    drop(unwritten);
+    join(queries, reading).await;
+    for name in ["plain19", "listed0", "listed1", "listed2", "named"] {
+        assert!(stored(&desk, name).await.is_some(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_mutation_that_waits_in_vain_for_a_place_is_not_carried_out() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let _unwritten = two_unwritten(&desk).await;
+    let mut queries = pin!(join_all((0..6).map(|_| desk.ask(LARGE, json!({})))));
+    let listed = make("listed", LISTS[0]);
+    let mut reading = pin!(desk.send(Some(Role::Admin), &listed, json!({})));
+    for _ in 0..20 {
+        tokio::select! {
+            biased;
+            _ = &mut queries => panic!("they did not wait"),
+            _ = &mut reading => panic!("it did not wait"),
+            _ = stored(&desk, "listed") => {}
+        }
+    }
+    desk.clock.pass(TOO_LONG);
+    let refused = reading.await;
+    let error = serde_json::to_value(&refused.errors[0]).unwrap();
+    assert_eq!(error["extensions"]["code"], "RATE_LIMITED", "{error}");
+    assert!(api::is_refused(&refused), "{refused:?}");
+    assert!(stored(&desk, "listed").await.is_none(), "it was carried out");
 }
 
 #[tokio::test]
