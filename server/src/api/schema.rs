@@ -31,7 +31,7 @@ pub fn schema(
     let (figures, healths) = (Arc::new(Figures::new(FIGURES)), Arc::new(Healths::new(HEALTH)));
     let builder = builder()
         .data(introspection)
-        .data(Asides::default())
+        .data(Asides::new(commands.clock.clone()))
         .data(rows)
         .data(commands)
         .data(health)

@@ -45,10 +45,10 @@ pub(super) enum CliError {
     /// The doctor found errors: the number of failed checks, and of all checks.
     #[error("{0} of {1} checks found an error")]
     Unwell(usize, usize),
-    /// The number of stored schedules and workflows that this version cannot read.
+    /// The number of stored texts that this version cannot read.
     #[error(
-        "this version cannot go on with {0} of the stored schedules and workflows: change them \
-         before the upgrade"
+        "this version cannot read {0} of the stored definitions: save or delete them with the \
+         running version before the upgrade"
     )]
     NotUpgradable(usize),
     /// The settings cannot be used.

@@ -158,7 +158,8 @@ pub fn compile(row: &calendar::Model) -> Compiled {
     of_definition(&row.name, row.mode, &row.definition)
 }
 
-fn of_definition(name: &str, mode: calendar::Mode, definition: &serde_json::Value) -> Compiled {
+/// The calendar of a stored definition, not cached.
+pub fn of_definition(name: &str, mode: calendar::Mode, definition: &serde_json::Value) -> Compiled {
     let mode = match mode {
         calendar::Mode::Exclude => CalendarMode::Exclude,
         calendar::Mode::Only => CalendarMode::Only,

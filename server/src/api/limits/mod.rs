@@ -3,7 +3,8 @@
 //!
 //! - `text`: length, tokens and brackets, before the parser
 //! - `document`: fields, aliases, fragments, computing fields and introspection, before the library
-//! - `introspection`: the cost of introspection; `heavy`: the fields that compute
+//! - `introspection`: the cost of introspection; `heavy`: the fields that compute; `lists`: whether
+//!   the answer to a mutation reads lists
 //! - `budget`: the answer's size; `pace`: a slow answer yields to other tasks; a large answer has a
 //!   place among its caller's (see `aside`)
 //! - depth and complexity are computed by the library and compared here, so that the refusal names
@@ -14,7 +15,7 @@ use std::{
     mem,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
 };
 
@@ -29,13 +30,14 @@ use async_graphql::{
     parser::types::{DocumentOperations, OperationDefinition, OperationType},
 };
 
-use super::aside::AnswerPlace;
+use super::aside::{self, AnswerPlace, Patience};
 use crate::{access::Viewer, clock::Clock, commands::Commands, config::Introspection};
 
 mod budget;
 mod document;
 mod heavy;
 mod introspection;
+mod lists;
 mod pace;
 mod text;
 
@@ -139,6 +141,9 @@ fn text_limits(is_stranger: bool) -> text::TextLimits {
 /// Checks one request, and follows its answer.
 #[derive(Default)]
 struct RequestJudge {
+    is_mutation: AtomicBool,
+    /// Whether it is a mutation whose answer reads lists.
+    reads_lists: AtomicBool,
     complexity: AtomicUsize,
     budget: budget::AnswerBudget,
     pace: pace::TurnPace,
@@ -178,6 +183,11 @@ impl Extension for RequestJudge {
                         read the published schema (the setting api.introspection opens it)";
             return Err(with_code(ServerError::new(text, None), "UNAUTHENTICATED"));
         }
+        if is_mutation(&mut request) {
+            self.is_mutation.store(true, Relaxed);
+            let reads = lists::are_read(request.parsed_query()?, &ctx.schema_env.registry);
+            self.reads_lists.store(reads, Relaxed);
+        }
         Ok(request)
     }
 
@@ -213,11 +223,19 @@ impl Extension for RequestJudge {
         operation_name: Option<&str>,
         next: NextExecute<'_>,
     ) -> Response {
+        // Before anything is done: a mutation that waits in vain has changed nothing.
+        let _lists = match self.reads_lists.load(Relaxed) {
+            true => match aside::place_of_lists(ctx).await {
+                Ok(place) => place,
+                Err(error) => return Response::from_errors(vec![error]),
+            },
+            false => None,
+        };
         self.budget.restart();
         let place = ctx.data_opt::<AnswerPlace>().cloned().unwrap_or_default();
         self.set_place(place.clone());
         if self.complexity.load(Relaxed) > LARGE_COMPLEXITY
-            && let Err(error) = place.take(ctx).await
+            && let Err(error) = place.take(ctx, Patience::Limited).await
         {
             return Response::from_errors(vec![error]);
         }
@@ -240,7 +258,10 @@ impl Extension for RequestJudge {
         }
         self.budget.open(&info, is_stranger)?;
         if self.budget.is_large() {
-            self.place().take(ctx).await?;
+            // The answer to a mutation is built after it was carried out.
+            let is_mutation = self.is_mutation.load(Relaxed);
+            let patience = if is_mutation { Patience::Unlimited } else { Patience::Limited };
+            self.place().take(ctx, patience).await?;
         }
         let followed = ResolveInfo { ..info };
         let value = next.run(ctx, info).await?;

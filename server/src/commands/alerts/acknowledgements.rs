@@ -154,34 +154,35 @@ impl Commands {
         let row = self.troubled(right, schedule).await?;
         let Acknowledging { note, until } = given.checked(now)?;
         let problem = self.problem_of(&row, id, now).await?;
-        let is_endless = self.is_endless(&problem, now).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
         let done = AcknowledgedProblem { id };
-        // A second click of someone else must not take it over.
-        if is_endless && note.is_none() && until.is_none() {
-            self.remember(&tx, right.who(), call, &done).await?;
-            self.store.commit(tx).await?;
-            return Ok(done);
-        }
-        let ProblemGroup { what, last, .. } = problem;
-        let (kind, last_run_id) = match what {
-            What::Failing { last_run, .. } => ("failing", Some(last_run)),
+        let (kind, last_run_id) = match &problem.what {
+            What::Failing { last_run, .. } => ("failing", Some(*last_run)),
             What::Losing { .. } => ("losing_fires", None),
         };
         let acknowledged = acknowledgement::Model {
             id,
             schedule_id: schedule,
             last_run_id,
-            last_at: last,
+            last_at: problem.last,
             acknowledged_at: now.into(),
             acknowledged_by: right.who().name.clone(),
             acknowledged_note: note.clone(),
             acknowledged_until: until.map(Into::into),
         };
-        acknowledgements::put(&tx, acknowledged).await?;
+        if let Some(earlier) = acknowledgements::add_or_lock(&tx, &acknowledged).await? {
+            // A second click of someone else must not take it over.
+            let is_plain = note.is_none() && until.is_none();
+            if is_plain && self.is_endless(&problem, earlier, now).await? {
+                self.remember(&tx, right.who(), call, &done).await?;
+                self.store.commit(tx).await?;
+                return Ok(done);
+            }
+            acknowledgements::put(&tx, acknowledged).await?;
+        }
         let entry = Entry {
             action: "problem.acknowledge",
             namespace: Some(row.namespace_id),
@@ -211,7 +212,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        if !acknowledgements::by_ids(&tx, &[id]).await?.is_empty() {
+        if acknowledgements::lock(&tx, id).await?.is_some() {
             acknowledgements::delete(&tx, id).await?;
             let entry = Entry {
                 action: "problem.unacknowledge",
@@ -228,16 +229,22 @@ impl Commands {
         Ok(done)
     }
 
-    /// Whether an acknowledgement of the problem counts, and has no end.
+    /// Whether this acknowledgement of the problem counts, and has no end. Its row is locked, so the
+    /// answer holds until the transaction ends; what else it depends on is read beside it.
     async fn is_endless(
         &self,
         problem: &ProblemGroup,
+        earlier: acknowledgement::Model,
         now: DateTime<Utc>,
     ) -> Result<bool, CommandError> {
+        if earlier.acknowledged_until.is_some() {
+            return Ok(false);
+        }
         let one = std::slice::from_ref(problem);
         let over = problems::over(&self.store, one).await?;
-        let counting = acknowledgements::counting(&self.store, one, &over, now).await?;
-        Ok(counting.values().any(|row| row.acknowledged_until.is_none()))
+        let rows = vec![earlier];
+        let counting = acknowledgements::counting_of(&self.store, rows, one, &over, now).await?;
+        Ok(!counting.is_empty())
     }
 
     /// A schedule whose problems this person may acknowledge.

@@ -24,6 +24,11 @@ pub(super) struct Declared {
     pub(super) alert_rules: BTreeMap<String, Value>,
 }
 
+/// Checks whether the stored declarations of a module can be parsed.
+pub(crate) fn check_declared(declared: Value) -> Result<(), serde_json::Error> {
+    serde_json::from_value::<Declared>(declared).map(drop)
+}
+
 impl Declared {
     /// What a file declares. Default values are left out, whether or not the file states them.
     pub(super) fn of(file: &File) -> Self {

@@ -35,6 +35,7 @@ mod prune;
 #[cfg(test)]
 mod hostile;
 
+pub(crate) use declared::check_declared;
 pub use deploy::DeploymentSource;
 pub use drift::{Drift, Drifted, Side};
 pub use effect::{Effect, ScheduleEffect};

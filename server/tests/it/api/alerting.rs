@@ -17,6 +17,7 @@ on_both!(
     what_cannot_be_is_refused_with_the_field_and_the_limit,
     nobody_uses_or_sees_what_is_anothers,
     an_alert_is_acknowledged_with_a_note_and_an_end,
+    of_two_who_acknowledge_an_alert_at_once_the_second_finds_the_first,
 );
 
 const MAKE: &str = "mutation($input: CreateAlertChannelInput!, $key: String) {
@@ -280,5 +281,26 @@ async fn an_alert_is_acknowledged_with_a_note_and_an_end(database: TestDatabase)
     let audit = all_that_was_written(&desk).await;
     for action in ["alert.acknowledge", "alert.unacknowledge"] {
         assert!(audit.contains(&format!("\"{action}\"")), "{action}");
+    }
+}
+
+async fn of_two_who_acknowledge_an_alert_at_once_the_second_finds_the_first(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    let keys = one_of_each(&desk, "default").await;
+    let asked = json!({ "id": keys.iter().find(|(of, _)| *of == "alert").unwrap().1 });
+    let acknowledge = "mutation($id: UUID!) {
+        acknowledgeAlert(id: $id) { alert { acknowledgedBy } } }";
+    let take_back = "mutation($id: UUID!) {
+        unacknowledgeAlert(id: $id) { alert { acknowledgedBy } } }";
+    for round in 1..=25 {
+        let answers = desk.ask_at_once(acknowledge, &asked).await;
+        let [one, other] =
+            answers.map(|answer| answer["acknowledgeAlert"]["alert"]["acknowledgedBy"].clone());
+        assert!(one.is_string() && one == other, "{one} and {other} in round {round}");
+        assert_eq!(desk.audited("alert.acknowledge").await, round);
+        desk.ask_at_once(take_back, &asked).await;
+        assert_eq!(desk.audited("alert.unacknowledge").await, round);
     }
 }

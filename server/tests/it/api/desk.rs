@@ -16,8 +16,9 @@ use carillon::{
     vault::{Key, Vault},
 };
 use chrono::{DateTime, Utc};
-use entity::user::Role;
+use entity::{audit_event, user::Role};
 use futures::stream::BoxStream;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -106,6 +107,25 @@ impl Desk {
     pub(crate) async fn send_as(&self, who: &Viewer, query: &str, variables: Value) -> Response {
         let request = Request::new(query).variables(Variables::from_json(variables));
         api::execute(&self.schema, request.data(who.clone())).await
+    }
+
+    /// The answers to two operators who ask the same at the same moment.
+    pub(crate) async fn ask_at_once(&self, query: &str, variables: &Value) -> [Value; 2] {
+        let ask = async |id: u128, name: &str| {
+            let grants = Grants::everywhere(Role::Operator);
+            let who = Viewer::new(Uuid::from_u128(id), name, ViewerKind::User, grants, "test");
+            let answer = self.send_as(&who, query, variables.clone()).await;
+            assert!(answer.errors.is_empty(), "{query}: {:?}", answer.errors);
+            answer.data.into_json().unwrap()
+        };
+        let (one, other) = tokio::join!(ask(21, "cy"), ask(22, "di"));
+        [one, other]
+    }
+
+    /// How often the audit log says that this was done.
+    pub(crate) async fn audited(&self, action: &str) -> usize {
+        let all = audit_event::Entity::find().filter(audit_event::Column::Action.eq(action));
+        all.all(self.database.store.read()).await.unwrap().len()
     }
 
     /// The code of the refusal that a given viewer gets; empty if there is none.

@@ -33,6 +33,7 @@ mod paging;
 mod pausing;
 mod people;
 mod pinging;
+mod places;
 mod planning;
 mod planted;
 mod problems;

@@ -24,6 +24,7 @@ on_both!(
     failures_are_grouped_by_schedule_and_first_line,
     lost_fires_are_a_problem_until_a_later_one_has_started,
     a_problem_is_acknowledged_until_it_is_over_or_for_a_while,
+    of_two_who_acknowledge_a_problem_at_once_the_second_finds_the_first,
     an_acknowledgement_does_not_count_once_its_problem_is_no_longer_stored,
     a_finding_says_what_to_do_and_whom_it_counts,
 );
@@ -181,6 +182,29 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
         (&json!("the disk is ordered"), &json!("one"))
     );
     assert!(!audit.to_string().contains("no disk"), "{audit}");
+}
+
+async fn of_two_who_acknowledge_a_problem_at_once_the_second_finds_the_first(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    let schedule = desk.schedule("one", "@hourly").await;
+    failed(&desk, &schedule, "no disk", 10).await;
+    let problems = desk.ask("{ problems { id } }", json!({})).await["problems"].clone();
+    let asked = json!({ "schedule": schedule, "id": problems[0]["id"] });
+    let acknowledge = "mutation($schedule: UUID!, $id: UUID!) {
+        acknowledgeProblem(scheduleId: $schedule, id: $id) { acknowledgement { by } } }";
+    let take_back = "mutation($schedule: UUID!, $id: UUID!) {
+        unacknowledgeProblem(scheduleId: $schedule, id: $id) { acknowledgement { by } } }";
+    for round in 1..=25 {
+        let answers = desk.ask_at_once(acknowledge, &asked).await;
+        let [one, other] =
+            answers.map(|answer| answer["acknowledgeProblem"]["acknowledgement"]["by"].clone());
+        assert!(one.is_string() && one == other, "{one} and {other} in round {round}");
+        assert_eq!(desk.audited("problem.acknowledge").await, round);
+        desk.ask_at_once(take_back, &asked).await;
+        assert_eq!(desk.audited("problem.unacknowledge").await, round);
+    }
 }
 
 async fn an_acknowledgement_does_not_count_once_its_problem_is_no_longer_stored(

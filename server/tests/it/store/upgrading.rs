@@ -124,6 +124,13 @@ async fn a_database_of_the_version_before_is_migrated_and_loses_nothing(database
         is_current = pending.is_empty();
         assert!(pending.iter().all(|name| name.as_str().unwrap() > BEFORE), "{status}");
     }
+    // The new version tells beforehand that it can read what the one before has stored.
+    let check = told(&["upgrade", "--check", "--json"]);
+    let found: Value = serde_json::from_str(&check.out).unwrap_or_else(|_| panic!("{check:?}"));
+    assert_eq!((check.code, &found["named"]), (0, &json!([])), "{found:#}");
+    for kind in ["alert_channels", "alert_rules", "calendars", "modules"] {
+        assert!(found["others"][kind].as_u64() > Some(0), "{kind}: {found:#}");
+    }
     if !is_current {
         let refused = Command::new(&["serve", "--listen", "127.0.0.1:0"]).on(&database);
         let refused = refused.env("CARILLON_DATABASE__MIGRATE", "false").run().refused(1);

@@ -73,6 +73,8 @@ async fn metrics_are_what_the_documents_the_dashboard_and_the_alert_rules_take_t
 
     let file = asset("prometheus/carillon.yaml");
     promtool(&["check", "rules", file.to_str().unwrap()], "");
+    let cases = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/alert_rules.yaml");
+    promtool(&["test", "rules", cases.to_str().unwrap()], "");
     let rules = fs::read_to_string(file).unwrap();
     let parsed: Value = serde_saphyr::from_str(&rules).unwrap();
     let mut asked = expressions(&parsed);

@@ -98,10 +98,18 @@ impl ChannelConfig {
             serde_json::from_str(opened.expose_secret()).map_err(|_| broken())
         };
         let Some(receiver) = Receiver::of(row.kind) else {
-            let to = serde_json::from_value(row.shown["to"].clone());
-            return Ok(Self::Email(to.map_err(|_| broken())?));
+            return Ok(Self::Email(recipients(&row.shown).map_err(|_| broken())?));
         };
         Ok(Self::Request(receiver, hidden()?))
+    }
+
+    /// Parses what can be read without a key: the addresses of a mail channel. All else that a
+    /// channel needs is sealed.
+    pub fn check_shown(kind: Kind, shown: &Value) -> Result<(), serde_json::Error> {
+        match Receiver::of(kind) {
+            Some(_) => Ok(()),
+            None => recipients(shown).map(drop),
+        }
     }
 
     /// The confidential part, encrypted for its row, and the id of the encryption key; nothing for
@@ -120,6 +128,11 @@ impl ChannelConfig {
             Self::Email(_) => Ok((None, Sealed(String::new()))),
         }
     }
+}
+
+/// The addresses of a mail channel, by the part of its row that is not sealed.
+fn recipients(shown: &Value) -> Result<Vec<String>, serde_json::Error> {
+    serde_json::from_value(shown["to"].clone())
 }
 
 impl Hidden {

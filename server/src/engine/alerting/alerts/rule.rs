@@ -1,11 +1,12 @@
 use entity::{alert::Kind, alert_rule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::Quiet;
 use crate::{
-    search::{List, Search},
+    search::{List, Search, SearchError},
     store::alerts::standing::LONGEST_STREAK,
 };
 
@@ -95,7 +96,25 @@ impl Rule {
     pub const DIGEST: i64 = 30;
 }
 
+/// Why a stored rule cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RuleError {
+    /// Its definition cannot be parsed.
+    #[error(transparent)]
+    Definition(#[from] serde_json::Error),
+    /// Its search cannot be parsed.
+    #[error("search: {0}")]
+    Search(#[from] SearchError),
+}
+
 impl Rule {
+    /// Parses a stored rule and its search, which is `None` for all schedules.
+    pub fn read(definition: Value) -> Result<(Self, Option<Search>), RuleError> {
+        let rule: Self = serde_json::from_value(definition)?;
+        let search = Search::parse(List::Schedules, &rule.search)?;
+        Ok((rule, (!search.terms.is_empty()).then_some(search)))
+    }
+
     /// Whether it reports this event.
     pub fn tells(&self, event: Event) -> bool {
         self.on.contains(&event)
@@ -153,18 +172,10 @@ impl Active {
     pub(super) fn read(rows: Vec<alert_rule::Model>) -> Vec<Self> {
         let mut active = Vec::with_capacity(rows.len());
         for row in rows {
-            match serde_json::from_value::<Rule>(row.definition.clone()) {
-                Ok(rule) => match Search::parse(List::Schedules, &rule.search) {
-                    Ok(search) => {
-                        let search = (!search.terms.is_empty()).then_some(search);
-                        active.push(Self { row, rule, search });
-                    }
-                    Err(error) => {
-                        tracing::error!(rule = %row.id, "failed to read its search: {error}");
-                    }
-                },
+            match Rule::read(row.definition.clone()) {
+                Ok((rule, search)) => active.push(Self { row, rule, search }),
                 Err(error) => {
-                    tracing::error!(rule = %row.id, "failed to read an alert rule: {error}")
+                    tracing::error!(rule = %row.id, "failed to read an alert rule: {error}");
                 }
             }
         }

@@ -1,25 +1,33 @@
 //! `carillon upgrade --check`: whether this version can go on with what another one has left.
 //!
 //! It changes nothing, and needs no schema of its own: it is asked before any migration.
+//!
+//! - `readable`: reads each stored text with the parser that the server uses for it
 
+mod readable;
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
 use clap::Args;
 use secrecy::ExposeSecret;
 use serde::Serialize;
-use timetable::{DstPolicy, Timetable};
-use uuid::Uuid;
 
-use super::{CliError, flags::SettingsArgs, output, timing::definition};
+use super::{CliError, flags::SettingsArgs, output};
 use crate::{
     app,
     clock::Clock,
-    model::Definition,
-    store::{Options, Schema, Store, StoreError, backup, stored::Stored},
+    store::{
+        Options, Schema, Store, StoreError, backup,
+        stored::{Stored, StoredKind, StoredText},
+    },
 };
 
 /// Check whether this version can take over the configured database, before it is migrated
 ///
-/// Reads the configuration, the schema, all schedules and all workflows as this version reads them,
-/// and changes nothing. Exits with 1 if something would not go on.
+/// Reads the configuration, the schema and everything that is stored as JSON as this version reads
+/// it: schedules and workflows with their versions, calendars, modules, alert rules and channels,
+/// quotas, settings of users. Changes nothing. Exits with 1 if something cannot be read.
 #[derive(Debug, Args)]
 pub(super) struct Upgrade {
     #[command(flatten)]
@@ -49,6 +57,8 @@ struct Report {
     /// The number of schedules and workflows that were read.
     schedules: usize,
     workflows: usize,
+    /// The same for what else was read, by its kind.
+    others: BTreeMap<&'static str, usize>,
     /// The number of problems, and the first of them.
     problems: usize,
     named: Vec<String>,
@@ -97,38 +107,46 @@ impl Report {
             }
         }
         let now = Clock::system().now();
-        let mut after = Uuid::nil();
-        loop {
-            let timings = stored.timings_after(after).await?;
-            let Some(last) = timings.last() else { break };
-            after = last.id;
-            self.schedules += timings.len();
-            for row in &timings {
-                let expressions = &row.expressions.0;
-                let definition = definition(expressions, &row.zone, now, DstPolicy::default());
-                match Timetable::new(&definition) {
-                    Ok(_) => {}
-                    // It was accepted when it still could.
-                    Err(error) if error.never_fires => {}
-                    Err(error) => {
-                        self.problem(format!("schedule {}/{}: {error}", row.namespace, row.name));
-                    }
-                }
-            }
-        }
-        let mut after = Uuid::nil();
-        loop {
-            let definitions = stored.definitions_after(after).await?;
-            let Some(last) = definitions.last() else { break };
-            after = last.id;
-            self.workflows += definitions.len();
-            for row in definitions {
-                if let Err(error) = serde_json::from_value::<Definition>(row.definition) {
-                    self.problem(format!("workflow {}/{}: {error}", row.namespace, row.name));
-                }
+        for kind in StoredKind::ALL {
+            // An earlier schema may have no place for it.
+            if stored.has(kind).await? {
+                self.read_all(&stored, kind, now).await?;
             }
         }
         stored.close().await
+    }
+
+    /// Reads everything of one kind, page by page.
+    async fn read_all(
+        &mut self,
+        stored: &Stored,
+        kind: StoredKind,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let mut last: Option<StoredText> = None;
+        loop {
+            let mut rows = stored.after(kind, last.as_ref()).await?;
+            for row in &rows {
+                self.count(kind, row);
+                if let Some(problem) = readable::problem(kind, row, now) {
+                    self.problem(format!("{}: {problem}", readable::subject(kind, row)));
+                }
+            }
+            last = rows.pop();
+            if last.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn count(&mut self, kind: StoredKind, row: &StoredText) {
+        if kind == StoredKind::Schedule {
+            self.schedules += 1;
+        } else if kind == StoredKind::Workflow && row.about.is_some() {
+            self.workflows += 1;
+        } else if let Some(name) = readable::counted(kind) {
+            *self.others.entry(name).or_default() += 1;
+        }
     }
 
     fn problem(&mut self, text: String) {
@@ -139,7 +157,7 @@ impl Report {
     }
 
     fn print(&self) -> Result<(), CliError> {
-        let Self { version, schedules, workflows, problems, .. } = self;
+        let Self { version, schedules, workflows, others, problems, .. } = self;
         output::line(format!("this is Carillon {version}"))?;
         match (&self.schema, self.pending.as_slice()) {
             (None, _) => output::line("the database is empty: there is nothing to upgrade")?,
@@ -154,8 +172,13 @@ impl Report {
             output::line(format!("the node '{name}' runs {version}: replace it as well"))?;
         }
         output::line(format!("{schedules} schedules and {workflows} workflows were read"))?;
+        if !others.is_empty() {
+            let counts = others.iter().map(|(kind, count)| format!("{kind} {count}"));
+            let counts = counts.collect::<Vec<_>>().join(", ").replace('_', " ");
+            output::line(format!("also read: {counts}"))?;
+        }
         for name in &self.named {
-            output::line(format!("cannot go on: {name}"))?;
+            output::line(format!("cannot be read: {name}"))?;
         }
         if *problems > self.named.len() {
             output::line(format!("... and {} more", problems - self.named.len()))?;
