@@ -156,6 +156,23 @@ test("a file is planned before it is deployed, and a second plan changes nothing
   await expect(page.getByText("All is as it was declared")).toBeVisible();
 });
 
+test("the schedules without a tag are a group that leads to its list", async ({ page, server, admin }) => {
+  const one = (name: string, tags: string) =>
+    `  ${name}: { when: "@yearly", tags: [${tags}], task: { target: { noop: {} } } }\n`;
+  deploy(server, "grouped", `module: grouped\nschedules:\n${one("grouped-bare", "")}${one("grouped-red", "red")}`);
+  await page.goto("/schedules?q=name:grouped-&group=tag");
+  await signIn(page, admin);
+  const rows = page.getByTestId("schedule-row");
+  await expect(rows).toHaveCount(2);
+  const groups = page.getByTestId("schedule-groups");
+  await groups.getByRole("link", { name: /^without a tag\s*1$/ }).click();
+  await expect(page).toHaveURL(/no%3Atag|no:tag/);
+  await expect(rows).toHaveCount(1);
+  await expect(rows).toContainText("grouped-bare");
+  await groups.getByRole("link", { name: /^without a tag/ }).click();
+  await expect(rows).toHaveCount(2);
+});
+
 test("a token is shown once, works, and is revoked", async ({ page, admin, server }) => {
   await page.goto("/settings/tokens");
   await signIn(page, admin);
