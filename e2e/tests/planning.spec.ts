@@ -156,6 +156,31 @@ test("a file is planned before it is deployed, and a second plan changes nothing
   await expect(page.getByText("All is as it was declared")).toBeVisible();
 });
 
+test("the busiest hour and its collisions are found without what starts each minute", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "load"]);
+  const one = (name: string, when: string) => `  ${name}: { when: "${when}", task: { target: { noop: {} } } }\n`;
+  const schedules = one("often", "* * * * *") + one("pair-a", "30 4 * * *") + one("pair-b", "30 4 * * *");
+  deploy(server, "load", `module: load\nnamespace: load\nschedules:\n${schedules}`);
+  await page.goto("/ns/load/upcoming");
+  await signIn(page, admin);
+  const frequent = page.getByTestId("frequent");
+  await expect(frequent).toContainText("Without 1 schedule that starts each minute or more often: 60 starts an hour.");
+  await expect(page.getByText("The busiest hour has 2 starts.")).toBeVisible();
+  const collisions = page.getByTestId("collision-row");
+  await expect(collisions).toHaveCount(1);
+  await expect(collisions).toContainText("pair-a");
+  await expect(collisions).not.toContainText("often");
+
+  const without = frequent.getByRole("button", { name: "Without frequent ones" });
+  await expect(without).toHaveAttribute("aria-pressed", "true");
+  await without.click();
+  await expect(frequent).toContainText("With 1 schedule");
+  await expect(page.getByText("The busiest hour has 62 starts.")).toBeVisible();
+  await expect(collisions).toContainText("often");
+  await page.reload();
+  await expect(without).toHaveAttribute("aria-pressed", "false");
+});
+
 test("the schedules without a tag are a group that leads to its list", async ({ page, server, admin }) => {
   const one = (name: string, tags: string) =>
     `  ${name}: { when: "@yearly", tags: [${tags}], task: { target: { noop: {} } } }\n`;
