@@ -198,6 +198,24 @@ test("the schedules without a tag are a group that leads to its list", async ({ 
   await expect(rows).toHaveCount(2);
 });
 
+test("another browser is signed out once one is asked", async ({ page, browser, admin, server }) => {
+  const other = await browser.newContext();
+  const away = await other.newPage();
+  await away.goto(server.url);
+  await signIn(away, admin);
+  await page.goto("/settings/tokens?tab=sessions");
+  await signIn(page, admin);
+  const rows = page.getByTestId("session-row");
+  await expect(rows.filter({ hasText: "This one" })).toHaveCount(1);
+  const before = await rows.count();
+  await rows.getByRole("button", { name: "Sign out" }).first().click();
+  const dialog = page.getByRole("dialog", { name: "Sign out a browser" });
+  await expect(dialog).toContainText("its open connections end within seconds");
+  await dialog.getByRole("button", { name: "Sign out" }).click();
+  await expect(rows).toHaveCount(before - 1);
+  await other.close();
+});
+
 test("a token is shown once, works, and is revoked", async ({ page, admin, server }) => {
   await page.goto("/settings/tokens");
   await signIn(page, admin);
