@@ -76,7 +76,7 @@ test("fifty schedules are paused for maintenance with a reason and an end in 6 c
 });
 
 test("next week's load is seen and a collision spread in 4 clicks", async () => {
-  // Where nothing fires every second, the busiest hour is that of the collision.
+  // In a namespace of its own the busiest hour is that of the collision.
   server.cli(["namespace", "create", "reports"]);
   create("report", "0 5 * * *", "reports");
   create("summary", "0 5 * * *", "reports");

@@ -19,6 +19,17 @@ schedules:
   slower: { when: "*/30 * * * * *", task: { target: { noop: {} } } }
 `;
 
+const ALERTED = `
+module: alerted
+namespace: alerted
+alert_channels:
+  hook: { kind: webhook, url: "https://hooks.invalid/" }
+alert_rules:
+  breaks: { on: [failed], channels: [hook] }
+schedules:
+  breaks: { when: "*/2 * * * * *", task: { target: { command: { script: "exit 3" } } } }
+`;
+
 test.beforeEach(async ({ page, server, admin }) => {
   deploy(server, "watch", MODULE);
   await page.goto("/");
@@ -120,6 +131,23 @@ test("metrics chart a range, of all or of a tag, and a dragged range leads to it
   await page.mouse.up();
   await expect(page).toHaveURL(/runs\?q=finished/);
   await expect(page.getByTestId("run-row").filter({ hasText: "fails" }).first()).toBeVisible();
+});
+
+test("an alert leads to its charts, and a chart to a rule that watches it", async ({ page, server }) => {
+  server.cli(["namespace", "create", "alerted"]);
+  deploy(server, "alerted", ALERTED);
+  await page.goto("/all/alerts");
+  const row = page.getByTestId("alert-row").filter({ hasText: "breaks" });
+  await expect(row).toBeVisible({ timeout: 60_000 });
+  await row.getByRole("link", { name: "Charts of breaks around this alert" }).click();
+  await expect(page).toHaveURL(/\/ns\/alerted\/metrics\?schedule=breaks&from=[^&]+&until=/);
+  await expect(page.getByRole("img", { name: /^Runs that ended/ })).toHaveAttribute("aria-label", /failed/);
+
+  await page.getByRole("region", { name: "Lateness" }).getByRole("link", { name: "Alert me" }).click();
+  await expect(page.getByRole("heading", { name: "New alert rule" })).toBeVisible();
+  await expect(page.getByLabel(/^Late: /)).toBeChecked();
+  await expect(page.getByLabel(/^Failed: /)).not.toBeChecked();
+  await expect(page.getByLabel("About the schedules")).toHaveValue('schedule:"breaks"');
 });
 
 test("health says what to do, and leads to what it counts", async ({ page }) => {

@@ -24,8 +24,8 @@ use crate::{
         LiveRun, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect,
         PausedFires, Place, Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow,
         RunSortField, RunState, RunStats, SavedView, ScheduleDetail, ScheduleFigures,
-        ScheduleGrouping, ScheduleGroups, ScheduleRow, ScheduleSortField, Seen, SlotAccount,
-        Tallies, Verdict, Viewer, WorkProblem,
+        ScheduleGrouping, ScheduleGroups, ScheduleImpact, ScheduleRow, ScheduleSortField, Seen,
+        SlotAccount, Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -395,6 +395,12 @@ pub(crate) fn fires_ahead(id: String, count: i64, from: Option<Moment>) -> Ask<V
 /// The fires that have fallen into a schedule's pause so far.
 pub(crate) fn paused_fires(id: String, first: i64) -> Ask<PausedFires> {
     Ask::new::<operations::PausedFires>(operations::paused_fires::Variables { id, first })
+}
+
+/// What deleting a schedule affects.
+pub(crate) fn schedule_impact(id: String) -> Ask<ScheduleImpact> {
+    let namespace = None;
+    Ask::new::<operations::ScheduleImpact>(operations::schedule_impact::Variables { id, namespace })
 }
 
 /// The outcomes of a schedule's instants in the last seven days.

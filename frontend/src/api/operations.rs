@@ -106,6 +106,7 @@ operations! {
     UpdateSchedule = "graphql/update_schedule.graphql", "/updateSchedule/schedule/id" => String;
     PauseSchedule = "graphql/pause_schedule.graphql", "/pauseSchedule/schedule/id" => String;
     ResumeSchedule = "graphql/resume_schedule.graphql", "/resumeSchedule/schedule/id" => String;
+    ScheduleImpact = "graphql/schedule_impact.graphql", "" => crate::model::ScheduleImpact;
     DeleteSchedule = "graphql/delete_schedule.graphql", "/deleteSchedule/id" => String;
     TriggerSchedule = "graphql/trigger_schedule.graphql", "/triggerSchedule/run/id" => String;
     SetFavourite = "graphql/set_favourite.graphql", "/setFavourite/schedule/id" => String;

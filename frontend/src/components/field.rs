@@ -18,6 +18,7 @@ pub(crate) struct Field {
     value: RwSignal<String>,
     error: Wrong,
     hint: &'static str,
+    note: Signal<Option<&'static str>>,
     kind: Signal<&'static str>,
     autocomplete: &'static str,
     list: Option<&'static str>,
@@ -40,6 +41,7 @@ impl Field {
             value,
             error: Signal::stored(None),
             hint: "",
+            note: Signal::stored(None),
             kind: Signal::stored("text"),
             autocomplete: "off",
             list: None,
@@ -56,6 +58,15 @@ impl Field {
 
     pub(crate) fn hint(self, hint: &'static str) -> Self {
         Self { hint, ..self }
+    }
+
+    /// A note below the hint while this says so.
+    pub(crate) fn note_while(
+        self,
+        note: &'static str,
+        is_due: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self { note: Signal::derive(move || is_due().then_some(note)), ..self }
     }
 
     /// `number`, `password`, `datetime-local`, ...
@@ -122,7 +133,7 @@ impl Field {
                 {self.extra}
             </div>
         };
-        frame(self.id, self.label, self.hint, error, value, control.into_any())
+        frame(self.id, self.label, self.hint, self.note, error, value, control.into_any())
     }
 
     /// Several lines.
@@ -142,7 +153,7 @@ impl Field {
                 on:input:target=move |event| value.set(event.target().value())
             ></textarea>
         };
-        frame(self.id, self.label, self.hint, error, value, control.into_any())
+        frame(self.id, self.label, self.hint, self.note, error, value, control.into_any())
     }
 
     /// A choice of one of a few options.
@@ -164,17 +175,18 @@ impl Field {
                 on:change:target=move |event| value.set(event.target().value())
             >{options}</select>
         };
-        frame(self.id, self.label, self.hint, error, value, control.into_any())
+        frame(self.id, self.label, self.hint, self.note, error, value, control.into_any())
     }
 
-    /// The ids of the hint and the error that describe the control.
+    /// The ids of the hint, the note and the error that describe the control.
     fn described_by(&self) -> Callback<(), Option<String>> {
         let hint = (!self.hint.is_empty()).then(|| format!("{}-hint", self.id));
-        let wrong = format!("{}-error", self.id);
-        let error = self.error;
+        let (note, wrong) = (format!("{}-note", self.id), format!("{}-error", self.id));
+        let (is_noted, error) = (self.note, self.error);
         Callback::new(move |()| {
+            let note = is_noted.with(Option::is_some).then(|| note.clone());
             let wrong = error.with(Option::is_some).then(|| wrong.clone());
-            let ids: Vec<String> = hint.clone().into_iter().chain(wrong).collect();
+            let ids: Vec<String> = hint.clone().into_iter().chain(note).chain(wrong).collect();
             (!ids.is_empty()).then(|| ids.join(" "))
         })
     }
@@ -184,18 +196,24 @@ fn invalid(error: Wrong) -> Option<&'static str> {
     error.with(Option::is_some).then_some("true")
 }
 
-/// The label above a control, and the hint and error below it. If the error has a position, the value is repeated
-/// with that part marked.
+/// The label above a control, and the hint, the note and the error below it. If the error has a position, the value is
+/// repeated with that part marked.
 fn frame(
     id: String,
     label: String,
     hint: &'static str,
+    note: Signal<Option<&'static str>>,
     error: Wrong,
     value: RwSignal<String>,
     control: AnyView,
 ) -> AnyView {
     let hint = (!hint.is_empty())
         .then(|| view! { <p class="hint" id=format!("{id}-hint")>{hint}</p> }.into_any());
+    let note_id = format!("{id}-note");
+    let noted = move || {
+        let id = note_id.clone();
+        note.get().map(|note| view! { <p class="field-note" id=id>{note}</p> }.into_any())
+    };
     let wrong = move || {
         error.get().map(|failure| {
             let place =
@@ -208,6 +226,7 @@ fn frame(
             <label for=id.clone()>{label}</label>
             {control}
             {hint}
+            {move || noted()}
             <div class="field-error" id=format!("{id}-error") aria-live="polite">{move || wrong()}</div>
         </div>
     }

@@ -21,6 +21,7 @@
 //!   `group`: the nouns
 //! - `global`: objects that can be refetched by their id alone
 //! - `ledger`: the fires of all schedules, listed and counted
+//! - `frequent`: schedules that start as often in each hour
 //! - `minutes`: upcoming fires per minute; `pause_preview`, `edit_effect`: the effects of a pause
 //!   and of an edit
 //! - `ping`: a schedule's watchdog calls; `calendar`: suppresses fires; `resume`: the effects of a
@@ -57,6 +58,7 @@ mod error;
 mod filters;
 mod fire;
 mod follow;
+mod frequent;
 mod global;
 mod group;
 mod health;

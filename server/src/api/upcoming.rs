@@ -14,6 +14,7 @@ use super::{
     context::ContextExt,
     error::Result,
     filters::sought,
+    frequent::is_frequent,
     overview::Upcoming,
     page::{bounded, bounded_by, cost, search_cost},
     query::{usual, within},
@@ -61,11 +62,17 @@ impl ReadingAhead {
             desc = "Only schedules that match this search, in the language of docs/search.md."
         )]
         search: Option<String>,
+        #[graphql(
+            default = true,
+            desc = "Whether `fires` lists those of frequent schedules, too."
+        )]
+        frequent: bool,
     ) -> Result<Forecast> {
         cx.viewer()?;
         let wanted = usize::try_from(bounded("first", first)?).unwrap_or_default();
         let hours = bounded_by("hours", hours, HOURS)?;
         let within = within(cx, namespace.as_deref()).await?;
+        let now = cx.commands().clock.now();
         let from = begin(cx, from)?;
         let (rows, mut is_complete) = soonest_rows(cx, &within, search).await?;
 
@@ -76,13 +83,21 @@ impl ReadingAhead {
         let timings: Vec<_> = rows.iter().map(Timing::of).collect();
         // All at once, so that their calendars are read together.
         let timetables = join_all(timings.iter().map(|timing| timing.timetable(cx))).await;
+        let mut frequent_schedules = 0;
         for (row, timetable) in rows.into_iter().zip(timetables) {
             if let Ok(timetable) = timetable? {
                 // Schedules beyond the limit are left out; those that are due soonest come first.
                 if grid.looks > 0 {
+                    let starts = |after, until| count(&timetable, after, until);
+                    // A schedule with a maximum of fires ends.
+                    let is_frequent =
+                        row.max_fires.is_none() && is_frequent(now, &mut grid.looks, starts);
                     let one = FiresLeft::new(row, timetable, from, &mut grid.looks);
-                    is_complete &= grid.add(&one);
-                    ahead.push(one);
+                    is_complete &= grid.add(&one, is_frequent);
+                    frequent_schedules += u64::from(is_frequent);
+                    if frequent || !is_frequent {
+                        ahead.push(one);
+                    }
                 } else {
                     is_complete = false;
                 }
@@ -92,7 +107,7 @@ impl ReadingAhead {
         }
         let fires = soonest(&ahead, grid.to, wanted).await;
         let (from, to) = (from.into(), grid.to.into());
-        Ok(Forecast { from, to, hours: grid.hours, fires, is_complete })
+        Ok(Forecast { from, to, hours: grid.hours, frequent_schedules, fires, is_complete })
     }
 }
 
@@ -130,6 +145,9 @@ pub(crate) struct Forecast {
     to: Instant,
     /// Each hour of the window in UTC, in order.
     hours: Vec<ForecastHour>,
+    /// How many schedules are frequent: each starts at least 60 times in every one of the next 168
+    /// whole hours, and as often in one as in another. They hide which hours are busy.
+    frequent_schedules: u64,
     /// The next fires, soonest first.
     fires: Vec<Calm<Upcoming>>,
     /// False if there is too much to count: fires of the schedules that are due last are left out.
@@ -144,6 +162,10 @@ pub(crate) struct ForecastHour {
     fires: u64,
     /// How many schedules fire in it.
     schedules: u64,
+    /// Those of the fires that frequent schedules have.
+    frequent_fires: u64,
+    /// Those of the schedules that are frequent.
+    frequent_schedules: u64,
 }
 
 /// A schedule, and the fires it has left.
@@ -197,28 +219,45 @@ impl Grid {
         let mut all = Vec::with_capacity(usize::try_from(hours).unwrap_or_default());
         let mut to = begin;
         for _ in 0..hours {
-            all.push(ForecastHour { at: to.into(), fires: 0, schedules: 0 });
+            all.push(ForecastHour {
+                at: to.into(),
+                fires: 0,
+                schedules: 0,
+                frequent_fires: 0,
+                frequent_schedules: 0,
+            });
             to += hour;
         }
         Self { hours: all, begin, to, looks: LOOKS }
     }
 
     /// Counts a schedule's fires; false if that would cost too much.
-    fn add(&mut self, one: &FiresLeft) -> bool {
+    fn add(&mut self, one: &FiresLeft, is_frequent: bool) -> bool {
         let moment = TimeDelta::milliseconds(1);
         let mut left = one.left.min(count(&one.timetable, one.after, self.to - moment));
         let mut after = one.after;
         while left > 0 {
-            // Jumps to the hour of the next fire, skipping empty hours.
-            let Some(next) = one.timetable.next_allowed(after) else { break };
-            let Some(looks) = self.looks.checked_sub(2) else { return false };
+            // Jumps to the hour of the next fire, skipping empty hours; a frequent schedule has none.
+            let next = if is_frequent {
+                after + moment
+            } else {
+                let Some(next) = one.timetable.next_allowed(after) else { break };
+                next.at
+            };
+            let cost = if is_frequent { 1 } else { 2 };
+            let Some(looks) = self.looks.checked_sub(cost) else { return false };
             self.looks = looks;
-            let index = usize::try_from((next.at - self.begin).num_hours()).unwrap_or(usize::MAX);
+            let index = usize::try_from((next - self.begin).num_hours()).unwrap_or(usize::MAX);
             let Some(hour) = self.hours.get_mut(index) else { break };
             let end = hour.at.0 + TimeDelta::hours(1) - moment;
-            let fires = count(&one.timetable, next.at - moment, end).min(left);
+            let fires = count(&one.timetable, next - moment, end).min(left);
+            let schedules = u64::from(fires > 0);
             hour.fires += fires;
-            hour.schedules += 1;
+            hour.schedules += schedules;
+            if is_frequent {
+                hour.frequent_fires += fires;
+                hour.frequent_schedules += schedules;
+            }
             left -= fires;
             after = end;
         }

@@ -127,6 +127,8 @@ pub(super) enum Field {
     State,
     Trigger,
     Word(WordField),
+    /// The fields without a value.
+    No,
     Time(TimeField),
     Span(SpanField),
 }
@@ -137,6 +139,7 @@ impl Field {
             Self::State => "state",
             Self::Trigger => "trigger",
             Self::Word(field) => field.word(),
+            Self::No => "no",
             Self::Time(field) => field.word(),
             Self::Span(field) => field.word(),
         }
@@ -180,9 +183,19 @@ impl List {
         let mut fields = vec![Field::State];
         fields.extend(trigger);
         fields.extend(words.iter().copied().map(Field::Word));
+        fields.push(Field::No);
         fields.extend(times.iter().copied().map(Field::Time));
         fields.extend(spans.iter().copied().map(Field::Span));
         fields
+    }
+
+    /// The fields that may be without a value. A time without one is found by `never`.
+    pub(super) fn optional_fields(self) -> &'static [WordField] {
+        use WordField as W;
+        match self {
+            Self::Schedules => &[W::Tag, W::Module, W::Group, W::Note],
+            Self::Runs => &[W::Tag, W::Module, W::Group, W::Node],
+        }
     }
 
     /// The possible states in the list.

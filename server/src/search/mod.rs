@@ -7,9 +7,9 @@
 //! A search consists of terms separated by spaces, and all of them must match. A term is a text to
 //! find, or a field, a colon and a condition: words, any of which may match
 //! (`state:failed,timed_out`), or a comparison (`late:>5s`). A leading minus negates it: then
-//! everything else is found, including rows without such a value. A value with a space, a comma or
-//! a quote in it is written in quotes, inside which a backslash escapes a quote and another
-//! backslash.
+//! everything else is found, including rows without such a value. `no:tag` finds only those without
+//! a value. A value with a space, a comma or a quote in it is written in quotes, inside which a
+//! backslash escapes a quote and another backslash.
 //!
 //! A time is compared with a distance from now (`next:<1h` is within the next hour, `last:>2d` is
 //! longer ago than two days), with the beginning of a day, or with an instant
@@ -78,6 +78,8 @@ pub enum Test {
     Trigger(Vec<Trigger>),
     /// The field has one of these words.
     Word(WordField, Vec<String>),
+    /// One of these fields has no value.
+    No(Vec<WordField>),
     /// The time compares accordingly.
     Time(TimeField, TimeOperand),
     /// The duration compares accordingly.

@@ -76,6 +76,15 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
         Field::Word(field) => {
             Test::Word(field, values.into_iter().map(|value| value.text).collect())
         }
+        Field::No => {
+            let optional = list.optional_fields();
+            Test::No(
+                words(&whole, values, |word| {
+                    optional.iter().copied().find(|field| field.word() == word)
+                })
+                .map_err(|bad| bad.known(optional.iter().map(|field| field.word()).collect()))?,
+            )
+        }
         Field::Time(field) => Test::Time(field, moment(&whole, field, &single(&whole, values)?)?),
         Field::Span(field) => {
             let value = single(&whole, values)?;

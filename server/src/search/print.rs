@@ -30,6 +30,7 @@ impl Display for Term {
                 list(f, "trigger", triggers.iter().map(|trigger| trigger.word()))
             }
             Test::Word(field, words) => list(f, field.word(), words.iter().map(String::as_str)),
+            Test::No(fields) => list(f, "no", fields.iter().map(|field| field.word())),
             Test::Time(field, moment) => write!(f, "{}:{moment}", field.word()),
             Test::Span(field, order, span) => write!(f, "{}:{order}{span}", field.word()),
         }

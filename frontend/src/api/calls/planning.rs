@@ -255,14 +255,15 @@ pub(crate) fn deploy(source: String, prune: bool, adopt: bool, key: String) -> A
     Ask::new::<DeployModule>(deploy_module::Variables { source, prune, adopt, reason, key })
 }
 
-/// The fires of the coming hours: their counts, and the first of them.
+/// The fires of the coming hours: their counts, and the first of them, with or without those of frequent schedules.
 pub(crate) fn upcoming(
     namespace: String,
     from: Option<Moment>,
     hours: i64,
+    frequent: bool,
 ) -> Ask<crate::model::Forecast> {
     let namespace = within(namespace);
-    Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200 })
+    Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200, frequent })
 }
 
 /// The schedules that a search finds, with their fires from an instant on.

@@ -127,9 +127,10 @@ fn quoted(value: &str) -> String {
 mod tests {
     use super::*;
 
-    const FIELDS: [QueryField; 3] = [
+    const FIELDS: [QueryField; 4] = [
         QueryField { name: "state", hint: "", values: &["active", "paused"] },
         QueryField { name: "tag", hint: "", values: &[] },
+        QueryField { name: "no", hint: "", values: &["tag", "module"] },
         QueryField { name: "next", hint: "", values: &["<1h"] },
     ];
 
@@ -169,6 +170,7 @@ mod tests {
         assert_eq!(texts("-state:active,p"), ["-state:active,paused"]);
         assert_eq!(texts("tag:t"), ["tag:\"two words\""]);
         assert_eq!(texts("state:active").len(), 0);
-        assert_eq!(texts("x ").len(), 3);
+        assert_eq!(texts("no:tag,m"), ["no:tag,module"]);
+        assert_eq!(texts("x ").len(), 4);
     }
 }

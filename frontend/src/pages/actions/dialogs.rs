@@ -238,6 +238,8 @@ fn delete(actions: Actions) -> AnyView {
     let name = subject.name.clone();
     let wrong = RwSignal::new(None);
     let typed = RwSignal::new(String::new());
+    let id = subject.id.clone();
+    let impact = use_load(move || Some(api::schedule_impact(id.clone())));
     let plan = move |key| {
         if typed.get_untracked().trim() != subject.name {
             return Err(Failure::of_field("name", "That is not its name."));
@@ -250,7 +252,10 @@ fn delete(actions: Actions) -> AnyView {
         })
     };
     let fields = view! {
-        <p>"It stops firing; its ledger and runs are kept until retention removes them. Type "<strong>{name}</strong>" to confirm."</p>
+        <p role="status" data-testid="impact">
+            "It stops firing, and its backfills stop. "{impact.draw(|impact| impact.words().into_any())}
+        </p>
+        <p>"It can be restored for 7 days. Type "<strong>{name}</strong>" to confirm."</p>
         {Field::new("delete-name", "Name of the schedule", typed).first().error(of(wrong, "name")).text()}
     };
     form(actions, Action::Delete, Look::Danger, "Delete", wrong, plan, fields.into_any())

@@ -290,6 +290,10 @@ fn content(
     .into_any()
 }
 
+/// What becomes of schedules that are deleted.
+const DELETED: &str = "They stop firing, and their backfills stop. Live runs continue to their end, and the history \
+    is kept until retention removes it. Each can be restored for 7 days.";
+
 fn count_words(count: i64) -> String {
     if count == 1 { "1 schedule".to_owned() } else { format!("{count} schedules") }
 }
@@ -307,6 +311,7 @@ fn counted(kind: Kind, outcome: &ManyOutcome) -> AnyView {
             {kind.words().0}" "<strong>{count_words(outcome.matched)}</strong>": "
             {names.join(", ")}{rest}"."
         </p>
+        {(kind == Kind::Delete).then(|| view! { <p>{DELETED}</p> })}
         {refusals(outcome)}
     }
     .into_any()

@@ -130,8 +130,12 @@ fn new_form(
 
 fn revoke_form(feed: &CalendarFeed, revoke: Asked<CalendarFeed>, loading: Loading) -> AnyView {
     let (id, name) = (feed.id.clone(), feed.name.clone());
+    let last = feed.used_at.map_or_else(
+        || view! { "It was never read." }.into_any(),
+        |at| view! { "It was last read "{when_relative(at, None)}"." }.into_any(),
+    );
     let fields = view! {
-        <p>"The address of "<strong>{name.clone()}</strong>" stops working now. Calendars and pages that use it are no longer updated."</p>
+        <p>"The address of "<strong>{name.clone()}</strong>" stops working now. Calendars and pages that use it are no longer updated. "{last}</p>
     };
     let plan = move |_| {
         Ok(Change {

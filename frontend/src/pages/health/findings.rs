@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::{
     components::when_relative,
     model::{Finding, HealthSeverity, ScheduleLink},
-    pages::watch::watch,
+    pages::watch::{watch, watch_in},
     route::Route,
 };
 
@@ -31,7 +31,10 @@ fn item(finding: &Finding) -> AnyView {
     let figure = limit.unwrap_or_else(|| finding.value.clone());
     let counted = counted(&finding.code)
         .map(|(words, href)| view! { <a class="button" href=href>{words}</a> }.into_any());
-    let watched = watched(&finding.code).map(|on| watch(on, None));
+    let watched = watched(&finding.code).map(|on| match &finding.namespace {
+        Some(namespace) => watch_in(namespace, on),
+        None => watch(on, None),
+    });
     let since = finding.since.map(|at| {
         view! { <span class="muted">"since "{when_relative(at, None)}</span> }.into_any()
     });
@@ -72,13 +75,17 @@ fn named(label: &'static str, items: Vec<AnyView>) -> AnyView {
     view! { <ul class="finding-names" aria-label=label>{items}</ul> }.into_any()
 }
 
-/// The events of a rule that would report it.
+/// The events of a rule that would report it; none if it is about the server itself, such as its disk or its clock:
+/// that is watched from outside.
 fn watched(code: &str) -> Option<&'static str> {
     Some(match code {
-        "missed" => "missed",
+        // A fire that nothing is created for ends as a lost one.
+        "missed" | "pending_handoffs" => "missed",
+        "canary" => "missed,late",
         "failed" => "failed,recovered",
         "stalled" | "placement" | "places" | "claims" => "stalled,recovered",
-        "nodes" | "scheduler" => "node_lost,recovered",
+        "scheduler" => "stalled,node_lost,recovered",
+        "nodes" | "schedulers" | "workers" => "node_lost,recovered",
         _ => return None,
     })
 }
@@ -96,4 +103,36 @@ pub(super) fn counted(code: &str) -> Option<(&'static str, String)> {
         | "writes" | "claims" => ("The cluster", Route::Cluster.path()),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::watched;
+    use crate::model::AlertEvent;
+
+    #[test]
+    fn a_rule_that_watches_a_finding_has_events_of_the_api() {
+        for code in [
+            "missed",
+            "pending_handoffs",
+            "canary",
+            "failed",
+            "stalled",
+            "placement",
+            "places",
+            "claims",
+            "scheduler",
+            "nodes",
+            "schedulers",
+            "workers",
+        ] {
+            for event in watched(code).unwrap().split(',') {
+                let read = serde_json::from_value::<AlertEvent>(Value::from(event.to_uppercase()));
+                assert!(read.is_ok(), "{code}: {event}");
+            }
+        }
+        assert_eq!(watched("zone_data"), None);
+    }
 }

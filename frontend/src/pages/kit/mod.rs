@@ -7,11 +7,13 @@
 //! - `places`: where rows lie
 //! - `acknowledgement`: acknowledging an alert or a problem
 //! - `controls`: check boxes, tabs, hints
+//! - `in_use`: what stands in the way of a deletion
 
 mod acknowledgement;
 mod asked;
 mod controls;
 mod form;
+mod in_use;
 mod once;
 mod places;
 mod restored;
@@ -20,6 +22,7 @@ pub(super) use acknowledgement::{Acknowledged, acknowledge_form};
 pub(super) use asked::{Asked, use_asked};
 pub(super) use controls::{check, days_choice, empty, none, note, switch, tabs};
 pub(super) use form::{Change, Wrong, form, instant, number, of};
+pub(super) use in_use::in_use;
 pub(super) use once::{copy_button, new_password, shown_once};
 pub(super) use places::{place_cell, placed};
 pub(super) use restored::restored;

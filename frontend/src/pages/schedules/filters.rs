@@ -20,7 +20,7 @@ const VIEWS: [QueryView; 5] = [
     ("Changed today", "updated:<1d"),
 ];
 
-const FIELDS: [QueryField; 13] = [
+const FIELDS: [QueryField; 14] = [
     field(
         "state",
         "its state, or that of its last run",
@@ -42,6 +42,7 @@ const FIELDS: [QueryField; 13] = [
     field("zone", "the time zone it follows", &[]),
     field("group", "its concurrency group", &[]),
     field("module", "the module that declares it", &[]),
+    field("no", "what it lacks", &["tag", "module", "group", "note"]),
     field("next", "when it is due", &["<1h", "<1d", "never"]),
     field("last", "the last fire", &["<1h", ">1d"]),
     field("paused", "since when", &[">1d", ">1w"]),

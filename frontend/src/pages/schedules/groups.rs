@@ -73,30 +73,32 @@ fn drawn(
     text: &str,
     address: Address,
 ) -> AnyView {
+    // A group narrows the list to its schedules; the chosen one lets go of them.
+    let item = |term: &str, words: String, schedules: i64| {
+        let is_chosen = has_term(text, term);
+        let narrowed = toggled(text, term);
+        let href = address.href(&[("q", &narrowed), ("after", ""), ("before", "")]);
+        view! {
+            <li>
+                <a class="query-view" href=href aria-current=is_chosen.then_some("true")>
+                    {words}" "<b>{grouped(schedules)}</b>
+                </a>
+            </li>
+        }
+        .into_any()
+    };
     let items: Vec<_> = groups
         .groups
         .iter()
-        .map(|group| {
-            let term = format!("{field}:{}", group.name);
-            let is_chosen = has_term(text, &term);
-            let narrowed = toggled(text, &term);
-            let href = address.href(&[("q", &narrowed), ("after", ""), ("before", "")]);
-            view! {
-                <li>
-                    <a class="query-view" href=href aria-current=is_chosen.then_some("true")>
-                        {group.name.clone()}" "<b>{grouped(group.schedules)}</b>
-                    </a>
-                </li>
-            }
-            .into_any()
-        })
+        .map(|group| item(&format!("{field}:{}", group.name), group.name.clone(), group.schedules))
         .collect();
-    let without = (groups.without > 0).then(|| {
+    let term = format!("no:{field}");
+    let without = (groups.without > 0 || has_term(text, &term)).then(|| {
         let words = match by {
-            ScheduleGrouping::Tag => "without a tag ",
-            ScheduleGrouping::Module => "in no module ",
+            ScheduleGrouping::Tag => "without a tag",
+            ScheduleGrouping::Module => "in no module",
         };
-        view! { <li class="muted">{words}<b>{grouped(groups.without)}</b></li> }.into_any()
+        item(&term, words.to_owned(), groups.without)
     });
     let cut = groups.is_cut.then(|| {
         view! { <li class="muted">"Only the 200 largest groups are shown."</li> }.into_any()

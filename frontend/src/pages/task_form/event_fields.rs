@@ -8,6 +8,7 @@ use super::{
         AddressAction, BrokerAction, EventAction, KafkaAction, NatsAction, PublishAction,
         RabbitmqAction, RedisAction, SqsAction,
     },
+    lost::LostCredentials,
     reading::{given, pairs, split, whole},
 };
 use crate::model::{Failure, Pair};
@@ -52,11 +53,13 @@ pub(in crate::pages) struct EventFields {
     pub(in crate::pages) payload: Text,
     /// `Name: value`, one per line.
     pub(in crate::pages) headers: Text,
+    /// Those of the whole task.
+    pub(super) lost: LostCredentials,
 }
 
 impl EventFields {
     /// The schema's defaults.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(lost: LostCredentials) -> Self {
         let text = |value: &str| RwSignal::new(value.to_owned());
         Self {
             broker: text("kafka"),
@@ -88,6 +91,7 @@ impl EventFields {
             subject: text(""),
             payload: text(""),
             headers: text(""),
+            lost,
         }
     }
 
@@ -292,7 +296,7 @@ mod tests {
                 "headers": [{ "name": "h", "value": "{{ secrets.h }}" }] });
             let publish: PublishAction = from_value(json!({ "to": to, "event": event })).unwrap();
             Owner::new().with(|| {
-                let fields = EventFields::new();
+                let fields = EventFields::new(LostCredentials::new());
                 fields.set(&publish);
                 assert_eq!(untrack(|| fields.action()), Ok(publish.clone()));
             });
@@ -302,7 +306,7 @@ mod tests {
     #[test]
     fn a_number_that_is_none_names_its_field() {
         Owner::new().with(|| {
-            let fields = EventFields::new();
+            let fields = EventFields::new(LostCredentials::new());
             fields.broker.set("redis".to_owned());
             fields.max_length.set("many".to_owned());
             let wrong = untrack(|| fields.action()).unwrap_err();

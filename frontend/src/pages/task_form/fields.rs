@@ -8,6 +8,7 @@ use super::{
     action::{Action, HttpAction, TaskPlan},
     credentials::is_open,
     event_fields::EventFields,
+    lost::{LostCredentials, credential_words, has_credential},
 };
 use crate::{
     model::{Backoff, HttpAnswer, Pair, Target, Task},
@@ -61,6 +62,7 @@ pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) retry_on: Text,
     /// JSON: the settings of an HTTP request that no field shows.
     pub(in crate::pages) rest: Text,
+    pub(super) lost: LostCredentials,
 }
 
 /// The settings of an HTTP request that no field shows.
@@ -77,6 +79,7 @@ impl TaskFields {
     /// The schema's defaults.
     pub(in crate::pages) fn new() -> Self {
         let text = |value: &str| RwSignal::new(value.to_owned());
+        let lost = LostCredentials::new();
         Self {
             name: text("main"),
             kind: text("command"),
@@ -100,7 +103,7 @@ impl TaskFields {
             input: text(""),
             worker_tags: text(""),
             idle_note: text(""),
-            event: EventFields::new(),
+            event: EventFields::new(lost),
             timeout: text("300"),
             kill_grace: text("10"),
             attempts: text("1"),
@@ -110,6 +113,7 @@ impl TaskFields {
             spread: text("0.2"),
             retry_on: text(""),
             rest: text(""),
+            lost,
         }
     }
 
@@ -165,6 +169,33 @@ impl TaskFields {
     ) -> impl Iterator<Item = (&'static str, String)> + use<> {
         let secrets = self.secrets().map(|(name, text)| (name, text.get()));
         secrets.into_iter().filter(|(_, text)| is_open(text))
+    }
+
+    /// The names of the secrets that a draft is without: those that it may not keep, and those that an earlier draft
+    /// lost and that were not entered again; tracked.
+    pub(in crate::pages) fn left_out(&self) -> Vec<&'static str> {
+        let is_out = |(name, text): &(&'static str, Text)| {
+            text.with(|text| !is_open(text)) || self.lost.has(name, *text)
+        };
+        self.secrets().into_iter().filter(is_out).map(|(name, _)| name).collect()
+    }
+
+    /// The names of the secrets that a draft lost and that were not entered again; tracked.
+    pub(in crate::pages) fn lost_names(&self) -> Vec<&'static str> {
+        let is_missed = |(name, text): &(&'static str, Text)| self.lost.has(name, *text);
+        self.secrets().into_iter().filter(is_missed).map(|(name, _)| name).collect()
+    }
+
+    /// Marks the secrets that a draft was without, once its texts are restored.
+    pub(in crate::pages) fn set_lost(&self, names: &[&str]) {
+        self.lost.set(self.secrets().into_iter().filter(|(name, _)| names.contains(name)));
+    }
+
+    /// The words for the lost secrets that the target needs and that were not entered again; tracked.
+    pub(in crate::pages) fn lost_words(&self) -> Vec<&'static str> {
+        let (kind, broker) = (self.kind.get(), self.event.broker.get());
+        let is_used = |name: &&'static str| has_credential(&kind, &broker, name);
+        self.lost_names().into_iter().filter(is_used).map(credential_words).collect()
     }
 
     /// Fills the fields from a task of the server.

@@ -7,7 +7,7 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
 use crate::{
-    model::{Forecast, ForecastHour, Weekday},
+    model::{ForecastHour, Weekday},
     state::use_zone,
     time::{Day, Moment, Wall},
 };
@@ -18,11 +18,11 @@ const LEVELS: i64 = 5;
 /// The hours of a day, by wall-clock hour.
 type Days = BTreeMap<String, [Option<ForecastHour>; 24]>;
 
-pub(super) fn heat(week: &Forecast, chosen: RwSignal<Option<Moment>>) -> AnyView {
+pub(super) fn heat(hours: &[ForecastHour], chosen: RwSignal<Option<Moment>>) -> AnyView {
     let zone = use_zone().get().zone(None);
-    let days = by_day(&week.hours, &zone);
-    let most = week.hours.iter().map(|hour| hour.fires).max().unwrap_or_default();
-    let first = week.hours.first().map(|hour| hour.at);
+    let days = by_day(hours, &zone);
+    let most = hours.iter().map(|hour| hour.fires).max().unwrap_or_default();
+    let first = hours.first().map(|hour| hour.at);
     let head = |hour: usize| {
         let shown = if hour.is_multiple_of(3) { format!("{hour:02}") } else { String::new() };
         view! { <th scope="col"><span class="visually-hidden">{format!("{hour:02}:00")}</span><span aria-hidden="true">{shown}</span></th> }

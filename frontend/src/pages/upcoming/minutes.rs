@@ -1,6 +1,6 @@
 //! One hour by the minute, and the minutes in which several schedules start.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use leptos::prelude::*;
 
@@ -22,28 +22,38 @@ struct Minute<'a> {
     fires: Vec<&'a Upcoming>,
 }
 
-/// The hour that begins at `at`.
+impl Minute<'_> {
+    /// Whether several schedules start in it.
+    fn is_collision(&self) -> bool {
+        let schedules: BTreeSet<&str> =
+            self.fires.iter().map(|fire| fire.schedule.id.as_str()).collect();
+        schedules.len() > 1
+    }
+}
+
+/// The hour that begins at `at`, with or without frequent schedules.
 #[component]
-pub(super) fn Minutes(at: Moment) -> impl IntoView {
+pub(super) fn Minutes(at: Moment, frequent: bool) -> impl IntoView {
     let address = use_address();
-    let hour = use_load(move || Some(api::planning::upcoming(address.namespace(), Some(at), 1)));
+    let hour =
+        use_load(move || Some(api::planning::upcoming(address.namespace(), Some(at), 1, frequent)));
     let content = view! {
-        <AsyncView loading=hour.loading what="the hour">{hour.draw(move |hour| draw(hour, at))}</AsyncView>
+        <AsyncView loading=hour.loading what="the hour">{hour.draw(move |hour| draw(hour, at, frequent))}</AsyncView>
     };
     let begins = when(at, None);
     panel("The hour by the minute", begins, content.into_any())
 }
 
-fn draw(hour: &Forecast, at: Moment) -> AnyView {
+fn draw(hour: &Forecast, at: Moment, frequent: bool) -> AnyView {
     let minutes = by_minute(&hour.fires);
     let listed = hour.fires.len();
-    let total: i64 = hour.hours.iter().map(|hour| hour.fires).sum();
+    let total: i64 = hour.counted(frequent).iter().map(|hour| hour.fires).sum();
     let cut = (total > listed as i64).then(|| {
         let words = format!("The first {listed} of {total} starts are shown.");
         view! { <p class="muted">{words}</p> }.into_any()
     });
     let collisions: Vec<_> =
-        minutes.iter().filter(|minute| minute.fires.len() > 1).map(row).collect();
+        minutes.iter().filter(|minute| minute.is_collision()).map(row).collect();
     let list = if collisions.is_empty() {
         view! { <p class="muted">"No two schedules start in the same minute."</p> }.into_any()
     } else {
@@ -79,7 +89,7 @@ fn bars(minutes: &[Minute<'_>], from: Moment) -> AnyView {
     let bar = |minute: &Minute<'_>| {
         let place = minute.at.since(from) / MINUTE_MS;
         let height = minute.fires.len() * 40 / most;
-        let state = if minute.fires.len() > 1 { "retrying" } else { "running" };
+        let state = if minute.is_collision() { "retrying" } else { "running" };
         view! { <rect class="tally-part" data-state=state x=place * 10 + 1 y=40 - height width="8" height=height></rect> }
             .into_any()
     };

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
-    super::kit::{self, Asked, Change, copy_button, form, none, note, use_asked},
+    super::kit::{self, Asked, Change, copy_button, form, in_use, none, note, use_asked},
     changes::{Line, between},
     yaml,
 };
@@ -241,12 +241,13 @@ fn remove_form(
 ) -> AnyView {
     let address = use_address();
     let (id, name, version) = (workflow.id.clone(), workflow.name.clone(), workflow.version);
-    let impact = match untrack(|| users.with(|page| page.rows.len())).unwrap_or_default() {
-        0 => "No schedule runs it.".to_owned(),
-        count => format!("{count} schedules run it: this is refused until they no longer do."),
+    // They may still be on their way.
+    let impact = move || {
+        let total = users.with(|page| page.total.unwrap_or_else(|| page.rows.len() as i64));
+        total.map(|total| in_use(total, "runs", "run"))
     };
     let fields = view! {
-        <p>"Deletes the workflow "<strong>{name.clone()}</strong>". "{impact}" Live runs continue to their end, and its history is kept."</p>
+        <p>"Deletes the workflow "<strong>{name.clone()}</strong>". "{move || impact()}" Live runs continue to their end, and its history is kept."</p>
     };
     let plan = move |_| {
         let ask = api::planning::delete_workflow(id.clone(), version);

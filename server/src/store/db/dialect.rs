@@ -217,6 +217,12 @@ impl Dialect {
         }
     }
 
+    /// Whether the JSON list in `column` has no items.
+    pub fn list_is_empty(&self, column: &str) -> String {
+        let kind = if self.is_postgres() { "jsonb" } else { "json" };
+        format!("{kind}_array_length({column}) = 0")
+    }
+
     /// Whether the JSON list in `column` contains any text of the placeholder's JSON list.
     pub fn list_has_any(&self, column: &str, placeholder: &str) -> String {
         if self.is_postgres() {

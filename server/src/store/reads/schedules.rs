@@ -210,10 +210,8 @@ pub(in crate::store) fn matching(
             query.filter(Column::Calendars.is_not_null()).filter(any)
         })
         .apply_if(filter.tagged, |query, tagged| {
-            let length = if store.dialect().is_postgres() { "jsonb" } else { "json" };
-            let operator = if tagged { ">" } else { "=" };
-            let some = format!("{length}_array_length(schedule.tags) {operator} 0");
-            query.filter(Expr::cust(some))
+            let none = Expr::cust(store.dialect().list_is_empty("schedule.tags"));
+            query.filter(if tagged { none.not() } else { none })
         })
         .apply_if(filter.declared, |query, declared| {
             let module = Column::Module;

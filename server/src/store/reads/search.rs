@@ -87,6 +87,9 @@ impl ConditionInputs<'_> {
                 states.iter().fold(Condition::any(), |any, state| any.add(self.standing(*state)))
             }
             Test::Word(field, words) => self.schedule_word(*field, words),
+            Test::No(fields) => {
+                fields.iter().fold(Condition::any(), |any, field| any.add(self.schedule_no(*field)))
+            }
             Test::Time(field, moment) => self.schedule_time(*field, *moment),
             // Schedules do not have these; the parser rejects them.
             Test::Trigger(_) | Test::Span(..) => nothing(),
@@ -110,6 +113,9 @@ impl ConditionInputs<'_> {
                 any_of(C::Trigger.is_in(triggers.iter().map(|trigger| trigger_of(*trigger))))
             }
             Test::Word(field, words) => self.run_word(*field, words),
+            Test::No(fields) => {
+                fields.iter().fold(Condition::any(), |any, field| any.add(self.run_no(*field)))
+            }
             Test::Time(field, moment) => self.run_time(*field, *moment),
             Test::Span(field, order, span) => self.run_span(*field, *order, *span),
         }
@@ -162,6 +168,43 @@ impl ConditionInputs<'_> {
             | WordField::Note
             | WordField::Module
             | WordField::Zone => any_of(self.by_schedule(self.schedule_word(field, words))),
+        }
+    }
+
+    /// The schedule has no value in the field.
+    fn schedule_no(&self, field: WordField) -> Condition {
+        use schedule::Column as C;
+        match field {
+            WordField::Tag => any_of(Expr::cust(self.dialect.list_is_empty("schedule.tags"))),
+            WordField::Module => any_of(C::Module.is_null()),
+            WordField::Group => any_of(C::GroupId.is_null()),
+            WordField::Note => any_of(C::Note.eq("")),
+            // Schedules always have these, or never; the parser rejects them.
+            WordField::Workflow
+            | WordField::Schedule
+            | WordField::Name
+            | WordField::Zone
+            | WordField::Node
+            | WordField::Error => nothing(),
+        }
+    }
+
+    /// The run has no value in the field. One whose schedule is gone has no tag and no module.
+    fn run_no(&self, field: WordField) -> Condition {
+        use run::Column as C;
+        match field {
+            WordField::Tag | WordField::Module => {
+                self.by_schedule(self.schedule_no(field).not()).not()
+            }
+            WordField::Group => any_of(C::GroupId.is_null()),
+            WordField::Node => any_of(C::NodeId.is_null()),
+            // The parser rejects these.
+            WordField::Workflow
+            | WordField::Schedule
+            | WordField::Name
+            | WordField::Note
+            | WordField::Zone
+            | WordField::Error => nothing(),
         }
     }
 

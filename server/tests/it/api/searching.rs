@@ -69,6 +69,10 @@ async fn schedules_are_counted_by_tag_and_by_module(database: TestDatabase) {
         groups(json!({ "by": "TAG", "search": "tag:ops" })).await,
         json!({ "groups": [group("db", 1), group("ops", 2)], "without": 0, "isCut": false })
     );
+    // The term for the schedules in no group finds as many as are counted.
+    assert_eq!(found(&desk, "no:tag").await, ["bare"]);
+    assert_eq!(found(&desk, "no:module").await, ["backup", "bare", "once", "report"]);
+    assert_eq!(found(&desk, "-no:module").await, ["nightly"]);
     let filter = json!({ "tag": "db", "declared": true });
     assert_eq!(
         groups(json!({ "by": "MODULE", "filter": filter })).await,
@@ -127,6 +131,12 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         ("module:x", vec![]),
         ("-module:x", vec!["backup", "cleanup", "Once", "report"]),
         ("-group:x name:b", vec!["backup"]),
+        ("no:tag", vec!["cleanup"]),
+        ("-no:tag", vec!["backup", "Once", "report"]),
+        ("no:note", vec!["cleanup", "Once"]),
+        ("no:tag,note", vec!["cleanup", "Once"]),
+        ("no:group no:module -no:note", vec!["backup", "report"]),
+        ("-no:module,group", vec![]),
         ("next:<1h", vec!["report"]),
         ("next:>1h", vec!["backup"]),
         // A schedule without a next fire is not within the hour either.
@@ -181,6 +191,10 @@ async fn runs_are_found_by_the_search_language(database: TestDatabase) {
         ("name:up_", vec![&third]),
         ("up_1", vec![&third]),
         ("-report", vec![&third]),
+        ("no:tag", vec![&third]),
+        ("-no:tag", vec![&again, &second, &first]),
+        ("no:module no:group no:node", vec![&again, &third, &second, &first]),
+        ("-no:module,group", vec![]),
         ("node:x", vec![]),
         ("-node:x", vec![&again, &third, &second, &first]),
         ("error:boom", vec![]),

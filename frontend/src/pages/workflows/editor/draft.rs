@@ -66,6 +66,10 @@ impl TaskDraft {
     }
 
     fn set(&self, task: &TaskDefinition, need: impl Fn(&String) -> Need) {
+        // Another task stands here now: what the one before it has lost is not missed any more.
+        if untrack(|| self.name()) != task.name {
+            self.fields.set_lost(&[]);
+        }
         self.fields.set(&task.plan());
         self.needs.set(task.needs.iter().map(need).collect());
         self.when.set(when_name(task.when).to_owned());
@@ -156,6 +160,7 @@ impl Draft {
         for ((_, from), (_, to)) in original.fields.secrets().iter().zip(copy.fields.secrets()) {
             to.set(from.get_untracked());
         }
+        copy.fields.set_lost(&untrack(|| original.fields.lost_names()));
         copy.fields.name.set(self.free_name(&untrack(|| original.name())));
         copy.needs.set(original.needs.get_untracked());
         copy.when.set(original.when.get_untracked());

@@ -7,10 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     definition::{Definition, TaskDefinition},
-    draft::Draft,
+    draft::{Draft, TaskDraft},
+    picture::shown,
     text::TextPane,
 };
-use crate::pages::task_form::CREDENTIAL_KEYS;
+use crate::pages::task_form::{CREDENTIAL_KEYS, lost_sentence};
+
+const LOST_TEXT: &str = "The text that could not be read was not kept, because it may contain a credential: the form \
+    has what could be read before.";
 
 /// The saved state. Tasks are saved as typed, since a number in them may still be incomplete.
 #[derive(Serialize, Deserialize)]
@@ -22,6 +26,9 @@ struct Kept {
     tasks: Vec<KeptTask>,
     /// A text that cannot be parsed.
     broken: Option<String>,
+    /// Whether there was such a text that was not saved, since it may contain a credential.
+    #[serde(default)]
+    lost_text: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -30,6 +37,9 @@ struct KeptTask {
     needs: Vec<String>,
     when: String,
     allow_failure: bool,
+    /// The names of the credentials that were not saved.
+    #[serde(default)]
+    left_out: Vec<String>,
 }
 
 /// The state as one text; tracked.
@@ -43,18 +53,21 @@ pub(super) fn kept(draft: Draft, pane: TextPane) -> String {
             needs: node.needs,
             when: task.when.get(),
             allow_failure: task.allow_failure.get(),
+            left_out: task.fields.left_out().into_iter().map(str::to_owned).collect(),
         }
     });
+    // It may contain a secret that cannot be told apart from the rest.
+    let may_be_kept = |text: &String| !CREDENTIAL_KEYS.iter().any(|key| text.contains(key));
+    let broken = pane.broken_text();
+    let lost_text = pane.is_lost() || broken.as_ref().is_some_and(|text| !may_be_kept(text));
     let kept = Kept {
         name: draft.name.get(),
         timeout: draft.timeout.get(),
         max_parallel: draft.max_parallel.get(),
         runs_on: draft.runs_on.get(),
         tasks: tasks.collect(),
-        // It may contain a secret that cannot be told apart from the rest.
-        broken: pane
-            .broken_text()
-            .filter(|text| !CREDENTIAL_KEYS.iter().any(|key| text.contains(key))),
+        broken: broken.filter(may_be_kept),
+        lost_text,
     };
     serde_json::to_string(&kept).unwrap_or_default()
 }
@@ -78,6 +91,8 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
         for (name, field) in task.fields.secrets() {
             field.set(kept.fields.get(name).cloned().unwrap_or_default());
         }
+        let left_out: Vec<&str> = kept.left_out.iter().map(String::as_str).collect();
+        task.fields.set_lost(&left_out);
         task.when.set(kept.when.clone());
         task.allow_failure.set(kept.allow_failure);
     }
@@ -88,6 +103,21 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
     if let Some(broken) = kept.broken {
         pane.type_text(broken);
     }
+    if kept.lost_text {
+        pane.set_lost();
+    }
+}
+
+/// What a restored form misses, as sentences; tracked.
+pub(super) fn lost(draft: Draft, pane: TextPane) -> String {
+    let of_task = |task: &TaskDraft| {
+        let name = shown(&task.name()).to_owned();
+        let words = task.fields.lost_words().into_iter();
+        words.map(move |words| format!("{words} of task {name}")).collect::<Vec<_>>()
+    };
+    let credentials: Vec<String> = draft.tasks.get().iter().flat_map(of_task).collect();
+    let text = if pane.is_lost() { LOST_TEXT } else { "" };
+    [lost_sentence(&credentials).as_str(), text].join(" ").trim().to_owned()
 }
 
 #[cfg(test)]
@@ -124,6 +154,51 @@ mod tests {
             draft.tasks.get_untracked()[0].fields.secret.set("hush".to_owned());
             pane.type_text("{ \"signingSecret\": \"hush\"".to_owned());
             assert!(!untrack(|| kept(draft, pane)).contains("hush"));
+        });
+    }
+
+    #[test]
+    fn what_was_not_kept_is_said_until_it_is_entered_again() {
+        Owner::new().with(|| {
+            let draft = Draft::of(&Definition::read(TEXT).unwrap());
+            let pane = TextPane::beside(draft, None);
+            let tasks = draft.tasks.get_untracked();
+            tasks[0].fields.secret.set("hush".to_owned());
+            tasks[1].fields.event.password.set("hush".to_owned());
+            let text = untrack(|| kept(draft, pane));
+
+            let draft = Draft::new();
+            let pane = TextPane::beside(draft, None);
+            restore(draft, pane, &text);
+            let said = || untrack(|| lost(draft, pane));
+            assert_eq!(
+                said(),
+                "The signing secret of task fetch and the password of task send were not kept: \
+                 enter them again."
+            );
+            let [fetch, send] = draft.tasks.get_untracked()[..] else { panic!("two tasks") };
+            fetch.fields.secret.set("typed".to_owned());
+            assert_eq!(said(), "The password of task send was not kept: enter it again.");
+            // A copy misses what the original misses.
+            draft.duplicate(send.key);
+            assert!(said().contains("password of task send-1"), "{}", said());
+        });
+    }
+
+    #[test]
+    fn a_text_that_was_not_kept_is_said() {
+        Owner::new().with(|| {
+            let draft = Draft::of(&Definition::read(TEXT).unwrap());
+            let pane = TextPane::beside(draft, None);
+            pane.type_text("{ \"signingSecret\": \"hush\"".to_owned());
+            let text = untrack(|| kept(draft, pane));
+
+            let draft = Draft::new();
+            let pane = TextPane::beside(draft, None);
+            restore(draft, pane, &text);
+            assert_eq!(untrack(|| lost(draft, pane)), LOST_TEXT);
+            pane.type_text("{".to_owned());
+            assert_eq!(untrack(|| lost(draft, pane)), "");
         });
     }
 

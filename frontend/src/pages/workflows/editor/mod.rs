@@ -173,7 +173,7 @@ fn editor(draft: Draft, start: Start, save: Save) -> AnyView {
     view! {
         {live(move || warned.get().map_or_else(|| ().into_any(), |saved| with_warnings(&saved)))}
         <div hidden=move || is_saved.get()>
-        {kit::restored(kept)}
+        {kit::restored(kept, move || kept::lost(draft, pane))}
         {kit::tabs("Ways to edit", TABS)}
         <form class="editor-grid" on:submit=submit novalidate>
             <div class="editor-main" hidden=move || tab.get() != "">

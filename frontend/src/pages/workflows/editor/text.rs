@@ -23,6 +23,8 @@ pub(super) struct TextPane {
     agreed: StoredValue<Option<Definition>>,
     /// The name of an existing workflow, which cannot change.
     fixed_name: StoredValue<Option<String>>,
+    /// Whether a draft was restored without the text that could not be parsed.
+    lost: RwSignal<bool>,
 }
 
 /// The text beside a form.
@@ -41,6 +43,7 @@ impl TextPane {
             broken: RwSignal::new(None),
             agreed: StoredValue::new(None),
             fixed_name: StoredValue::new(fixed_name),
+            lost: RwSignal::new(false),
         }
     }
 
@@ -62,6 +65,7 @@ impl TextPane {
             Some(_) | None => Ok(read),
         });
         self.text.set(text);
+        self.lost.set(false);
         match read {
             Ok(read) => {
                 self.broken.set(None);
@@ -75,6 +79,16 @@ impl TextPane {
     /// The text while it cannot be parsed; tracked.
     pub(super) fn broken_text(self) -> Option<String> {
         self.broken.with(Option::is_some).then(|| self.text.get())
+    }
+
+    /// Marks the text as lost, until another one is typed.
+    pub(super) fn set_lost(self) {
+        self.lost.set(true);
+    }
+
+    /// Whether a draft was restored without its text; tracked.
+    pub(super) fn is_lost(self) -> bool {
+        self.lost.get()
     }
 
     /// The error in the text, as a sentence; tracked.
