@@ -22,6 +22,12 @@ async fn health_says_what_is_wrong(database: TestDatabase) {
         "{health}"
     );
     assert!(health["zoneData"]["version"].as_str().unwrap().starts_with("20"), "{health}");
+    // The console and the advice go by the names in the documents.
+    let document = include_str!("../../../../docs/metrics.md");
+    for check in health["checks"].as_array().unwrap() {
+        let name = check["name"].as_str().unwrap();
+        assert!(document.contains(&format!("`{name}`")), "docs/metrics.md lacks the check {name}");
+    }
     let error = desk.refused("{ health(namespace: \"none\") { healthy } }", json!({})).await;
     assert_eq!(error["extensions"]["code"], "NOT_FOUND");
 }
