@@ -133,6 +133,32 @@ test("metrics chart a range, of all or of a tag, and a dragged range leads to it
   await expect(page.getByTestId("run-row").filter({ hasText: "fails" }).first()).toBeVisible();
 });
 
+test("the sums and charts of a range lead to what they count", async ({ page }) => {
+  const metrics = "/ns/default/metrics?range=1h&tag=watched";
+  const sum = (name: string) => page.locator(".figure").filter({ hasText: name }).getByRole("link");
+  await page.goto(metrics);
+  await sum("Failed").click();
+  await expect(page).toHaveURL(/runs\?state=failed&q=finished.*tag/);
+  await expect(page.getByTestId("run-row").filter({ hasText: "fails" }).first()).toBeVisible();
+  await page.goBack();
+  await sum("Lost fires").click();
+  await expect(page).toHaveURL(/ledger\?verdict=missed&q=tag.*&range=1h/);
+  await page.goBack();
+  await sum("Queue").click();
+  await expect(page).toHaveURL(/ledger\?verdict=open/);
+
+  await page.goto("/ns/default/metrics?range=1h");
+  const notRun = page.getByRole("region", { name: "Not run" });
+  await expect(notRun.getByRole("img", { name: /skipped on purpose/ })).toBeVisible();
+  const box = (await notRun.locator(".chart-plot").boundingBox())!;
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 2, box.y + 20, { steps: 4 });
+  await page.mouse.up();
+  await expect(page).toHaveURL(/ledger\?from=[^&]+&until=/);
+  await expect(page.getByTestId("ledger-row").filter({ hasText: "overlaps" }).first()).toBeVisible();
+});
+
 test("an alert leads to its charts, and a chart to a rule that watches it", async ({ page, server }) => {
   server.cli(["namespace", "create", "alerted"]);
   deploy(server, "alerted", ALERTED);

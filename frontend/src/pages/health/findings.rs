@@ -119,16 +119,12 @@ impl Listed {
 pub(super) fn counted(code: &str) -> Option<Listed> {
     let (words, route, query): (_, _, &'static [(&'static str, &'static str)]) = match code {
         // Counted by the decision of the last hour: an instant may be older.
-        "missed" => {
-            ("The lost fires", Route::Ledger, &[("verdict", "missed"), ("range", "24h")])
-        }
+        "missed" => ("The lost fires", Route::Ledger, &[("verdict", "missed"), ("range", "24h")]),
         "pending_handoffs" => {
             ("The open fires", Route::Ledger, &[("verdict", "open"), ("range", "7d")])
         }
         "canary" => ("The canary's fires", Route::Ledger, &[("q", "module:carillon")]),
-        "failed" => {
-            ("The failed runs", Route::Runs, &[("state", "failed"), ("q", "finished:<1h")])
-        }
+        "failed" => ("The failed runs", Route::Runs, &[("state", "failed"), ("q", "finished:<1h")]),
         "stalled" | "placement" | "places" | "queues" => {
             ("The live runs", Route::Runs, &[("state", "live")])
         }
