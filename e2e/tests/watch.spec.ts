@@ -49,6 +49,16 @@ test("the overview names what is wrong, and leads to it in one click", async ({ 
   await expect(next.filter({ hasText: "slower" })).toHaveCount(1);
   await hasNoViolations(page, "overview");
 
+  const failed = page.locator(".figure").filter({ hasText: "Failed" }).getByRole("link");
+  await expect(failed).toHaveAttribute("href", /runs\?state=failed&q=finished/);
+  // The chart is drawn again while one looks, so the link is read, not clicked.
+  const minute = page.getByRole("region", { name: "Next hour" }).locator(".twin a").nth(2);
+  const href = (await minute.getAttribute("href"))!;
+  expect(href).toMatch(/upcoming\?at=[^&]+&frequent=yes/);
+  await page.goto(href);
+  await expect(page.locator('[data-testid="collision-row"][aria-current]')).toContainText("works");
+  await page.goto("/");
+
   await problem.getByRole("link", { name: "Log of the last run of fails" }).click();
   await expect(page.getByTestId("run-state")).toHaveAttribute("data-state", "failed");
 });

@@ -179,10 +179,11 @@ fn ended_runs(day: Load<RunStats>) -> AnyView {
 
 /// The starts of the next hour, by minute.
 fn next_minutes(minutes: Load<Minutes>) -> AnyView {
-    let (zone, drag) = (use_zone(), use_drag());
+    let (address, zone, drag) = (use_address(), use_zone(), use_drag());
+    let chosen = Callback::new(move |minute| address.go(&next_hour::upcoming(minute)));
     live(move || {
         let zone = zone.get().zone(None);
-        let drawn = minutes.with(|minutes| next_hour::minutes(minutes, &zone, drag));
+        let drawn = minutes.with(|minutes| next_hour::minutes(minutes, &zone, drag, chosen));
         drawn.unwrap_or_else(|| ().into_any())
     })
 }

@@ -14,11 +14,18 @@ const MINUTE: i64 = 60_000;
 /// A schedule that fires again sooner than this is shown with its interval instead of a time.
 const OFTEN: i64 = 10 * MINUTE;
 
-pub(super) fn minutes(minutes: &Minutes, zone: &str, drag: Drag) -> AnyView {
-    let at = |index: usize| minutes.from.later(i64::try_from(index).unwrap_or(0) * MINUTE);
+/// The bars; each leads to its minute in Upcoming, and `chosen` is called with the minute that was clicked.
+pub(super) fn minutes(
+    minutes: &Minutes,
+    zone: &str,
+    drag: Drag,
+    chosen: Callback<Moment>,
+) -> AnyView {
+    let from = minutes.from;
+    let at = move |index: usize| from.later(i64::try_from(index).unwrap_or(0) * MINUTE);
     let column = |(index, starts): (usize, &i64)| BarColumn {
         name: steps::name(at(index), zone),
-        href: None,
+        href: Some(upcoming(at(index))),
         counts: vec![*starts],
     };
     let columns = minutes.starts.iter().enumerate().map(column).collect();
@@ -27,16 +34,21 @@ pub(super) fn minutes(minutes: &Minutes, zone: &str, drag: Drag) -> AnyView {
         view! { <p class="muted">"There are too many upcoming fires to count them all."</p> }
             .into_any()
     });
-    let nowhere = Callback::new(|_| ());
+    let chosen = Callback::new(move |(first, _): (usize, usize)| chosen.run(at(first)));
     let bars = stacked_bars(
         "Starts in the next hour",
         vec![("running", "Starts")],
         columns,
         axis,
         drag,
-        nowhere,
+        chosen,
     );
     view! { {bars}{note} }.into_any()
+}
+
+/// The page of a minute. Its bar counts frequent schedules as well.
+pub(super) fn upcoming(minute: Moment) -> String {
+    Route::Upcoming.narrowed(&[("at", &minute.to_rfc3339()), ("frequent", "yes")])
 }
 
 pub(super) fn schedules(next: &[NextSchedule]) -> AnyView {

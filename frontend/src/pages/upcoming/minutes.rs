@@ -15,6 +15,7 @@ use crate::{
 };
 
 const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// The fires of a minute.
 struct Minute<'a> {
@@ -29,22 +30,28 @@ impl Minute<'_> {
             self.fires.iter().map(|fire| fire.schedule.id.as_str()).collect();
         schedules.len() > 1
     }
+
+    /// Whether it is the minute that a link has named.
+    fn is(&self, named: Option<Moment>) -> bool {
+        let minute = |at: Moment| at.millis().div_euclid(MINUTE_MS);
+        named.is_some_and(|named| minute(named) == minute(self.at))
+    }
 }
 
-/// The hour that begins at `at`, with or without frequent schedules.
+/// An hour from `at` on, with or without frequent schedules. The schedules of `minute` are listed in any case.
 #[component]
-pub(super) fn Minutes(at: Moment, frequent: bool) -> impl IntoView {
+pub(super) fn Minutes(at: Moment, minute: Option<Moment>, frequent: bool) -> impl IntoView {
     let address = use_address();
     let hour =
         use_load(move || Some(api::planning::upcoming(address.namespace(), Some(at), 1, frequent)));
     let content = view! {
-        <AsyncView loading=hour.loading what="the hour">{hour.draw(move |hour| draw(hour, at, frequent))}</AsyncView>
+        <AsyncView loading=hour.loading what="the hour">{hour.draw(move |hour| draw(hour, at, minute, frequent))}</AsyncView>
     };
     let begins = when(at, None);
     panel("The hour by the minute", begins, content.into_any())
 }
 
-fn draw(hour: &Forecast, at: Moment, frequent: bool) -> AnyView {
+fn draw(hour: &Forecast, at: Moment, named: Option<Moment>, frequent: bool) -> AnyView {
     let minutes = by_minute(&hour.fires);
     let listed = hour.fires.len();
     let total: i64 = hour.counted(frequent).iter().map(|hour| hour.fires).sum();
@@ -52,8 +59,8 @@ fn draw(hour: &Forecast, at: Moment, frequent: bool) -> AnyView {
         let words = format!("The first {listed} of {total} starts are shown.");
         view! { <p class="muted">{words}</p> }.into_any()
     });
-    let collisions: Vec<_> =
-        minutes.iter().filter(|minute| minute.is_collision()).map(row).collect();
+    let shown = minutes.iter().filter(|minute| minute.is_collision() || minute.is(named));
+    let collisions: Vec<_> = shown.map(|minute| row(minute, minute.is(named))).collect();
     let list = if collisions.is_empty() {
         view! { <p class="muted">"No two schedules start in the same minute."</p> }.into_any()
     } else {
@@ -65,7 +72,8 @@ fn draw(hour: &Forecast, at: Moment, frequent: bool) -> AnyView {
         ];
         table("Collisions", "table", headings, collisions.into_any())
     };
-    view! { {bars(&minutes, at)}{cut}{list} }.into_any()
+    let hour = at.earlier(at.millis().rem_euclid(HOUR_MS));
+    view! { {bars(&minutes, hour)}{cut}{list} }.into_any()
 }
 
 fn by_minute(fires: &[Upcoming]) -> Vec<Minute<'_>> {
@@ -104,7 +112,7 @@ fn bars(minutes: &[Minute<'_>], from: Moment) -> AnyView {
     .into_any()
 }
 
-fn row(minute: &Minute<'_>) -> AnyView {
+fn row(minute: &Minute<'_>, is_named: bool) -> AnyView {
     // Schedules in two namespaces may have the same name.
     let mut names = BTreeMap::<(&str, &str), usize>::new();
     for fire in &minute.fires {
@@ -127,7 +135,7 @@ fn row(minute: &Minute<'_>) -> AnyView {
     });
     let more = (more > 0).then(|| format!(" and {more} more"));
     view! {
-        <tr data-testid="collision-row">
+        <tr data-testid="collision-row" aria-current=is_named.then_some("true")>
             <td>{when(minute.at, None)}</td>
             <td class="number">{minute.fires.len()}</td>
             <td class="why-cell">{links}{more}</td>
@@ -135,4 +143,17 @@ fn row(minute: &Minute<'_>) -> AnyView {
         </tr>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_names_a_minute_to_the_second_or_not() {
+        let at = Moment::from_millis(600_000);
+        let minute = Minute { at, fires: vec![] };
+        assert!(minute.is(Some(at)) && minute.is(Some(at.later(59_999))));
+        assert!(!minute.is(Some(at.later(MINUTE_MS))) && !minute.is(None));
+    }
 }

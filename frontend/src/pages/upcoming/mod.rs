@@ -64,10 +64,14 @@ fn Load() -> impl IntoView {
         let can_do_without = week.with(Forecast::has_frequent_and_others).unwrap_or_default();
         !can_do_without || address.query("frequent") == "yes"
     });
-    // Until an hour is chosen, the busiest one is shown: that is where schedules collide.
+    // A link may name a minute: its hour is shown from there on, until another one is chosen. Without either, the
+    // busiest one is shown: that is where schedules collide.
+    let minute = Memo::new(move |_| {
+        chosen.get().is_none().then(|| Moment::parse_local(&address.query("at"))).flatten()
+    });
     let shown = Memo::new(move |_| {
         let busiest = |week: &Forecast| busiest(&week.counted(frequent.get()));
-        chosen.get().or_else(|| week.with(busiest).flatten())
+        chosen.get().or_else(|| minute.get()).or_else(|| week.with(busiest).flatten())
     });
     let heat = move || {
         let cells = week.draw(move |week| heat::heat(&week.counted(frequent.get()), chosen));
@@ -86,7 +90,7 @@ fn Load() -> impl IntoView {
             <div class="stack">
                 {panel("Starts in the next 7 days", (), heat())}
                 {live(move || match shown.get() {
-                    Some(at) => view! { <minutes::Minutes at=at frequent=frequent.get()/> }.into_any(),
+                    Some(at) => view! { <minutes::Minutes at=at minute=minute.get() frequent=frequent.get()/> }.into_any(),
                     None => ().into_any(),
                 })}
                 {week.draw(cut)}
