@@ -36,6 +36,11 @@ test("a schedule that is paused with a reason does not fire again", async ({
 
   await page.getByRole("button", { name: "Pause" }).click();
   const dialog = page.getByRole("dialog", { name: "Pause schedule" });
+  // The exact fires that it keeps from running: a few, and more when asked.
+  const suppressed = dialog.getByTestId("suppressed-fire");
+  await expect(suppressed).toHaveCount(5);
+  await dialog.getByRole("button", { name: /^Show more/ }).click();
+  await expect(suppressed).toHaveCount(200);
   await dialog.getByLabel("Reason").fill("the database moves tonight");
   await dialog.getByRole("button", { name: "Pause" }).click();
   await expect(page.getByTestId("schedule-state")).toHaveAttribute("data-state", "paused");
@@ -65,7 +70,48 @@ test("a schedule that is paused with a reason does not fire again", async ({
   // Resumed, it fires again.
   await page.getByRole("button", { name: "Resume" }).click();
   const resume = page.getByRole("dialog", { name: "Resume schedule" });
+  // Each choice lists what becomes of the fires of the pause.
+  await expect(resume.getByTestId("resumed-fire").filter({ hasText: "does not run" }).first()).toBeVisible();
+  await expect(resume.getByTestId("resumed-fire").filter({ hasText: / runs$/ }).first()).toBeVisible();
   await resume.getByRole("button", { name: "Resume" }).click();
   await expect(page.getByTestId("schedule-state")).toHaveAttribute("data-state", "active");
   await expect.poll(async () => (await ledger(page))[0]).not.toBe(before[0]);
+});
+
+const FLEET = `
+module: pause-fleet
+schedules:
+  fleet-one: { when: "* * * * * *", tags: [pause-fleet], task: { target: { noop: {} } } }
+  fleet-two: { when: "* * * * * *", tags: [pause-fleet], task: { target: { noop: {} } } }
+`;
+
+test("a bulk pause lists fires, and its end lets choose what becomes of them", async ({
+  page,
+  server,
+  admin,
+}) => {
+  deploy(server, "pause-fleet", FLEET);
+  await page.goto("/schedules?q=tag:pause-fleet");
+  await signIn(page, admin);
+  const rows = page.getByTestId("schedule-row");
+  await expect(rows).toHaveCount(2);
+  const bar = page.getByRole("region", { name: "Actions for the selected schedules" });
+  const dialog = page.getByRole("dialog");
+  const effect = dialog.getByTestId("bulk-effect");
+  await page.getByLabel("Select all on this page").click();
+  await bar.getByRole("button", { name: "Pause" }).click();
+  await expect(effect).toContainText(/fires of 2 schedules would fall into it until/);
+  await expect(effect.getByRole("listitem").filter({ hasText: "fleet-one" })).toContainText("more");
+  await dialog.getByLabel("Reason").fill("maintenance");
+  await dialog.getByRole("button", { name: "Pause 2 schedules" }).click();
+  const paused = rows.and(page.locator("[data-state=paused]"));
+  await expect(paused).toHaveCount(2);
+
+  await page.getByLabel("Select all on this page").click();
+  await bar.getByRole("button", { name: "Resume" }).click();
+  await expect(effect).toContainText("fleet-two");
+  await dialog.getByLabel("Start the latest once").check();
+  await expect(effect.getByTestId("resumed-fire").filter({ hasText: / runs$/ }).first()).toBeVisible();
+  await dialog.getByRole("button", { name: "Resume 2 schedules" }).click();
+  await expect(paused).toHaveCount(0);
 });

@@ -24,8 +24,8 @@ use crate::{
         LiveRun, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect,
         PausedFires, Place, Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow,
         RunSortField, RunState, RunStats, SavedView, ScheduleDetail, ScheduleFigures,
-        ScheduleGrouping, ScheduleGroups, ScheduleImpact, ScheduleRow, ScheduleSortField, Seen,
-        SlotAccount, Tallies, Verdict, Viewer, WorkProblem,
+        ScheduleGrouping, ScheduleGroups, ScheduleImpact, ScheduleRow, ScheduleSortField,
+        SearchPauseEffect, Seen, SlotAccount, Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -382,9 +382,9 @@ pub(crate) fn groups(namespace: String) -> Ask<Vec<Named>> {
     Ask::new::<operations::Groups>(operations::groups::Variables { namespace })
 }
 
-/// What resuming a schedule would do, for each way to resume.
-pub(crate) fn resume_preview(id: String) -> Ask<ResumeEffect> {
-    Ask::new::<operations::ResumePreview>(operations::resume_preview::Variables { id })
+/// What resuming a schedule would do, for each way to resume, with so many rows of each.
+pub(crate) fn resume_preview(id: String, first: i64) -> Ask<ResumeEffect> {
+    Ask::new::<operations::ResumePreview>(operations::resume_preview::Variables { id, first })
 }
 
 /// A schedule's upcoming fires, from an instant on.
@@ -449,10 +449,23 @@ pub(crate) fn delete_view(id: String) -> Ask<String> {
     Ask::new::<operations::DeleteView>(operations::delete_view::Variables { id })
 }
 
-/// The fires that pausing a schedule now would suppress.
-pub(crate) fn pause_preview(id: String, until: Option<Moment>) -> Ask<PauseEffect> {
-    let variables = operations::pause_preview::Variables { ids: vec![id], until };
+/// The fires that pausing a schedule now would suppress, with so many of them listed.
+pub(crate) fn pause_preview(id: String, until: Option<Moment>, first: i64) -> Ask<PauseEffect> {
+    let variables = operations::pause_preview::Variables { ids: vec![id], until, first };
     Ask::new::<operations::PausePreview>(variables)
+}
+
+/// The fires that pausing all schedules of a search would suppress.
+pub(crate) fn pause_preview_of_search(
+    namespace: String,
+    search: String,
+    until: Option<Moment>,
+) -> Ask<SearchPauseEffect> {
+    Ask::new::<operations::PausePreviewOfSearch>(operations::pause_preview_of_search::Variables {
+        namespace,
+        search,
+        until,
+    })
 }
 
 pub(crate) fn cancel_run(id: String, reason: Option<String>) -> Ask<String> {

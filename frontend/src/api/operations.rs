@@ -114,6 +114,7 @@ operations! {
     SaveView = "graphql/save_view.graphql", "/saveView/view/id" => String;
     DeleteView = "graphql/delete_view.graphql", "/deleteView/id" => String;
     PausePreview = "graphql/pause_preview.graphql", "/pausePreview" => PauseEffect;
+    PausePreviewOfSearch = "graphql/pause_preview_of_search.graphql", "/pausePreview" => crate::model::SearchPauseEffect;
     SkipNext = "graphql/skip_next.graphql", "/skipNext/schedule/id" => String;
     RollbackSchedule = "graphql/rollback_schedule.graphql", "/rollbackSchedule/schedule/id" => String;
     UndeleteSchedule = "graphql/undelete_schedule.graphql", "/undeleteSchedule/schedule/id" => String;

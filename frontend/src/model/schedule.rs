@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{
     CatchUp, FireKind, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, PreviewFire, ReasonCode,
     Row, RunState, ScheduleState, Task, Verdict, Warning, fire::Reason, full::Full,
+    run::ScheduleRef,
 };
 use crate::time::Moment;
 
@@ -107,6 +108,25 @@ pub(crate) struct PauseEffect {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PausedSchedule {
     pub(crate) next_fire_at: Option<Moment>,
+    pub(crate) sample: Vec<PreviewFire>,
+}
+
+/// The fires that a pause of all schedules of a search would suppress.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SearchPauseEffect {
+    pub(crate) fires: i64,
+    pub(crate) until: Moment,
+    /// Whether there are more schedules than are listed; the fires are those of the listed ones.
+    pub(crate) has_more: bool,
+    pub(crate) schedules: Vec<FoundPausedSchedule>,
+}
+
+/// The effect on one of them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct FoundPausedSchedule {
+    pub(crate) schedule: ScheduleRef,
+    pub(crate) fires: i64,
     pub(crate) sample: Vec<PreviewFire>,
 }
 
@@ -257,6 +277,15 @@ pub(crate) struct ResumeChoice {
     /// Number of those fires that would not.
     pub(crate) others: i64,
     pub(crate) next_fire_at: Option<Moment>,
+    /// Number of rows that the ledger would get.
+    pub(crate) row_count: i64,
+    pub(crate) rows: ResumeRows,
+}
+
+/// The first of these rows, in order.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct ResumeRows {
+    pub(crate) nodes: Vec<PausedFire>,
 }
 
 /// One entry of the history.

@@ -5,13 +5,14 @@ use leptos::prelude::*;
 
 use super::{
     Action, Actions, Subject,
+    effect::{self, CHOICES, comes_to, pause_effect},
     form::{Plan, form, of},
 };
 use crate::{
     api,
-    components::{Dialog, Field, Look, When, when},
+    components::{Dialog, Field, Look},
     data::{self, use_load},
-    model::{CatchUp, Failure, PauseEffect, PreviewFire, ResumeChoice},
+    model::{CatchUp, Failure},
     route::Route,
     state::{Said, use_zone},
     time::{Moment, Wall},
@@ -91,15 +92,9 @@ fn pause(actions: Actions) -> AnyView {
         });
         Ok(Plan { change, said, then: None })
     };
-    let id = preview_id;
-    let effect = use_load(move || {
-        let end = Moment::parse_local(&until.get());
-        Some(api::pause_preview(id.clone(), end))
-    });
-    let effect = effect.draw(move |effect| would_not_fire(effect, preview_zone.clone()));
     let fields = view! {
         <p>"Fires that become due during the pause are not started. Running runs continue."</p>
-        <div role="status">{effect}</div>
+        {pause_effect(preview_id, preview_zone, until)}
         {Field::new("pause-reason", "Reason", reason).first().error(of(wrong, "reason"))
             .hint("Shown with the schedule, and kept in its history.").text()}
         {Field::new("pause-until", "Until (optional, your time)", until).kind("datetime-local")
@@ -108,36 +103,14 @@ fn pause(actions: Actions) -> AnyView {
     form(actions, Action::Pause, Look::Primary, "Pause", wrong, plan, fields.into_any())
 }
 
-/// The fires that would fall into the pause.
-fn would_not_fire(effect: &PauseEffect, zone: Option<String>) -> AnyView {
-    let Some(schedule) = effect.schedules.first() else { return ().into_any() };
-    let fire = |fire: &PreviewFire| {
-        view! { <li>{When::new(fire.at).zone(zone.clone()).suppressed(fire.suppressed_by.clone()).view()}</li> }
-            .into_any()
-    };
-    let sample: Vec<_> = schedule.sample.iter().map(fire).collect();
-    let shown = i64::try_from(sample.len()).unwrap_or_default();
-    let rest = (effect.fires > shown).then(|| {
-        view! { <li class="muted">{format!("and {} more", effect.fires - shown)}</li> }.into_any()
-    });
-    let next = schedule.next_fire_at.map(|at| {
-        view! { <p class="hint">"The next one after it is "{when(at, zone.clone())}</p> }.into_any()
-    });
-    view! {
-        <p class="hint">{format!("{} fires would fall into it until ", effect.fires)}{when(effect.until, zone.clone())}</p>
-        <ul class="sample">{sample}{rest}</ul>
-        {next}
-    }
-    .into_any()
-}
-
 /// Asks what to do with the fires that fell into the pause, and shows the effect of each choice.
 fn resume(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let wrong = RwSignal::new(None);
     let missed = RwSignal::new("skip".to_owned());
     let id = subject.id.clone();
-    let effect = use_load(move || Some(api::resume_preview(id.clone())));
+    let first = RwSignal::new(effect::FEW);
+    let preview = use_load(move || Some(api::resume_preview(id.clone(), first.get())));
     let plan = move |key| {
         let choice =
             CHOICES.iter().find(|(name, ..)| missed.with_untracked(|missed| missed == name));
@@ -150,10 +123,15 @@ fn resume(actions: Actions) -> AnyView {
     };
     let zone = Some(subject.zone.clone());
     let radio = move |(name, words, choice): (&'static str, &'static str, CatchUp)| {
-        let zone = zone.clone();
-        let comes_to = effect.draw(move |effect| {
-            let found = effect.choices.iter().find(|known| known.missed == choice);
+        let (zone, rows_zone) = (zone.clone(), zone.clone());
+        let counts = preview.draw(move |preview| {
+            let found = preview.choices.iter().find(|known| known.missed == choice);
             found.map_or_else(|| ().into_any(), |found| comes_to(found, zone.clone()))
+        });
+        let fires = preview.draw(move |preview| {
+            let found = preview.choices.iter().find(|known| known.missed == choice);
+            let resumed = |found| effect::resumed(found, rows_zone.clone(), first);
+            found.map_or_else(|| ().into_any(), resumed)
         });
         view! {
             <label class="choice">
@@ -164,8 +142,9 @@ fn resume(actions: Actions) -> AnyView {
                     prop:checked=move || missed.get() == name
                     on:change=move |_| missed.set(name.to_owned())
                 />
-                <span><strong>{words}</strong>{comes_to}</span>
+                <span><strong>{words}</strong>{counts}</span>
             </label>
+            {fires}
         }
         .into_any()
     };
@@ -176,23 +155,6 @@ fn resume(actions: Actions) -> AnyView {
         </fieldset>
     };
     form(actions, Action::Resume, Look::Primary, "Resume", wrong, plan, fields.into_any())
-}
-
-/// The ways to resume, as `resumePreview` returns them.
-const CHOICES: [(&str, &str, CatchUp); 3] = [
-    ("skip", "Leave them out", CatchUp::Skip),
-    ("latest", "Start the latest once", CatchUp::Latest),
-    ("all", "Start all, as its catch-up limits allow", CatchUp::All),
-];
-
-fn comes_to(choice: &ResumeChoice, zone: Option<String>) -> AnyView {
-    let runs = match choice.runs {
-        1 => "1 runs".to_owned(),
-        runs => format!("{runs} run"),
-    };
-    let next = choice.next_fire_at.map(|at| view! { ", next "{when(at, zone)} }.into_any());
-    view! { <span class="hint">{format!("{runs}, {} do not", choice.others)}{next}</span> }
-        .into_any()
 }
 
 /// Asks how many of the next fires to skip.

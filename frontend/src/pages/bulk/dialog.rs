@@ -2,7 +2,7 @@
 
 use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
 
-use super::{Kind, Subjects};
+use super::{Kind, Subjects, effect};
 use crate::{
     api::{self, Many, Order},
     components::{Dialog, Field, Look, button, live},
@@ -33,11 +33,11 @@ impl Kind {
         }
     }
 
-    fn order(self, reason: String, until: Option<Moment>) -> Order {
+    fn order(self, reason: String, until: Option<Moment>, missed: CatchUp) -> Order {
         let given = (!reason.is_empty()).then(|| reason.clone());
         match self {
             Self::Pause => Order::Pause { reason, until },
-            Self::Resume => Order::Resume { missed: CatchUp::Skip },
+            Self::Resume => Order::Resume { missed },
             Self::Run => Order::Run { reason: given },
             Self::Skip => Order::Skip { count: 1, reason },
             Self::Delete => Order::Delete { reason: given },
@@ -113,14 +113,16 @@ struct BulkForm {
     stage: RwSignal<Stage>,
     reason: RwSignal<String>,
     until: RwSignal<String>,
+    /// What becomes of the fires that fell into the pauses.
+    missed: RwSignal<CatchUp>,
     wrong: RwSignal<Option<Failure>>,
 }
 
 impl BulkForm {
     /// Counts the schedules that match, and what would be refused.
     fn count(self) {
-        // The reason is asked for later; the count does not depend on it.
-        let order = self.kind.order("count".to_owned(), None);
+        // The rest is asked for later; the count does not depend on it.
+        let order = self.kind.order("count".to_owned(), None, CatchUp::Skip);
         let searches = self.searches.get_value().into_iter();
         let portions = searches.map(|search| (search, None)).collect();
         let namespace = self.namespace.get_value();
@@ -152,7 +154,7 @@ impl BulkForm {
         let counts = self.counts.get_value().into_iter().map(Some);
         let portions: Portions = self.searches.get_value().into_iter().zip(counts).collect();
         let namespace = self.namespace.get_value();
-        let order = self.kind.order(reason, until);
+        let order = self.kind.order(reason, until, self.missed.get_untracked());
         spawn_local(async move {
             let progress = move |done| drop(self.stage.try_set(Stage::Working(done, all)));
             let outcome = send(namespace.clone(), portions.clone(), order, progress).await;
@@ -216,6 +218,16 @@ impl BulkForm {
         })
     }
 
+    /// What becomes of fires, for a pause and its end.
+    fn effect(self) -> AnyView {
+        let (namespace, searches) = (self.namespace.get_value(), self.searches.get_value());
+        match self.kind {
+            Kind::Pause => effect::paused(&namespace, searches, self.until),
+            Kind::Resume => effect::resumed(&namespace, searches, self.missed),
+            Kind::Run | Kind::Skip | Kind::Delete => ().into_any(),
+        }
+    }
+
     /// The reason and the end, for actions that have them.
     fn fields(self) -> AnyView {
         let error = Signal::derive(move || self.wrong.get());
@@ -270,6 +282,7 @@ fn content(
         stage: RwSignal::new(Stage::Counting),
         reason: RwSignal::new(String::new()),
         until: RwSignal::new(String::new()),
+        missed: RwSignal::new(CatchUp::Skip),
         wrong: RwSignal::new(None),
     };
     form.count();
@@ -280,6 +293,7 @@ fn content(
     view! {
         <form on:submit=submit novalidate>
             {form.shown()}
+            {form.effect()}
             {form.fields()}
             <footer class="dialog-foot">
                 {button(Look::Plain, None, "Close", move || open.set(false))}

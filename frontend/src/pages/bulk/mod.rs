@@ -5,8 +5,10 @@
 //! one request is sent again until nothing remains.
 //!
 //! - `dialog`: the count, the reason, the progress, the result
+//! - `effect`: what becomes of fires
 
 mod dialog;
+mod effect;
 
 use leptos::prelude::*;
 

@@ -10,13 +10,15 @@ use crate::{
     api,
     components::{Dialog, Field, Look, button, live, when, when_relative},
     data::{Actor, Load, Loading, new_key, use_actor},
-    model::{ProblemKind, WorkProblem},
+    model::{Failure, ProblemKind, WorkProblem},
     pages::{
+        actions::effect::pause_effect,
         kit::{Acknowledged, Asked, acknowledge_form, use_asked},
         run::plain,
     },
     route::Route,
     state::{Said, Session, use_session},
+    time::Moment,
 };
 
 /// Number of problems that are shown at first.
@@ -31,10 +33,18 @@ struct Tools {
     acknowledge: Asked<WorkProblem>,
     /// Whether acknowledged problems are shown as well.
     shows_acknowledged: RwSignal<bool>,
-    /// The schedule to pause: its id and name.
-    pauses: RwSignal<Option<(String, String)>>,
+    /// The schedule to pause.
+    pauses: RwSignal<Option<ToPause>>,
     asks: RwSignal<bool>,
     shows_all: RwSignal<bool>,
+}
+
+/// A schedule that a problem offers to pause.
+#[derive(Clone)]
+struct ToPause {
+    id: String,
+    name: String,
+    zone: String,
 }
 
 #[component]
@@ -163,7 +173,9 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
             labelled("Rerun", format!("Rerun {name}"), again)
         });
     let pause = (operates && problem.schedule.pause.is_none()).then(|| {
-        let schedule = (problem.schedule.id.clone(), name.clone());
+        let id = problem.schedule.id.clone();
+        let zone = problem.schedule.timing.zone.clone();
+        let schedule = ToPause { id, name: name.clone(), zone };
         let ask = move || {
             tools.pauses.set(Some(schedule.clone()));
             tools.asks.set(true);
@@ -230,14 +242,22 @@ fn labelled(words: &'static str, label: String, action: impl Fn() + 'static) -> 
 }
 
 fn pause(tools: Tools) -> AnyView {
-    let reason = RwSignal::new(String::new());
-    let Some((id, name)) = tools.pauses.get_untracked() else { return ().into_any() };
+    let (reason, until) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
+    let wrong = RwSignal::new(None);
+    let Some(ToPause { id, name, zone }) = tools.pauses.get_untracked() else {
+        return ().into_any();
+    };
+    let effect = pause_effect(id.clone(), Some(zone), until);
     let said = format!("{name} is paused.");
     let go = move || {
         let loading = tools.loading;
-        let words = Some(reason.get_untracked()).filter(|reason| !reason.trim().is_empty());
-        let words = words.unwrap_or_else(|| "it fails".to_owned());
-        let change = api::pause_schedule(id.clone(), words, None, new_key());
+        let words = reason.get_untracked().trim().to_owned();
+        if words.is_empty() {
+            let why = "Give a reason, so that others can understand it.";
+            return wrong.set(Some(Failure::of_field("reason", why)));
+        }
+        let end = Moment::parse_local(&until.get_untracked());
+        let change = api::pause_schedule(id.clone(), words, end, new_key());
         tools.actor.act(change, said.clone(), move |_| loading.refresh());
         tools.asks.set(false);
     };
@@ -250,8 +270,10 @@ fn pause(tools: Tools) -> AnyView {
                 submit();
             }
         >
-            <p><strong>{name}</strong>" does not fire again until somebody resumes it."</p>
-            {Field::new("problem-pause-reason", "Reason", reason).first().text()}
+            <p><strong>{name}</strong>" does not fire until the pause ends. Running runs continue."</p>
+            {effect}
+            {Field::new("problem-pause-reason", "Reason", reason).first().error(wrong.into()).text()}
+            {Field::new("problem-pause-until", "Until (optional, your time)", until).kind("datetime-local").text()}
             <div class="dialog-foot">{button(Look::Primary, None, "Pause", go)}</div>
         </form>
     }
