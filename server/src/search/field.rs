@@ -96,6 +96,8 @@ words! {
         Next = "next",
         /// The last instant of the schedule that is accounted for.
         Last = "last",
+        /// When the schedule last lost a fire: one that was missed or given up on.
+        Lost = "lost",
         /// When the schedule was paused.
         Paused = "paused",
         /// When it was created.
@@ -114,7 +116,7 @@ words! {
 words! {
     /// A duration.
     SpanField {
-        /// From when the run was due until it started.
+        /// From when the run was due until it started; of a schedule, that of its newest run.
         Late = "late",
         /// From the run's start to its end, or until now.
         Took = "took",
@@ -161,8 +163,8 @@ impl List {
         let (words, times, spans): (&[W], &[T], &[S]) = match self {
             Self::Schedules => (
                 &[W::Tag, W::Workflow, W::Schedule, W::Name, W::Note, W::Module, W::Zone, W::Group],
-                &[T::Next, T::Last, T::Paused, T::Created, T::Updated],
-                &[],
+                &[T::Next, T::Last, T::Lost, T::Paused, T::Created, T::Updated],
+                &[S::Late],
             ),
             Self::Runs => (
                 &[
@@ -226,6 +228,7 @@ impl TimeField {
         match self {
             Self::Next => true,
             Self::Last
+            | Self::Lost
             | Self::Paused
             | Self::Created
             | Self::Updated

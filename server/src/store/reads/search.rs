@@ -7,7 +7,8 @@
 //! Indexes: the lists themselves are read in the order of an index (`schedule_name`, the key of
 //! runs) until the page is full. `next` also uses `schedule_due`; `state`, for live runs and
 //! unsuccessful ones, the partial indexes over such runs; a schedule, workflow, group or node is
-//! looked up once by its name. Everything else is compared row by row.
+//! looked up once by its name; `lost` uses the partial index over lost fires, and `late` of a
+//! schedule the key of its newest run. Everything else is compared row by row.
 
 use super::{
     matching::{
@@ -24,9 +25,10 @@ use crate::{
     },
     store::Dialect,
 };
-use entity::{Timestamp, concurrency_group, node, run, schedule, workflow};
+use entity::{Timestamp, concurrency_group, fire, node, run, schedule, workflow};
 use sea_orm::{
-    ColumnTrait, Condition, EntityTrait, IntoSimpleExpr, QueryFilter, QuerySelect, QueryTrait,
+    ColumnTrait, Condition, EntityTrait, IntoSimpleExpr, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait,
     sea_query::{Expr, ExprTrait, Func, SelectStatement, SimpleExpr},
 };
 
@@ -91,8 +93,9 @@ impl ConditionInputs<'_> {
                 fields.iter().fold(Condition::any(), |any, field| any.add(self.schedule_no(*field)))
             }
             Test::Time(field, moment) => self.schedule_time(*field, *moment),
-            // Schedules do not have these; the parser rejects them.
-            Test::Trigger(_) | Test::Span(..) => nothing(),
+            Test::Span(field, order, span) => self.schedule_span(*field, *order, *span),
+            // Schedules do not have it; the parser rejects it.
+            Test::Trigger(_) => nothing(),
         }
     }
 
@@ -222,6 +225,7 @@ impl ConditionInputs<'_> {
                 };
             }
             TimeField::Last => C::LastFireAt,
+            TimeField::Lost => return self.last_lost(moment),
             TimeField::Paused => C::PausedAt,
             TimeField::Created => C::CreatedAt,
             TimeField::Updated => C::UpdatedAt,
@@ -238,11 +242,65 @@ impl ConditionInputs<'_> {
             TimeField::Scheduled => C::ScheduledAt,
             TimeField::Started => C::StartedAt,
             TimeField::Finished => C::FinishedAt,
-            TimeField::Next | TimeField::Last | TimeField::Paused | TimeField::Updated => {
+            TimeField::Next
+            | TimeField::Last
+            | TimeField::Lost
+            | TimeField::Paused
+            | TimeField::Updated => {
                 return any_of(self.by_schedule(self.schedule_time(field, moment)));
             }
         };
         self.time(column, field, moment)
+    }
+
+    /// The time of the schedule's last lost fire matches. It is at or after an instant if and only
+    /// if some lost fire is.
+    fn last_lost(&self, moment: TimeOperand) -> Condition {
+        let since = |at: i64| any_of(schedule::Column::Id.in_subquery(lost_since(at)));
+        let before = |at: i64| Condition::all().add(since(i64::MIN)).add(since(at).not());
+        let compared = |order: Order, at: i64| match order {
+            Order::Less => before(at),
+            Order::AtMost => before(at.saturating_add(1)),
+            Order::More => since(at.saturating_add(1)),
+            Order::AtLeast => since(at),
+        };
+        match moment {
+            TimeOperand::Never => since(i64::MIN).not(),
+            TimeOperand::On(day) => {
+                let from = day.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_millis();
+                Condition::all().add(since(from)).add(since(from + DAY).not())
+            }
+            TimeOperand::At(order, at) => compared(order, at.timestamp_millis()),
+            TimeOperand::Away(order, span) => {
+                compared(order.reversed(), self.now.saturating_sub(span.millis()))
+            }
+        }
+    }
+
+    /// The lateness of the schedule's newest run matches. One that has not started is late until it
+    /// settled, or until now; without a run, nothing matches.
+    fn schedule_span(&self, field: SpanField, order: Order, span: Span) -> Condition {
+        use run::Column as C;
+        if field != SpanField::Late {
+            // Schedules do not have it; the parser rejects it.
+            return nothing();
+        }
+        let of_run = |column: C| Expr::col((run::Entity, column));
+        let ends = [of_run(C::StartedAt), of_run(C::FinishedAt), Expr::val(self.now)];
+        let late = SimpleExpr::from(Func::coalesce(ends)).sub(of_run(C::DueAt));
+        let newest = run::Entity::find()
+            .select_only()
+            .expr(late)
+            .filter(of_run(C::ScheduleId).equals((schedule::Entity, schedule::Column::Id)))
+            .order_by_desc(C::Id)
+            .limit(1)
+            .into_query();
+        let none = match order {
+            Order::Less | Order::AtMost => i64::MAX,
+            Order::More | Order::AtLeast => i64::MIN,
+        };
+        let late = Func::coalesce([SimpleExpr::from(newest), Expr::val(none)]);
+        any_of(compare(SimpleExpr::from(late), order, span.millis()))
     }
 
     fn run_span(&self, field: SpanField, order: Order, span: Span) -> Condition {
@@ -373,6 +431,17 @@ impl ConditionInputs<'_> {
             .filter(is(G::Name, names));
         some(column, column.in_subquery(groups.into_query()))
     }
+}
+
+/// The schedules that have lost a fire at this instant or later. The text of the condition must
+/// match that of the index over such fires.
+fn lost_since(at: i64) -> SelectStatement {
+    fire::Entity::find()
+        .select_only()
+        .column(fire::Column::ScheduleId)
+        .filter(Expr::cust("fire.verdict IN ('missed', 'abandoned')"))
+        .filter(fire::Column::DecidedAt.gte(Timestamp(at)))
+        .into_query()
 }
 
 fn run_stands(state: State) -> Condition {

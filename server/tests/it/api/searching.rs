@@ -1,13 +1,17 @@
 use std::time::Duration;
 
 use carillon::{
-    store::{Migrations, Options, Store},
+    store::{Migrations, Options, Store, namespaces},
     target::Policy,
 };
+use entity::fire::{Reason, Verdict};
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 
-use super::desk::{CREATE, Desk};
+use super::{
+    desk::{CREATE, Desk},
+    ledger::{plant, planted_fire},
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -104,6 +108,12 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
     let cancel = "mutation($id: UUID!) { cancelRun(id: $id) { run { state } } }";
     desk.ask(cancel, json!({ "id": run })).await;
     desk.trigger(&paused).await;
+    let home = namespaces::by_name(desk.database.store.read(), "default").await.unwrap().unwrap();
+    let lost = [(10, Verdict::Missed), (90, Verdict::Abandoned), (5, Verdict::Skipped)];
+    let lost = lost.map(|(minutes, verdict)| {
+        planted_fire(&hourly, home.id, minutes, (verdict, Reason::Outage))
+    });
+    plant(&desk, lost).await;
     desk.clock.advance(Duration::from_secs(1_200));
 
     for (search, expected) in [
@@ -149,6 +159,23 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         ("created:2026-03-01 -paused:never", vec!["cleanup"]),
         ("created:<2026-03-01", vec![]),
         ("last:>2d", vec![]),
+        // Lost 30 and 110 minutes ago: the last one counts. What was skipped is not lost.
+        ("lost:<1h", vec!["report"]),
+        ("lost:>1h", vec![]),
+        ("lost:>20m", vec!["report"]),
+        ("-lost:<1h", vec!["backup", "cleanup", "Once"]),
+        ("lost:never", vec!["backup", "cleanup", "Once"]),
+        ("-lost:never", vec!["report"]),
+        ("lost:2026-03-01", vec!["report"]),
+        ("lost:<2026-03-01T11:50:00Z", vec![]),
+        ("lost:<=2026-03-01T11:50:00Z", vec!["report"]),
+        ("lost:>=2026-03-01T11:50:00Z", vec!["report"]),
+        ("lost:>2026-03-01T11:50:00Z", vec![]),
+        // The newest run of one has waited for 20 minutes; that of the other was stopped at once.
+        ("late:>10m", vec!["cleanup"]),
+        ("late:<10m", vec!["report"]),
+        ("-late:>10m", vec!["backup", "Once", "report"]),
+        ("-late:<10m", vec!["backup", "cleanup", "Once"]),
         ("state:cancelled tag:billing workflow:report \"free text\" next:<1h", vec!["report"]),
     ] {
         assert_eq!(found(&desk, search).await, expected, "{search}");
