@@ -186,6 +186,28 @@ test("an alert leads to its charts, and a chart to a rule that watches it", asyn
   await expect(page.getByLabel("About the schedules")).toHaveValue('schedule:"breaks"');
 });
 
+test("the list of schedules says what became of the last fire and why none is next", async ({
+  page,
+  server,
+}) => {
+  await page.setViewportSize({ width: 1600, height: 900 });
+  await page.goto("/schedules?q=name:works");
+  const row = page.getByTestId("schedule-row").filter({ hasText: "works" });
+  await expect(row).toContainText(/on time|late/);
+  server.cli(["pause", "works", "--reason", "rest"]);
+  await expect(row).toContainText("none while paused");
+  server.cli(["resume", "works"]);
+
+  await page.getByRole("button", { name: "p95" }).click();
+  await expect(page).toHaveURL(/sort=p95/);
+  await expect(row).toBeVisible();
+  for (const [view, search] of [["Losing runs", "lost:<1d"], ["Late", "late:>1m"]] as const) {
+    await page.getByRole("button", { name: view, exact: true }).click();
+    await expect(page.getByLabel("Search schedules")).toHaveValue(search);
+    await expect(page.getByText("No schedule matches").or(page.getByTestId("schedule-row").first())).toBeVisible();
+  }
+});
+
 test("health says what to do, and leads to what it counts", async ({ page }) => {
   await page.goto("/health");
   await expect(page.getByTestId("check-row").first()).toBeVisible();

@@ -12,15 +12,17 @@ use crate::{
 };
 
 /// Views that every user has.
-const VIEWS: [QueryView; 5] = [
+const VIEWS: [QueryView; 7] = [
     ("Failing", "state:failed,timed_out"),
+    ("Losing runs", "lost:<1d"),
+    ("Late", "late:>1m"),
     ("Paused", "state:paused"),
     ("Never fires", "state:active next:never"),
     ("Due in the next hour", "next:<1h"),
     ("Changed today", "updated:<1d"),
 ];
 
-const FIELDS: [QueryField; 14] = [
+const FIELDS: [QueryField; 16] = [
     field(
         "state",
         "its state, or that of its last run",
@@ -45,6 +47,8 @@ const FIELDS: [QueryField; 14] = [
     field("no", "what it lacks", &["tag", "module", "group", "note"]),
     field("next", "when it is due", &["<1h", "<1d", "never"]),
     field("last", "the last fire", &["<1h", ">1d"]),
+    field("lost", "when it last lost a fire", &["<1h", "<1d", "never"]),
+    field("late", "how late its newest run started", &[">10s", ">1m", ">1h"]),
     field("paused", "since when", &[">1d", ">1w"]),
     field("updated", "when it last changed", &["<1h", "<1d", "<1w"]),
     field("created", "when it was created", &["<1d", "<1w"]),

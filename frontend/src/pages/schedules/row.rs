@@ -5,14 +5,17 @@ use leptos::prelude::*;
 use crate::{
     components::{
         Column, Glyph, Mark, PastFire, RowName, badge, expressions, fire_history, icon_button,
-        tags, tally_bar, warning_list, when_relative,
+        reason_text, tags, tally_bar, warning_list, when_relative,
     },
-    model::{RecentFire, ScheduleRow, ScheduleState, Verdict},
+    model::{RecentFire, ScheduleRow, ScheduleState, Verdict, Warning},
     pages::actions::{Action, Actions},
     route::Route,
     state::Session,
     time::{Moment, duration},
 };
+
+/// The expression of a timing without any instants.
+const MANUALLY: &str = "@manually";
 
 /// The name of a row, and the ids by which tests find it.
 pub(super) fn name(schedule: &ScheduleRow) -> RowName {
@@ -27,14 +30,14 @@ pub(super) fn columns(is_across: bool) -> Vec<Column> {
         Column::new("name", "Name", title).head().sorts("name"),
         Column::new("state", "State", state),
         Column::new("timing", "When", timing).class("timing-cell wide"),
-        Column::new("next", "Next fire", |row: &ScheduleRow| time(row.next_fire_at, row))
-            .sorts("next"),
+        Column::new("next", "Next fire", next).sorts("next"),
         Column::new("last", "Last fire", |row: &ScheduleRow| time(row.last_fire_at, row))
             .class("wide spare")
             .sorts("last"),
+        Column::new("verdict", "Last verdict", last_verdict).class("why-cell wide spare"),
         Column::new("run", "Last run", last_run).class("wide"),
         Column::new("history", "Last 40", history).class("wide"),
-        Column::new("p95", "p95", p95).class("number wide spare"),
+        Column::new("p95", "p95", p95).class("number wide spare").sorts("p95"),
         Column::new("workflow", "Workflow", |row: &ScheduleRow| {
             row.workflow.name.clone().into_any()
         })
@@ -77,6 +80,39 @@ fn timing(schedule: &ScheduleRow) -> AnyView {
         </span>
     }
     .into_any()
+}
+
+/// The next fire, or a word for why there is none.
+fn next(schedule: &ScheduleRow) -> AnyView {
+    if let Some(at) = schedule.next_fire_at {
+        return when_relative(at, schedule.zone());
+    }
+    let is_manual =
+        schedule.timing.expressions.iter().all(|text| text.eq_ignore_ascii_case(MANUALLY));
+    let is_never = schedule.timing.warnings.iter().any(Warning::is_never);
+    let why = why_none(schedule.state, is_manual, is_never);
+    view! { <span class="muted">{why}</span> }.into_any()
+}
+
+/// Why a schedule has no next fire.
+fn why_none(state: ScheduleState, is_manual: bool, is_never: bool) -> &'static str {
+    match state {
+        ScheduleState::Paused => "none while paused",
+        ScheduleState::Finished => "none left",
+        ScheduleState::Exhausted => "all that were allowed",
+        ScheduleState::Active if is_manual => "by hand only",
+        ScheduleState::Active if is_never => "never",
+        ScheduleState::Active => "not planned yet",
+    }
+}
+
+/// What became of the newest fire, and why.
+fn last_verdict(schedule: &ScheduleRow) -> AnyView {
+    let Some(fire) = schedule.recent_fires.first() else {
+        return view! { <span class="muted">"–"</span> }.into_any();
+    };
+    let why = reason_text(&fire.reason.text);
+    view! { {badge(Mark::Verdict(fire.verdict))}<span class="cell-note">{why}</span> }.into_any()
 }
 
 fn time(at: Option<Moment>, schedule: &ScheduleRow) -> AnyView {
@@ -159,4 +195,19 @@ pub(super) fn actions(
         ScheduleState::Finished | ScheduleState::Exhausted => ().into_any(),
     };
     view! { {star}{run}{other} }.into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_without_a_next_fire_says_why() {
+        let why = |state| why_none(state, false, false);
+        assert_eq!(why(ScheduleState::Paused), "none while paused");
+        assert_eq!(why(ScheduleState::Finished), "none left");
+        assert_eq!(why(ScheduleState::Exhausted), "all that were allowed");
+        assert_eq!(why_none(ScheduleState::Active, true, false), "by hand only");
+        assert_eq!(why_none(ScheduleState::Active, false, true), "never");
+    }
 }

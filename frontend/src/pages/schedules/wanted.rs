@@ -47,6 +47,7 @@ impl Wanted {
             "name" => ScheduleSortField::Name,
             "next" => ScheduleSortField::Next,
             "last" => ScheduleSortField::Last,
+            "p95" => ScheduleSortField::P95,
             _ => return None,
         };
         Some((by, descending))
