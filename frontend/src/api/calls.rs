@@ -7,7 +7,7 @@ pub(crate) mod settings;
 pub(crate) mod workers;
 
 pub(crate) use self::orders::{
-    Many, Order, create_schedule, delete_schedule, order_schedules, pause_schedule,
+    GroupChange, Many, Order, ScheduleChange, create_schedule, delete_schedule, order_schedules, pause_schedule,
     resume_schedule, rollback_schedule, set_favourite, skip_next, test_call, trigger_schedule,
     undelete_schedule, update_schedule,
 };
@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{
     model::{
-        AuditEvent, AuditRow, Candidate, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals,
-        LiveRun, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect,
-        PausedFires, Place, Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow,
-        RunSortField, RunState, RunStats, SavedView, ScheduleDetail, ScheduleFigures,
+        AuditEvent, AuditRow, Candidate, DeletedSchedule, Fire, Fleet, HealthReport, LedgerRow,
+        LedgerTotals, LiveRun, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page,
+        PauseEffect, PausedFires, Place, Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail,
+        RunRow, RunSortField, RunState, RunStats, SavedView, ScheduleDetail, ScheduleFigures,
         ScheduleGrouping, ScheduleGroups, ScheduleImpact, ScheduleRow, ScheduleSortField,
         SearchPauseEffect, Seen, SlotAccount, Tallies, Verdict, Viewer, WorkProblem,
     },
@@ -371,6 +371,15 @@ pub(crate) fn timezones() -> Ask<Vec<String>> {
 /// The first hundred workflows.
 pub(crate) fn workflows(namespace: String) -> Ask<Vec<Named>> {
     Ask::new::<Workflows>(operations::workflows::Variables { namespace })
+}
+
+/// The deleted schedules of a namespace that can be restored, the last deleted first.
+pub(crate) fn deleted_schedules(
+    namespace: String,
+    after: Option<String>,
+) -> Ask<Page<DeletedSchedule>> {
+    let variables = operations::deleted_schedules::Variables { namespace, after };
+    Ask::new::<operations::DeletedSchedules>(variables)
 }
 
 /// The first hundred calendars.

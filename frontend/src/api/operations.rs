@@ -118,10 +118,12 @@ operations! {
     SkipNext = "graphql/skip_next.graphql", "/skipNext/schedule/id" => String;
     RollbackSchedule = "graphql/rollback_schedule.graphql", "/rollbackSchedule/schedule/id" => String;
     UndeleteSchedule = "graphql/undelete_schedule.graphql", "/undeleteSchedule/schedule/id" => String;
+    DeletedSchedules = "graphql/deleted_schedules.graphql", "/deletedSchedules" => Page<crate::model::DeletedSchedule>;
     PauseSchedules = "graphql/pause_schedules.graphql", "/pauseSchedules" => ManyOutcome;
     ResumeSchedules = "graphql/resume_schedules.graphql", "/resumeSchedules" => ManyOutcome;
     SkipNextOfSchedules = "graphql/skip_next_of_schedules.graphql", "/skipNextOfSchedules" => ManyOutcome;
     TriggerSchedules = "graphql/trigger_schedules.graphql", "/triggerSchedules" => ManyOutcome;
+    UpdateSchedules = "graphql/update_schedules.graphql", "/updateSchedules" => ManyOutcome;
     DeleteSchedules = "graphql/delete_schedules.graphql", "/deleteSchedules" => ManyOutcome;
     ResumePreview = "graphql/resume_preview.graphql", "/resumePreview" => ResumeEffect;
     ScheduleAudit = "graphql/schedule_audit.graphql", "/auditEvents" => Page<AuditRow>;

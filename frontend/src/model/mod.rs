@@ -87,9 +87,9 @@ pub(crate) use run::{
     Attempt, Ending, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
 };
 pub(crate) use schedule::{
-    FoundPausedSchedule, Misfire, Pause, PauseEffect, PausedFire, PausedFires, Policy, RecentFire,
-    ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleGroups, ScheduleRow,
-    SearchPauseEffect, Tally, Version,
+    DeletedSchedule, FoundPausedSchedule, Misfire, Pause, PauseEffect, PausedFire, PausedFires,
+    Policy, RecentFire, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleGroups,
+    ScheduleRow, SearchPauseEffect, Tally, Version,
 };
 pub(crate) use slots::SlotAccount;
 pub(crate) use states::{

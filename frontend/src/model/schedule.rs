@@ -261,6 +261,19 @@ pub(crate) struct Versions {
     pub(crate) nodes: Vec<Version>,
 }
 
+/// A deleted schedule that can be restored.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DeletedSchedule {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) tags: Vec<String>,
+    pub(crate) deleted_at: Moment,
+    pub(crate) kept_until: Moment,
+    /// The module that declared it.
+    pub(crate) module: Option<String>,
+}
+
 /// What resuming would do, for each way to resume.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ResumeEffect {

@@ -226,7 +226,7 @@ fn delete(actions: Actions) -> AnyView {
 fn undelete(actions: Actions, subject: &Subject) -> impl Fn() + use<> {
     let (id, name) = (subject.id.clone(), subject.name.clone());
     move || {
-        let back = api::undelete_schedule(id.clone(), data::new_key());
+        let back = api::undelete_schedule(id.clone(), None, data::new_key());
         actions.actor.act(back, format!("{name} is back."), move |_| actions.refresh());
     }
 }

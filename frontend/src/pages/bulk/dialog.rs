@@ -2,12 +2,14 @@
 
 use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
 
-use super::{Kind, Subjects, effect};
+use super::{Kind, Subjects, change::ChangeFields, effect};
 use crate::{
     api::{self, Many, Order},
     components::{Dialog, Field, Look, button, live},
     data::{self, Actor, use_actor},
     model::{CatchUp, Failure, ManyOutcome},
+    pages::kit::of,
+    route::Route,
     state::{Said, use_address},
     time::Moment,
 };
@@ -15,6 +17,8 @@ use crate::{
 /// The progress of an action.
 #[derive(Clone)]
 enum Stage {
+    /// An edit is counted once it is entered.
+    Asking,
     Counting,
     Counted(ManyOutcome),
     Working(i64, i64),
@@ -29,25 +33,15 @@ impl Kind {
             Self::Resume => ("Resume", "active again"),
             Self::Run => ("Run", "running"),
             Self::Skip => ("Skip the next fire of", "told to skip their next fire"),
+            Self::Edit => ("Edit", "changed"),
             Self::Delete => ("Delete", "deleted"),
-        }
-    }
-
-    fn order(self, reason: String, until: Option<Moment>, missed: CatchUp) -> Order {
-        let given = (!reason.is_empty()).then(|| reason.clone());
-        match self {
-            Self::Pause => Order::Pause { reason, until },
-            Self::Resume => Order::Resume { missed },
-            Self::Run => Order::Run { reason: given },
-            Self::Skip => Order::Skip { count: 1, reason },
-            Self::Delete => Order::Delete { reason: given },
         }
     }
 
     fn needs_reason(self) -> bool {
         match self {
             Self::Pause | Self::Skip => true,
-            Self::Resume | Self::Run | Self::Delete => false,
+            Self::Resume | Self::Run | Self::Edit | Self::Delete => false,
         }
     }
 }
@@ -97,6 +91,23 @@ async fn send(
     Ok((sum, counts))
 }
 
+/// Restores deleted schedules, and says how many are back.
+async fn restore(ids: Vec<String>, actor: Actor) {
+    let mut back = 0;
+    let mut first = None;
+    for id in ids {
+        match api::undelete_schedule(id, None, data::new_key()).send().await {
+            Ok(_) => back += 1,
+            // One that was not deleted, such as one that a module declares, cannot come back.
+            Err(failure) => first = first.or(Some(failure)),
+        }
+    }
+    match first {
+        Some(failure) if back == 0 => actor.complain(&failure),
+        _ => actor.say(format!("{} restored.", count_words(back))),
+    }
+}
+
 /// The searches of an action's portions, each with the number of schedules that it matched.
 type Portions = Vec<(String, Option<i64>)>;
 
@@ -109,25 +120,55 @@ struct BulkForm {
     actor: Actor,
     namespace: StoredValue<String>,
     searches: StoredValue<Vec<String>>,
+    /// The chosen schedules by id; empty for all that a search finds.
+    chosen: StoredValue<Vec<String>>,
     counts: StoredValue<Vec<i64>>,
     stage: RwSignal<Stage>,
     reason: RwSignal<String>,
     until: RwSignal<String>,
     /// What becomes of the fires that fell into the pauses.
     missed: RwSignal<CatchUp>,
+    change: ChangeFields,
+    /// Counts the changes of what is entered: a count of an earlier one is ignored.
+    turn: StoredValue<u32>,
     wrong: RwSignal<Option<Failure>>,
 }
 
 impl BulkForm {
+    /// The action with what is entered.
+    fn order(self, reason: String) -> Result<Order, Failure> {
+        let given = (!reason.is_empty()).then(|| reason.clone());
+        let until = Moment::parse_local(&self.until.get_untracked());
+        Ok(match self.kind {
+            Kind::Pause => Order::Pause { reason, until },
+            Kind::Resume => Order::Resume { missed: self.missed.get_untracked() },
+            Kind::Run => Order::Run { reason: given },
+            Kind::Skip => Order::Skip { count: 1, reason },
+            Kind::Edit => {
+                Order::Change { change: untrack(|| self.change.change())?, reason: given }
+            }
+            Kind::Delete => Order::Delete { reason: given },
+        })
+    }
+
     /// Counts the schedules that match, and what would be refused.
     fn count(self) {
-        // The rest is asked for later; the count does not depend on it.
-        let order = self.kind.order("count".to_owned(), None, CatchUp::Skip);
+        // The reason is asked for later; the count does not depend on it.
+        let order = match self.order("count".to_owned()) {
+            Ok(order) => order,
+            Err(failure) => return self.wrong.set(Some(failure)),
+        };
+        self.wrong.set(None);
+        self.stage.set(Stage::Counting);
+        let turn = self.turn.get_value();
         let searches = self.searches.get_value().into_iter();
         let portions = searches.map(|search| (search, None)).collect();
         let namespace = self.namespace.get_value();
         spawn_local(async move {
             let counted = send(namespace, portions, order, |_| ()).await;
+            if self.turn.try_get_value() != Some(turn) {
+                return;
+            }
             let _closed = match counted {
                 Ok((outcome, found)) => {
                     let _gone = self.counts.try_set_value(found);
@@ -148,13 +189,15 @@ impl BulkForm {
                 "Give a reason, so that others can understand it.",
             )));
         }
-        let until = Moment::parse_local(&self.until.get_untracked());
+        let order = match self.order(reason) {
+            Ok(order) => order,
+            Err(failure) => return self.wrong.set(Some(failure)),
+        };
         let all = counted.matched;
         self.stage.set(Stage::Working(0, all));
         let counts = self.counts.get_value().into_iter().map(Some);
         let portions: Portions = self.searches.get_value().into_iter().zip(counts).collect();
         let namespace = self.namespace.get_value();
-        let order = self.kind.order(reason, until, self.missed.get_untracked());
         spawn_local(async move {
             let progress = move |done| drop(self.stage.try_set(Stage::Working(done, all)));
             let outcome = send(namespace.clone(), portions.clone(), order, progress).await;
@@ -171,7 +214,8 @@ impl BulkForm {
         let said = Said::new(format!("{} schedules are {}.", outcome.done, self.kind.words().1));
         self.actor.say(match self.kind {
             Kind::Pause => said.undo(move || self.resume(namespace.clone(), portions.clone())),
-            Kind::Resume | Kind::Run | Kind::Skip | Kind::Delete => said,
+            Kind::Delete => self.deleted(said),
+            Kind::Resume | Kind::Run | Kind::Skip | Kind::Edit => said,
         });
         if outcome.refused == 0 {
             self.subjects.selection.clear();
@@ -179,6 +223,24 @@ impl BulkForm {
         } else {
             let _closed = self.stage.try_set(Stage::Over(outcome));
         }
+    }
+
+    /// Takes a deletion back: of those that were chosen. Of all that a search found, the list of deleted schedules has
+    /// each.
+    fn deleted(self, said: Said) -> Said {
+        let said = said.link("Deleted schedules", Route::Schedules.narrowed(&[("deleted", "yes")]));
+        let chosen = self.chosen.get_value();
+        if chosen.is_empty() {
+            return said;
+        }
+        let (actor, list) = (self.actor, self.subjects.list);
+        said.undo(move || {
+            let chosen = chosen.clone();
+            spawn_local(async move {
+                restore(chosen, actor).await;
+                list.refresh();
+            });
+        })
     }
 
     /// Takes a pause back.
@@ -198,6 +260,7 @@ impl BulkForm {
         let words = self.kind.words().1;
         live(move || {
             match self.stage.get() {
+            Stage::Asking => ().into_any(),
             Stage::Counting => view! { <p role="status">"Counting …"</p> }.into_any(),
             Stage::Counted(outcome) => counted(self.kind, &outcome),
             Stage::Working(done, all) => view! {
@@ -218,19 +281,20 @@ impl BulkForm {
         })
     }
 
-    /// What becomes of fires, for a pause and its end.
+    /// What becomes of fires, for a pause and its end; the change of an edit.
     fn effect(self) -> AnyView {
         let (namespace, searches) = (self.namespace.get_value(), self.searches.get_value());
         match self.kind {
             Kind::Pause => effect::paused(&namespace, searches, self.until),
             Kind::Resume => effect::resumed(&namespace, searches, self.missed),
+            Kind::Edit => self.change.view(namespace, self.wrong),
             Kind::Run | Kind::Skip | Kind::Delete => ().into_any(),
         }
     }
 
     /// The reason and the end, for actions that have them.
     fn fields(self) -> AnyView {
-        let error = Signal::derive(move || self.wrong.get());
+        let error = of(self.wrong, "reason");
         let reason = self.kind.needs_reason().then(|| {
             Field::new("bulk-reason", "Reason", self.reason)
                 .first()
@@ -255,6 +319,10 @@ impl BulkForm {
                 let words = format!("{} {}", self.kind.words().0, count_words(outcome.matched));
                 view! { <button type="submit" class=look.class()>{words}</button> }.into_any()
             }
+            Stage::Asking => {
+                view! { <button type="submit" class=Look::Primary.class()>"Preview"</button> }
+                    .into_any()
+            }
             Stage::Counting
             | Stage::Counted(_)
             | Stage::Working(..)
@@ -271,24 +339,46 @@ fn content(
     subjects: Subjects,
 ) -> AnyView {
     let address = use_address();
+    let searches = which.run(());
+    let by_name = searches == untrack(|| super::searches(&subjects.names.get()));
+    let chosen = if by_name { untrack(|| subjects.selection.ids()) } else { vec![] };
     let form = BulkForm {
         open,
         kind,
         subjects,
         actor: use_actor(),
         namespace: StoredValue::new(untrack(|| address.namespace())),
-        searches: StoredValue::new(which.run(())),
+        searches: StoredValue::new(searches),
+        chosen: StoredValue::new(chosen),
         counts: StoredValue::new(Vec::new()),
-        stage: RwSignal::new(Stage::Counting),
+        stage: RwSignal::new(Stage::Asking),
         reason: RwSignal::new(String::new()),
         until: RwSignal::new(String::new()),
         missed: RwSignal::new(CatchUp::Skip),
+        change: ChangeFields::new(),
+        turn: StoredValue::new(0),
         wrong: RwSignal::new(None),
     };
-    form.count();
+    if kind == Kind::Edit {
+        // Another change is another count.
+        Effect::new(move |_| {
+            let _entered = form.change.change();
+            form.turn.update_value(|turn| *turn = turn.wrapping_add(1));
+            form.stage.set(Stage::Asking);
+        });
+    } else {
+        form.count();
+    }
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
-        form.perform();
+        match form.stage.get_untracked() {
+            Stage::Asking => form.count(),
+            Stage::Counting
+            | Stage::Counted(_)
+            | Stage::Working(..)
+            | Stage::Over(_)
+            | Stage::Failed(_) => form.perform(),
+        }
     };
     view! {
         <form on:submit=submit novalidate>

@@ -6,7 +6,9 @@
 //!
 //! - `dialog`: the count, the reason, the progress, the result
 //! - `effect`: what becomes of fires
+//! - `change`: the fields of a bulk edit
 
+mod change;
 mod dialog;
 mod effect;
 
@@ -15,6 +17,7 @@ use leptos::prelude::*;
 use crate::{
     components::{Look, Selection, button, live},
     data::Loading,
+    state::use_session,
 };
 
 /// The bulk actions.
@@ -24,6 +27,7 @@ pub(super) enum Kind {
     Resume,
     Run,
     Skip,
+    Edit,
     Delete,
 }
 
@@ -56,6 +60,8 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
     let is_all = RwSignal::new(false);
     let kind = RwSignal::new(Kind::Pause);
     let open = RwSignal::new(false);
+    let session = use_session();
+    let edits = Memo::new(move |_| session.edits());
     Effect::new(move |_| {
         if selection.count() == 0 {
             is_all.set(false);
@@ -97,6 +103,7 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
                     {button(Look::Plain, None, "Pause", choose(Kind::Pause))}
                     {button(Look::Plain, None, "Resume", choose(Kind::Resume))}
                     {button(Look::Plain, None, "Skip next", choose(Kind::Skip))}
+                    {edits.get().then(|| button(Look::Plain, None, "Edit", choose(Kind::Edit)))}
                     {button(Look::Danger, None, "Delete", choose(Kind::Delete))}
                     {button(Look::Plain, None, "Select none", move || selection.clear())}
                 </div>

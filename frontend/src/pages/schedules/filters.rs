@@ -8,6 +8,7 @@ use crate::{
     data::{Listing, Loading},
     model::ScheduleRow,
     pages::views::use_views,
+    route::Route,
     state::use_address,
 };
 
@@ -78,6 +79,7 @@ pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
     view! {
         <button type="button" class="query-view favourites" aria-pressed=is_starred on:click=star>"Favourites"</button>
         {groups::choice()}
+        <a class="query-view" href=Route::Schedules.narrowed(&[("deleted", "yes")])>"Deleted"</a>
         <QueryBar
             label="Search schedules"
             placeholder="report tag:billing state:failed next:<1h"

@@ -4,7 +4,9 @@
 //! - `filters`: the query bar
 //! - `groups`: the list by tag or by module
 //! - `row`: a schedule in a row, with its actions
+//! - `deleted`: deleted schedules, to restore
 
+mod deleted;
 mod filters;
 mod groups;
 mod row;
@@ -34,10 +36,21 @@ const SIZE: usize = 50;
 /// How often a list that cannot follow all changes is loaded again.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// The list.
+/// The list, or that of deleted schedules.
 #[component]
 pub(crate) fn Schedules() -> impl IntoView {
     use_title(|| "Schedules".to_owned());
+    let address = use_address();
+    let is_deleted = Memo::new(move |_| address.query("deleted") == "yes");
+    live(move || match is_deleted.get() {
+        true => view! { <deleted::Deleted/> }.into_any(),
+        false => view! { <AllSchedules/> }.into_any(),
+    })
+}
+
+/// The schedules that are not deleted.
+#[component]
+fn AllSchedules() -> impl IntoView {
     let (session, address) = (use_session(), use_address());
     let wanted = move || Wanted::of(address);
     let schedules = use_listing(SIZE, move || api::schedules(wanted().query(), SIZE));
