@@ -6,7 +6,7 @@ import type { Page } from "@playwright/test";
 
 import { Clicks } from "../support/clicks.ts";
 import { Server } from "../support/server.ts";
-import { expect, signIn, test } from "../support/test.ts";
+import { expect, openTab, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 /** Something on every page of Plan, Build and Settings. */
@@ -118,6 +118,37 @@ test("last week is backfilled in 5 clicks, and the exact list is seen before", a
   await expect(page.getByRole("heading", { name: "Backfill of hourly" })).toBeVisible();
   await expect(page.getByTestId("backfill-fire").first()).toBeVisible();
   expect(clicks.count).toBeLessThanOrEqual(5);
+});
+
+test("a schedule's definition and menu lead to what they name", async ({ page, admin, server }) => {
+  deploy(server, "planning", MODULE);
+  await page.goto("/schedules?q=schedule:nightly");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "nightly", exact: true }).click();
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("link", { name: "Backfill …" }).click();
+  await expect(page).toHaveURL(/backfills\/new\?schedule=nightly/);
+  await expect(page.getByLabel("Schedule", { exact: true })).toHaveValue("nightly");
+  await page.goBack();
+  for (const [link, address] of [["shared", /\/workflows\//], ["holidays", /\/calendars\//]] as const) {
+    await openTab(page, "Definition");
+    await page.getByRole("main").getByRole("link", { name: link, exact: true }).click();
+    await expect(page).toHaveURL(address);
+    await page.goBack();
+  }
+});
+
+test("what an edit changes in the next 30 days is seen before it is saved", async ({ page, admin, server }) => {
+  const task = { target: { noop: {} } };
+  server.cli(["create", JSON.stringify({ name: "to-be-moved", timing: { expressions: ["0 4 * * *"] }, task })]);
+  await page.goto("/schedules?q=schedule:to-be-moved");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "to-be-moved" }).click();
+  await page.getByRole("link", { name: "Edit", exact: true }).click();
+  const effect = page.getByTestId("preview-effect");
+  await expect(effect).toContainText("stay as they are");
+  await page.getByLabel("Expression 1").fill("0 5 * * *");
+  await expect(effect).toContainText("30 fires are new and 30 are gone");
 });
 
 test("a day that is clicked in a calendar's year shows what it takes away before it is saved", async ({

@@ -20,12 +20,13 @@ use super::{
 };
 use crate::{
     model::{
-        AuditEvent, AuditRow, Candidate, DeletedSchedule, Fire, Fleet, HealthReport, LedgerRow,
-        LedgerTotals, LiveRun, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page,
-        PauseEffect, PausedFires, Place, Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail,
-        RunRow, RunSortField, RunState, RunStats, SavedView, ScheduleDetail, ScheduleFigures,
-        ScheduleGrouping, ScheduleGroups, ScheduleImpact, ScheduleRow, ScheduleSortField,
-        SearchPauseEffect, Seen, SlotAccount, Tallies, Verdict, Viewer, WorkProblem,
+        AuditEvent, AuditRow, Candidate, DefinitionEffect, DeletedSchedule, Fire, Fleet,
+        HealthReport, LedgerRow, LedgerTotals, LiveRun, Metrics, Minutes, Named, NextSchedule,
+        OverviewAnswer, Page, PauseEffect, PausedFires, Place, Preview, PreviewFire, ReasonCode,
+        ResumeEffect, RunDetail, RunRow, RunSortField, RunState, RunStats, SavedView,
+        ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups, ScheduleImpact,
+        ScheduleRow, ScheduleSortField, SearchPauseEffect, Seen, SlotAccount, Tallies, Verdict,
+        Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -362,6 +363,17 @@ pub(crate) fn candidate(
 ) -> Ask<Candidate> {
     let variables = operations::candidate::Variables { namespace, timing, schedule_id };
     Ask::new::<operations::Candidate>(variables)
+}
+
+/// How another timing, with these calendars, would change a schedule's fires of the next 30 days.
+pub(crate) fn definition_effect(
+    id: String,
+    timing: operations::definition_effect::TimingInput,
+    calendars: Vec<String>,
+) -> Ask<DefinitionEffect> {
+    let calendars = Some(calendars);
+    let variables = operations::definition_effect::Variables { id, timing, calendars };
+    Ask::new::<operations::DefinitionEffect>(variables)
 }
 
 pub(crate) fn timezones() -> Ask<Vec<String>> {

@@ -30,7 +30,7 @@ pub(crate) use client::{
 };
 pub(crate) use feeds::Feed;
 pub(crate) use operations::{
-    candidate as candidate_input, create_schedule, preview as preview_input,
-    test_call as test_call_input, update_schedule,
+    candidate as candidate_input, create_schedule, definition_effect as effect_input,
+    preview as preview_input, test_call as test_call_input, update_schedule,
 };
 pub(crate) use socket::{Link, Notice, Socket, Subscriber};

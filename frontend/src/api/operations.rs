@@ -85,6 +85,7 @@ operations! {
     Run = "graphql/run.graphql", "/run" => RunDetail;
     Preview = "graphql/preview.graphql", "/schedulePreview" => PreviewAnswer;
     Candidate = "graphql/candidate.graphql", "/upcomingByMinute/candidate" => crate::model::Candidate;
+    DefinitionEffect = "graphql/definition_effect.graphql", "/definitionEffect" => crate::model::DefinitionEffect;
     TestCall = "graphql/test_call.graphql", "/testCall" => crate::model::TestCall;
     AuditEvents = "graphql/audit_events.graphql", "/auditEvents" => Page<AuditEvent>;
     RunStats = "graphql/run_stats.graphql", "/runStats" => crate::model::RunStats;

@@ -87,9 +87,9 @@ pub(crate) use run::{
     Attempt, Ending, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
 };
 pub(crate) use schedule::{
-    DeletedSchedule, FoundPausedSchedule, Misfire, Pause, PauseEffect, PausedFire, PausedFires,
-    Policy, RecentFire, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleGroups,
-    ScheduleRow, SearchPauseEffect, Tally, Version,
+    CalendarLink, DeletedSchedule, FoundPausedSchedule, Misfire, Pause, PauseEffect, PausedFire,
+    PausedFires, Policy, RecentFire, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent,
+    ScheduleGroups, ScheduleRow, SearchPauseEffect, Tally, Version,
 };
 pub(crate) use slots::SlotAccount;
 pub(crate) use states::{
@@ -103,7 +103,9 @@ pub(crate) use states::{
 pub(crate) use tallies::Tallies;
 pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use test_call::TestCall;
-pub(crate) use timing::{Candidate, Preview, PreviewFire, Problem, QuieterShift, Warning};
+pub(crate) use timing::{
+    Candidate, DefinitionEffect, Preview, PreviewFire, Problem, QuieterShift, Warning,
+};
 pub(crate) use usual::RunForecast;
 pub(crate) use viewer::{SavedView, Viewer};
 pub(crate) use workers::{Pulling, WorkerProgram, WorkerQueue};

@@ -217,7 +217,7 @@ pub(crate) struct ScheduleMore {
     pub(crate) retention_days: Option<i64>,
     pub(crate) context: Value,
     /// Calendars that suppress some of its fires.
-    pub(crate) calendars: Vec<Named>,
+    pub(crate) calendars: Vec<CalendarLink>,
     pub(crate) max_fires: Option<i64>,
     /// The module file that declares it, if one does.
     pub(crate) module: Option<String>,
@@ -241,7 +241,15 @@ pub(crate) struct Policy {
 /// The workflow's tasks.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Work {
+    pub(crate) id: String,
     pub(crate) tasks: Vec<Task>,
+}
+
+/// A calendar by its name.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct CalendarLink {
+    pub(crate) id: String,
+    pub(crate) name: String,
 }
 
 /// The policy for fires that were not started in time.

@@ -46,6 +46,22 @@ pub(crate) struct Problem {
     pub(crate) end: Option<usize>,
 }
 
+/// How another timing would change a schedule's fires of the next 30 days.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DefinitionEffect {
+    /// Why the timing cannot be used; then the rest is empty.
+    pub(crate) problem: Option<Problem>,
+    pub(crate) added: i64,
+    pub(crate) removed: i64,
+    /// The first of them, at most 20 each.
+    pub(crate) added_fires: Vec<PreviewFire>,
+    pub(crate) removed_fires: Vec<PreviewFire>,
+    pub(crate) compared_until: Moment,
+    /// Whether the whole range was compared.
+    pub(crate) is_complete: bool,
+}
+
 /// The preview of a timing while it is typed.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -77,6 +77,7 @@ fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> Any
             <div class="menu-actions" data-closes="">
                 {button(Look::Plain, None, "Run with …", actions.ask(Action::RunWith, row))}
                 {button(Look::Plain, None, "Skip next …", actions.ask(Action::Skip, row))}
+                <a class="button" href=Route::NewBackfill.narrowed(&[("schedule", &row.name)])>"Backfill …"</a>
                 {duplicate}
             </div>
         }

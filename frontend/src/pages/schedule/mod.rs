@@ -16,6 +16,7 @@ mod activity;
 mod audit;
 mod definition;
 mod durations;
+mod effect;
 mod explain;
 mod header;
 mod next;
@@ -26,6 +27,7 @@ mod slots;
 mod target;
 mod versions;
 
+pub(in crate::pages) use effect::effect as definition_effect;
 pub(in crate::pages) use next_fires::fire_table;
 
 use leptos::prelude::*;
