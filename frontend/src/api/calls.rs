@@ -7,9 +7,9 @@ pub(crate) mod settings;
 pub(crate) mod workers;
 
 pub(crate) use self::orders::{
-    GroupChange, Many, Order, ScheduleChange, create_schedule, delete_schedule, order_schedules, pause_schedule,
-    resume_schedule, rollback_schedule, set_favourite, skip_next, test_call, trigger_schedule,
-    undelete_schedule, update_schedule,
+    GroupChange, Many, Order, ScheduleChange, create_schedule, delete_schedule, order_schedules,
+    pause_schedule, resume_schedule, rollback_schedule, set_favourite, skip_next, test_call,
+    trigger_schedule, undelete_schedule, update_schedule,
 };
 use super::{
     Ask,
