@@ -55,6 +55,8 @@ fn what_is_wrong_is_named_with_its_place_and_what_would_fit() {
         (List::Runs, "state:faild", 6..11, "'faild' is none", "did you mean 'failed'"),
         (List::Runs, "state:failed,paused", 13..19, "'paused' is none", "there are: queued"),
         (List::Runs, "trigger:cron", 8..12, "'cron' is none", "schedule, manual"),
+        (List::Runs, "id:0190163d", 3..11, "'0190163d' is no id", "a whole id"),
+        (List::Schedules, "id:0190163d", 0..2, "schedules have no field 'id'", "the fields are"),
         (List::Runs, "late:5s", 5..7, "no comparison", ">5s"),
         (List::Runs, "took:>1y", 5..8, "no comparison", "1h30m"),
         (List::Schedules, "next:1h", 5..7, "lacks a comparison", "next:<1h or next:>1h"),
@@ -118,6 +120,9 @@ fn test(list: List) -> impl Strategy<Value = Test> {
         Field::Trigger => {
             vec(prop::sample::select(Trigger::ALL), 1..4).prop_map(Test::Trigger).boxed()
         }
+        Field::Id => vec(any::<u128>(), 1..4)
+            .prop_map(|ids| Test::Id(ids.into_iter().map(Uuid::from_u128).collect()))
+            .boxed(),
         Field::Word(field) => {
             vec(text(), 1..4).prop_map(move |words| Test::Word(field, words)).boxed()
         }
