@@ -202,7 +202,7 @@ test("runs are narrowed to a range, which goes along from page to page", async (
   await expect(page).not.toHaveURL(/until=/);
   await expect(rows.first()).toBeVisible();
   await page.getByLabel("Order").selectOption({ label: "Longest first" });
-  await expect(page).toHaveURL(/sort=longest/);
+  await expect(page).toHaveURL(/sort=-took/);
   await expect(rows.first()).toBeVisible();
   const rail = page.getByRole("navigation", { name: "Main" });
   await rail.getByRole("link", { name: "Ledger" }).click();

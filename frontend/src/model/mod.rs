@@ -69,7 +69,7 @@ pub(crate) use forecast::{Forecast, ForecastHour, Upcoming, ZoneSchedule};
 pub(crate) use full::Full;
 pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
-pub(crate) use many::ManyOutcome;
+pub(crate) use many::{ManyOutcome, Match};
 pub(crate) use metrics::{FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, StatPoint};
 pub(crate) use namespace::{Figure, Namespace, Quota, Retention, RetentionPreview};
 pub(crate) use overview::{

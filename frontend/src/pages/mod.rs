@@ -28,6 +28,7 @@ mod parts;
 mod people;
 mod profile;
 mod run;
+mod run_actions;
 mod runs;
 mod schedule;
 mod schedule_form;
