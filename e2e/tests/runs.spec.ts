@@ -117,7 +117,7 @@ test("the time that sorts the runs is shown, and a field of the search is comple
   await page.goto("/runs?q=schedule:ordered");
   await signIn(page, admin);
   await expect(page.getByTestId("run-row")).toHaveCount(1);
-  const started = page.getByRole("columnheader", { name: "Started", exact: true });
+  const started = page.getByRole("columnheader", { name: /^Started/ });
   await expect(page.getByRole("columnheader", { name: "Created" })).toBeVisible();
   await expect(started).toHaveCount(0);
   await page.getByLabel("Order").selectOption({ label: "Last started first" });

@@ -1,6 +1,7 @@
 //! One function for each query and mutation that a page sends.
 
 pub(crate) mod alerts;
+pub(crate) mod cluster;
 mod orders;
 pub(crate) mod planning;
 pub(crate) mod settings;

@@ -77,6 +77,9 @@ operations! {
     Overview = "graphql/overview.graphql", "" => OverviewAnswer;
     Tallies = "graphql/tallies.graphql", "" => crate::model::Tallies;
     Cluster = "graphql/cluster.graphql", "" => Fleet;
+    Shards = "graphql/shards.graphql", "/shards" => Vec<crate::model::Shard>;
+    DrainNode = "graphql/drain_node.graphql", "/drainNode/node/id" => String;
+    UndrainNode = "graphql/undrain_node.graphql", "/undrainNode/node/id" => String;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
     ScheduleGroups = "graphql/schedule_groups.graphql", "/scheduleGroups" => crate::model::ScheduleGroups;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;

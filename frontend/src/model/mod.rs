@@ -62,7 +62,7 @@ pub(crate) use build::{
     WorkflowVersion,
 };
 pub(crate) use calendar::{Calendar, CalendarUser, Range, Window};
-pub(crate) use cluster::{ClusterEvent, Fleet, Member};
+pub(crate) use cluster::{ClusterEvent, Fleet, Member, Shard};
 pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
 pub(crate) use forecast::{Forecast, ForecastHour, Upcoming, ZoneSchedule};

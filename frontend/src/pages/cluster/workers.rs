@@ -11,7 +11,6 @@ use crate::{
     data::{Loading, use_load},
     model::{Pulling, WorkerProgram, WorkerQueue},
     pages::kit::{self, Asked, Change, empty, form, none, note, number, of, use_asked},
-    route::Route,
     state::{use_every, use_session},
 };
 
@@ -80,14 +79,13 @@ fn queue_row(queue: &WorkerQueue, limit: Asked<WorkerQueue>) -> AnyView {
         Some(most) => format!("{} of {most}", queue.held),
         None => queue.held.to_string(),
     };
-    let runs = Route::Runs.narrowed(&[("q", "state:running")]);
     let own = use_session().edits().then(|| button(Look::Plain, None, "Limit", limit.ask(queue)));
     view! {
         <tr data-testid="queue-row">
             <th scope="row" class="name-cell">{queue.name.clone()}{alone}</th>
             <td class="number">{queue.waiting}<span class="card-word">" waiting"</span></td>
             <td class="wide">{oldest}</td>
-            <td class="number"><a href=runs>{held}</a><span class="card-word">" at work"</span></td>
+            <td class="number">{held}<span class="card-word">" at work"</span></td>
             <td class="number">{queue.workers}<span class="card-word">" workers"</span></td>
             <td class="number wide">{queue.free}</td>
             <td class="actions-cell"><div class="row-actions">{own}</div></td>
