@@ -85,6 +85,11 @@ impl Session {
         self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::operates)
     }
 
+    /// Whether they are an administrator of a namespace, wherever one looks; tracked.
+    pub(crate) fn administers_in(self, namespace: &str) -> bool {
+        self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::administers)
+    }
+
     /// Whether pages should offer to change what lies in a namespace, wherever one looks.
     pub(crate) fn edits_in(self, namespace: &str) -> bool {
         self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::edits)
