@@ -51,9 +51,10 @@ fn shares(shards: &[Shard]) -> BTreeMap<String, Share> {
 fn ranges(numbers: &[i64]) -> String {
     let mut ranges: Vec<(i64, i64)> = Vec::new();
     for number in numbers.iter().copied() {
-        match ranges.last_mut() {
-            Some((_, to)) if *to + 1 == number => *to = number,
-            Some(_) | None => ranges.push((number, number)),
+        let follows = ranges.last().is_some_and(|(_, to)| to + 1 == number);
+        match ranges.last_mut().filter(|_| follows) {
+            Some((_, to)) => *to = number,
+            None => ranges.push((number, number)),
         }
     }
     let words = |(from, to): (i64, i64)| {
