@@ -273,6 +273,7 @@ test("the server's errors stand at their fields, and typed work survives leaving
 test("only who may edit is offered to, and a module's workflow is left to its module", async ({
   page,
   server,
+  admin,
 }) => {
   deploy(server, "declared", `
 module: declared
@@ -285,6 +286,10 @@ workflows:
   await expect(page.getByRole("link", { name: "New workflow" })).toHaveCount(0);
   const { id } = (await server.ask<Read>(READ, { name: "declared" })).workflow;
   await page.goto(`/ns/default/workflows/${id}/edit`);
+  await expect(page.getByRole("heading", { name: "This page needs the role Editor" })).toBeVisible();
+  await page.context().clearCookies();
+  await page.reload();
+  await signIn(page, admin);
   await expect(page.getByText("The module declared declares this workflow.")).toBeVisible();
 });
 

@@ -1,13 +1,14 @@
 //! One function for each query and mutation that a page sends.
 
 pub(crate) mod alerts;
+pub(crate) mod cluster;
 mod orders;
 pub(crate) mod planning;
 pub(crate) mod settings;
 pub(crate) mod workers;
 
 pub(crate) use self::orders::{
-    Many, Order, create_schedule, delete_schedule, order_schedules, pause_schedule,
+    Many, Order, create_schedule, delete_schedule, order_many, pause_schedule,
     resume_schedule, rollback_schedule, set_favourite, skip_next, test_call, trigger_schedule,
     undelete_schedule, update_schedule,
 };

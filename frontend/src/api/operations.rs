@@ -77,6 +77,9 @@ operations! {
     Overview = "graphql/overview.graphql", "" => OverviewAnswer;
     Tallies = "graphql/tallies.graphql", "" => crate::model::Tallies;
     Cluster = "graphql/cluster.graphql", "" => Fleet;
+    Shards = "graphql/shards.graphql", "/shards" => Vec<crate::model::Shard>;
+    DrainNode = "graphql/drain_node.graphql", "/drainNode/node/id" => String;
+    UndrainNode = "graphql/undrain_node.graphql", "/undrainNode/node/id" => String;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
     ScheduleGroups = "graphql/schedule_groups.graphql", "/scheduleGroups" => crate::model::ScheduleGroups;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
@@ -122,6 +125,8 @@ operations! {
     SkipNextOfSchedules = "graphql/skip_next_of_schedules.graphql", "/skipNextOfSchedules" => ManyOutcome;
     TriggerSchedules = "graphql/trigger_schedules.graphql", "/triggerSchedules" => ManyOutcome;
     DeleteSchedules = "graphql/delete_schedules.graphql", "/deleteSchedules" => ManyOutcome;
+    CancelRuns = "graphql/cancel_runs.graphql", "/cancelRuns" => ManyOutcome;
+    RetryRuns = "graphql/retry_runs.graphql", "/retryRuns" => ManyOutcome;
     ResumePreview = "graphql/resume_preview.graphql", "/resumePreview" => ResumeEffect;
     ScheduleAudit = "graphql/schedule_audit.graphql", "/auditEvents" => Page<AuditRow>;
     Calendars = "graphql/calendars.graphql", "/calendars/nodes" => Vec<Named>;

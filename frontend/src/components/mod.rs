@@ -71,7 +71,7 @@ pub(crate) use panel::{fact, panel};
 pub(crate) use plain_table::{Heading, heading, silent_heading, table};
 pub(crate) use query::{OwnViews, QueryBar, QueryField, QueryView, has_term, toggled};
 pub(crate) use reason::{is_id, reason_text};
-pub(crate) use run_table::run_table;
+pub(crate) use run_table::{run_columns, run_name};
 pub(crate) use save::{copy_text, save_text};
 pub(crate) use search_line::SearchLine;
 pub(crate) use selection::Selection;

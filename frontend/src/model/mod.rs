@@ -63,15 +63,15 @@ pub(crate) use build::{
     WorkflowVersion,
 };
 pub(crate) use calendar::{Calendar, CalendarUser, Range, Window};
-pub(crate) use cluster::{ClusterEvent, Fleet, Member};
+pub(crate) use cluster::{ClusterEvent, Fleet, Member, Shard};
 pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
-pub(crate) use forecast::{Forecast, ForecastHour, Upcoming, ZoneSchedule};
+pub(crate) use forecast::{Forecast, ForecastHour, Upcoming, UpcomingSchedule, ZoneSchedule};
 pub(crate) use full::Full;
 pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
 pub(crate) use impact::ScheduleImpact;
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
-pub(crate) use many::ManyOutcome;
+pub(crate) use many::{ManyOutcome, Match};
 pub(crate) use metrics::{FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, StatPoint};
 pub(crate) use namespace::{Figure, Namespace, Quota, Retention, RetentionPreview};
 pub(crate) use overview::{

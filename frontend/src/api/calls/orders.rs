@@ -1,4 +1,4 @@
-//! Actions on schedules: on one of them, or on all that a search finds.
+//! Actions on schedules: on one of them, or on all that a search finds; and on all runs that a search finds.
 //!
 //! Each returns the id of what it made or changed. A `key` makes it take effect once, however often it is sent.
 
@@ -102,7 +102,7 @@ pub(crate) fn undelete_schedule(id: String, key: String) -> Ask<String> {
     Ask::new::<operations::UndeleteSchedule>(operations::undelete_schedule::Variables { id, key })
 }
 
-/// A bulk action on schedules.
+/// A bulk action on schedules or on runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Order {
     Pause { reason: String, until: Option<Moment> },
@@ -110,9 +110,11 @@ pub(crate) enum Order {
     Skip { count: i64, reason: String },
     Run { reason: Option<String> },
     Delete { reason: Option<String> },
+    CancelRuns { reason: Option<String> },
+    RetryRuns,
 }
 
-/// The schedules of a bulk action: all of a namespace that a search finds. If `expected_count` is given, any other
+/// The schedules or runs of a bulk action: all of a namespace that a search finds. If `expected_count` is given, any other
 /// number is a conflict; without it, the action is a dry run that only counts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Many {
@@ -121,11 +123,11 @@ pub(crate) struct Many {
     pub(crate) expected_count: Option<i64>,
 }
 
-/// Performs a bulk action on schedules, or previews its effect.
-pub(crate) fn order_schedules(order: Order, many: Many, key: String) -> Ask<ManyOutcome> {
+/// Performs a bulk action, or previews its effect.
+pub(crate) fn order_many(order: Order, many: Many, key: String) -> Ask<ManyOutcome> {
     use operations::{
-        delete_schedules, pause_schedules, resume_schedules, skip_next_of_schedules,
-        trigger_schedules,
+        cancel_runs, delete_schedules, pause_schedules, resume_schedules, retry_runs,
+        skip_next_of_schedules, trigger_schedules,
     };
     macro_rules! which {
         ($operation:ident) => {
@@ -164,6 +166,14 @@ pub(crate) fn order_schedules(order: Order, many: Many, key: String) -> Ask<Many
             let which = which!(delete_schedules);
             let variables = delete_schedules::Variables { which, reason, key };
             Ask::new::<operations::DeleteSchedules>(variables)
+        }
+        Order::CancelRuns { reason } => {
+            let variables = cancel_runs::Variables { which: which!(cancel_runs), reason, key };
+            Ask::new::<operations::CancelRuns>(variables)
+        }
+        Order::RetryRuns => {
+            let variables = retry_runs::Variables { which: which!(retry_runs), key };
+            Ask::new::<operations::RetryRuns>(variables)
         }
     }
 }

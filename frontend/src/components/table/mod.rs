@@ -99,7 +99,7 @@ impl Table {
         let frame = NodeRef::<html::Div>::new();
         let Self { caption, list, columns, name, sort, shown, selection, actions } = self;
         let columns: Arc<[Column]> = columns.into();
-        let order = columns::order(columns.clone(), shown);
+        let order = columns::order(columns.clone(), shown, sort);
         let picker = shown.map(|shown| columns::picker(columns.clone(), order, shown));
         let keys = keys::listen(frame, list, selection);
         let heads = {

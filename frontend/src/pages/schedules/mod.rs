@@ -17,7 +17,7 @@ use leptos::prelude::*;
 use self::wanted::Wanted;
 use super::{
     actions::use_actions,
-    bulk::{BulkBar, Subjects},
+    bulk::{self, BulkBar, Subjects},
     cursors, kept,
     overview::new_schedule,
 };
@@ -54,14 +54,23 @@ pub(crate) fn Schedules() -> impl IntoView {
         });
     });
     let names = use_names(schedules);
+    let total = move || schedules.load.with(|page| page.total).flatten();
     let subjects = Subjects {
+        label: "Actions for the selected schedules",
+        kinds: bulk::Kind::OF_SCHEDULES,
         selection,
-        names: Signal::derive(move || {
+        chosen: Signal::derive(move || {
             let ids = selection.ids();
-            names.with_value(|names| ids.iter().filter_map(|id| names.get(id).cloned()).collect())
+            let known = |names: &BTreeMap<String, String>| {
+                ids.iter().filter_map(|id| names.get(id).cloned()).collect::<Vec<_>>()
+            };
+            bulk::by_name(&names.with_value(known))
         }),
         search: Memo::new(move |_| address.query("q")).into(),
-        total: Signal::derive(move || schedules.load.with(|page| page.total).flatten()),
+        has_more: Signal::derive(move || {
+            total().is_some_and(|total| total > selection.count() as i64)
+        }),
+        total: Signal::derive(total),
         list: schedules.load.loading,
     };
     // A bulk action applies to one namespace.

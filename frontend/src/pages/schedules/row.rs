@@ -143,7 +143,7 @@ pub(super) fn actions(
     };
     let star =
         icon_button(glyph, "Favourite", words, move || star.run((id.clone(), !is_favourite)));
-    if !session.operates() {
+    if !session.operates_in(&schedule.namespace) {
         return star;
     }
     let run = icon_button(Glyph::Play, "Run now", format!("Run {name} now"), actions.run(schedule));

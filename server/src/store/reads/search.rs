@@ -92,7 +92,7 @@ impl ConditionInputs<'_> {
             }
             Test::Time(field, moment) => self.schedule_time(*field, *moment),
             // Schedules do not have these; the parser rejects them.
-            Test::Trigger(_) | Test::Span(..) => nothing(),
+            Test::Id(_) | Test::Trigger(_) | Test::Span(..) => nothing(),
         }
     }
 
@@ -109,6 +109,7 @@ impl ConditionInputs<'_> {
             Test::State(states) => {
                 states.iter().fold(Condition::any(), |any, state| any.add(run_stands(*state)))
             }
+            Test::Id(ids) => any_of(C::Id.is_in(ids.iter().copied())),
             Test::Trigger(triggers) => {
                 any_of(C::Trigger.is_in(triggers.iter().map(|trigger| trigger_of(*trigger))))
             }
