@@ -8,9 +8,9 @@ pub(crate) mod settings;
 pub(crate) mod workers;
 
 pub(crate) use self::orders::{
-    Many, Order, create_schedule, delete_schedule, order_many, pause_schedule,
-    resume_schedule, rollback_schedule, set_favourite, skip_next, test_call, trigger_schedule,
-    undelete_schedule, update_schedule,
+    Many, Order, create_schedule, delete_schedule, order_many, pause_schedule, resume_schedule,
+    rollback_schedule, set_favourite, skip_next, test_call, trigger_schedule, undelete_schedule,
+    update_schedule,
 };
 use super::{
     Ask,
