@@ -24,7 +24,7 @@ pub(crate) use known::{CompiledDefinition, Definitions};
 
 use crate::{
     config::{MAX_TAGS, Tags},
-    target::Target,
+    target::{Origin, Target},
 };
 
 /// The tasks of a workflow.
@@ -151,7 +151,7 @@ impl Definition {
     }
 
     /// The origin of its first task: a node divides its places by it.
-    pub fn origin(&self) -> Option<String> {
+    pub fn origin(&self) -> Option<Origin> {
         self.tasks.first()?.target.origin()
     }
 

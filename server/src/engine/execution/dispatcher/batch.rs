@@ -71,7 +71,7 @@ impl DispatchBatch {
                 }
             };
             let claim = Claim {
-                origin: known.origin().cloned(),
+                origin: known.origin(run.namespace_id),
                 schedule: run.schedule_id,
                 namespace: run.namespace_id,
             };

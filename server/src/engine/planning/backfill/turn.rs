@@ -234,7 +234,7 @@ async fn runs_of(
         workflow_version: version,
         max_attempts: known.definition.max_attempts(),
         runs_on: known.definition.asked_tags(),
-        origin: known.origin().map(|origin| origin.to_string()),
+        origin: known.origin(backfill.namespace_id).map(|origin| origin.to_string()),
         context,
         group_id: schedule.group_id,
         priority: schedule.priority,
