@@ -86,4 +86,4 @@ pub(crate) use tags::tags;
 pub(crate) use tally_bar::tally_bar;
 pub(crate) use typing::{Typing, use_typing};
 pub(crate) use warning_list::warning_list;
-pub(crate) use when::{When, when, when_relative};
+pub(crate) use when::{When, explain_times, when, when_relative};
