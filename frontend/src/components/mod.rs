@@ -57,7 +57,7 @@ pub(crate) use empty::empty;
 pub(crate) use expression::{expressions, pointed};
 pub(crate) use field::{Choice, Field};
 pub(crate) use figure::figure;
-pub(crate) use fire_history::{PastFire, fire_history};
+pub(crate) use fire_history::fire_history;
 pub(crate) use fire_mark::fire_mark;
 pub(crate) use icon::{Glyph, icon};
 pub(crate) use json_view::json_view;

@@ -4,8 +4,8 @@ use leptos::prelude::*;
 
 use crate::{
     components::{
-        Column, Glyph, Mark, PastFire, RowName, badge, expressions, fire_history, icon_button,
-        tags, tally_bar, warning_list, when_relative,
+        Column, Glyph, Mark, RowName, badge, expressions, fire_history, icon_button, tags,
+        tally_bar, warning_list, when_relative,
     },
     model::{RecentFire, ScheduleRow, ScheduleState, Verdict},
     pages::actions::{Action, Actions},
@@ -87,18 +87,20 @@ fn time(at: Option<Moment>, schedule: &ScheduleRow) -> AnyView {
 }
 
 fn history(schedule: &ScheduleRow) -> AnyView {
-    if schedule.recent_fires.is_empty() {
-        return ().into_any();
+    let fires: Vec<RecentFire> = schedule.recent_fires.iter().rev().cloned().collect();
+    let marks: Vec<Mark> = fires.iter().map(|fire| mark(fire)).collect();
+    fire_history(&marks, move |at| {
+        let fire = fires.get(at)?;
+        let local = fire.local.replace('T', " ");
+        Some(format!("{local} {}: {}", fire.offset, fire.reason.text))
+    })
+}
+
+fn mark(fire: &RecentFire) -> Mark {
+    match (fire.run, fire.verdict) {
+        (Some(run), Verdict::Started | Verdict::Pending) => Mark::Run(run.state),
+        (_, verdict) => Mark::Verdict(verdict),
     }
-    let past = |fire: &RecentFire| {
-        let mark = match (fire.run, fire.verdict) {
-            (Some(run), Verdict::Started | Verdict::Pending) => Mark::Run(run.state),
-            (_, verdict) => Mark::Verdict(verdict),
-        };
-        let at = fire.local.replace('T', " ");
-        PastFire { mark, title: format!("{at} {}: {}", fire.offset, fire.reason.text) }
-    };
-    fire_history(schedule.recent_fires.iter().rev().map(past).collect())
 }
 
 /// The 95th percentile of the durations of its recent runs.
