@@ -4,17 +4,19 @@
 //! - `filters`: the query bar
 //! - `groups`: the list by tag or by module
 //! - `row`: a schedule in a row, with its actions
+//! - `follow`: the changes of the schedules on the page
 
 mod filters;
+mod follow;
 mod groups;
 mod row;
 mod wanted;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use leptos::prelude::*;
 
-use self::wanted::Wanted;
+use self::{follow::follow, wanted::Wanted};
 use super::{
     actions::use_actions,
     bulk::{BulkBar, Subjects},
@@ -24,15 +26,13 @@ use super::{
 use crate::{
     api::{self},
     components::{AsyncView, PageHead, Selection, Table, empty, live, pager},
-    data::{Feed, Listing, use_actor, use_feed, use_listing},
-    model::{ScheduleEvent, ScheduleRow},
+    data::{Listing, use_actor, use_listing},
+    model::ScheduleRow,
     route::Route,
-    state::{use_address, use_every, use_session, use_title},
+    state::{use_address, use_session, use_title},
 };
 
 const SIZE: usize = 50;
-/// How often a list that cannot follow all changes is loaded again.
-const LOOK: Duration = Duration::from_secs(30);
 
 /// The list.
 #[component]
@@ -111,58 +111,6 @@ fn use_names(schedules: Listing<ScheduleRow>) -> StoredValue<BTreeMap<String, St
         });
     });
     names
-}
-
-/// A row of an event, with the fields that only lists request kept from the known row.
-fn with_history(row: ScheduleRow, schedules: Listing<ScheduleRow>) -> ScheduleRow {
-    match schedules.list.get(&row.id).and_then(|known| known.get::<ScheduleRow>()) {
-        Some(known) => ScheduleRow {
-            is_favourite: known.is_favourite,
-            recent_fires: known.recent_fires.clone(),
-            module: known.module.clone(),
-            ..row
-        },
-        None => row,
-    }
-}
-
-/// Follows the schedules on the page. If the page contains all schedules, follows everything, so that a new one is
-/// added at once. A larger server has too many changes for that: there, the list is loaded again from time to time.
-fn follow(
-    schedules: Listing<ScheduleRow>,
-    wanted: impl Fn() -> Wanted + Copy + Send + Sync + 'static,
-) {
-    let loading = schedules.load.loading;
-    let shown = Memo::new(move |_| {
-        let is_all = !wanted().is_narrowed()
-            && schedules.load.with(|page| page.next.is_none() && page.previous.is_none())?;
-        let mut ids = schedules.list.ids();
-        ids.sort_unstable();
-        Some((!is_all).then_some(ids))
-    });
-    let merge = move |events: Vec<ScheduleEvent>| {
-        for event in events {
-            match event.schedule {
-                Some(row) if schedules.list.knows(&row.id) => {
-                    schedules.merge(vec![with_history(row, schedules)], false, |_| true);
-                    // Only the server knows whether it still matches the search, and its newest bar.
-                    loading.refresh();
-                }
-                // Only the server knows whether a new schedule belongs on this page, and where.
-                Some(_) => loading.refresh(),
-                None => schedules.remove(event.schedule_id),
-            }
-        }
-    };
-    // Other rows need another feed: each belongs to its run of the effect, which drops the previous one.
-    let address = use_address();
-    Effect::new(move |_| {
-        if let Some(ids) = shown.get() {
-            let feed = move || Feed::schedules(address.namespace(), ids.clone());
-            use_feed(feed, merge, move || loading.reload());
-        }
-    });
-    use_every(LOOK, move || loading.refresh());
 }
 
 fn nothing(is_narrowed: bool) -> AnyView {
