@@ -11,6 +11,7 @@ on_both!(
     a_page_of_runs_costs_the_same_number_of_statements_however_long_it_is,
     objects_cost_the_same_number_of_statements_however_many_they_are,
     a_page_that_holds_all_of_a_list_is_not_counted,
+    a_list_of_which_only_the_length_is_requested_is_not_read,
 );
 
 /// With the last run, the next fires, the workflow and the tally of each.
@@ -133,6 +134,28 @@ async fn a_page_that_holds_all_of_a_list_is_not_counted(database: TestDatabase) 
     assert_eq!(whole + 1, more_than_a_page);
     let (total, shown, _) = counted(3, "none of them").await;
     assert_eq!((total, shown), (0, 0));
+}
+
+async fn a_list_of_which_only_the_length_is_requested_is_not_read(database: TestDatabase) {
+    let (desk, statements) = observed(database).await;
+    for name in ["first", "other", "third"] {
+        desk.schedule(name, "@hourly").await;
+    }
+    let cost = async |fields: &str| {
+        statements.lock().unwrap().clear();
+        let query = format!("{{ schedules(first: 1) {{ totalCount {fields} }} }}");
+        let answer = desk.ask(&query, json!({})).await;
+        assert_eq!(answer["schedules"]["totalCount"], 3, "{fields}");
+        statements.lock().unwrap().len()
+    };
+    let with_rows = cost("nodes { name }").await;
+    let inline = "... on ScheduleConnection { nodes { name } }";
+    for fields in ["edges { cursor }", "pageInfo { hasNextPage }", inline] {
+        assert_eq!(cost(fields).await, with_rows, "{fields}");
+    }
+    for fields in ["", "__typename"] {
+        assert_eq!(cost(fields).await + 1, with_rows, "{fields}");
+    }
 }
 
 /// The text of a statement, without its values.
