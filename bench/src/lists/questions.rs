@@ -11,6 +11,7 @@ pub(super) struct Question {
 }
 
 const SCHEDULES: &str = include_str!("../../../frontend/graphql/schedules.graphql");
+const SCHEDULE_COUNT: &str = include_str!("../../../frontend/graphql/schedule_count.graphql");
 const RUNS: &str = include_str!("../../../frontend/graphql/runs.graphql");
 const FIRES: &str = include_str!("../../../frontend/graphql/fires.graphql");
 const OVERVIEW: &str = include_str!("../../../frontend/graphql/overview.graphql");
@@ -44,6 +45,11 @@ pub(super) fn all(schedule: &Value) -> Vec<Question> {
         schedules("schedules that are paused", json!({ "state": "PAUSED" })),
         schedules("schedules of a workflow", json!({ "workflow": "noop" })),
         question("schedules, last page", SCHEDULES, json!({ "filter": {}, "last": PAGE })),
+        question(
+            "the number of schedules that contain a text",
+            SCHEDULE_COUNT,
+            json!({ "filter": { "text": "99" } }),
+        ),
         runs("runs, newest", json!({})),
         runs("runs that failed", json!({ "states": ["FAILED"] })),
         runs("runs in a state that none has", json!({ "states": ["TIMED_OUT"] })),

@@ -78,6 +78,7 @@ operations! {
     Tallies = "graphql/tallies.graphql", "" => crate::model::Tallies;
     Cluster = "graphql/cluster.graphql", "" => Fleet;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
+    ScheduleCount = "graphql/schedule_count.graphql", "/schedules/totalCount" => i64;
     ScheduleGroups = "graphql/schedule_groups.graphql", "/scheduleGroups" => crate::model::ScheduleGroups;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
     Fires = "graphql/fires.graphql", "/fires" => Page<Fire>;

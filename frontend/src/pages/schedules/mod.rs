@@ -26,7 +26,7 @@ use super::{
 use crate::{
     api::{self},
     components::{AsyncView, PageHead, Selection, Table, empty, live, pager},
-    data::{Listing, use_actor, use_listing},
+    data::{Listing, use_actor, use_listing, use_total},
     model::ScheduleRow,
     route::Route,
     state::{use_address, use_session, use_title},
@@ -44,7 +44,8 @@ pub(crate) fn Schedules() -> impl IntoView {
     let actions = use_actions(vec![schedules.load.loading]);
     follow(schedules, move || untrack(wanted));
     let go = move |place| address.go(&address.with(&cursors(&place)));
-    let count = move || schedules.load.with(|page| page.total).flatten().map(total_words);
+    let total = use_total(schedules, move || api::schedule_count(wanted().query()));
+    let count = move || total.get().map(total_words);
     let selection = Selection::new();
     let actor = use_actor();
     let star = Callback::new(move |(id, is_favourite): (String, bool)| {
@@ -61,7 +62,7 @@ pub(crate) fn Schedules() -> impl IntoView {
             names.with_value(|names| ids.iter().filter_map(|id| names.get(id).cloned()).collect())
         }),
         search: Memo::new(move |_| address.query("q")).into(),
-        total: Signal::derive(move || schedules.load.with(|page| page.total).flatten()),
+        total,
         list: schedules.load.loading,
     };
     // A bulk action applies to one namespace.
