@@ -24,8 +24,8 @@ use crate::{
         LiveRun, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect,
         PausedFires, Place, Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow,
         RunSortField, RunState, RunStats, SavedView, ScheduleDetail, ScheduleFigures,
-        ScheduleGrouping, ScheduleGroups, ScheduleRow, ScheduleSortField, Seen, SlotAccount,
-        Tallies, Verdict, Viewer, WorkProblem,
+        ScheduleGrouping, ScheduleGroups, ScheduleHistories, ScheduleRow, ScheduleSortField, Seen,
+        SlotAccount, Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -156,6 +156,12 @@ pub(crate) fn schedule_count(query: ScheduleQuery) -> Ask<i64> {
     let (namespace, search) = (within(query.namespace), query.search);
     let variables = operations::schedule_count::Variables { namespace, filter, search };
     Ask::new::<operations::ScheduleCount>(variables)
+}
+
+/// The last fires of schedules, at most a hundred.
+pub(crate) fn schedule_histories(ids: Vec<String>) -> Ask<ScheduleHistories> {
+    let variables = operations::schedule_histories::Variables { ids };
+    Ask::new::<operations::ScheduleHistories>(variables)
 }
 
 pub(crate) fn schedule(id: String) -> Ask<ScheduleDetail> {

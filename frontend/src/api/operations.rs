@@ -79,6 +79,7 @@ operations! {
     Cluster = "graphql/cluster.graphql", "" => Fleet;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
     ScheduleCount = "graphql/schedule_count.graphql", "/schedules/totalCount" => i64;
+    ScheduleHistories = "graphql/schedule_histories.graphql", "/nodes" => crate::model::ScheduleHistories;
     ScheduleGroups = "graphql/schedule_groups.graphql", "/scheduleGroups" => crate::model::ScheduleGroups;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
     Fires = "graphql/fires.graphql", "/fires" => Page<Fire>;

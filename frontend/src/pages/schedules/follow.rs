@@ -37,7 +37,7 @@ pub(super) fn follow(
         for event in events {
             match event.schedule {
                 Some(row) if schedules.list.knows(&row.id) => {
-                    schedules.merge(vec![with_history(row, schedules)], false, |_| true);
+                    schedules.merge(vec![with_fields_of_list(row, schedules)], false, |_| true);
                     // Only the server knows whether it still matches the search, and its newest bar.
                     loading.refresh();
                 }
@@ -89,14 +89,11 @@ fn use_settled(shown: Memo<Shown>) -> Memo<Shown> {
 }
 
 /// A row of an event, with the fields that only lists request kept from the known row.
-fn with_history(row: ScheduleRow, schedules: Listing<ScheduleRow>) -> ScheduleRow {
+fn with_fields_of_list(row: ScheduleRow, schedules: Listing<ScheduleRow>) -> ScheduleRow {
     match schedules.list.get(&row.id).and_then(|known| known.get::<ScheduleRow>()) {
-        Some(known) => ScheduleRow {
-            is_favourite: known.is_favourite,
-            recent_fires: known.recent_fires.clone(),
-            module: known.module.clone(),
-            ..row
-        },
+        Some(known) => {
+            ScheduleRow { is_favourite: known.is_favourite, module: known.module.clone(), ..row }
+        }
         None => row,
     }
 }

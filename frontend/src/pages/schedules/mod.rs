@@ -4,11 +4,13 @@
 //! - `filters`: the query bar
 //! - `groups`: the list by tag or by module
 //! - `row`: a schedule in a row, with its actions
+//! - `history`: their recent fires, which are loaded after the rows
 //! - `follow`: the changes of the schedules on the page
 
 mod filters;
 mod follow;
 mod groups;
+mod history;
 mod row;
 mod wanted;
 
@@ -16,7 +18,7 @@ use std::collections::BTreeMap;
 
 use leptos::prelude::*;
 
-use self::{follow::follow, wanted::Wanted};
+use self::{follow::follow, history::use_histories, wanted::Wanted};
 use super::{
     actions::use_actions,
     bulk::{BulkBar, Subjects},
@@ -46,6 +48,7 @@ pub(crate) fn Schedules() -> impl IntoView {
     let go = move |place| address.go(&address.with(&cursors(&place)));
     let total = use_total(schedules, move || api::schedule_count(wanted().query()));
     let count = move || total.get().map(total_words);
+    let histories = use_histories(schedules);
     let selection = Selection::new();
     let actor = use_actor();
     let star = Callback::new(move |(id, is_favourite): (String, bool)| {
@@ -72,7 +75,7 @@ pub(crate) fn Schedules() -> impl IntoView {
     };
     let table = move || {
         let is_across = untrack(|| address.is_across());
-        let columns = row::columns(is_across);
+        let columns = row::columns(is_across, histories);
         let table = Table::new("Schedules", schedules.list, columns, row::name);
         let table = if is_across { table } else { table.select(selection) };
         table
