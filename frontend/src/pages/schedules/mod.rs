@@ -90,7 +90,7 @@ pub(crate) fn Schedules() -> impl IntoView {
     view! {
         {head.view()}
         {filters::bar(schedules)}
-        {groups::list()}
+        {groups::list(schedules)}
         {live(move || bulk())}
         <AsyncView
             loading=schedules.load.loading
