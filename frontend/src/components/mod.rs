@@ -20,6 +20,7 @@ mod field;
 mod figure;
 mod fire_history;
 mod fire_mark;
+mod fold;
 mod icon;
 mod json_view;
 mod live;
