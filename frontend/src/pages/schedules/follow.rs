@@ -26,8 +26,8 @@ pub(super) fn follow(
 ) {
     let loading = schedules.load.loading;
     let shown = Memo::new(move |_| {
-        let is_all = !wanted().is_narrowed()
-            && schedules.load.with(|page| page.next.is_none() && page.previous.is_none())?;
+        let is_one = schedules.load.with(|page| page.next.is_none() && page.previous.is_none())?;
+        let is_all = is_one && !wanted().is_narrowed();
         let mut ids = schedules.list.ids();
         ids.sort_unstable();
         Some((!is_all).then_some(ids))
