@@ -5,7 +5,7 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
 use crate::{
-    components::{FailureNote, NoticeList, live},
+    components::{FailureNote, NoticeList, explain_times, live},
     data,
     frame::{Header, PhoneBar, Rail, provide_counts},
     model::{Code as FailureCode, Failure, Role},
@@ -19,6 +19,7 @@ use crate::{
 pub(crate) fn App() -> impl IntoView {
     state::provide();
     data::provide();
+    explain_times();
     view! {
         <a class="skip-link" href="#main">"Skip to content"</a>
         <Door/>

@@ -81,6 +81,8 @@ operations! {
     DrainNode = "graphql/drain_node.graphql", "/drainNode/node/id" => String;
     UndrainNode = "graphql/undrain_node.graphql", "/undrainNode/node/id" => String;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
+    ScheduleCount = "graphql/schedule_count.graphql", "/schedules/totalCount" => i64;
+    ScheduleHistories = "graphql/schedule_histories.graphql", "/nodes" => crate::model::ScheduleHistories;
     ScheduleGroups = "graphql/schedule_groups.graphql", "/scheduleGroups" => crate::model::ScheduleGroups;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
     Fires = "graphql/fires.graphql", "/fires" => Page<Fire>;

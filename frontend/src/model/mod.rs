@@ -16,6 +16,7 @@
 //! - `many`: the outcome of a bulk action
 //! - `audit`: what was changed by whom
 //! - `page`: one page of a list
+//! - `history`: the recent fires of schedules, which a list loads after its rows
 //! - `full`: a row together with the fields that only its own page shows
 
 mod alert;
@@ -29,6 +30,7 @@ mod fire;
 mod forecast;
 mod full;
 mod health;
+mod history;
 mod impact;
 mod ledger;
 mod many;
@@ -69,6 +71,7 @@ pub(crate) use fire::Fire;
 pub(crate) use forecast::{Forecast, ForecastHour, Upcoming, UpcomingSchedule, ZoneSchedule};
 pub(crate) use full::Full;
 pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
+pub(crate) use history::{RecentFire, ScheduleHistories, ScheduleHistory, Tally};
 pub(crate) use impact::ScheduleImpact;
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
 pub(crate) use many::{ManyOutcome, Match};
@@ -87,8 +90,8 @@ pub(crate) use run::{
     Attempt, Ending, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
 };
 pub(crate) use schedule::{
-    Misfire, Pause, PauseEffect, PausedFire, PausedFires, Policy, RecentFire, ResumeChoice,
-    ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleGroups, ScheduleRow, Tally, Version,
+    Misfire, Pause, PauseEffect, PausedFire, PausedFires, Policy, ResumeChoice, ResumeEffect,
+    ScheduleDetail, ScheduleEvent, ScheduleGroups, ScheduleRow, Version,
 };
 pub(crate) use slots::SlotAccount;
 pub(crate) use states::{

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{
     context::ContextExt,
     error::Result,
-    page::{Connection, Paging, connection},
+    page::{Connection, Paging, connection, is_only_counted},
     query::{name_cursor, name_key},
     run::Run,
     schedule::Schedule,
@@ -98,7 +98,11 @@ pub(super) async fn schedules_page(
         ScheduleSortField::Last => ByTime::Last,
         ScheduleSortField::Name => {
             let window = paging.window(name_key)?;
-            let page = schedules::page(cx.store(), within, filter, descending, &window).await?;
+            let page = if is_only_counted(cx) {
+                schedules::length(cx.store(), within, filter)
+            } else {
+                schedules::page(cx.store(), within, filter, descending, &window).await?
+            };
             return Ok(connection(page, |row| name_cursor(row.id, &row.name), Schedule));
         }
         ScheduleSortField::P95 => {

@@ -22,7 +22,7 @@ use crate::{
     api::{self, LedgerQuery, ScheduleQuery},
     components::{AsyncView, Look, Mark, RowName, SearchLine, Table, button, live, pager},
     data::{Feed, use_actor, use_feed, use_listing, use_load},
-    model::{LedgerRow, Page, Place, ReasonCode, ScheduleRow, Verdict},
+    model::{LedgerRow, Place, ReasonCode, Verdict},
     route::Route,
     state::{
         List, Range, Session, Throttle, use_address, use_every, use_range, use_session, use_title,
@@ -57,7 +57,7 @@ pub(crate) fn Ledger() -> impl IntoView {
     let session = use_session();
     let fires = use_listing(SIZE, move || api::ledger(query(filters, range), SIZE));
     let sums = use_load(move || Some(api::ledger_totals(all_of(filters, range))));
-    let paused = use_load(move || Some(api::schedules(paused(filters), 1)));
+    let paused = use_load(move || Some(api::schedule_count(paused(filters))));
     let (loading, totals) = (fires.load.loading, sums.loading);
     // Counting costs the server more than reading a page.
     let slow = Throttle::new(SLOW_MS);
@@ -90,7 +90,7 @@ pub(crate) fn Ledger() -> impl IntoView {
             <div class="actions">{live(backfill_all)}</div>
         </header>
         {sums.draw(move |sums| totals::totals(sums, filters))}
-        {paused.draw(paused_note)}
+        {paused.draw(|count| paused_note(*count))}
         <search class="filter-line">
             <SearchLine
                 label="Search schedules of the ledger"
@@ -141,11 +141,11 @@ fn paused(filters: Filters) -> ScheduleQuery {
     }
 }
 
-fn paused_note(page: &Page<ScheduleRow>) -> AnyView {
-    let words = match page.total {
-        None | Some(0) => return ().into_any(),
-        Some(1) => "1 schedule is paused".to_owned(),
-        Some(count) => format!("{count} schedules are paused"),
+fn paused_note(count: i64) -> AnyView {
+    let words = match count {
+        0 => return ().into_any(),
+        1 => "1 schedule is paused".to_owned(),
+        _ => format!("{count} schedules are paused"),
     };
     let href = Route::Schedules.narrowed(&[("q", "state:paused")]);
     view! {

@@ -2,16 +2,17 @@
 
 use leptos::prelude::*;
 
+use super::history::Histories;
 use crate::{
     components::{
-        Column, Glyph, Mark, PastFire, RowName, badge, expressions, fire_history, icon_button,
-        tags, tally_bar, warning_list, when_relative,
+        Column, Glyph, Mark, RowName, badge, expressions, icon_button, tags, warning_list,
+        when_relative,
     },
-    model::{RecentFire, ScheduleRow, ScheduleState, Verdict},
+    model::{ScheduleRow, ScheduleState},
     pages::actions::{Action, Actions},
     route::Route,
     state::Session,
-    time::{Moment, duration},
+    time::Moment,
 };
 
 /// The name of a row, and the ids by which tests find it.
@@ -21,7 +22,7 @@ pub(super) fn name(schedule: &ScheduleRow) -> RowName {
 }
 
 /// Name, state, timing, next and recent fires; across all namespaces also the namespace.
-pub(super) fn columns(is_across: bool) -> Vec<Column> {
+pub(super) fn columns(is_across: bool, histories: Histories) -> Vec<Column> {
     let namespace = |row: &ScheduleRow| row.namespace.clone().into_any();
     let mut columns = vec![
         Column::new("name", "Name", title).head().sorts("name"),
@@ -33,8 +34,10 @@ pub(super) fn columns(is_across: bool) -> Vec<Column> {
             .class("wide spare")
             .sorts("last"),
         Column::new("run", "Last run", last_run).class("wide"),
-        Column::new("history", "Last 40", history).class("wide"),
-        Column::new("p95", "p95", p95).class("number wide spare"),
+        Column::new("history", "Last 40", move |row: &ScheduleRow| histories.bars(row))
+            .class("wide"),
+        Column::new("p95", "p95", move |row: &ScheduleRow| histories.p95(row))
+            .class("number wide spare"),
         Column::new("workflow", "Workflow", |row: &ScheduleRow| {
             row.workflow.name.clone().into_any()
         })
@@ -43,7 +46,9 @@ pub(super) fn columns(is_across: bool) -> Vec<Column> {
         Column::new("note", "Note", |row: &ScheduleRow| row.note.clone().into_any())
             .class("why-cell")
             .extra(),
-        Column::new("day", "24 h", |row: &ScheduleRow| tally_bar(row.tally)).class("wide").extra(),
+        Column::new("day", "24 h", move |row: &ScheduleRow| histories.day(row))
+            .class("wide")
+            .extra(),
     ];
     if is_across {
         columns.insert(1, Column::new("namespace", "Namespace", namespace));
@@ -82,30 +87,6 @@ fn timing(schedule: &ScheduleRow) -> AnyView {
 fn time(at: Option<Moment>, schedule: &ScheduleRow) -> AnyView {
     match at {
         Some(at) => when_relative(at, schedule.zone()),
-        None => view! { <span class="muted">"–"</span> }.into_any(),
-    }
-}
-
-fn history(schedule: &ScheduleRow) -> AnyView {
-    if schedule.recent_fires.is_empty() {
-        return ().into_any();
-    }
-    let past = |fire: &RecentFire| {
-        let mark = match (fire.run, fire.verdict) {
-            (Some(run), Verdict::Started | Verdict::Pending) => Mark::Run(run.state),
-            (_, verdict) => Mark::Verdict(verdict),
-        };
-        let at = fire.local.replace('T', " ");
-        PastFire { mark, title: format!("{at} {}: {}", fire.offset, fire.reason.text) }
-    };
-    fire_history(schedule.recent_fires.iter().rev().map(past).collect())
-}
-
-/// The 95th percentile of the durations of its recent runs.
-fn p95(schedule: &ScheduleRow) -> AnyView {
-    let title = "95 % of the runs under \"Last 40\" took no longer";
-    match schedule.p95() {
-        Some(millis) => view! { <span title=title>{duration(millis)}</span> }.into_any(),
         None => view! { <span class="muted">"–"</span> }.into_any(),
     }
 }
