@@ -243,7 +243,7 @@ fn remove_form(
     let (id, name, version) = (workflow.id.clone(), workflow.name.clone(), workflow.version);
     // They may still be on their way.
     let impact = move || {
-        let total = users.with(|page| page.total.unwrap_or_else(|| page.rows.len() as i64));
+        let total = users.with(|page| page.total.unwrap_or(page.rows.len() as i64));
         total.map(|total| in_use(total, "runs", "run"))
     };
     let fields = view! {
