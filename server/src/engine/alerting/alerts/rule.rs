@@ -160,11 +160,11 @@ impl Active {
                         active.push(Self { row, rule, search });
                     }
                     Err(error) => {
-                        tracing::error!(rule = %row.id, "failed to read its search: {error}");
+                        tracing::error!(rule_id = %row.id, %error, "failed to read its search");
                     }
                 },
                 Err(error) => {
-                    tracing::error!(rule = %row.id, "failed to read an alert rule: {error}")
+                    tracing::error!(rule_id = %row.id, %error, "failed to read an alert rule")
                 }
             }
         }
