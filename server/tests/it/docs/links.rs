@@ -10,7 +10,7 @@ use super::{documents, files, root};
 use crate::settings::repository;
 
 /// The targets of a page's links, without those in code: the path as written, and the anchor.
-fn links(text: &str) -> Vec<(String, Option<String>)> {
+pub(super) fn links(text: &str) -> Vec<(String, Option<String>)> {
     let mut is_code = false;
     let mut found = Vec::new();
     for line in text.lines() {
@@ -38,7 +38,7 @@ fn links(text: &str) -> Vec<(String, Option<String>)> {
 }
 
 /// The anchors of a page's headings, as GitHub and mdBook make them.
-fn anchors(text: &str) -> BTreeSet<String> {
+pub(super) fn anchors(text: &str) -> BTreeSet<String> {
     let mut is_code = false;
     let mut found = BTreeSet::new();
     for line in text.lines() {
