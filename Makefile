@@ -30,7 +30,7 @@ RELEASE_BINARY := $(TARGET)/release/carillon
 CONSOLE_SOURCES := $(shell find frontend assets -type f 2>/dev/null) \
 	Trunk.toml .cargo/config.toml Cargo.toml Cargo.lock server/schema.graphql
 DOCS_SOURCES := $(shell find docs examples assets -name helm -prune -o -type f -print 2>/dev/null) \
-	scripts/docs scripts/docs.py $(wildcard *.md clients/*/README.md worker/README.md) server/schema.graphql server/module.schema.json
+	scripts/docs scripts/docs.py scripts/reference.py $(wildcard *.md clients/*/README.md worker/README.md) server/schema.graphql server/module.schema.json
 
 .PHONY: help
 help: ## List the commands

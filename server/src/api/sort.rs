@@ -35,6 +35,7 @@ use crate::{
 /// How schedules are sorted. A cursor is valid only with the sort order that produced it.
 #[derive(InputObject, Clone, Copy)]
 pub(crate) struct ScheduleSort {
+    /// What to sort by.
     by: ScheduleSortField,
     /// Rows without a value come last in either direction.
     #[graphql(default)]
@@ -59,6 +60,7 @@ pub(crate) enum ScheduleSortField {
 /// that produced it.
 #[derive(InputObject, Clone, Copy)]
 pub(crate) struct RunSort {
+    /// What to sort by.
     by: RunSortField,
     /// Rows without a value come last in either direction.
     #[graphql(default = true)]

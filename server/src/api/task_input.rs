@@ -19,13 +19,18 @@ use crate::{
 /// A task: a schedule's inline task, or one of a workflow.
 #[derive(InputObject)]
 pub(crate) struct TaskInput {
+    /// Unique in the workflow: 1 to 64 of A-Z a-z 0-9 . _ -
     #[graphql(default = "main")]
     pub(crate) name: String,
+    /// What it does.
     pub(crate) target: TargetInput,
+    /// How long an attempt may take before it is asked to stop: 0.001 seconds to 7 days.
     #[graphql(default_with = "300.0")]
     pub(crate) timeout_seconds: f64,
+    /// How long stopping may take before the attempt is ended by force: 0 to an hour.
     #[graphql(default_with = "10.0")]
     pub(crate) kill_grace_seconds: f64,
+    /// When a failed attempt is followed by another; one attempt if absent.
     pub(crate) retry: Option<RetryInput>,
     /// Only these failures are retried: `timeout`, `failure`, `error`, `exit 75`, `status 500-599`.
     /// All failures if empty.
@@ -43,14 +48,19 @@ pub(crate) struct TaskInput {
 /// When a failed attempt is followed by another.
 #[derive(InputObject)]
 pub(crate) struct RetryInput {
+    /// The number of attempts, the first one included: 1 to 100.
     #[graphql(default = 1)]
     max_attempts: i32,
+    /// How the delay grows between attempts.
     #[graphql(default_with = "Backoff::Exponential")]
     backoff: Backoff,
+    /// The delay before the second attempt: 0 to a day.
     #[graphql(default_with = "1.0")]
     initial_seconds: f64,
+    /// The longest delay: from `initialSeconds` to a day.
     #[graphql(default_with = "300.0")]
     max_seconds: f64,
+    /// Share of the delay that is random, 0 to 1.
     #[graphql(default_with = "0.2")]
     jitter: f64,
 }
@@ -58,18 +68,25 @@ pub(crate) struct RetryInput {
 /// Exactly one of these.
 #[derive(OneofObject)]
 pub(crate) enum TargetInput {
+    /// An HTTP request to send.
     Http(HttpTargetInput),
+    /// A program to start on the node.
     Command(CommandTargetInput),
+    /// An event to publish to a broker.
     Publish(PublishTargetInput),
+    /// A task for a worker that pulls it from a queue.
     Worker(WorkerTargetInput),
+    /// Nothing to do: it succeeds.
     Noop(NoopTargetInput),
 }
 
 /// An HTTP request to send.
 #[derive(InputObject)]
 pub(crate) struct HttpTargetInput {
+    /// GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS.
     #[graphql(default = "POST")]
     method: String,
+    /// `http` or `https`, without user name or password, at most 8 KiB; it may be a template.
     url: String,
     /// On an update, the mask `***` keeps the current value.
     headers: Option<Vec<HeaderInput>>,
@@ -77,6 +94,7 @@ pub(crate) struct HttpTargetInput {
     body: Option<String>,
     /// A JSON body, instead of `body`. Strings in it may be templates.
     json: Option<Value>,
+    /// The statuses that count as success, each one status or a range; `200-299` if absent.
     expected_status: Option<Vec<String>>,
     /// A text that the response must contain. On an update, absent keeps the current one, and an
     /// empty text removes it.
@@ -99,18 +117,25 @@ pub(crate) struct HttpTargetInput {
 #[derive(InputObject)]
 pub(crate) struct HeaderInput {
     name: String,
+    /// Its value; it may be a template.
     value: String,
 }
 
 /// A program to start on the node.
 #[derive(InputObject)]
 pub(crate) struct CommandTargetInput {
+    /// A path, or a name to look up in `PATH`. Give either this or `script`.
     program: Option<String>,
+    /// The program's arguments, without its own name, passed as they are.
     args: Option<Vec<String>>,
+    /// A text for `/bin/sh -c`, instead of `program`.
     script: Option<String>,
     /// All variables, also on an update; there the mask `***` keeps a value.
     environment: Option<Vec<HeaderInput>>,
+    /// The working directory; the home of its user if absent.
     directory: Option<String>,
+    /// The operating system's user to run as: one that the server's `commands.users` allows. Its
+    /// `commands.user` if absent.
     user: Option<String>,
 }
 
@@ -130,6 +155,7 @@ pub(crate) struct WorkerTargetInput {
 /// Does nothing.
 #[derive(InputObject)]
 pub(crate) struct NoopTargetInput {
+    /// A text for people.
     #[graphql(default)]
     note: String,
 }

@@ -59,6 +59,7 @@ impl Workflow {
         &self.row.name
     }
 
+    /// The number of the current version, from 1.
     async fn version(&self) -> i32 {
         self.version
     }
@@ -135,6 +136,7 @@ pub(crate) struct PastWorkflow(workflow_version::Model);
 /// A version of a workflow's definition.
 #[Object(name = "WorkflowVersion")]
 impl PastWorkflow {
+    /// Its number, from 1.
     async fn version(&self) -> i32 {
         self.0.version
     }
@@ -144,6 +146,7 @@ impl PastWorkflow {
         &self.0.created_by
     }
 
+    /// When it was created.
     async fn at(&self) -> Instant {
         self.0.created_at.into()
     }
@@ -160,6 +163,7 @@ impl PastWorkflow {
 /// One step of a workflow.
 #[derive(SimpleObject)]
 pub(crate) struct Task {
+    /// Unique in the workflow.
     name: String,
     /// The tasks that must have ended before it.
     needs: Vec<String>,
@@ -167,9 +171,13 @@ pub(crate) struct Task {
     when: TaskCondition,
     /// Whether the run may succeed although this task failed.
     allow_failure: bool,
+    /// What it does.
     target: Target,
+    /// How long an attempt may take before it is asked to stop.
     timeout_seconds: f64,
+    /// How long stopping may take before the attempt is ended by force.
     kill_grace_seconds: f64,
+    /// When a failed attempt is retried.
     retry: Retry,
     /// Only these failures are retried; all if empty.
     retry_on: Vec<String>,
@@ -190,9 +198,13 @@ pub(crate) enum TaskCondition {
 /// When a failed attempt is retried.
 #[derive(SimpleObject)]
 pub(crate) struct Retry {
+    /// The number of attempts, the first one included.
     max_attempts: i32,
+    /// How the delay grows between attempts.
     backoff: Backoff,
+    /// The delay before the second attempt.
     initial_seconds: f64,
+    /// The longest delay.
     max_seconds: f64,
     /// Share of the delay that is random, 0 to 1.
     jitter: f64,

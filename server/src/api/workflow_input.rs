@@ -38,6 +38,7 @@ pub(crate) struct UpdateWorkflowInput {
     tasks: Option<Vec<TaskInput>>,
     /// Null removes it.
     timeout_seconds: MaybeUndefined<f64>,
+    /// How many tasks of one run may be at work at once, 1 to 100.
     max_parallel: Option<i64>,
     /// An empty list lets any node take runs.
     runs_on: Option<Vec<String>>,

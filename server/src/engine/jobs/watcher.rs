@@ -184,7 +184,7 @@ impl Watcher {
     /// An outage costs one look; the next one comes soon.
     fn tell(&self, answer: Result<(), StoreError>) {
         if let Err(error) = answer {
-            tracing::warn!("failed to look after jobs of workers, and tries again: {error}");
+            tracing::warn!(%error, "failed to look after jobs of workers, and tries again");
         }
     }
 

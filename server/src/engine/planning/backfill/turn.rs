@@ -187,7 +187,7 @@ async fn start(
             }
             Err(why) => {
                 // All fires are affected until an operator fixes the cause, so none is used up.
-                tracing::error!(backfill = %backfill.id, "failed to go on with it: {why}");
+                tracing::error!(backfill_id = %backfill.id, error = %why, "a backfill was paused");
                 core.store.update_locked_backfill(tx, backfill.id, paused(why, now)).await?;
                 next.runs.clear();
                 (next.exhausted, next.again, taken.paused) = (false, false, true);
