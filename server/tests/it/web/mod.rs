@@ -15,6 +15,7 @@ pub(crate) mod oidc;
 mod other_sites;
 mod own_threads;
 mod rights;
+mod rust_worker;
 mod sessions;
 mod sign_in;
 mod tracing;
