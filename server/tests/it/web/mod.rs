@@ -22,4 +22,5 @@ mod tracing;
 mod watched;
 mod workers;
 mod workers_arrival;
+mod workers_document;
 mod workers_lost;
