@@ -4,7 +4,9 @@
 //! keeps the version that it started with.
 //!
 //! - `standalone`: creating, changing and deleting standalone workflows
+//! - `checks`: what a definition must meet to be stored
 
+mod checks;
 pub(super) mod standalone;
 
 use entity::{Timestamp, audit_event, schedule, workflow, workflow_version};
@@ -20,8 +22,7 @@ use crate::{
     access::Viewer,
     model::{Definition, DefinitionProblem, Task, check, naming},
     random::new_id,
-    store::{Constraint, DatabaseTransaction, StoreError, audit, namespaces, schedules, workflows},
-    target::TemplateScope,
+    store::{Constraint, DatabaseTransaction, StoreError, audit, schedules, workflows},
 };
 
 /// What a schedule runs.
@@ -140,73 +141,6 @@ impl Commands {
             return Ok(Resolved { name: name.to_owned(), ..current });
         }
         Ok(current)
-    }
-
-    /// Restores masked secrets, and checks that the definition can be run here.
-    pub(super) fn check_definition(
-        &self,
-        at: At<'_>,
-        definition: &mut Definition,
-        old: Option<&Definition>,
-    ) -> Result<(), CommandError> {
-        // The shape is validated first: it limits how many tasks are looked at.
-        definition.validate().map_err(|problem| bad_definition(at, problem))?;
-        let before = definition.tasks_before().map_err(|problem| bad_definition(at, problem))?;
-        let alone = definition.tasks.len() == 1;
-        for (index, (task, before)) in definition.tasks.iter_mut().zip(&before).enumerate() {
-            let field = at.task(index);
-            let same = |other: &&Task| other.name == task.name;
-            // A single task may have been renamed.
-            let only = old.filter(|old| alone && old.tasks.len() == 1);
-            let kept = old.and_then(|old| old.tasks.iter().find(same));
-            let kept = kept.or_else(|| only.and_then(|old| old.tasks.first()));
-            let retained = secrets::retain(&mut task.target, kept.map(|task| &task.target));
-            retained
-                .map_err(|bad| BadInput { field: bad.field.replacen("task", &field, 1), ..bad })?;
-            let holds_secrets =
-                secrets::holds_any(&task.target) || !task.target.secret_names().is_empty();
-            if task.target.has_open_origin() && holds_secrets {
-                let problem = "lets a template choose the server while the request carries secrets";
-                let help =
-                    "write scheme and host out, or take the secret headers and signature away";
-                return Err(
-                    BadInput::new(format!("{field}.target.http.url"), "", problem, help).into()
-                );
-            }
-            let scope = TemplateScope { before, ..TemplateScope::ALONE };
-            let checked = self.executor.check_in(&task.target, scope);
-            checked.map_err(|error| BadInput::target(&field, error))?;
-            secrets::literal::check(&field, &task.target)?;
-        }
-        let json = json_of(definition)?;
-        if check::has_nul(&json) {
-            let problem = "has a text with a NUL character (\\u0000)";
-            return Err(BadInput::new(at.field(), "", problem, "remove it").into());
-        }
-        check::nests(at.field(), &json.to_string())?;
-        Ok(())
-    }
-
-    /// Checks that the definition's targets are allowed for tasks of the namespace.
-    pub(super) async fn check_namespace<C: ConnectionTrait>(
-        &self,
-        connection: &C,
-        namespace: Uuid,
-        at: At<'_>,
-        definition: &Definition,
-    ) -> Result<(), CommandError> {
-        let depends = |task: &Task| self.executor.depends_on_namespace(&task.target);
-        if !definition.tasks.iter().any(depends) {
-            return Ok(());
-        }
-        // If it is gone, the following code reports it.
-        let found = namespaces::by_ids(connection, &[namespace]).await?;
-        let Some(namespace) = found.first() else { return Ok(()) };
-        for (index, task) in definition.tasks.iter().enumerate() {
-            let checked = self.executor.check_namespace(&task.target, &namespace.name);
-            checked.map_err(|error| BadInput::target(&at.task(index), error))?;
-        }
-        Ok(())
     }
 
     /// The definition that new runs of the workflow start with.
