@@ -30,6 +30,35 @@ impl Commands {
         check_texts(at, definition)
     }
 
+    /// What [`check_definition`](Self::check_definition) refuses of a workflow: what is wrong with
+    /// it as a whole, or else the first problem of each task; at most `most`.
+    pub(in crate::commands) fn problems_of(
+        &self,
+        definition: &mut Definition,
+        old: Option<&Definition>,
+        most: usize,
+    ) -> Result<Vec<BadInput>, CommandError> {
+        let at = At::Workflow("");
+        let before = match definition.validate().and_then(|()| definition.tasks_before()) {
+            Ok(before) => before,
+            Err(problem) => return Ok(vec![bad_definition(at, problem)]),
+        };
+        let mut problems = Vec::new();
+        let alone = definition.tasks.len() == 1;
+        for (index, (task, before)) in definition.tasks.iter_mut().zip(&before).enumerate() {
+            if problems.len() == most {
+                return Ok(problems);
+            }
+            let kept = predecessor(&task.name, alone, old);
+            let checked = self.check_task(&at.task(index), task, before, kept);
+            problems.extend(refused(checked)?);
+        }
+        if problems.is_empty() {
+            problems.extend(refused(check_texts(at, definition))?);
+        }
+        Ok(problems)
+    }
+
     /// Restores the masked secrets of a task, and checks that its target can be executed here.
     /// `before` are the tasks that have ended when it starts.
     fn check_task(
@@ -74,6 +103,17 @@ impl Commands {
             checked.map_err(|error| BadInput::target(&at.task(index), error))?;
         }
         Ok(())
+    }
+}
+
+/// The value that a check refused, if it refused one.
+pub(in crate::commands) fn refused(
+    checked: Result<(), CommandError>,
+) -> Result<Option<BadInput>, CommandError> {
+    match checked {
+        Ok(()) => Ok(None),
+        Err(CommandError::BadInput(bad)) => Ok(Some(bad)),
+        Err(error) => Err(error),
     }
 }
 

@@ -6,7 +6,7 @@
 //! - `standalone`: creating, changing and deleting standalone workflows
 //! - `checks`: what a definition must meet to be stored
 
-mod checks;
+pub(super) mod checks;
 pub(super) mod standalone;
 
 use entity::{Timestamp, audit_event, schedule, workflow, workflow_version};
