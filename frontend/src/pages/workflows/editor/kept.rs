@@ -10,7 +10,7 @@ use super::{
     draft::Draft,
     text::TextPane,
 };
-use crate::pages::task_form::CREDENTIAL_KEYS;
+use crate::pages::task_form::{CREDENTIAL_KEYS, MASK, is_open};
 
 /// The saved state. Tasks are saved as typed, since a number in them may still be incomplete.
 #[derive(Serialize, Deserialize)]
@@ -20,8 +20,9 @@ struct Kept {
     max_parallel: String,
     runs_on: String,
     tasks: Vec<KeptTask>,
-    /// A text that cannot be parsed.
-    broken: Option<String>,
+    /// A text that was typed: with its comments, or before it can be read.
+    #[serde(default, alias = "broken")]
+    text: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -51,10 +52,7 @@ pub(super) fn kept(draft: Draft, pane: TextPane) -> String {
         max_parallel: draft.max_parallel.get(),
         runs_on: draft.runs_on.get(),
         tasks: tasks.collect(),
-        // It may contain a secret that cannot be told apart from the rest.
-        broken: pane
-            .broken_text()
-            .filter(|text| !CREDENTIAL_KEYS.iter().any(|key| text.contains(key))),
+        text: pane.typed_text().filter(|text| reveals_nothing(text)),
     };
     serde_json::to_string(&kept).unwrap_or_default()
 }
@@ -85,9 +83,34 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
     draft.timeout.set(kept.timeout);
     draft.max_parallel.set(kept.max_parallel);
     draft.runs_on.set(kept.runs_on);
-    if let Some(broken) = kept.broken {
-        pane.type_text(broken);
+    if let Some(text) = kept.text {
+        pane.type_text(text);
     }
+}
+
+/// Whether each credential that a text names is only a reference to a secret, or the mask of one.
+fn reveals_nothing(text: &str) -> bool {
+    let keys = CREDENTIAL_KEYS.iter().chain(&KEYS_IN_YAML);
+    keys.flat_map(|key| text.split(*key).skip(1)).all(is_harmless)
+}
+
+/// The keys of credentials as a module file has them, where they differ from the API's.
+const KEYS_IN_YAML: [&str; 3] = ["signing_secret", "secret_access_key", "session_token"];
+
+/// Whether the value behind a key reveals nothing. It must stand in the same line, and nothing may stand behind it but
+/// what ends it.
+fn is_harmless(behind: &str) -> bool {
+    let line = behind.lines().next().unwrap_or_default();
+    let value = line.trim_start_matches(['"', '\'', ':', ' ']);
+    let length = match value.strip_prefix("{{") {
+        Some(inner) => inner.find("}}").map(|end| end + 4),
+        None => value.starts_with(MASK).then_some(MASK.len()),
+    };
+    let parts = length.and_then(|length| value.split_at_checked(length));
+    parts.is_some_and(|(value, rest)| {
+        let ends = rest.is_empty() || rest.starts_with(['"', '\'', ',', '}', ']', ' ']);
+        ends && is_open(value)
+    })
 }
 
 #[cfg(test)]
@@ -105,14 +128,27 @@ mod tests {
             let definition = Definition::read(TEXT).unwrap();
             let draft = Draft::of(&definition);
             let pane = TextPane::beside(draft, None);
-            pane.type_text("{".to_owned());
+            let typed = "# Mine.\nreport: {";
+            pane.type_text(typed.to_owned());
             let text = untrack(|| kept(draft, pane));
 
             let draft = Draft::new();
             let pane = TextPane::beside(draft, None);
             restore(draft, pane, &text);
             assert_eq!(untrack(|| draft.definition()), Ok(definition));
-            assert_eq!(untrack(|| pane.broken_text()).as_deref(), Some("{"));
+            // The server reads it once more.
+            assert_eq!(untrack(|| pane.pending_text()).as_deref(), Some(typed));
+        });
+    }
+
+    #[test]
+    fn a_text_that_the_form_wrote_is_not_kept() {
+        Owner::new().with(|| {
+            let definition = Definition::read(TEXT).unwrap();
+            let draft = Draft::of(&definition);
+            let pane = TextPane::beside(draft, None);
+            pane.begin(definition);
+            assert!(untrack(|| kept(draft, pane)).contains("\"text\":null"));
         });
     }
 
@@ -122,8 +158,27 @@ mod tests {
             let draft = Draft::of(&Definition::read(TEXT).unwrap());
             let pane = TextPane::beside(draft, None);
             draft.tasks.get_untracked()[0].fields.secret.set("hush".to_owned());
-            pane.type_text("{ \"signingSecret\": \"hush\"".to_owned());
-            assert!(!untrack(|| kept(draft, pane)).contains("hush"));
+            for text in [
+                "{ \"signingSecret\": \"hush\"",
+                "signing_secret: hush",
+                "signing_secret:\n  hush",
+                "signing_secret: \"{{ secrets.a }}hush\"",
+                "signing_secret: '***hush'",
+                "password: |\n  hush",
+                "{secret_access_key: \"{{ secrets.a }}\", session_token: hush}",
+                "# the password is hush",
+            ] {
+                pane.type_text(text.to_owned());
+                assert!(!untrack(|| kept(draft, pane)).contains("hush"), "{text}");
+            }
+            for text in [
+                "a: # hush, a comment",
+                "signing_secret: \"{{ secrets.a }}\" # hush",
+                "{signingSecret: '***', session_token: '{{secrets.a}}'} # hush",
+            ] {
+                pane.type_text(text.to_owned());
+                assert!(untrack(|| kept(draft, pane)).contains("hush"), "{text}");
+            }
         });
     }
 
