@@ -16,8 +16,8 @@ use crate::{
     store::workflows,
 };
 
-/// The cost of writing a definition as text.
-const WRITTEN: usize = 50;
+/// The cost of writing a definition as text, and of reading it back.
+const WRITTEN: usize = 100;
 
 /// What to do: named, versioned tasks.
 pub(crate) struct Workflow {

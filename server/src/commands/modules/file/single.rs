@@ -132,9 +132,19 @@ fn misread(text: &str, error: &serde_saphyr::Error) -> Misread {
 /// The workflow as such a text, with its secrets masked. `None` if it is larger than a module's
 /// file may be.
 pub(crate) fn write_workflow(name: &str, definition: &Definition) -> Option<String> {
-    let entry = WorkflowEntry::of(definition).masked();
-    let text = serde_saphyr::to_string(&BTreeMap::from([(name, entry)])).ok()?;
+    let named = Named::from([(name.to_owned(), WorkflowEntry::of(definition).masked())]);
+    let yaml = serde_saphyr::to_string(&named).ok();
+    // JSON is YAML as well, and no text is hard to write in it.
+    let text = yaml
+        .filter(|text| reads_back(text, &named))
+        .or_else(|| serde_json::to_string_pretty(&named).ok())?;
     (text.len() <= MAX_BYTES).then_some(text)
+}
+
+fn reads_back(text: &str, named: &Named) -> bool {
+    let read = serde_saphyr::from_str::<Named>(text).ok();
+    let json = |named: &Named| serde_json::to_value(named).ok();
+    read.is_some_and(|read| json(&read) == json(named))
 }
 
 #[cfg(test)]
