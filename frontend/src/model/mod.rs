@@ -61,8 +61,8 @@ pub(crate) use backfill::{
 };
 pub(crate) use build::{
     Drift, Drifted, Effect, Exported, FieldChange, Group, GroupRun, Module, Plan, PlannedChange,
-    SavedWorkflow, ScheduleEffect, ScheduleName, Step, Workflow, WorkflowDefinition, WorkflowRow,
-    WorkflowVersion,
+    SavedWorkflow, ScheduleEffect, ScheduleName, Step, TextProblem, Workflow, WorkflowDefinition,
+    WorkflowReading, WorkflowRow, WorkflowVersion,
 };
 pub(crate) use calendar::{Calendar, CalendarUser, Range, Window};
 pub(crate) use cluster::{ClusterEvent, Fleet, Member, Shard};
@@ -103,7 +103,7 @@ pub(crate) use states::{
     ScheduleState, SecretUserKind, TaskCondition, TaskRunState, Verdict, ViewerKind, Weekday,
 };
 pub(crate) use tallies::Tallies;
-pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};
+pub(crate) use task::{Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use test_call::TestCall;
 pub(crate) use timing::{Candidate, Preview, PreviewFire, Problem, QuieterShift, Warning};
 pub(crate) use usual::RunForecast;

@@ -1,11 +1,11 @@
-//! A broker event as a form sends it.
+//! A broker event as a form sends it, and as it is handed to a form.
 
 use async_graphql::{InputObject, OneofObject};
 use serde_json::Value;
 
 use super::{
     publish::{CloudEventMode, Sasl},
-    task_input::{HeaderInput, secrets},
+    task_input::{HeaderInput, exposed, pairs, secrets},
 };
 use crate::{
     commands::BadInput,
@@ -218,4 +218,73 @@ fn event(input: CloudEventInput) -> Result<target::Event, BadInput> {
         payload: input.payload,
         headers: secrets("task.target.publish.event.headers", input.headers)?,
     })
+}
+
+impl From<target::Publish> for PublishTargetInput {
+    fn from(publish: target::Publish) -> Self {
+        Self { to: publish.to.into(), event: Some(publish.event.into()) }
+    }
+}
+
+impl From<target::Broker> for BrokerInput {
+    fn from(broker: target::Broker) -> Self {
+        match broker {
+            target::Broker::Kafka(kafka) => Self::Kafka(KafkaTopicInput {
+                connection: kafka.connection.into(),
+                sasl: kafka.sasl.into(),
+                topic: kafka.topic,
+                key: kafka.key,
+                partition: kafka.partition,
+            }),
+            target::Broker::Nats(nats) => Self::Nats(NatsSubjectInput {
+                connection: nats.connection.into(),
+                subject: nats.subject,
+                stream: nats.stream,
+            }),
+            target::Broker::Rabbitmq(rabbitmq) => Self::Rabbitmq(RabbitmqExchangeInput {
+                connection: rabbitmq.connection.into(),
+                vhost: rabbitmq.vhost,
+                exchange: rabbitmq.exchange,
+                routing_key: rabbitmq.routing_key,
+            }),
+            target::Broker::Redis(redis) => Self::Redis(RedisStreamInput {
+                connection: redis.connection.into(),
+                database: redis.database,
+                stream: redis.stream,
+                max_length: redis.max_length,
+            }),
+            target::Broker::Sqs(sqs) => Self::Sqs(SqsQueueInput {
+                queue_url: sqs.queue_url,
+                region: sqs.region,
+                access_key_id: sqs.access_key_id,
+                secret_access_key: exposed(&sqs.secret_access_key),
+                session_token: sqs.session_token.as_ref().map(exposed),
+                group: sqs.group,
+            }),
+        }
+    }
+}
+
+impl From<target::Connection> for BrokerAddressInput {
+    fn from(connection: target::Connection) -> Self {
+        Self {
+            servers: connection.servers,
+            tls: connection.tls,
+            username: connection.username,
+            password: connection.password.as_ref().map(exposed),
+        }
+    }
+}
+
+impl From<target::Event> for CloudEventInput {
+    fn from(event: target::Event) -> Self {
+        Self {
+            mode: event.mode.into(),
+            kind: event.kind,
+            source: event.source,
+            subject: event.subject,
+            payload: event.payload,
+            headers: pairs(&event.headers),
+        }
+    }
 }

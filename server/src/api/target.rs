@@ -144,7 +144,7 @@ impl From<&target::Target> for Target {
     }
 }
 
-fn word(method: &target::Method) -> String {
+pub(super) fn word(method: &target::Method) -> String {
     // A unit variant is serialized as a string.
     let word = serde_json::to_value(method).unwrap_or_default();
     word.as_str().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! A task as a form sends it.
+//! A task as a form sends it, and as it is handed to a form.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::{
     publish_input::PublishTargetInput,
-    target::HttpAnswer,
-    workflow::{Backoff, TaskCondition},
+    target::{HttpAnswer, word},
+    workflow::{Backoff, TaskCondition, seconds},
 };
 use crate::{
     commands::{BadInput, secrets::KEPT_REDIRECTS},
     model::{Condition, Task},
-    target::{self, Secret},
+    target::{self, Secret, StatusSet},
 };
 
 /// A task: a schedule's inline task, or one of a workflow.
@@ -197,6 +197,30 @@ impl TryFrom<TaskInput> for Task {
     }
 }
 
+/// A task with its secrets as they are: only for those who have just sent it themselves.
+impl From<Task> for TaskInput {
+    fn from(task: Task) -> Self {
+        let retry_on = task.retry_on.iter().map(ToString::to_string).collect();
+        Self {
+            name: task.name,
+            target: task.target.into(),
+            timeout_seconds: seconds(task.timeout_ms),
+            kill_grace_seconds: seconds(task.kill_grace_ms),
+            retry: Some(RetryInput {
+                max_attempts: task.retry.max_attempts,
+                backoff: task.retry.backoff.into(),
+                initial_seconds: seconds(task.retry.initial_ms),
+                max_seconds: seconds(task.retry.max_ms),
+                jitter: task.retry.jitter,
+            }),
+            retry_on: Some(retry_on),
+            needs: Some(task.needs),
+            when: task.when.into(),
+            allow_failure: task.allow_failure,
+        }
+    }
+}
+
 fn conditions(texts: Vec<String>) -> Result<Vec<Condition>, BadInput> {
     let read = |(index, text): (usize, &String)| {
         text.parse::<Condition>().map_err(|error| {
@@ -280,6 +304,54 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     Ok(http)
 }
 
+impl From<target::Target> for TargetInput {
+    fn from(target: target::Target) -> Self {
+        match target {
+            target::Target::Http(http) => Self::Http(http.into()),
+            target::Target::Command(command) => Self::Command(CommandTargetInput {
+                program: command.program,
+                args: Some(command.args),
+                script: command.script,
+                environment: pairs(&command.env),
+                directory: command.directory,
+                user: command.user,
+            }),
+            target::Target::Publish(publish) => Self::Publish((*publish).into()),
+            target::Target::Worker(worker) => Self::Worker(WorkerTargetInput {
+                queue: worker.queue,
+                task: worker.task,
+                input: worker.input,
+                tags: Some(worker.tags),
+            }),
+            target::Target::Noop(noop) => Self::Noop(NoopTargetInput { note: noop.note }),
+        }
+    }
+}
+
+impl From<target::Http> for HttpTargetInput {
+    fn from(http: target::Http) -> Self {
+        let (body, json) = match http.body {
+            Some(Value::String(text)) => (Some(text), None),
+            json => (None, json),
+        };
+        let statuses = http.expected_status.to_string();
+        let statuses = statuses.split(", ").map(str::to_owned).collect();
+        Self {
+            method: word(&http.method),
+            url: http.url,
+            headers: pairs(&http.headers),
+            body,
+            json,
+            expected_status: (http.expected_status != StatusSet::default()).then_some(statuses),
+            expected_body: http.expected_body,
+            max_redirects: Some(http.max_redirects),
+            output: http.output.into(),
+            signing_secret: http.signing_secret.as_ref().map(exposed),
+            client_certificate: http.client_certificate.as_ref().map(exposed),
+        }
+    }
+}
+
 /// Reads a value as the target's own type does.
 fn read<T: serde::de::DeserializeOwned>(
     field: &str,
@@ -302,4 +374,17 @@ pub(super) fn secrets(
         }
     }
     Ok(values)
+}
+
+/// The reverse of [`secrets`].
+pub(super) fn pairs(values: &BTreeMap<String, Secret>) -> Option<Vec<HeaderInput>> {
+    let pair = |(name, value): (&String, &Secret)| HeaderInput {
+        name: name.clone(),
+        value: exposed(value),
+    };
+    Some(values.iter().map(pair).collect())
+}
+
+pub(super) fn exposed(secret: &Secret) -> String {
+    secret.expose().to_owned()
 }

@@ -8,16 +8,15 @@
 use entity::schedule;
 use uuid::Uuid;
 
-use super::{At, Work, bad_definition};
+use super::{
+    At, Work, bad_definition,
+    checks::{check_texts, in_task, retain},
+};
 use crate::{
     access::Permit,
-    commands::{
-        BadInput, CommandError, Commands,
-        secrets::{self, unset::UsedSecrets},
-    },
-    model::{Definition, Task, check},
+    commands::{BadInput, CommandError, Commands, secrets::unset::UsedSecrets},
+    model::Definition,
     store::{StoreError, schedules, workflows},
-    target::{Target, TemplateScope},
 };
 
 /// The verdicts on the forms in which a definition may be stored. Without any form, no definition
@@ -46,9 +45,7 @@ impl Refusal {
     /// The error for a definition in this place of the input.
     fn at(self, at: At<'_>) -> BadInput {
         match self {
-            Self::Task(index, bad) => {
-                BadInput { field: bad.field.replacen("task", &at.task(index), 1), ..bad }
-            }
+            Self::Task(index, bad) => in_task(bad, &at.task(index)),
             Self::Text(bad) => BadInput { field: at.field().to_owned(), ..bad },
         }
     }
@@ -178,24 +175,11 @@ impl Commands {
         // A circle of tasks is refused before this is asked.
         let before = definition.tasks_before().unwrap_or_default();
         for (index, (task, before)) in definition.tasks.iter().zip(&before).enumerate() {
-            if let Err(bad) = self.check_task(&task.target, before) {
+            if let Err(bad) = self.check_target(&task.target, before) {
                 return Some(Refusal::Task(index, bad));
             }
         }
-        check_text(definition).err().map(Refusal::Text)
-    }
-
-    fn check_task(&self, target: &Target, before: &[String]) -> Result<(), BadInput> {
-        let holds_secrets = || secrets::holds_any(target) || !target.secret_names().is_empty();
-        if target.has_open_origin() && holds_secrets() {
-            let problem = "lets a template choose the server while the request carries secrets";
-            let help = "write scheme and host out, or take the secret headers and signature away";
-            return Err(BadInput::new("task.target.http.url", "", problem, help));
-        }
-        let scope = TemplateScope { before, ..TemplateScope::ALONE };
-        let checked = self.executor.check_in(target, scope);
-        checked.map_err(|error| BadInput::target("task", error))?;
-        secrets::literal::check("task", target)
+        check_texts("tasks", definition).err().map(Refusal::Text)
     }
 }
 
@@ -212,35 +196,19 @@ fn restored(definition: &Definition, old: Option<&Definition>) -> Option<Definit
 /// the first mask that stands for nothing.
 fn restore(definition: &mut Definition, old: Option<&Definition>) -> Option<Refusal> {
     let alone = definition.tasks.len() == 1;
-    for (index, task) in definition.tasks.iter_mut().enumerate() {
-        let same = |other: &&Task| other.name == task.name;
-        // A single task may have been renamed.
-        let only = old.filter(|old| alone && old.tasks.len() == 1);
-        let kept = old.and_then(|old| old.tasks.iter().find(same));
-        let kept = kept.or_else(|| only.and_then(|old| old.tasks.first()));
-        let retained = secrets::retain(&mut task.target, kept.map(|task| &task.target));
-        if let Err(bad) = retained {
-            return Some(Refusal::Task(index, bad));
-        }
-    }
-    None
-}
-
-/// Checks what the database has to be able to keep.
-fn check_text(definition: &Definition) -> Result<(), BadInput> {
-    // A definition can always be written as JSON.
-    let json = serde_json::to_value(definition).unwrap_or_default();
-    if check::has_nul(&json) {
-        let problem = "has a text with a NUL character (\\u0000)";
-        return Err(BadInput::new("tasks", "", problem, "remove it"));
-    }
-    check::nests("tasks", &json.to_string())
+    let mut tasks = definition.tasks.iter_mut().enumerate();
+    tasks.find_map(|(index, task)| {
+        retain(task, alone, old).err().map(|bad| Refusal::Task(index, bad))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::{Http, Secret};
+    use crate::{
+        model::Task,
+        target::{Http, Secret, Target},
+    };
 
     fn definition(url: &str) -> Definition {
         let mut http = Http::post(url);

@@ -3,9 +3,11 @@
 //! A definition is never changed: an edit adds a version and points the workflow to it, so a run
 //! keeps the version that it started with.
 //!
+//! - `checks`: what a definition must meet to be stored
 //! - `judgement`: checking definitions before a transaction begins
 //! - `standalone`: creating, changing and deleting standalone workflows
 
+pub(super) mod checks;
 mod judgement;
 pub(super) mod standalone;
 
@@ -24,7 +26,7 @@ use crate::{
     access::Viewer,
     model::{Definition, DefinitionProblem, Task, check, naming},
     random::new_id,
-    store::{Constraint, DatabaseTransaction, StoreError, audit, namespaces, schedules, workflows},
+    store::{Constraint, DatabaseTransaction, StoreError, audit, schedules, workflows},
 };
 
 /// What a schedule runs.
@@ -146,28 +148,6 @@ impl Commands {
             return Ok(Resolved { name: name.to_owned(), ..current });
         }
         Ok(current)
-    }
-
-    /// Checks that the definition's targets are allowed for tasks of the namespace.
-    pub(super) async fn check_namespace<C: ConnectionTrait>(
-        &self,
-        connection: &C,
-        namespace: Uuid,
-        at: At<'_>,
-        definition: &Definition,
-    ) -> Result<(), CommandError> {
-        let depends = |task: &Task| self.executor.depends_on_namespace(&task.target);
-        if !definition.tasks.iter().any(depends) {
-            return Ok(());
-        }
-        // If it is gone, the following code reports it.
-        let found = namespaces::by_ids(connection, &[namespace]).await?;
-        let Some(namespace) = found.first() else { return Ok(()) };
-        for (index, task) in definition.tasks.iter().enumerate() {
-            let checked = self.executor.check_namespace(&task.target, &namespace.name);
-            checked.map_err(|error| BadInput::target(&at.task(index), error))?;
-        }
-        Ok(())
     }
 
     /// The definition that new runs of the workflow start with.

@@ -4,7 +4,10 @@
 //! - `graph`: which task waits for which; detects cycles, with their path
 //! - `condition`: which failures are worth another attempt
 //! - `known`: a cache of the definitions that a node has read
+//! - `arbitrary`: any definition, for property tests
 
+#[cfg(test)]
+pub(crate) mod arbitrary;
 mod condition;
 mod error;
 mod graph;
