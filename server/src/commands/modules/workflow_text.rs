@@ -73,7 +73,7 @@ impl Commands {
         let (read, permit) = (self.store.read(), right.permit());
         let named = self.namespace(read, permit, source.namespace).await?;
         let edited = match source.workflow_id {
-            Some(id) => Some(self.edited(permit, id).await?),
+            Some(id) => Some(self.edited_workflow(permit, id).await?),
             None => None,
         };
         let text = match WorkflowText::read(source.text) {
@@ -106,7 +106,7 @@ impl Commands {
         Ok(WorkflowReading { workflow, problems })
     }
 
-    async fn edited(&self, permit: Permit<'_>, id: Uuid) -> Result<Edited, CommandError> {
+    async fn edited_workflow(&self, permit: Permit<'_>, id: Uuid) -> Result<Edited, CommandError> {
         let read = self.store.read();
         let row = workflows::by_ids(read, &[id]).await?.pop();
         let row = row.filter(|row| row.deleted_at.is_none());
