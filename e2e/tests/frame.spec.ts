@@ -188,6 +188,45 @@ schedules:
   await expect(page.getByRole("heading", { name: "basin-closed" })).toBeVisible();
 });
 
+test("what belongs to one namespace is picked in the view of all, and lists say where rows lie", async ({
+  page,
+  server,
+  admin,
+}) => {
+  for (const place of ["north", "south"]) {
+    server.cli(["namespace", "create", place]);
+    const beat = `  ${place}-beat: { when: "@every 1s", task: { target: { noop: {} } } }\n`;
+    deploy(server, place, `module: ${place}\nnamespace: ${place}\nschedules:\n${beat}`);
+  }
+  await page.goto("/all/settings/secrets");
+  await signIn(page, admin);
+  const pick = page.getByLabel("Shown namespace");
+  for (const path of ["settings/secrets", "settings/feeds", "settings/people?tab=members", "cluster"]) {
+    await page.goto(`/all/${path}`);
+    await expect(pick, path).toBeVisible();
+    await pick.selectOption("south");
+    await expect(page).toHaveURL(new RegExp(`/all/${path.split("?")[0]}\\?.*namespace=south`));
+    await expect(pick, path).toHaveValue("south");
+  }
+
+  await page.goto("/all/ledger?q=name:th-beat");
+  const fires = page.getByTestId("ledger-row");
+  for (const place of ["north", "south"]) {
+    const one = fires.filter({ hasText: `${place}-beat` }).first();
+    await expect(one.getByRole("cell", { name: place, exact: true })).toBeVisible();
+  }
+  await page.goto("/all/audit?action=module.deploy");
+  await expect(page.getByRole("columnheader", { name: "Namespace" })).toBeVisible();
+  await page.goto("/all");
+  await expect(
+    page.getByTestId("next-schedule").filter({ hasText: "south-beat" }).first(),
+  ).toContainText("south-beat south");
+  // They would go on beating through the other tests.
+  for (const place of ["north", "south"]) {
+    server.cli(["pause", `${place}-beat`, "--namespace", place, "--reason", "the test is over"]);
+  }
+});
+
 test("runs are narrowed to a range, which goes along from page to page", async ({ page, server, admin }) => {
   deploy(server, "frame", MODULE);
   server.cli(["trigger", "frame-one"]);
@@ -202,7 +241,7 @@ test("runs are narrowed to a range, which goes along from page to page", async (
   await expect(page).not.toHaveURL(/until=/);
   await expect(rows.first()).toBeVisible();
   await page.getByLabel("Order").selectOption({ label: "Longest first" });
-  await expect(page).toHaveURL(/sort=longest/);
+  await expect(page).toHaveURL(/sort=-took/);
   await expect(rows.first()).toBeVisible();
   const rail = page.getByRole("navigation", { name: "Main" });
   await rail.getByRole("link", { name: "Ledger" }).click();

@@ -61,11 +61,11 @@ test("a schedule that is paused with a reason does not fire again", async ({
   await passes(1);
   await page.reload();
   await expect(page.getByTestId("ledger-row").first()).toBeVisible();
-  const before = await ledger(page);
+  const before = (await ledger(page))[0];
   await passes(3);
   await page.reload();
   await expect(page.getByTestId("ledger-row").first()).toBeVisible();
-  expect(await ledger(page)).toEqual(before);
+  expect((await ledger(page))[0]).toBe(before);
 
   // Resumed, it fires again.
   await page.getByRole("button", { name: "Resume" }).click();
@@ -75,7 +75,7 @@ test("a schedule that is paused with a reason does not fire again", async ({
   await expect(resume.getByTestId("resumed-fire").filter({ hasText: / runs$/ }).first()).toBeVisible();
   await resume.getByRole("button", { name: "Resume" }).click();
   await expect(page.getByTestId("schedule-state")).toHaveAttribute("data-state", "active");
-  await expect.poll(async () => (await ledger(page))[0]).not.toBe(before[0]);
+  await expect.poll(async () => (await ledger(page))[0]).not.toBe(before);
 });
 
 const FLEET = `

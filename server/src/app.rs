@@ -217,7 +217,7 @@ impl App {
         };
         match end.limit(self.store.close()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!("failed to close the database: {error}"),
+            Ok(Err(error)) => tracing::warn!(%error, "failed to close the database"),
             Err(_) => tracing::warn!("the database did not answer when it was closed"),
         }
         let telemetry = self.telemetry;

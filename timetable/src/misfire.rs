@@ -36,7 +36,8 @@ pub struct Policy {
     /// A single fire counts as missed if its scheduled time is longer ago than this: the schedule's
     /// grace plus its maximum jitter.
     pub grace: TimeDelta,
-    /// For [`CatchUp::All`]: maximum number of runs; the latest ones run.
+    /// For [`CatchUp::All`]: maximum number of runs, one that is on time included; the latest ones
+    /// run.
     pub max: u32,
     /// For [`CatchUp::All`]: the time between two runs.
     pub spacing: TimeDelta,
@@ -309,8 +310,13 @@ impl<'a> Account<'a> {
                     if self.is_full() {
                         return;
                     }
-                    self.run(Entry::late_run(self.timetable, fire, due_at));
-                    due_at += policy.spacing;
+                    // What is on time waits for no spacing.
+                    if in_time == Some(fire) {
+                        self.run(Entry::new(self.timetable, fire, Fate::Run));
+                    } else {
+                        self.run(Entry::late_run(self.timetable, fire, due_at));
+                        due_at += policy.spacing;
+                    }
                 }
                 self.alike(until, Fate::OverLimit);
             }

@@ -139,6 +139,9 @@ fn definition(task: &Declared, schedule: &Schedule) -> Value {
     if let Some(input) = schedule.input {
         worker["input"] = Value::Object(object(input));
     }
+    if !schedule.worker_tags.is_empty() {
+        worker["tags"] = json!(schedule.worker_tags);
+    }
     let mut task = object(schedule.task_keys);
     task.insert("target".to_owned(), json!({ "worker": worker }));
     let mut keys = object(schedule.keys);

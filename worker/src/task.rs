@@ -33,6 +33,8 @@ pub struct Schedule {
     pub task_keys: &'static str,
     /// The function's input; the run's context if there is none.
     pub input: Option<&'static str>,
+    /// The tags that workers must have to take its jobs.
+    pub worker_tags: &'static [&'static str],
 }
 
 /// What a worker and a program need to know about a task.

@@ -149,6 +149,13 @@ struct Sent {
     timeout = "10m",
     note = "at night"
 )]
+#[scheduled(
+    cron = ["@every 6h", "0 0 1 1 *"],
+    schedule = "often",
+    tags = ["billing", "eu"],
+    worker_tags = "gpu",
+    retry = r#"{ "max_attempts": 5, "backoff": "fixed", "initial": "2s" }"#
+)]
 async fn send(letter: Letter, context: Context) -> Result<Sent, Failure> {
     context.log("one\ntwo");
     context.log_to(Stream::Stderr, "three");
@@ -211,17 +218,29 @@ fn a_program_is_a_module() {
     let module = program().module().unwrap();
     let expected = json!({
         "module": "mailer", "namespace": "default",
-        "schedules": { "nightly": {
-            "when": ["0 2 * * *"], "zone": "Europe/Berlin", "overlap": "skip", "note": "at night",
-            "misfire": { "catch_up": "all" },
-            "task": {
-                "timeout": "10m", "retry": { "max_attempts": 3 },
-                "target": { "worker": {
-                    "queue": "emails", "task": "send",
-                    "input": { "to": "{{ context.to }}", "copies": 2 },
-                } },
+        "schedules": {
+            "nightly": {
+                "when": ["0 2 * * *"], "zone": "Europe/Berlin", "overlap": "skip",
+                "note": "at night", "misfire": { "catch_up": "all" },
+                "task": {
+                    "timeout": "10m", "retry": { "max_attempts": 3 },
+                    "target": { "worker": {
+                        "queue": "emails", "task": "send",
+                        "input": { "to": "{{ context.to }}", "copies": 2 },
+                    } },
+                },
             },
-        } },
+            "often": {
+                "when": ["@every 6h", "0 0 1 1 *"], "zone": "UTC", "overlap": "skip",
+                "tags": ["billing", "eu"],
+                "task": {
+                    "retry": { "max_attempts": 5, "backoff": "fixed", "initial": "2s" },
+                    "target": { "worker": {
+                        "queue": "emails", "task": "send", "tags": ["gpu"],
+                    } },
+                },
+            },
+        },
     });
     assert_eq!(module, expected);
     let twice = Program::new("mailer").with::<send>().with::<send>().module().unwrap_err();

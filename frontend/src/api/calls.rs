@@ -1,13 +1,14 @@
 //! One function for each query and mutation that a page sends.
 
 pub(crate) mod alerts;
+pub(crate) mod cluster;
 mod orders;
 pub(crate) mod planning;
 pub(crate) mod settings;
 pub(crate) mod workers;
 
 pub(crate) use self::orders::{
-    GroupChange, Many, Order, ScheduleChange, create_schedule, delete_schedule, order_schedules,
+    GroupChange, Many, Order, ScheduleChange, create_schedule, delete_schedule, order_many,
     pause_schedule, resume_schedule, rollback_schedule, set_favourite, skip_next, test_call,
     trigger_schedule, undelete_schedule, update_schedule,
 };
@@ -24,9 +25,9 @@ use crate::{
         HealthReport, LedgerRow, LedgerTotals, LiveRun, Metrics, Minutes, Named, NextSchedule,
         OverviewAnswer, Page, PauseEffect, PausedFires, Place, Preview, PreviewFire, ReasonCode,
         ResumeEffect, RunDetail, RunRow, RunSortField, RunState, RunStats, SavedView,
-        ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups, ScheduleImpact,
-        ScheduleRow, ScheduleSortField, SearchPauseEffect, Seen, SlotAccount, Tallies, Verdict,
-        Viewer, WorkProblem,
+        ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups, ScheduleHistories,
+        ScheduleImpact, ScheduleRow, ScheduleSortField, SearchPauseEffect, Seen, SlotAccount,
+        Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -108,18 +109,25 @@ pub(crate) fn cluster(health_of: Option<String>) -> Ask<Fleet> {
     Ask::new::<operations::Cluster>(operations::cluster::Variables { health_of })
 }
 
+/// The filter that finds favourites only. Each operation has a type of its own for it.
+macro_rules! favourites_of {
+    ($query:ident, $operation:ident) => {
+        $query.favourites.then_some(operations::$operation::ScheduleFilter {
+            text: None,
+            tag: None,
+            state: None,
+            workflow: None,
+            calendar: None,
+            tagged: None,
+            declared: None,
+            favourite: Some(true),
+        })
+    };
+}
+
 /// How many of the schedules that match are in each group.
 pub(crate) fn schedule_groups(query: ScheduleQuery, by: ScheduleGrouping) -> Ask<ScheduleGroups> {
-    let filter = query.favourites.then_some(operations::schedule_groups::ScheduleFilter {
-        text: None,
-        tag: None,
-        state: None,
-        workflow: None,
-        calendar: None,
-        tagged: None,
-        declared: None,
-        favourite: Some(true),
-    });
+    let filter = favourites_of!(query, schedule_groups);
     let (namespace, search) = (within(query.namespace), query.search);
     let variables = operations::schedule_groups::Variables { namespace, by, filter, search };
     Ask::new::<operations::ScheduleGroups>(variables)
@@ -127,19 +135,10 @@ pub(crate) fn schedule_groups(query: ScheduleQuery, by: ScheduleGrouping) -> Ask
 
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
     let (first, after, last, before) = query.place.arguments(size);
-    let (namespace, search) = (within(query.namespace), query.search);
     let sort =
         query.sort.map(|(by, descending)| operations::schedules::ScheduleSort { by, descending });
-    let filter = query.favourites.then_some(operations::schedules::ScheduleFilter {
-        text: None,
-        tag: None,
-        state: None,
-        workflow: None,
-        calendar: None,
-        tagged: None,
-        declared: None,
-        favourite: Some(true),
-    });
+    let filter = favourites_of!(query, schedules);
+    let (namespace, search) = (within(query.namespace), query.search);
     let variables = operations::schedules::Variables {
         namespace,
         filter,
@@ -151,6 +150,20 @@ pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleR
         before,
     };
     Ask::new::<Schedules>(variables)
+}
+
+/// How many schedules match, on whatever page: the server counts up to ten thousand.
+pub(crate) fn schedule_count(query: ScheduleQuery) -> Ask<i64> {
+    let filter = favourites_of!(query, schedule_count);
+    let (namespace, search) = (within(query.namespace), query.search);
+    let variables = operations::schedule_count::Variables { namespace, filter, search };
+    Ask::new::<operations::ScheduleCount>(variables)
+}
+
+/// The last fires of schedules, at most a hundred.
+pub(crate) fn schedule_histories(ids: Vec<String>) -> Ask<ScheduleHistories> {
+    let variables = operations::schedule_histories::Variables { ids };
+    Ask::new::<operations::ScheduleHistories>(variables)
 }
 
 pub(crate) fn schedule(id: String) -> Ask<ScheduleDetail> {

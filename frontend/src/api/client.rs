@@ -39,18 +39,35 @@ async fn send(
     Ok((response.status(), text.as_string().unwrap_or_default()))
 }
 
-/// Posts an operation; returns its data.
+/// What the server answered to an operation, as it arrived.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Reply {
+    status: u16,
+    text: String,
+}
+
+/// Posts an operation.
 ///
 /// # Errors
-/// The first error of the answer, or why there was no answer.
-pub(super) async fn post(body: String, abort: Option<AbortSignal>) -> Result<Value, Failure> {
-    let answer = send("/graphql", &body, abort).await;
-    let (status, text) = answer.map_err(|_| Failure::unreachable())?;
-    let mut answer: Value =
-        serde_json::from_str(&text).map_err(|why| without_graphql(status, why))?;
-    match pluck(&mut answer, "/errors/0") {
-        Some(error) => Err(read::<WireError>(error)?.into()),
-        None => Ok(pluck(&mut answer, "/data").unwrap_or_default()),
+/// Why there was no answer.
+pub(super) async fn post(body: String, abort: Option<AbortSignal>) -> Result<Reply, Failure> {
+    let reply = send("/graphql", &body, abort).await;
+    let (status, text) = reply.map_err(|_| Failure::unreachable())?;
+    Ok(Reply { status, text })
+}
+
+impl Reply {
+    /// Reads the operation's data.
+    ///
+    /// # Errors
+    /// The first error that the server reports, or why the reply is not an answer.
+    pub(super) fn data(&self) -> Result<Value, Failure> {
+        let mut answer: Value =
+            serde_json::from_str(&self.text).map_err(|why| without_graphql(self.status, why))?;
+        match pluck(&mut answer, "/errors/0") {
+            Some(error) => Err(read::<WireError>(error)?.into()),
+            None => Ok(pluck(&mut answer, "/data").unwrap_or_default()),
+        }
     }
 }
 
@@ -143,7 +160,7 @@ pub(crate) async fn sign_out() -> Result<Option<String>, Failure> {
 mod tests {
     use serde_json::json;
 
-    use super::{FirstVisit, methods};
+    use super::*;
 
     #[test]
     fn the_ways_to_sign_in_are_read() {
@@ -156,5 +173,18 @@ mod tests {
         assert_eq!(read.first_visit, Some(expected));
         let read = methods(&json!({ "first_visit": { "administrator": null } }));
         assert_eq!(read.first_visit, Some(FirstVisit { administrator: None }));
+    }
+
+    #[test]
+    fn a_reply_is_its_data_or_its_first_error_or_only_a_status() {
+        let read = |status, text: &str| Reply { status, text: text.to_owned() }.data();
+        assert_eq!(read(200, r#"{ "data": { "me": null } }"#), Ok(json!({ "me": null })));
+        let refused = r#"{ "data": null, "errors": [
+            { "message": "no", "extensions": { "code": "FORBIDDEN" } }, { "message": "nor that" }
+        ] }"#;
+        let code = |outcome: Result<Value, Failure>| outcome.map_err(|failure| failure.code);
+        assert_eq!(code(read(200, refused)), Err(Code::Forbidden));
+        assert_eq!(code(read(502, "<html>")), Err(Code::Unreachable));
+        assert_eq!(code(read(200, "<html>")), Err(Code::Internal));
     }
 }

@@ -62,7 +62,8 @@ impl<'a> Sample<'a> {
     fn object(&self, name: &'a str, selection: &SelectionSet<'a, &'a str>) -> Value {
         let name = match self.world.members.get(name) {
             Some(members) => members[self.member % members.len()],
-            None => name,
+            // Of an interface, the type that the query asks for.
+            None => narrowed(selection).unwrap_or(name),
         };
         let mut object = Map::new();
         self.fill(&mut object, name, selection);
@@ -126,6 +127,16 @@ impl<'a> Sample<'a> {
             },
         }
     }
+}
+
+/// The type of the first inline fragment.
+fn narrowed<'a>(selection: &SelectionSet<'a, &'a str>) -> Option<&'a str> {
+    selection.items.iter().find_map(|item| match item {
+        Selection::InlineFragment(inline) => {
+            inline.type_condition.as_ref().map(|TypeCondition::On(name)| *name)
+        }
+        Selection::Field(_) | Selection::FragmentSpread(_) => None,
+    })
 }
 
 /// The root type and selection of a document's only operation.

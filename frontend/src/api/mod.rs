@@ -23,7 +23,7 @@ mod feeds;
 mod operations;
 mod socket;
 
-pub(crate) use ask::{Ask, Request, pluck, read};
+pub(crate) use ask::{Answer, Ask, Request, pluck, read};
 pub(crate) use calls::*;
 pub(crate) use client::{
     FirstVisit, SignInMethods, provider_address, sign_in, sign_in_methods, sign_out,

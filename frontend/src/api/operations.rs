@@ -77,7 +77,12 @@ operations! {
     Overview = "graphql/overview.graphql", "" => OverviewAnswer;
     Tallies = "graphql/tallies.graphql", "" => crate::model::Tallies;
     Cluster = "graphql/cluster.graphql", "" => Fleet;
+    Shards = "graphql/shards.graphql", "/shards" => Vec<crate::model::Shard>;
+    DrainNode = "graphql/drain_node.graphql", "/drainNode/node/id" => String;
+    UndrainNode = "graphql/undrain_node.graphql", "/undrainNode/node/id" => String;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
+    ScheduleCount = "graphql/schedule_count.graphql", "/schedules/totalCount" => i64;
+    ScheduleHistories = "graphql/schedule_histories.graphql", "/nodes" => crate::model::ScheduleHistories;
     ScheduleGroups = "graphql/schedule_groups.graphql", "/scheduleGroups" => crate::model::ScheduleGroups;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
     Fires = "graphql/fires.graphql", "/fires" => Page<Fire>;
@@ -126,6 +131,8 @@ operations! {
     TriggerSchedules = "graphql/trigger_schedules.graphql", "/triggerSchedules" => ManyOutcome;
     UpdateSchedules = "graphql/update_schedules.graphql", "/updateSchedules" => ManyOutcome;
     DeleteSchedules = "graphql/delete_schedules.graphql", "/deleteSchedules" => ManyOutcome;
+    CancelRuns = "graphql/cancel_runs.graphql", "/cancelRuns" => ManyOutcome;
+    RetryRuns = "graphql/retry_runs.graphql", "/retryRuns" => ManyOutcome;
     ResumePreview = "graphql/resume_preview.graphql", "/resumePreview" => ResumeEffect;
     ScheduleAudit = "graphql/schedule_audit.graphql", "/auditEvents" => Page<AuditRow>;
     Calendars = "graphql/calendars.graphql", "/calendars/nodes" => Vec<Named>;

@@ -1,9 +1,12 @@
 //! An instant as users read it: `Wed 25 Nov 02:30 Berlin`, and its distance from now.
 //!
 //! The zone picker determines the clock. The tooltip shows the exact instant in UTC, the schedule's zone and the
-//! browser's zone.
+//! browser's zone. A list has a hundred times and few of them are ever pointed at, so a tooltip is written when the
+//! pointer reaches its time.
 
-use leptos::prelude::*;
+use leptos::{ev, prelude::*};
+use wasm_bindgen::JsCast;
+use web_sys::Element;
 
 use crate::{
     state::{ZoneChoice, use_now, use_zone},
@@ -60,7 +63,11 @@ impl When {
     pub(crate) fn view(self) -> AnyView {
         let Self { at, zone, has_seconds, has_distance, is_exact_by_focus, suppressed_by } = self;
         let (choice, now) = (use_zone(), use_now());
-        let exact = exact(at, zone.clone());
+        let zone_of_schedule = zone.clone();
+        let tip = is_exact_by_focus.then(|| {
+            let exact = exact(at, zone.clone());
+            view! { <span class="when-exact" role="tooltip">{exact}</span> }.into_any()
+        });
         let shown = move || {
             let (wall, name) = read(at, &choice.get(), zone.as_deref());
             let time =
@@ -77,9 +84,6 @@ impl When {
             let far = move || distance(at.since(now.get()));
             view! { <span class="when-distance">{move || far()}</span> }.into_any()
         });
-        let tip = is_exact_by_focus.then(|| {
-            view! { <span class="when-exact" role="tooltip">{exact.clone()}</span> }.into_any()
-        });
         let shown = move || shown();
         let clock = match suppressed_by {
             Some(calendar) => view! {
@@ -93,7 +97,7 @@ impl When {
             <time
                 class="when"
                 datetime=at.to_rfc3339()
-                title=(!is_exact_by_focus).then_some(exact)
+                data-zone=zone_of_schedule
                 tabindex=is_exact_by_focus.then_some("0")
             >
                 {clock}{far}{tip}
@@ -111,6 +115,21 @@ pub(crate) fn when(at: Moment, zone: Option<String>) -> AnyView {
 /// The same with its distance from now.
 pub(crate) fn when_relative(at: Moment, zone: Option<String>) -> AnyView {
     When::new(at).zone(zone).far().view()
+}
+
+/// Writes the tooltips of times, as long as the console exists. The app calls it once.
+pub(crate) fn explain_times() {
+    let _listener = window_event_listener(ev::pointerover, |event| {
+        let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+        let time = target.and_then(|target| target.closest("time.when").ok().flatten());
+        // A time that takes the focus shows a tooltip of its own.
+        let Some(time) = time.filter(|time| !time.has_attribute("tabindex")) else { return };
+        let at = time.get_attribute("datetime").and_then(|at| Moment::parse(&at));
+        if let Some(at) = at {
+            let exact = exact(at, time.get_attribute("data-zone"));
+            let _unchanged = time.set_attribute("title", &exact);
+        }
+    });
 }
 
 /// The instant in UTC, the schedule's zone and the browser's, each once.

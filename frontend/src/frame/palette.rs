@@ -135,9 +135,9 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
         for row in &rows {
             lines.push(page(&row.name, &Route::Schedule(row.id.clone())));
         }
-        for row in
-            rows.iter().filter(|row| row.state != ScheduleState::Finished && session.operates())
-        {
+        for row in rows.iter().filter(|row| {
+            row.state != ScheduleState::Finished && session.operates_in(&row.namespace)
+        }) {
             let act = Act::Run { id: row.id.clone(), name: row.name.clone() };
             lines.push(Line { words: row.name.clone(), hint: "Run now", act });
             let (hint, asked) = match row.state {

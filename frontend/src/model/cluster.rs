@@ -14,6 +14,7 @@ pub(crate) struct Fleet {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Member {
+    pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) incarnation: i64,
     pub(crate) state: NodeState,
@@ -34,7 +35,25 @@ pub(crate) struct Member {
     pub(crate) redis_problem: Option<String>,
     pub(crate) first_shards: i64,
     pub(crate) second_shards: i64,
+    /// Who drained it, unless it is in service.
+    pub(crate) drain: Option<Drain>,
     pub(crate) leases: Vec<Lease>,
+}
+
+/// Who took a node out of service, and why.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Drain {
+    pub(crate) by: String,
+    pub(crate) at: Moment,
+    pub(crate) reason: String,
+}
+
+/// A share of the schedules, and the nodes that claim their due fires: the second one if the first does not.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Shard {
+    pub(crate) number: i64,
+    pub(crate) first: Option<String>,
+    pub(crate) second: Option<String>,
 }
 
 /// Something about a node has changed. Each node's share of the work depends on all nodes, so a subscriber reloads

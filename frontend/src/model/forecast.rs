@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{GapPolicy, OverlapHourPolicy, PreviewFire, run::ScheduleRef};
+use super::{GapPolicy, OverlapHourPolicy, PreviewFire};
 use crate::time::Moment;
 
 /// The upcoming fires.
@@ -48,7 +48,15 @@ impl Forecast {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Upcoming {
     pub(crate) at: Moment,
-    pub(crate) schedule: ScheduleRef,
+    pub(crate) schedule: UpcomingSchedule,
+}
+
+/// The schedule that is due.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct UpcomingSchedule {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) namespace: String,
 }
 
 /// One hour of UTC.

@@ -65,6 +65,7 @@ pub(crate) struct Metrics {
 pub(crate) struct ScheduleFigures {
     pub(crate) id: String,
     pub(crate) name: String,
+    pub(crate) namespace: String,
     pub(crate) stats: ScheduleStats,
     /// Newest first.
     pub(crate) recent_fires: Vec<FireTrace>,

@@ -41,6 +41,7 @@ pub(crate) struct Executions {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LiveRun {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) state: RunState,
     pub(crate) created_at: Moment,
     pub(crate) started_at: Option<Moment>,
@@ -65,6 +66,7 @@ pub(crate) struct Minutes {
 pub(crate) struct NextSchedule {
     pub(crate) id: String,
     pub(crate) name: String,
+    pub(crate) namespace: String,
     pub(crate) timing: DescribedTiming,
     pub(crate) next_fires: Vec<NextFire>,
 }

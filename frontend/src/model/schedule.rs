@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use super::{
     CatchUp, FireKind, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, PreviewFire, ReasonCode,
-    Row, RunState, ScheduleState, Task, Verdict, Warning, fire::Reason, full::Full,
-    run::ScheduleRef,
+    Row, RunState, ScheduleState, Task, Verdict, Warning, full::Full, run::ScheduleRef,
 };
 use crate::time::Moment;
 
@@ -17,16 +16,6 @@ pub(crate) struct Pause {
     pub(crate) by: String,
     pub(crate) at: Moment,
     pub(crate) until: Option<Moment>,
-}
-
-/// The outcomes of the fires of the last 24 hours.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub(crate) struct Tally {
-    pub(crate) succeeded: i64,
-    pub(crate) failed: i64,
-    pub(crate) running: i64,
-    pub(crate) skipped: i64,
-    pub(crate) missed: i64,
 }
 
 /// The schedules of a list by tag or by module.
@@ -63,36 +52,13 @@ pub(crate) struct ScheduleRow {
     pub(crate) workflow: Named,
     pub(crate) next_fire_at: Option<Moment>,
     pub(crate) last_fire_at: Option<Moment>,
-    pub(crate) tally: Tally,
     pub(crate) last_run: Option<LastRun>,
     /// Only lists request it; an event leaves the known value unchanged.
     #[serde(default)]
     pub(crate) is_favourite: bool,
-    /// Newest first; only lists request them.
-    #[serde(default)]
-    pub(crate) recent_fires: Vec<RecentFire>,
     /// The module that declares it, if one does; only lists request it.
     #[serde(default)]
     pub(crate) module: Option<String>,
-}
-
-/// A recent fire, with the fields that a bar shows.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct RecentFire {
-    pub(crate) local: String,
-    pub(crate) offset: String,
-    pub(crate) verdict: Verdict,
-    pub(crate) reason: Reason,
-    pub(crate) run: Option<RecentRun>,
-}
-
-/// Its run.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct RecentRun {
-    pub(crate) state: RunState,
-    /// Null until it has started and ended.
-    pub(crate) duration_ms: Option<i64>,
 }
 
 /// The fires that a pause would suppress.
@@ -171,15 +137,6 @@ pub(crate) struct LastRun {
 impl ScheduleRow {
     pub(crate) fn zone(&self) -> Option<String> {
         Some(self.timing.zone.clone())
-    }
-
-    /// The 95th percentile of the durations of its recent runs, in milliseconds.
-    pub(crate) fn p95(&self) -> Option<i64> {
-        let ended = self.recent_fires.iter().filter_map(|fire| fire.run?.duration_ms);
-        let mut durations: Vec<i64> = ended.collect();
-        durations.sort_unstable();
-        let rank = (durations.len() * 95).div_ceil(100);
-        durations.get(rank.checked_sub(1)?).copied()
     }
 }
 

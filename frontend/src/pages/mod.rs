@@ -16,6 +16,7 @@ mod filters;
 #[cfg(debug_assertions)]
 mod gallery;
 mod groups;
+mod guard;
 mod health;
 mod kit;
 mod ledger;
@@ -28,6 +29,7 @@ mod parts;
 mod people;
 mod profile;
 mod run;
+mod run_actions;
 mod runs;
 mod schedule;
 mod schedule_form;
@@ -52,6 +54,7 @@ pub(crate) use feeds::Feeds;
 #[cfg(debug_assertions)]
 pub(crate) use gallery::Gallery;
 pub(crate) use groups::Groups;
+pub(crate) use guard::{NotAllowed, needed_role};
 pub(crate) use health::Health;
 pub(crate) use ledger::Ledger;
 pub(crate) use metrics::Metrics;

@@ -69,6 +69,12 @@ impl Session {
         self.viewer().is_some_and(|viewer| viewer.role_everywhere.is_some())
     }
 
+    /// Whether they are an administrator of the instance; tracked.
+    pub(crate) fn administers_all(self) -> bool {
+        let everywhere = self.viewer().and_then(|viewer| viewer.role_everywhere);
+        everywhere.is_some_and(Role::administers)
+    }
+
     /// Whether pages should offer to pause, resume, trigger, cancel and retry. The server checks again in any case.
     pub(crate) fn operates(self) -> bool {
         self.role().is_some_and(Role::operates)
@@ -77,6 +83,11 @@ impl Session {
     /// The same of what lies in a namespace, wherever one looks.
     pub(crate) fn operates_in(self, namespace: &str) -> bool {
         self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::operates)
+    }
+
+    /// Whether they are an administrator of a namespace, wherever one looks; tracked.
+    pub(crate) fn administers_in(self, namespace: &str) -> bool {
+        self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::administers)
     }
 
     /// Whether pages should offer to change what lies in a namespace, wherever one looks.

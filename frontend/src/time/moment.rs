@@ -21,6 +21,11 @@ impl Moment {
         millis.is_finite().then_some(Self(millis as i64))
     }
 
+    /// Parses an instant in RFC 3339.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        millis(text).map(Self)
+    }
+
     pub(crate) fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
@@ -55,7 +60,7 @@ impl Moment {
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        millis(&text).map(Self).ok_or_else(|| D::Error::custom("not an instant in RFC 3339"))
+        Self::parse(&text).ok_or_else(|| D::Error::custom("not an instant in RFC 3339"))
     }
 }
 

@@ -29,7 +29,7 @@ pub enum PeopleError {
     /// The name is unknown.
     #[error("find the {what} '{name}': there is none; 'carillon {what} list' shows them")]
     NotFound {
-        /// `user` or `token`.
+        /// `user`, `token` or `namespace`.
         what: &'static str,
         /// The name.
         name: String,

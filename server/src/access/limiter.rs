@@ -159,8 +159,9 @@ pub(super) fn keys(name: &str, address: IpAddr) -> [LimiterKey; 3] {
     [LimiterKey::Pair(name.clone(), address), LimiterKey::Address(address), LimiterKey::Name(name)]
 }
 
-/// The owner of one IPv6 address usually has its whole /64 network.
-pub(super) fn network(address: IpAddr) -> IpAddr {
+/// What counts as one address: an IPv4 address, in whichever form, or a /64 network of IPv6, all of
+/// which usually belongs to one owner.
+pub fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(v6) => match v6.to_ipv4_mapped() {

@@ -54,10 +54,12 @@ impl Backfill {
         self.0.to_at.into()
     }
 
+    /// Which instants of the window it runs.
     async fn mode(&self) -> BackfillMode {
         self.0.mode.into()
     }
 
+    /// The order in which it runs them.
     async fn order(&self) -> BackfillOrder {
         self.0.fire_order.into()
     }
@@ -67,6 +69,7 @@ impl Backfill {
         self.0.concurrency
     }
 
+    /// Whether it runs, is paused, or has ended.
     async fn state(&self) -> BackfillState {
         self.0.state.into()
     }
@@ -148,6 +151,7 @@ impl Backfill {
 /// When and by whom a backfill was paused.
 #[derive(SimpleObject)]
 pub(crate) struct BackfillPause {
+    /// The name of the user or token that paused it.
     by: String,
     at: Instant,
     /// Why it paused itself: its next runs could not be started.
@@ -157,7 +161,9 @@ pub(crate) struct BackfillPause {
 /// Who stopped a backfill, and why.
 #[derive(SimpleObject)]
 pub(crate) struct BackfillCancel {
+    /// The name of the user or token that stopped it.
     by: String,
+    /// The reason that they gave.
     reason: String,
     at: Instant,
 }
@@ -171,30 +177,37 @@ pub(crate) struct BackfillProgress {
 /// The progress of a backfill: its fires by state.
 #[Object]
 impl BackfillProgress {
+    /// All of its fires.
     async fn total(&self) -> i32 {
         self.total
     }
 
+    /// Fires that wait for their turn.
     async fn pending(&self) -> i64 {
         self.done.pending
     }
 
+    /// Fires whose run is alive.
     async fn running(&self) -> i64 {
         self.done.running
     }
 
+    /// Fires whose run succeeded.
     async fn succeeded(&self) -> i64 {
         self.done.succeeded
     }
 
+    /// Fires whose run failed or timed out.
     async fn failed(&self) -> i64 {
         self.done.failed
     }
 
+    /// Fires whose run was cancelled, or that never had one.
     async fn cancelled(&self) -> i64 {
         self.done.cancelled
     }
 
+    /// Fires that were no longer needed when their turn came.
     async fn skipped(&self) -> i64 {
         self.done.skipped
     }
@@ -211,6 +224,7 @@ impl BackfillFire {
         self.0.position
     }
 
+    /// The instant.
     async fn scheduled_at(&self) -> Instant {
         self.0.scheduled_at.into()
     }
@@ -224,14 +238,17 @@ impl BackfillFire {
         Ok(local.format(LOCAL).to_string())
     }
 
+    /// How a clock change affects it.
     async fn kind(&self) -> FireKind {
         self.0.kind.into()
     }
 
+    /// How far it has come.
     async fn state(&self) -> BackfillFireState {
         self.0.state.into()
     }
 
+    /// Its run; null while it has none, and once the run is removed.
     async fn run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         let Some(id) = self.0.run_id else { return Ok(None) };
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
@@ -247,6 +264,7 @@ impl BackfillFire {
         self.0.started_at.map(Into::into)
     }
 
+    /// When its run ended, or it was skipped or cancelled.
     async fn finished_at(&self) -> Option<Instant> {
         self.0.finished_at.map(Into::into)
     }

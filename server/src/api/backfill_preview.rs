@@ -106,6 +106,7 @@ pub(crate) struct BackfillPreviewFire(PreviewedFire);
 /// A fire of a window, and its state.
 #[Object]
 impl BackfillPreviewFire {
+    /// The instant.
     async fn at(&self) -> Instant {
         self.0.fire.at.into()
     }
@@ -120,10 +121,12 @@ impl BackfillPreviewFire {
         self.0.fire.offset.to_string()
     }
 
+    /// How a clock change affects it.
     async fn kind(&self) -> FireKind {
         self.0.fire.kind.into()
     }
 
+    /// What has become of it.
     async fn standing(&self) -> InstantState {
         self.0.standing.into()
     }

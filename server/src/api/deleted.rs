@@ -13,7 +13,9 @@ pub(crate) struct DeletedSchedule {
     id: Uuid,
     /// The name that it had. Another schedule may have it by now.
     name: String,
+    /// The text for people.
     note: String,
+    /// The tags that it had.
     tags: Vec<String>,
     /// The last version before the deletion.
     version: i32,

@@ -83,8 +83,11 @@ pub(crate) enum ModuleFormat {
 /// What a deployment did, or would do.
 #[derive(SimpleObject)]
 pub(crate) struct DeployPayload {
+    /// The module's name.
     module: String,
+    /// Whether nothing was changed, because only a preview was requested.
     dry_run: bool,
+    /// What happened to each object that the module declares or declared.
     #[graphql(complexity = "DECLARED * child_complexity")]
     changes: Vec<DeployChange>,
     /// How it affects the fires of the next 30 days; null in the answer to a repeated call.
@@ -94,6 +97,7 @@ pub(crate) struct DeployPayload {
 /// What happened to one object that the module declares or declared.
 #[derive(SimpleObject)]
 pub(crate) struct DeployChange {
+    /// What was done, or would be done.
     action: ChangeAction,
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
     kind: String,
@@ -123,7 +127,9 @@ pub(crate) struct FieldChange {
 /// calendars it changes. Paused schedules do not fire.
 #[derive(SimpleObject)]
 pub(crate) struct DeployEffect {
+    /// Start of the compared range: now.
     from: Instant,
+    /// End of the compared range: 30 days later.
     until: Instant,
     /// How many fires are new; a lower bound if `isComplete` is false.
     added: Long,
@@ -145,7 +151,9 @@ pub(crate) struct DeployScheduleEffect {
     before: Option<u64>,
     /// The number of fires in the range after the deployment.
     after: Option<u64>,
+    /// How many of its fires are new.
     added: u64,
+    /// How many of its fires are gone.
     removed: u64,
     /// The first new fires.
     added_sample: Vec<Instant>,

@@ -81,7 +81,9 @@ impl ReadingEffects {
 /// How another timing would change the fires of a schedule.
 #[derive(SimpleObject)]
 pub(super) struct DefinitionEffect {
+    /// Start of the compared range, inclusive.
     from: Instant,
+    /// End of the compared range.
     until: Instant,
     /// Why the timing cannot be used; then the other fields are empty.
     problem: Option<TimingProblem>,
@@ -90,7 +92,9 @@ pub(super) struct DefinitionEffect {
     before: Option<u64>,
     /// How many there would be with the new timing.
     after: Option<u64>,
+    /// How many fires would be new.
     added: u64,
+    /// How many fires would be gone.
     removed: u64,
     /// The first new fires; at most 20.
     added_fires: Vec<PreviewFire>,

@@ -42,7 +42,9 @@ pub(super) fn sought_schedules(cx: &Context<'_>, text: Option<String>) -> Result
 pub(crate) struct ScheduleFilter {
     /// The name or note contains this text, in any case.
     text: Option<String>,
+    /// They have this tag.
     tag: Option<String>,
+    /// They are in this state.
     state: Option<ScheduleState>,
     /// The workflow's name.
     workflow: Option<String>,
@@ -97,7 +99,9 @@ impl From<ScheduleFilter> for reads::schedules::Filter {
 /// Selects runs.
 #[derive(InputObject, Default)]
 pub(crate) struct RunFilter {
+    /// Only runs in one of these states.
     states: Option<Vec<RunState>>,
+    /// Only runs of this schedule.
     schedule_id: Option<Uuid>,
     /// Whether the run can still change.
     live: Option<bool>,
@@ -123,6 +127,7 @@ impl From<RunFilter> for reads::runs::Filter {
 /// Selects fires.
 #[derive(InputObject, Default)]
 pub(crate) struct FireFilter {
+    /// Only fires with one of these verdicts.
     verdicts: Option<Vec<Verdict>>,
     /// Scheduled at this instant or later.
     after: Option<Instant>,

@@ -37,10 +37,12 @@ impl Fire {
         Ok(cx.rows().load_one(ScheduleRow(self.0.schedule_id)).await?.map(Schedule))
     }
 
+    /// The version of the schedule whose timing determined the instant.
     async fn schedule_version(&self) -> i32 {
         self.0.schedule_version
     }
 
+    /// The instant, before jitter; the first one if the row accounts for several.
     async fn scheduled_at(&self) -> Instant {
         self.0.scheduled_at.into()
     }
@@ -55,18 +57,22 @@ impl Fire {
         Ok(self.wall_clock(cx).await?.0.format(LOCAL).to_string())
     }
 
+    /// UTC offset of the schedule's zone at that instant, as in +02:00
     async fn offset(&self, cx: &Context<'_>) -> Result<String> {
         Ok(self.wall_clock(cx).await?.1.to_string())
     }
 
+    /// How a clock change affects it.
     async fn kind(&self) -> FireKind {
         self.0.kind.into()
     }
 
+    /// What became of it.
     async fn verdict(&self) -> Verdict {
         self.0.verdict.into()
     }
 
+    /// Why it has this verdict.
     async fn reason(&self, cx: &Context<'_>) -> Result<Reason> {
         self.why(cx).await
     }
@@ -77,14 +83,17 @@ impl Fire {
         self.0.count.into()
     }
 
+    /// The last instant that the row accounts for; equal to `scheduledAt` if there is only one.
     async fn last_scheduled_at(&self) -> Instant {
         self.0.last_scheduled_at.into()
     }
 
+    /// When its row was written: for most fires, when a node claimed it.
     async fn claimed_at(&self) -> Instant {
         self.0.claimed_at.into()
     }
 
+    /// When it got its final verdict; null while it is PENDING.
     async fn decided_at(&self) -> Option<Instant> {
         self.0.decided_at.map(Into::into)
     }
@@ -95,6 +104,7 @@ impl Fire {
         Ok(cx.rows().load_one(NodeRow(id)).await?.map(|node| node.name))
     }
 
+    /// How often recovery tried to hand it over after its node was lost.
     async fn recovery_attempts(&self) -> i32 {
         self.0.recovery_attempts
     }
@@ -186,6 +196,7 @@ pub(crate) enum Verdict {
 /// Why a fire has its verdict.
 #[derive(SimpleObject)]
 pub(crate) struct Reason {
+    /// The reason for programs.
     code: ReasonCode,
     /// An explanation for people.
     text: String,

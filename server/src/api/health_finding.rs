@@ -27,6 +27,7 @@ const MAX_SCHEDULES: i64 = 10;
 pub(crate) struct HealthFinding {
     /// The name of the check, as in `checks`: `missed`, `stalled`, `scheduler`, `clocks`.
     code: String,
+    /// How severe it is.
     severity: HealthSeverity,
     /// What is wrong, in one sentence.
     message: String,

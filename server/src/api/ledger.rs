@@ -84,7 +84,9 @@ fn key(text: &str) -> Option<ledger::Key> {
 /// Selects fires of the ledger.
 #[derive(InputObject, Default)]
 pub(super) struct LedgerFilter {
+    /// Only fires with one of these verdicts.
     verdicts: Option<Vec<Verdict>>,
+    /// Only fires with one of these reasons.
     reasons: Option<Vec<ReasonCode>>,
     /// Only of these schedules: 1 to 100.
     schedule_ids: Option<Vec<Uuid>>,
@@ -154,7 +156,9 @@ pub(super) struct LedgerTotals {
 /// Instants of the ledger with the same verdict and reason.
 #[derive(SimpleObject)]
 pub(super) struct LedgerGroup {
+    /// What became of the instants.
     verdict: Verdict,
+    /// Why they have this verdict.
     reason: ReasonCode,
     /// The number of instants; one row of the ledger may cover several.
     count: Long,

@@ -136,10 +136,15 @@ pub(crate) struct Metrics {
 /// What ended in a period.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct Executions {
+    /// Runs that ended: the sum of succeeded, failed, timed out and cancelled ones.
     total: Long,
+    /// Runs that succeeded.
     succeeded: Long,
+    /// Runs whose attempts all failed.
     failed: Long,
+    /// Runs whose last attempt took too long.
     timed_out: Long,
+    /// Runs that were stopped on request or by the overlap policy.
     cancelled: Long,
     /// Instants that no node claimed in time, and that were not made up for.
     missed: Long,

@@ -34,7 +34,7 @@
 //!   lists
 //! - `run_forecast`: how a live run compares with its schedule's usual runs; `slots`: the outcome
 //!   of a schedule's instants
-//! - `schedule_group`: schedules by tag or module
+//! - `schedule_group`: schedules by tag or module; `workflow_text`: workflows as text
 //! - `metrics`, `run_stats`, `schedule_stats`: figures; `watching`: subscriptions to metrics and
 //!   health; `answer_cache`: answers that stay valid for a short time
 //! - `sentence`: why a fire has its verdict, in words
@@ -111,6 +111,7 @@ mod watching;
 mod worker;
 mod workflow;
 mod workflow_input;
+mod workflow_text;
 mod zone_names;
 
 pub use aside::{AnswerPlace, execute, execute_stream, is_mutation, is_refused};

@@ -133,8 +133,11 @@ impl Module {
 /// How a module's objects differ from its last deployment.
 #[derive(SimpleObject)]
 pub(crate) struct ModuleDrift {
+    /// The module's name.
     module: String,
+    /// The name of the user or token that deployed it last.
     deployed_by: String,
+    /// When it was last deployed.
     deployed_at: Instant,
     /// The objects that differ; empty if all are as declared.
     #[graphql(complexity = "DECLARED * child_complexity")]
@@ -154,6 +157,7 @@ pub(crate) struct DriftedThing {
     fields: Vec<FieldChange>,
     /// Who last changed it, if known.
     by: Option<String>,
+    /// When it was last changed, if known.
     at: Option<Instant>,
     /// The reason given, where one was required.
     reason: Option<String>,
@@ -193,6 +197,7 @@ impl From<commands::Drift> for ModuleDrift {
 /// A module's file.
 #[derive(SimpleObject)]
 pub(crate) struct ExportedModule {
+    /// The module's name.
     module: String,
     /// Whether it declares objects made by hand: apply it with `adopt`.
     is_by_hand: bool,

@@ -26,15 +26,18 @@ pub(crate) const NODES: usize = 50;
 #[graphql(name = "ServerNode")]
 pub(crate) struct Node {
     id: Uuid,
+    /// The configured name, or the machine's.
     name: String,
     /// The number of this lifetime among those with the same name, from 1.
     incarnation: i32,
+    /// Whether it can take or hold work.
     state: NodeState,
     /// The roles it performs: `api`, `scheduler`, `worker`.
     roles: Vec<String>,
     /// Tags that runs can require of the node that takes them.
     tags: Vec<String>,
     started_at: Instant,
+    /// When its last heartbeat arrived.
     heartbeat_at: Instant,
     /// Time since its last heartbeat, by the database's clock; null once it is gone.
     silent_ms: Option<Long>,
@@ -49,6 +52,7 @@ pub(crate) struct Node {
     runs: i64,
     /// How many runs it takes at once.
     capacity: i32,
+    /// The version of its binary.
     version: String,
     /// The version of its time zone data.
     zone_data: String,
@@ -69,14 +73,17 @@ pub(crate) struct Node {
 /// Who drained a node, and when.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct NodeDrain {
+    /// The name of the user or token that drained it.
     by: String,
     at: Instant,
+    /// The reason that they gave.
     reason: String,
 }
 
 /// A service that one node performs for the cluster.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct NodeLease {
+    /// The name of the service, as in `retention`.
     name: String,
     /// The number of the holder, from 1: each write of the service names it.
     epoch: Long,

@@ -40,18 +40,22 @@ fn yesterday(cx: &Context<'_>) -> Timestamp {
 /// A summary of one namespace, or of several.
 #[Object]
 impl Overview {
+    /// Schedules that are not deleted.
     async fn schedules(&self) -> i64 {
         self.counts.schedules
     }
 
+    /// Schedules that will fire.
     async fn active_schedules(&self) -> i64 {
         self.counts.active
     }
 
+    /// Schedules that are paused.
     async fn paused_schedules(&self) -> i64 {
         self.counts.paused
     }
 
+    /// Runs that have not settled.
     async fn live_runs(&self) -> Long {
         self.counts.live_runs.into()
     }
@@ -124,6 +128,8 @@ impl Overview {
 /// An upcoming fire.
 #[derive(SimpleObject)]
 pub(crate) struct Upcoming {
+    /// The instant, before jitter.
     pub(super) at: Instant,
+    /// The schedule.
     pub(super) schedule: Schedule,
 }

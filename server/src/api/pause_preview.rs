@@ -138,6 +138,7 @@ pub(super) struct PausePreview {
     fires: Long,
     /// Whether more schedules match the search than are listed.
     has_more: bool,
+    /// The schedules, each with the fires that it would lose.
     schedules: Vec<PausePreviewSchedule>,
 }
 
@@ -155,6 +156,7 @@ pub(super) struct PausePreviewSchedule {
 /// The fires that pausing one schedule would suppress.
 #[Object]
 impl PausePreviewSchedule {
+    /// The schedule.
     async fn schedule(&self) -> Schedule {
         Schedule(self.row.clone())
     }

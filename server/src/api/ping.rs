@@ -69,10 +69,13 @@ impl Ping {
 /// The last call and its result.
 #[derive(SimpleObject)]
 pub(crate) struct PingCall {
+    /// The event that it reports.
     event: PingEvent,
     /// The run that it reports.
     run_id: Uuid,
+    /// When that event occurred.
     happened_at: Instant,
+    /// How often it was tried, the first time included.
     attempts: i32,
     /// When the next attempt may be made; null if the call arrived, or was given up after an hour.
     next_attempt_at: Option<Instant>,

@@ -126,7 +126,9 @@ impl OrderingProblems {
 /// A problem after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct ProblemPayload {
+    /// The problem's id.
     id: Uuid,
+    /// Null if it was taken back.
     acknowledgement: Option<Acknowledgement>,
 }
 
@@ -140,8 +142,11 @@ impl ProblemPayload {
 /// Who has taken a problem on.
 #[derive(SimpleObject)]
 pub(crate) struct Acknowledgement {
+    /// When it was taken on.
     at: Instant,
+    /// The name of the user or token that took it on.
     by: String,
+    /// What they noted, at most 500 characters.
     note: Option<String>,
     /// When it ends; null if it lasts until the problem is over.
     until: Option<Instant>,
@@ -177,7 +182,9 @@ fn checked(
 pub(crate) struct Problem {
     /// The same for as long as runs fail with the same error, or fires are lost for the same reason.
     id: Uuid,
+    /// Whether runs failed or fires were lost.
     kind: ProblemKind,
+    /// The schedule that they belong to.
     schedule: Schedule,
     /// The number of runs or instants.
     count: Long,

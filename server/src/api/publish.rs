@@ -32,7 +32,9 @@ pub(crate) enum Broker {
 pub(crate) struct BrokerAddress {
     /// As `host` or `host:port`.
     servers: Vec<String>,
+    /// Whether connections are encrypted.
     tls: bool,
+    /// The name to sign in with; null for none.
     username: Option<String>,
     /// Masked, unless it names a secret.
     password: Option<String>,
@@ -41,9 +43,11 @@ pub(crate) struct BrokerAddress {
 /// A topic of Kafka.
 #[derive(SimpleObject)]
 pub(crate) struct KafkaTopic {
+    /// The brokers to connect to first; they report the others.
     connection: BrokerAddress,
     /// The SASL mechanism for authentication.
     sasl: Sasl,
+    /// The name of the topic.
     topic: String,
     /// Events with the same key go to the same partition.
     key: Option<String>,
@@ -68,7 +72,9 @@ pub(crate) enum Sasl {
 /// A subject of NATS JetStream.
 #[derive(SimpleObject)]
 pub(crate) struct NatsSubject {
+    /// The servers.
     connection: BrokerAddress,
+    /// The subject, without wildcards.
     subject: String,
     /// The stream that must accept the event.
     stream: Option<String>,
@@ -77,18 +83,24 @@ pub(crate) struct NatsSubject {
 /// An exchange of RabbitMQ.
 #[derive(SimpleObject)]
 pub(crate) struct RabbitmqExchange {
+    /// The servers.
     connection: BrokerAddress,
+    /// The virtual host.
     vhost: String,
     /// Empty for the default exchange.
     exchange: String,
+    /// The routing key; for the default exchange, the name of a queue.
     routing_key: String,
 }
 
 /// A stream of Redis.
 #[derive(SimpleObject)]
 pub(crate) struct RedisStream {
+    /// The servers.
     connection: BrokerAddress,
+    /// The number of the database, from 0.
     database: i32,
+    /// The key of the stream.
     stream: String,
     /// The approximate number of entries that the stream keeps.
     max_length: Option<u32>,
@@ -97,8 +109,11 @@ pub(crate) struct RedisStream {
 /// A queue of Amazon SQS.
 #[derive(SimpleObject)]
 pub(crate) struct SqsQueue {
+    /// The URL of the queue.
     queue_url: String,
+    /// The region; null unless it was given.
     region: Option<String>,
+    /// The id of the access key.
     access_key_id: String,
     /// Masked, unless it names a secret.
     secret_access_key: String,
@@ -111,12 +126,14 @@ pub(crate) struct SqsQueue {
 /// A CloudEvent.
 #[derive(SimpleObject)]
 pub(crate) struct CloudEvent {
+    /// How it is encoded.
     mode: CloudEventMode,
     /// Null for `carillon.fire`.
     #[graphql(name = "type")]
     kind: Option<String>,
     /// Null for `/carillon/<namespace>/<schedule>`.
     source: Option<String>,
+    /// Its `subject` attribute; null for none.
     subject: Option<String>,
     /// A text or JSON; null for the task's context.
     payload: Option<String>,

@@ -24,6 +24,7 @@ pub(crate) struct ResumePreview {
     /// Whether it is paused; otherwise resuming does nothing, and there are no choices unless
     /// `ifPaused` asks for them.
     paused: bool,
+    /// The effects of each way to resume.
     #[graphql(complexity = "DECLARED * child_complexity")]
     choices: Vec<ResumeChoice>,
 }
@@ -95,14 +96,19 @@ pub(crate) fn page_of(
 pub(crate) struct ResumeRow {
     /// Always true: the ledger has this row only once the pause has ended.
     r#virtual: bool,
+    /// The instant, before jitter; the first one of a range.
     scheduled_at: Instant,
+    /// The last instant of a range; equal to `scheduledAt` if there is only one.
     last_scheduled_at: Instant,
+    /// The number of instants.
     count: Long,
     /// When it would run, if it does.
     due_at: Instant,
+    /// How a clock change affects it.
     kind: FireKind,
     /// PENDING means that it would run.
     verdict: Verdict,
+    /// Why it has this verdict.
     reason: ReasonCode,
     /// The calendar that suppresses it, if one does.
     detail: Option<String>,

@@ -67,6 +67,7 @@ impl NamespaceRetention {
 pub(crate) struct ScheduleRetention {
     id: Uuid,
     name: String,
+    /// The number of days.
     days: i32,
 }
 
@@ -147,9 +148,11 @@ impl RetentionPreview {
 /// The rows of a table that would be removed.
 #[derive(SimpleObject)]
 pub(crate) struct RetentionFigure {
+    /// The name of the table in the database.
     table: &'static str,
     /// The namespace of the rows; null for rows that belong to none.
     namespace: Option<String>,
+    /// The number of rows.
     rows: Long,
     /// The estimated size of their contents.
     estimated_bytes: Long,
@@ -163,6 +166,8 @@ pub(crate) struct RetentionFigure {
 /// The oldest row of a table that would be kept.
 #[derive(SimpleObject)]
 pub(crate) struct OldestKept {
+    /// The name of the table in the database.
     table: &'static str,
+    /// A fire's instant, otherwise the creation of its run.
     made_at: Instant,
 }

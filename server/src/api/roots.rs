@@ -28,6 +28,7 @@ use super::{
     upcoming::ReadingAhead,
     watching::Watching,
     worker::{OrderingWorkers, ReadingWorkers},
+    workflow_text::ReadingTexts,
 };
 
 /// Queries.
@@ -41,7 +42,7 @@ struct WorkQueries(ReadingFleet, ReadingSchedules, ReadingScheduleGroups, Readin
 struct HistoryQueries(ReadingRuns, ReadingLedger, ReadingProblems, ReadingDeployed);
 
 #[derive(MergedObject, Default)]
-struct PreviewQueries(ReadingAhead, ReadingMinutes, ReadingPauses, ReadingEffects);
+struct PreviewQueries(ReadingAhead, ReadingMinutes, ReadingPauses, ReadingEffects, ReadingTexts);
 
 #[derive(MergedObject, Default)]
 struct GovernanceQueries(PeopleQuery, ReadingSecrets, AlertQuery);

@@ -47,23 +47,28 @@ impl Run {
         Workflow::load(cx, self.0.workflow_id, Some(self.0.workflow_version)).await
     }
 
+    /// The version of that definition.
     async fn workflow_version(&self) -> i32 {
         self.0.workflow_version
     }
 
+    /// The fire that started it; null for a run that no fire started.
     async fn fire(&self, cx: &Context<'_>) -> Result<Option<Fire>> {
         let Some(id) = self.0.fire_id else { return Ok(None) };
         Ok(cx.rows().load_one(FireRow(id)).await?.map(Fire))
     }
 
+    /// What started it.
     async fn trigger(&self) -> RunTrigger {
         self.0.trigger.into()
     }
 
+    /// Whether it waits, is at work, or how it ended.
     async fn state(&self) -> RunState {
         self.0.state.into()
     }
 
+    /// The instant that it runs for, before jitter.
     async fn scheduled_at(&self) -> Instant {
         self.0.scheduled_at.into()
     }
@@ -77,10 +82,12 @@ impl Run {
         self.0.available_at.into()
     }
 
+    /// When its first attempt started; null before.
     async fn started_at(&self) -> Option<Instant> {
         self.0.started_at.map(Into::into)
     }
 
+    /// When it settled; null before.
     async fn finished_at(&self) -> Option<Instant> {
         self.0.finished_at.map(Into::into)
     }
@@ -90,6 +97,7 @@ impl Run {
         self.0.started_at.map(|started| (started.0 - self.0.due_at.0).into())
     }
 
+    /// Time from the first start to the end, waits between attempts included; null before the end.
     async fn duration_ms(&self) -> Option<Long> {
         Some((self.0.finished_at?.0 - self.0.started_at?.0).into())
     }
@@ -100,10 +108,12 @@ impl Run {
         self.0.attempt
     }
 
+    /// How many attempts its task is allowed; 1 for a run of several tasks.
     async fn max_attempts(&self) -> i32 {
         self.0.max_attempts
     }
 
+    /// The name of the node that took it last; null before.
     async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {
         node_name(cx, self.0.node_id).await
     }
@@ -115,6 +125,7 @@ impl Run {
         self.0.error.as_deref().map(|error| if shown { error } else { MASK })
     }
 
+    /// Null unless its cancellation was requested.
     async fn cancel(&self) -> Option<Cancel> {
         let at = self.0.cancel_requested_at?;
         Some(Cancel {
@@ -147,6 +158,7 @@ impl Run {
         run_tasks(cx, &self.0).await
     }
 
+    /// Whether recovery started it, or took it over from a lost node.
     async fn is_recovery(&self) -> bool {
         self.0.is_recovery
     }
@@ -297,8 +309,11 @@ pub(crate) enum RunTrigger {
 /// Who requested the cancellation of a run, and why.
 #[derive(SimpleObject)]
 pub(crate) struct Cancel {
+    /// The name of the user or token, or what else requested it.
     by: String,
+    /// The reason given, if any.
     reason: Option<String>,
+    /// When it was requested.
     at: Instant,
 }
 
@@ -323,14 +338,17 @@ impl TaskRun {
         ID(format!("{}.{}.{}", self.0.run_id.simple(), self.0.task, self.0.attempt))
     }
 
+    /// The name of the task.
     async fn task(&self) -> &str {
         &self.0.task
     }
 
+    /// The number of the attempt among those at this task, from 1.
     async fn attempt(&self) -> i32 {
         self.0.attempt
     }
 
+    /// Whether it is at work, or how it ended.
     async fn state(&self) -> TaskRunState {
         self.0.state.into()
     }
@@ -343,10 +361,12 @@ impl TaskRun {
         self.0.finished_at.map(Into::into)
     }
 
+    /// Time from start to end; null before the end.
     async fn duration_ms(&self) -> Option<Long> {
         self.0.finished_at.map(|finished| (finished.0 - self.0.started_at.0).into())
     }
 
+    /// The name of the node that made it.
     async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {
         node_name(cx, Some(self.0.node_id)).await
     }

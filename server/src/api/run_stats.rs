@@ -29,6 +29,7 @@ pub(crate) struct RunStats {
     from: Instant,
     /// End of the last step.
     until: Instant,
+    /// The length of a step.
     step_seconds: i64,
     /// One entry per step, the oldest first; at most 1500.
     #[graphql(complexity = "100 * child_complexity")]
@@ -45,9 +46,13 @@ pub(crate) struct RunStat {
     at: Instant,
     /// Runs that ended.
     ended: Long,
+    /// Runs that succeeded.
     succeeded: Long,
+    /// Runs whose attempts all failed.
     failed: Long,
+    /// Runs whose last attempt took too long.
     timed_out: Long,
+    /// Runs that were stopped on request or by the overlap policy.
     cancelled: Long,
     /// Runs that recovery had started or taken over.
     recovered: Long,
@@ -59,9 +64,12 @@ pub(crate) struct RunStat {
     abandoned: Long,
     /// Average time from start to end; null if no ended run had started.
     average_duration_ms: Option<f64>,
+    /// The longest time from start to end; null if no ended run had started.
     max_duration_ms: Option<Long>,
     /// Average time from due time to hand-off, of runs started by fires; null if there are none.
     average_lateness_ms: Option<f64>,
+    /// The longest time from due time to hand-off, of runs started by fires; null if there are
+    /// none.
     max_lateness_ms: Option<Long>,
     /// Durations of these runs; null if no ended run had started.
     durations: Option<Percentiles>,

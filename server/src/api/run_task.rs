@@ -24,6 +24,7 @@ pub(crate) struct RunTask {
     needs: Vec<String>,
     /// How the tasks in `needs` must have ended; otherwise this task is skipped.
     when: TaskCondition,
+    /// How far it has come in this run.
     state: RunTaskState,
     /// Its attempts, in order: as many as its retry policy allows, at most 100, plus those that
     /// recovery took over.

@@ -46,6 +46,7 @@ pub(crate) enum RunWaitReason {
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct RunWait {
+    /// The kind of thing that it waits for.
     reason: RunWaitReason,
     /// An explanation for people.
     text: String,

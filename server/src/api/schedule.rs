@@ -49,18 +49,22 @@ impl Schedule {
         &self.0.name
     }
 
+    /// A text for people.
     async fn note(&self) -> &str {
         &self.0.note
     }
 
+    /// Its tags, for searching and grouping.
     async fn tags(&self) -> &[String] {
         &self.0.tags.0
     }
 
+    /// The number of the current version, from 1.
     async fn version(&self) -> i32 {
         self.0.version
     }
 
+    /// Whether it will fire.
     async fn state(&self) -> ScheduleState {
         if !self.0.enabled {
             ScheduleState::Paused
@@ -71,6 +75,7 @@ impl Schedule {
         }
     }
 
+    /// Null unless it is paused.
     async fn pause(&self) -> Option<Pause> {
         let at = self.0.paused_at.filter(|_| !self.0.enabled)?;
         Some(Pause {
@@ -81,14 +86,17 @@ impl Schedule {
         })
     }
 
+    /// When it is due.
     async fn timing(&self) -> Timing {
         Timing::of(&self.0)
     }
 
+    /// What it runs.
     async fn workflow(&self, cx: &Context<'_>) -> Result<Workflow> {
         Workflow::load(cx, self.0.workflow_id, None).await
     }
 
+    /// What to do about missed fires.
     async fn misfire(&self) -> Misfire {
         Misfire {
             catch_up: self.0.catch_up.into(),
@@ -99,6 +107,7 @@ impl Schedule {
         }
     }
 
+    /// What to do about a fire while a run is alive.
     async fn overlap(&self) -> OverlapPolicy {
         self.0.overlap.into()
     }
@@ -153,10 +162,13 @@ impl Schedule {
         self.0.priority.into()
     }
 
+    /// A fire that has not started this long after it was due is skipped; null for no deadline.
     async fn start_deadline_seconds(&self) -> Option<i64> {
         self.0.start_deadline_ms.map(|ms| ms / 1_000)
     }
 
+    /// The JSON object that travels with each run. Values whose names suggest secrets are masked;
+    /// for callers who may not see payloads, all of it is.
     async fn context(&self, cx: &Context<'_>) -> serde_json::Value {
         cx.payload(self.0.namespace_id, secrets::masked_json(&self.0.context))
     }
@@ -230,6 +242,7 @@ impl Schedule {
         }
     }
 
+    /// The run that was created last.
     async fn last_run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         Ok(cx.rows().load_one(LastRun(self.0.id)).await?.map(Run))
     }
@@ -269,6 +282,7 @@ impl Schedule {
         SlotAccount::of(cx, &self.0, from, until).await
     }
 
+    /// Its runs that have not settled.
     async fn live_runs(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(cx.rows().load_one(LiveRuns(self.0.id)).await?.unwrap_or(0).into())
     }
@@ -351,8 +365,11 @@ pub(crate) enum ScheduleState {
 /// Who paused a schedule, and why.
 #[derive(SimpleObject)]
 pub(crate) struct Pause {
+    /// The reason that they gave.
     reason: String,
+    /// The name of the user or token that paused it.
     by: String,
+    /// When it was paused.
     at: Instant,
     /// When it resumes automatically.
     until: Option<Instant>,
@@ -393,6 +410,7 @@ pub(crate) enum OverlapPolicy {
 /// What to do about missed fires.
 #[derive(SimpleObject)]
 pub(crate) struct Misfire {
+    /// Which missed fires run.
     catch_up: CatchUp,
     /// A fire that is claimed later than this was missed.
     grace_seconds: i64,
@@ -407,11 +425,13 @@ pub(crate) struct Misfire {
 /// Fires of a period by outcome. Fires whose run was cancelled are not counted.
 #[derive(SimpleObject)]
 pub(crate) struct Tally {
+    /// Their run succeeded.
     succeeded: Long,
     /// Failed or timed out.
     failed: Long,
     /// Not started yet, or at work.
     running: Long,
+    /// Deliberately not run.
     skipped: Long,
     /// Missed, collapsed into a later one, or abandoned.
     missed: Long,
@@ -433,8 +453,11 @@ impl From<tally::Tally> for Tally {
 /// A version of a schedule's definition.
 #[derive(SimpleObject)]
 pub(crate) struct ScheduleVersion {
+    /// Its number, from 1.
     version: i32,
+    /// The name of the user or token that created it.
     by: String,
+    /// When it was created.
     at: Instant,
     /// What changed, in words.
     change: String,

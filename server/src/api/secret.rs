@@ -110,6 +110,7 @@ pub(crate) struct SecretUse {
 /// Something that names a secret.
 #[derive(SimpleObject)]
 pub(crate) struct SecretUser {
+    /// What kind of object it is.
     kind: SecretUserKind,
     id: Uuid,
     name: String,

@@ -26,6 +26,7 @@ pub(super) const COST: usize = 5_000;
 /// The outcome of a schedule's due instants: `expected` is always `ran + skipped + missed + open`.
 #[derive(SimpleObject)]
 pub(crate) struct SlotAccount {
+    /// Inclusive.
     from: Instant,
     /// Exclusive.
     until: Instant,

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{
     context::ContextExt,
     error::Result,
-    page::{Connection, Paging, connection},
+    page::{Connection, Paging, connection, is_only_counted},
     query::{name_cursor, name_key},
     run::Run,
     schedule::Schedule,
@@ -35,6 +35,7 @@ use crate::{
 /// How schedules are sorted. A cursor is valid only with the sort order that produced it.
 #[derive(InputObject, Clone, Copy)]
 pub(crate) struct ScheduleSort {
+    /// What to sort by.
     by: ScheduleSortField,
     /// Rows without a value come last in either direction.
     #[graphql(default)]
@@ -59,6 +60,7 @@ pub(crate) enum ScheduleSortField {
 /// that produced it.
 #[derive(InputObject, Clone, Copy)]
 pub(crate) struct RunSort {
+    /// What to sort by.
     by: RunSortField,
     /// Rows without a value come last in either direction.
     #[graphql(default = true)]
@@ -98,7 +100,11 @@ pub(super) async fn schedules_page(
         ScheduleSortField::Last => ByTime::Last,
         ScheduleSortField::Name => {
             let window = paging.window(name_key)?;
-            let page = schedules::page(cx.store(), within, filter, descending, &window).await?;
+            let page = if is_only_counted(cx) {
+                schedules::length(cx.store(), within, filter)
+            } else {
+                schedules::page(cx.store(), within, filter, descending, &window).await?
+            };
             return Ok(connection(page, |row| name_cursor(row.id, &row.name), Schedule));
         }
         ScheduleSortField::P95 => {

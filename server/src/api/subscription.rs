@@ -187,6 +187,7 @@ pub(crate) struct RunEvent {
 pub(crate) struct LogEvent {
     /// Pass this cursor to resume after the event.
     cursor: String,
+    /// The line.
     line: LogLine,
 }
 
@@ -197,6 +198,7 @@ pub(crate) struct ScheduleEvent {
     cursor: String,
     /// Null if it was deleted.
     schedule: Option<Schedule>,
+    /// The id of the schedule, deleted or not.
     schedule_id: Uuid,
 }
 

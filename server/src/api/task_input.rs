@@ -1,4 +1,4 @@
-//! A task as a form sends it.
+//! A task as a form sends it, and as it is handed to a form.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,30 @@ use serde_json::Value;
 
 use super::{
     publish_input::PublishTargetInput,
-    target::HttpAnswer,
-    workflow::{Backoff, TaskCondition},
+    target::{HttpAnswer, word},
+    workflow::{Backoff, TaskCondition, seconds},
 };
 use crate::{
     commands::{BadInput, secrets::KEPT_REDIRECTS},
     model::{Condition, Task},
-    target::{self, Secret},
+    target::{self, Secret, StatusSet},
 };
 
 /// A task: a schedule's inline task, or one of a workflow.
 #[derive(InputObject)]
 pub(crate) struct TaskInput {
+    /// Unique in the workflow: 1 to 64 of A-Z a-z 0-9 . _ -
     #[graphql(default = "main")]
     pub(crate) name: String,
+    /// What it does.
     pub(crate) target: TargetInput,
+    /// How long an attempt may take before it is asked to stop: 0.001 seconds to 7 days.
     #[graphql(default_with = "300.0")]
     pub(crate) timeout_seconds: f64,
+    /// How long stopping may take before the attempt is ended by force: 0 to an hour.
     #[graphql(default_with = "10.0")]
     pub(crate) kill_grace_seconds: f64,
+    /// When a failed attempt is followed by another; one attempt if absent.
     pub(crate) retry: Option<RetryInput>,
     /// Only these failures are retried: `timeout`, `failure`, `error`, `exit 75`, `status 500-599`.
     /// All failures if empty.
@@ -43,14 +48,19 @@ pub(crate) struct TaskInput {
 /// When a failed attempt is followed by another.
 #[derive(InputObject)]
 pub(crate) struct RetryInput {
+    /// The number of attempts, the first one included: 1 to 100.
     #[graphql(default = 1)]
     max_attempts: i32,
+    /// How the delay grows between attempts.
     #[graphql(default_with = "Backoff::Exponential")]
     backoff: Backoff,
+    /// The delay before the second attempt: 0 to a day.
     #[graphql(default_with = "1.0")]
     initial_seconds: f64,
+    /// The longest delay: from `initialSeconds` to a day.
     #[graphql(default_with = "300.0")]
     max_seconds: f64,
+    /// Share of the delay that is random, 0 to 1.
     #[graphql(default_with = "0.2")]
     jitter: f64,
 }
@@ -58,18 +68,25 @@ pub(crate) struct RetryInput {
 /// Exactly one of these.
 #[derive(OneofObject)]
 pub(crate) enum TargetInput {
+    /// An HTTP request to send.
     Http(HttpTargetInput),
+    /// A program to start on the node.
     Command(CommandTargetInput),
+    /// An event to publish to a broker.
     Publish(PublishTargetInput),
+    /// A task for a worker that pulls it from a queue.
     Worker(WorkerTargetInput),
+    /// Nothing to do: it succeeds.
     Noop(NoopTargetInput),
 }
 
 /// An HTTP request to send.
 #[derive(InputObject)]
 pub(crate) struct HttpTargetInput {
+    /// GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS.
     #[graphql(default = "POST")]
     method: String,
+    /// `http` or `https`, without user name or password, at most 8 KiB; it may be a template.
     url: String,
     /// On an update, the mask `***` keeps the current value.
     headers: Option<Vec<HeaderInput>>,
@@ -77,6 +94,7 @@ pub(crate) struct HttpTargetInput {
     body: Option<String>,
     /// A JSON body, instead of `body`. Strings in it may be templates.
     json: Option<Value>,
+    /// The statuses that count as success, each one status or a range; `200-299` if absent.
     expected_status: Option<Vec<String>>,
     /// A text that the response must contain. On an update, absent keeps the current one, and an
     /// empty text removes it.
@@ -99,18 +117,25 @@ pub(crate) struct HttpTargetInput {
 #[derive(InputObject)]
 pub(crate) struct HeaderInput {
     name: String,
+    /// Its value; it may be a template.
     value: String,
 }
 
 /// A program to start on the node.
 #[derive(InputObject)]
 pub(crate) struct CommandTargetInput {
+    /// A path, or a name to look up in `PATH`. Give either this or `script`.
     program: Option<String>,
+    /// The program's arguments, without its own name, passed as they are.
     args: Option<Vec<String>>,
+    /// A text for `/bin/sh -c`, instead of `program`.
     script: Option<String>,
     /// All variables, also on an update; there the mask `***` keeps a value.
     environment: Option<Vec<HeaderInput>>,
+    /// The working directory; the home of its user if absent.
     directory: Option<String>,
+    /// The operating system's user to run as: one that the server's `commands.users` allows. Its
+    /// `commands.user` if absent.
     user: Option<String>,
 }
 
@@ -130,6 +155,7 @@ pub(crate) struct WorkerTargetInput {
 /// Does nothing.
 #[derive(InputObject)]
 pub(crate) struct NoopTargetInput {
+    /// A text for people.
     #[graphql(default)]
     note: String,
 }
@@ -168,6 +194,30 @@ impl TryFrom<TaskInput> for Task {
             when: input.when.into(),
             allow_failure: input.allow_failure,
         })
+    }
+}
+
+/// A task with its secrets as they are: only for those who have just sent it themselves.
+impl From<Task> for TaskInput {
+    fn from(task: Task) -> Self {
+        let retry_on = task.retry_on.iter().map(ToString::to_string).collect();
+        Self {
+            name: task.name,
+            target: task.target.into(),
+            timeout_seconds: seconds(task.timeout_ms),
+            kill_grace_seconds: seconds(task.kill_grace_ms),
+            retry: Some(RetryInput {
+                max_attempts: task.retry.max_attempts,
+                backoff: task.retry.backoff.into(),
+                initial_seconds: seconds(task.retry.initial_ms),
+                max_seconds: seconds(task.retry.max_ms),
+                jitter: task.retry.jitter,
+            }),
+            retry_on: Some(retry_on),
+            needs: Some(task.needs),
+            when: task.when.into(),
+            allow_failure: task.allow_failure,
+        }
     }
 }
 
@@ -254,6 +304,54 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     Ok(http)
 }
 
+impl From<target::Target> for TargetInput {
+    fn from(target: target::Target) -> Self {
+        match target {
+            target::Target::Http(http) => Self::Http(http.into()),
+            target::Target::Command(command) => Self::Command(CommandTargetInput {
+                program: command.program,
+                args: Some(command.args),
+                script: command.script,
+                environment: pairs(&command.env),
+                directory: command.directory,
+                user: command.user,
+            }),
+            target::Target::Publish(publish) => Self::Publish((*publish).into()),
+            target::Target::Worker(worker) => Self::Worker(WorkerTargetInput {
+                queue: worker.queue,
+                task: worker.task,
+                input: worker.input,
+                tags: Some(worker.tags),
+            }),
+            target::Target::Noop(noop) => Self::Noop(NoopTargetInput { note: noop.note }),
+        }
+    }
+}
+
+impl From<target::Http> for HttpTargetInput {
+    fn from(http: target::Http) -> Self {
+        let (body, json) = match http.body {
+            Some(Value::String(text)) => (Some(text), None),
+            json => (None, json),
+        };
+        let statuses = http.expected_status.to_string();
+        let statuses = statuses.split(", ").map(str::to_owned).collect();
+        Self {
+            method: word(&http.method),
+            url: http.url,
+            headers: pairs(&http.headers),
+            body,
+            json,
+            expected_status: (http.expected_status != StatusSet::default()).then_some(statuses),
+            expected_body: http.expected_body,
+            max_redirects: Some(http.max_redirects),
+            output: http.output.into(),
+            signing_secret: http.signing_secret.as_ref().map(exposed),
+            client_certificate: http.client_certificate.as_ref().map(exposed),
+        }
+    }
+}
+
 /// Reads a value as the target's own type does.
 fn read<T: serde::de::DeserializeOwned>(
     field: &str,
@@ -276,4 +374,17 @@ pub(super) fn secrets(
         }
     }
     Ok(values)
+}
+
+/// The reverse of [`secrets`].
+pub(super) fn pairs(values: &BTreeMap<String, Secret>) -> Option<Vec<HeaderInput>> {
+    let pair = |(name, value): (&String, &Secret)| HeaderInput {
+        name: name.clone(),
+        value: exposed(value),
+    };
+    Some(values.iter().map(pair).collect())
+}
+
+pub(super) fn exposed(secret: &Secret) -> String {
+    secret.expose().to_owned()
 }

@@ -84,26 +84,32 @@ impl Timing {
         &self.spec.expressions
     }
 
+    /// IANA name of the zone on whose clock the expressions are read.
     async fn zone(&self) -> &str {
         &self.spec.zone
     }
 
+    /// What happens to a fixed local time that a clock change skips.
     async fn gap(&self) -> GapPolicy {
         self.spec.gap.into()
     }
 
+    /// Which occurrence of a fixed local time fires when a clock change repeats it.
     async fn overlap(&self) -> OverlapHourPolicy {
         self.spec.overlap.into()
     }
 
+    /// Fires from this instant on; null for no start.
     async fn start_at(&self) -> Option<Instant> {
         self.spec.start_at.map(Instant)
     }
 
+    /// Fires only before this instant; null for no end.
     async fn end_at(&self) -> Option<Instant> {
         self.spec.end_at.map(Instant)
     }
 
+    /// The longest delay of a fire after its scheduled instant. Each fire has a fixed delay.
     async fn jitter_seconds(&self) -> i64 {
         self.spec.jitter_seconds
     }
@@ -117,6 +123,7 @@ impl Timing {
         })
     }
 
+    /// Likely mistakes in it.
     #[graphql(complexity = "CHECKED + DECLARED * child_complexity")]
     async fn warnings(&self, cx: &async_graphql::Context<'_>) -> Result<Vec<TimingWarning>> {
         Ok(match self.timetable(cx).await? {
@@ -157,9 +164,13 @@ pub(crate) enum OverlapHourPolicy {
 /// A likely mistake in something that is valid.
 #[derive(SimpleObject)]
 pub(crate) struct TimingWarning {
+    /// The kind of warning, as in `never_fires` or `secret_not_set`.
     code: String,
+    /// What will happen, in one sentence.
     message: String,
+    /// The field that it concerns, as in `expressions[0]`.
     field: String,
+    /// What to write instead, if there is one clear answer.
     suggestion: Option<String>,
 }
 
@@ -205,12 +216,17 @@ pub(crate) fn lint(timetable: &Timetable, from: DateTime<Utc>) -> Vec<TimingWarn
 /// Why a timing cannot be used.
 #[derive(SimpleObject)]
 pub(crate) struct TimingProblem {
+    /// The field that is wrong, as in `timing.expressions[0]`.
     field: String,
+    /// The value as it was given.
     value: String,
+    /// What is wrong with it.
     problem: String,
+    /// What to do about it.
     help: String,
     /// Byte offsets within the value.
     start: Option<usize>,
+    /// End of the wrong part, exclusive; null if all of it is wrong.
     end: Option<usize>,
 }
 
@@ -244,11 +260,13 @@ pub(crate) enum FireKind {
 /// An instant at which a timing fires.
 #[derive(SimpleObject)]
 pub(crate) struct PreviewFire {
+    /// The instant, before jitter.
     at: Instant,
     /// Wall-clock time in the schedule's zone, without offset: 2026-03-29T03:00:00
     local: String,
     /// UTC offset, as in +02:00
     offset: String,
+    /// How a clock change affects it.
     kind: FireKind,
     /// The name of the calendar that suppresses it; then it does not run.
     suppressed_by: Option<String>,
@@ -308,9 +326,13 @@ pub(crate) fn next_of(fires: Vec<PreviewFire>, left: i64) -> Vec<PreviewFire> {
 /// What a timing would do, before it is saved.
 #[derive(SimpleObject)]
 pub(crate) struct SchedulePreview {
+    /// The timing in words; null if it cannot be used.
     description: Option<String>,
+    /// Its next instants, in order.
     fires: Vec<PreviewFire>,
+    /// Likely mistakes in it.
     warnings: Vec<TimingWarning>,
+    /// Why it cannot be used; null if it can.
     problem: Option<TimingProblem>,
     /// Fires in the next 365 days that no calendar suppresses; null if there are too many windows
     /// to count.
@@ -359,15 +381,24 @@ impl SchedulePreview {
 /// A timing for a schedule.
 #[derive(InputObject)]
 pub(crate) struct TimingInput {
+    /// 1 to 16 expressions, combined as a union: cron of 5, 6 (seconds first) or 7 fields (year
+    /// last), a nickname, `@every`, `@at`.
     pub(crate) expressions: Vec<String>,
+    /// IANA name of the zone on whose clock the expressions are read.
     #[graphql(default = "UTC")]
     pub(crate) zone: String,
+    /// What happens to a fixed local time that a clock change skips.
     #[graphql(default_with = "GapPolicy::Shift")]
     pub(crate) gap: GapPolicy,
+    /// Which occurrence of a fixed local time fires when a clock change repeats it.
     #[graphql(default_with = "OverlapHourPolicy::First")]
     pub(crate) overlap: OverlapHourPolicy,
+    /// Fires from this instant on; no start if absent.
     pub(crate) start_at: Option<Instant>,
+    /// Fires only before this instant; no end if absent.
     pub(crate) end_at: Option<Instant>,
+    /// The longest delay of a fire after its scheduled instant: 0 to a day. Each fire has a fixed
+    /// delay.
     #[graphql(default)]
     pub(crate) jitter_seconds: i64,
 }

@@ -140,6 +140,7 @@ pub(super) async fn soonest_rows(
 /// Upcoming fires in a window.
 #[derive(SimpleObject)]
 pub(crate) struct Forecast {
+    /// Start of the window, inclusive.
     from: Instant,
     /// Exclusive.
     to: Instant,
@@ -159,6 +160,7 @@ pub(crate) struct Forecast {
 pub(crate) struct ForecastHour {
     /// Start of the hour.
     at: Instant,
+    /// How many fires it has.
     fires: u64,
     /// How many schedules fire in it.
     schedules: u64,

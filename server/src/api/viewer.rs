@@ -15,6 +15,7 @@ use super::{
 pub(crate) struct Viewer {
     id: Uuid,
     name: String,
+    /// Whether it is a person or a program.
     kind: ViewerKind,
     /// The highest role held anywhere; VIEWER if there is none (see `grants`).
     role: Role,
@@ -46,6 +47,7 @@ impl Viewer {
 pub(crate) struct NamespaceGrant {
     #[graphql(skip)]
     id: Uuid,
+    /// The caller's role in it.
     role: Role,
     /// Whether the caller may see contexts, outputs and logs.
     sees_payloads: bool,

@@ -111,6 +111,7 @@ impl Watching {
 pub(crate) struct MetricsTick {
     /// Pass this cursor to resume after the event.
     cursor: String,
+    /// The metrics.
     metrics: Metrics,
 }
 
@@ -119,7 +120,9 @@ pub(crate) struct MetricsTick {
 pub(crate) struct HealthEvent {
     /// Pass this cursor to resume after the event.
     cursor: String,
+    /// When the checks were made.
     at: Instant,
+    /// The health at that time.
     health: Health,
 }
 

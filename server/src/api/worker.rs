@@ -51,7 +51,9 @@ pub(crate) struct Worker {
     client: String,
     /// The name of the token that it authenticates with.
     token: String,
+    /// When it registered.
     registered_at: Instant,
+    /// When it was last in contact.
     heartbeat_at: Instant,
 }
 

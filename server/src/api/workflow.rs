@@ -11,10 +11,13 @@ use super::{
     target::Target,
 };
 use crate::{
-    commands::{CommandError, UnsetSecret, unset_secrets},
+    commands::{CommandError, UnsetSecret, modules::file::write_workflow, unset_secrets},
     model::Definition,
     store::workflows,
 };
+
+/// The cost of writing a definition as text, and of reading it back.
+const WRITTEN: usize = 100;
 
 /// What to do: named, versioned tasks.
 pub(crate) struct Workflow {
@@ -59,6 +62,7 @@ impl Workflow {
         &self.row.name
     }
 
+    /// The number of the current version, from 1.
     async fn version(&self) -> i32 {
         self.version
     }
@@ -86,6 +90,14 @@ impl Workflow {
         Ok(definition(cx, self.row.id, self.version).await?.runs_on)
     }
 
+    /// The definition as it stands under `workflows:` of a module's file, with secrets masked;
+    /// `readWorkflow` reads it. Null if it is larger than such a file may be.
+    #[graphql(complexity = "WRITTEN")]
+    async fn yaml(&self, cx: &Context<'_>) -> Result<Option<String>> {
+        let definition = definition(cx, self.row.id, self.version).await?;
+        Ok(write_workflow(&self.row.name, &definition))
+    }
+
     /// Its definitions, newest first. A run keeps the one that it began with.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn versions(
@@ -96,7 +108,8 @@ impl Workflow {
     ) -> Result<Connection<PastWorkflow>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = workflows::history(cx.store().read(), self.row.id, &window).await?;
-        Ok(connection(page, |row| row.version.to_string(), PastWorkflow))
+        let past = |row| PastWorkflow { row, name: self.row.name.clone() };
+        Ok(connection(page, |row| row.version.to_string(), past))
     }
 
     async fn created_at(&self) -> Instant {
@@ -130,36 +143,54 @@ fn read(
 }
 
 /// A version of a workflow's definition.
-pub(crate) struct PastWorkflow(workflow_version::Model);
+pub(crate) struct PastWorkflow {
+    row: workflow_version::Model,
+    /// The workflow's.
+    name: String,
+}
+
+impl PastWorkflow {
+    fn definition(&self) -> Result<Definition> {
+        let row = &self.row;
+        Ok(read(row.workflow_id, row.version, row.definition.clone())?)
+    }
+}
 
 /// A version of a workflow's definition.
 #[Object(name = "WorkflowVersion")]
 impl PastWorkflow {
+    /// Its number, from 1.
     async fn version(&self) -> i32 {
-        self.0.version
+        self.row.version
     }
 
     /// Who created it.
     async fn by(&self) -> &str {
-        &self.0.created_by
+        &self.row.created_by
     }
 
+    /// When it was created.
     async fn at(&self) -> Instant {
-        self.0.created_at.into()
+        self.row.created_at.into()
     }
 
     /// In the order of the definition; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self) -> Result<Vec<Task>> {
-        let row = &self.0;
-        let definition = read(row.workflow_id, row.version, row.definition.clone())?;
-        Ok(definition.tasks.iter().map(Task::from).collect())
+        Ok(self.definition()?.tasks.iter().map(Task::from).collect())
+    }
+
+    /// As `yaml` of the workflow, with the workflow's current name.
+    #[graphql(complexity = "WRITTEN")]
+    async fn yaml(&self) -> Result<Option<String>> {
+        Ok(write_workflow(&self.name, &self.definition()?))
     }
 }
 
 /// One step of a workflow.
 #[derive(SimpleObject)]
 pub(crate) struct Task {
+    /// Unique in the workflow.
     name: String,
     /// The tasks that must have ended before it.
     needs: Vec<String>,
@@ -167,9 +198,13 @@ pub(crate) struct Task {
     when: TaskCondition,
     /// Whether the run may succeed although this task failed.
     allow_failure: bool,
+    /// What it does.
     target: Target,
+    /// How long an attempt may take before it is asked to stop.
     timeout_seconds: f64,
+    /// How long stopping may take before the attempt is ended by force.
     kill_grace_seconds: f64,
+    /// When a failed attempt is retried.
     retry: Retry,
     /// Only these failures are retried; all if empty.
     retry_on: Vec<String>,
@@ -190,9 +225,13 @@ pub(crate) enum TaskCondition {
 /// When a failed attempt is retried.
 #[derive(SimpleObject)]
 pub(crate) struct Retry {
+    /// The number of attempts, the first one included.
     max_attempts: i32,
+    /// How the delay grows between attempts.
     backoff: Backoff,
+    /// The delay before the second attempt.
     initial_seconds: f64,
+    /// The longest delay.
     max_seconds: f64,
     /// Share of the delay that is random, 0 to 1.
     jitter: f64,
@@ -231,7 +270,7 @@ impl From<&crate::model::Task> for Task {
     }
 }
 
-fn seconds(ms: i64) -> f64 {
+pub(super) fn seconds(ms: i64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "durations are far below 2^53 ms")]
     let ms = ms as f64;
     ms / 1_000.0

@@ -66,7 +66,7 @@ impl AppParts {
         let vault = match vault.check_channels(store.read()).await {
             Ok(()) => make_own_key(vault, &config),
             Err(error) => {
-                tracing::error!("messages to a channel wait: failed to {error}");
+                tracing::error!(%error, "messages to a channel wait");
                 vault
             }
         };

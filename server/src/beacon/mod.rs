@@ -191,7 +191,7 @@ impl Beacon {
     /// Listens to `lives`, if that is possible.
     pub async fn listen(&self, lives: &[Uuid]) {
         if let Err(error) = self.ask(pipe(), lives).await {
-            tracing::warn!("failed to ask Redis at {} for heartbeats: {error}", self.address());
+            tracing::warn!(redis = self.address(), %error, "failed to ask Redis for heartbeats");
         }
     }
 
@@ -245,7 +245,7 @@ impl Beacon {
                 holders
             }
             Err(problem) => {
-                tracing::debug!("fires are claimed without locks: {problem}");
+                tracing::debug!(error = %problem, "fires are claimed without locks");
                 let problem = format!("{}: locks: {problem}", self.address());
                 *lock(&self.inner.lock_problem) = Some(problem);
                 return claims;
@@ -297,10 +297,13 @@ impl Beacon {
         let mut last = lock(&self.inner.problem);
         match (&*last, &problem) {
             (None, Some(problem)) => tracing::error!(
-                "Redis is not reached ({problem}); heartbeats go into the database and fires are \
-                 claimed without locks until it is"
+                error = %problem,
+                "Redis is not reached; heartbeats go into the database and fires are claimed \
+                 without locks until it is"
             ),
-            (Some(_), None) => tracing::info!("Redis is reached again at {}", self.address()),
+            (Some(_), None) => {
+                tracing::info!(redis = self.address(), "Redis is reached again");
+            }
             (None, None) | (Some(_), Some(_)) => {}
         }
         *last = problem;

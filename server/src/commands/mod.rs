@@ -73,7 +73,8 @@ pub use groups::{GroupEdit, Grouped};
 pub use idempotency::Call;
 pub use modules::{
     Action, Deployment, DeploymentSource, Drift, Drifted, Effect, Exported, FieldChange, Format,
-    ObjectChange, ScheduleEffect, Side, WantedExport, schema as module_schema,
+    ObjectChange, ScheduleEffect, Side, TextProblem, WantedExport, WorkflowReading, WorkflowSource,
+    schema as module_schema,
 };
 pub use people::{
     Density, MAX_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership,

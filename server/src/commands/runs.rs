@@ -74,7 +74,7 @@ impl Commands {
             scheduled_at: order.as_of.unwrap_or(now).into(),
             max_attempts: definition.max_attempts(),
             runs_on: definition.asked_tags(),
-            origin: definition.origin(),
+            origin: origin_of(&definition, schedule.namespace_id),
             context,
             idempotency_key: run_id.to_string(),
             retry_of: None,
@@ -181,7 +181,7 @@ impl Commands {
             scheduled_at: old.scheduled_at,
             max_attempts: definition.max_attempts(),
             runs_on: definition.asked_tags(),
-            origin: definition.origin(),
+            origin: origin_of(definition, old.namespace_id),
             context,
             idempotency_key: old.idempotency_key,
             retry_of: Some(old.id),
@@ -337,6 +337,11 @@ impl Commands {
 /// The audit log's name for a run: its schedule's, if it has one.
 fn subject(run: &run::Model, schedule: Option<&schedule::Model>) -> String {
     schedule.map_or_else(|| run.id.to_string(), |schedule| schedule.name.clone())
+}
+
+/// The origin of a run in this namespace, as stored in its row.
+fn origin_of(definition: &Definition, namespace: Uuid) -> Option<String> {
+    definition.origin().map(|origin| origin.within(namespace).to_string())
 }
 
 /// A run that waits from `now` on; the caller fills in its subject and origin.

@@ -258,7 +258,7 @@ impl Engine {
         // The other nodes need not wait until the last attempt here has ended.
         let drained = async {
             if let Err(error) = core.store.drain(core.node_id().await).await {
-                tracing::warn!("failed to record that this node shuts down: {error}");
+                tracing::warn!(%error, "failed to record that this node shuts down");
             }
             core.signals.wake_pulse();
         };
@@ -302,7 +302,7 @@ impl Engine {
         match left.limit(leaving).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::warn!("failed to record that this node has left: {error}");
+                tracing::warn!(%error, "failed to record that this node has left");
             }
             Err(_) => tracing::warn!("it could not be recorded in time that this node has left"),
         }

@@ -119,12 +119,16 @@ impl Failing {
     fn failed(&mut self, service: &'static str, error: &EngineError, now: Instant) {
         self.rounds += 1;
         if !error.is_transient() {
-            tracing::error!(service, "failed to {error}");
+            tracing::error!(service, %error, "a round failed");
         } else if self.since.is_none() {
             self.since = Some(now);
-            tracing::warn!(service, "failed to {error}; the service tries again until it succeeds");
+            tracing::warn!(
+                service,
+                %error,
+                "a round failed; the service tries again until it succeeds"
+            );
         } else {
-            tracing::debug!(service, "failed to {error}");
+            tracing::debug!(service, %error, "another round failed");
         }
     }
 

@@ -6,7 +6,7 @@
 type Name = (&'static str, &'static str, &'static str);
 
 /// The names that differ between surfaces.
-const NAMES: [Name; 38] = [
+const NAMES: [Name; 40] = [
     ("timeout_seconds", "timeoutSeconds", "timeout"),
     ("kill_grace_seconds", "killGraceSeconds", "kill_grace"),
     ("max_attempts", "maxAttempts", "max_attempts"),
@@ -17,6 +17,8 @@ const NAMES: [Name; 38] = [
     ("max_parallel", "maxParallel", "max_parallel"),
     ("runs_on", "runsOn", "runs_on"),
     ("expected_status", "expectedStatus", "expected_status"),
+    ("expected_body", "expectedBody", "expected_body"),
+    ("max_redirects", "maxRedirects", "max_redirects"),
     ("signing_secret", "signingSecret", "signing_secret"),
     ("client_certificate", "clientCertificate", "client_certificate"),
     ("env", "environment", "env"),
@@ -88,6 +90,7 @@ mod tests {
             ("tasks[0].retry.jitter", "tasks[0].retry.jitter"),
             ("tasks[0].retry_on[1]", "tasks[0].retryOn[1]"),
             ("http.expected_status", "http.expectedStatus"),
+            ("http.max_redirects", "http.maxRedirects"),
             ("command.env.max_attempts", "command.environment.max_attempts"),
             ("http.headers.env", "http.headers.env"),
         ] {

@@ -127,6 +127,7 @@ words! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     State,
+    Id,
     Trigger,
     Word(WordField),
     /// The fields without a value.
@@ -139,6 +140,7 @@ impl Field {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::State => "state",
+            Self::Id => "id",
             Self::Trigger => "trigger",
             Self::Word(field) => field.word(),
             Self::No => "no",
@@ -181,9 +183,12 @@ impl List {
                 &[S::Late, S::Took],
             ),
         };
-        let trigger = (self == Self::Runs).then_some(Field::Trigger);
+        let of_runs: &[Field] = match self {
+            Self::Schedules => &[],
+            Self::Runs => &[Field::Id, Field::Trigger],
+        };
         let mut fields = vec![Field::State];
-        fields.extend(trigger);
+        fields.extend(of_runs);
         fields.extend(words.iter().copied().map(Field::Word));
         fields.push(Field::No);
         fields.extend(times.iter().copied().map(Field::Time));

@@ -37,6 +37,7 @@ mod tests;
 mod time;
 
 use chrono::{DateTime, NaiveDate, Utc};
+use uuid::Uuid;
 
 pub use error::SearchError;
 pub use field::{SpanField, State, TimeField, Trigger, WordField};
@@ -74,6 +75,8 @@ pub enum Test {
     Text(String),
     /// The state is one of these.
     State(Vec<State>),
+    /// The id is one of these.
+    Id(Vec<Uuid>),
     /// The trigger is one of these.
     Trigger(Vec<Trigger>),
     /// The field has one of these words.

@@ -1,5 +1,7 @@
 //! Interprets the terms.
 
+use uuid::Uuid;
+
 use super::{
     List, Order, Search, SearchError, Span, Term, Test, TimeField, TimeOperand, Trigger,
     error::{one_of, quoted},
@@ -67,6 +69,7 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
             })
             .map_err(|bad| bad.known(list.states().map(|state| state.word()).collect()))?,
         ),
+        Field::Id => Test::Id(ids(&whole, values)?),
         Field::Trigger => Test::Trigger(
             words(&whole, values, |word| {
                 Trigger::ALL.iter().copied().find(|trigger| trigger.word() == word)
@@ -125,6 +128,19 @@ fn words<T>(
         found.ok_or_else(|| Unknown { value, whole: whole.to_owned() })
     };
     values.into_iter().map(one).collect()
+}
+
+/// The ids, each in full: a search by a part of one would have to read every row.
+fn ids(whole: &str, values: Vec<RawValue>) -> Result<Vec<Uuid>, SearchError> {
+    let id = |value: RawValue| match Uuid::try_parse(&value.text) {
+        Ok(id) => Ok(id),
+        Err(_) => {
+            let problem = format!("{} is no id (term {whole})", quoted(&value.text));
+            let help = "give a whole id, as in id:0190163d-8694-739b-aea5-966c26f8ad91";
+            Err(SearchError::new(value.at, problem, help))
+        }
+    };
+    values.into_iter().map(id).collect()
 }
 
 /// The only value, as several would contradict each other.

@@ -3,6 +3,7 @@
 use std::fmt::{Display, Formatter, Result, Write};
 
 use chrono::SecondsFormat;
+use uuid::Uuid;
 
 use super::{Order, Search, Term, Test, TimeOperand};
 
@@ -26,6 +27,11 @@ impl Display for Term {
         match &self.test {
             Test::Text(text) => word(f, text),
             Test::State(states) => list(f, "state", states.iter().map(|state| state.word())),
+            // An id consists of hexadecimal digits and hyphens, so it needs no quotes.
+            Test::Id(ids) => {
+                let ids: Vec<String> = ids.iter().map(Uuid::to_string).collect();
+                write!(f, "id:{}", ids.join(","))
+            }
             Test::Trigger(triggers) => {
                 list(f, "trigger", triggers.iter().map(|trigger| trigger.word()))
             }

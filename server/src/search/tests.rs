@@ -63,6 +63,8 @@ fn what_is_wrong_is_named_with_its_place_and_what_would_fit() {
         (List::Schedules, "no:node", 3..7, "'node' is none", "there are: tag, module, group, note"),
         (List::Runs, "no:tag,note", 7..11, "'note' is none", "tag, module, group, node"),
         (List::Runs, "no:", 3..3, "nothing behind it", "right behind"),
+        (List::Runs, "id:0190163d", 3..11, "'0190163d' is no id", "a whole id"),
+        (List::Schedules, "id:0190163d", 0..2, "schedules have no field 'id'", "the fields are"),
         (List::Runs, "late:5s", 5..7, "no comparison", ">5s"),
         (List::Runs, "took:>1y", 5..8, "no comparison", "1h30m"),
         (List::Schedules, "next:1h", 5..7, "lacks a comparison", "next:<1h or next:>1h"),
@@ -126,6 +128,9 @@ fn test(list: List) -> impl Strategy<Value = Test> {
         Field::Trigger => {
             vec(prop::sample::select(Trigger::ALL), 1..4).prop_map(Test::Trigger).boxed()
         }
+        Field::Id => vec(any::<u128>(), 1..4)
+            .prop_map(|ids| Test::Id(ids.into_iter().map(Uuid::from_u128).collect()))
+            .boxed(),
         Field::Word(field) => {
             vec(text(), 1..4).prop_map(move |words| Test::Word(field, words)).boxed()
         }

@@ -64,6 +64,7 @@ pub use http::{Answers, FetchError, Fetched, Fetcher, Http, Method, StatusSet};
 pub use invocation::{Invocation, Line, Outcome, Stream};
 pub use log::Log;
 pub use mail::{Blame, Letter, MailError, Mailer, check_address};
+pub use origin::Origin;
 pub use policy::{CommandLimits, CommandPolicy, Policy};
 pub use publish::{
     Broker, BrokerReport, Connection, Event, Kafka, Mode, Nats, Publish, Rabbitmq, Redis, Sasl, Sqs,

@@ -184,9 +184,10 @@ async fn judged(
     let is_configured =
         narrow.tag.as_ref().is_some_and(|tag| web.config.health.tags.contains_key(tag));
     let scope = HealthScope { within: namespace.map_or(Within::All, Within::One), tag: narrow.tag };
-    // The same goes for a tag that nothing has.
-    if sight == Sight::Names && !is_configured {
-        let has = has_tag(&web.probed, &scope).await.map_err(|error| unreachable(web, &error))?;
+    // The same goes for a tag that nothing has, where the caller has a role.
+    if !is_configured {
+        let known = HealthScope { within: known_to(asking, &scope), tag: scope.tag.clone() };
+        let has = has_tag(&web.probed, &known).await.map_err(|error| unreachable(web, &error))?;
         if !has {
             let tag = scope.tag.unwrap_or_default();
             let missing = format!("no schedule has the tag {tag:?}");
@@ -195,6 +196,16 @@ async fn judged(
     }
     let checked = examine(&web.probed, &web.clock, &web.cluster, &scope, &limits).await;
     Ok((checked.map_err(|error| unreachable(web, &error))?, sight))
+}
+
+/// The part of a scope whose schedules exist for the caller.
+fn known_to(asking: &Asking, scope: &HealthScope) -> Within {
+    match (&scope.within, &asking.viewer) {
+        (Within::All, Some(viewer)) if !asking.knows(None) => {
+            Within::Some(viewer.grants.namespaces().map(|(id, _)| id).collect())
+        }
+        (within, _) => within.clone(),
+    }
 }
 
 fn sight_of(web: &Web, asking: &Asking, namespace: Option<Uuid>) -> Result<Sight, Refusal> {

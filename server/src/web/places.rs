@@ -17,7 +17,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::counter::{CountedItem, ItemCounter};
-use crate::telemetry::{ConnectionRefusal, Metrics};
+use crate::{
+    access::network,
+    telemetry::{ConnectionRefusal, Metrics},
+};
 
 /// Maximum number of kept connections that have not sent a complete request yet, and of those that
 /// are being answered.
@@ -66,7 +69,7 @@ impl ConnectionPlaces {
         let counted = match is_proxy {
             true => None,
             false => {
-                let counted = self.addresses.take(address, self.max_of_address);
+                let counted = self.addresses.take(network(address), self.max_of_address);
                 Some(counted.ok_or(ConnectionRefusal::Address)?)
             }
         };
@@ -187,6 +190,18 @@ mod tests {
         assert_eq!(places.take(two).err(), Some(ConnectionRefusal::Full));
         drop(first);
         assert!(places.take(two).is_ok());
+    }
+
+    #[test]
+    fn addresses_of_one_ipv6_network_share() {
+        let places = places(4, 2, &["2001:db8:0:9::/64"]);
+        let _first = places.take(address("2001:db8::1")).unwrap();
+        let _second = places.take(address("2001:db8::ffff:0:0:2")).unwrap();
+        let third = places.take(address("2001:db8::3"));
+        assert_eq!(third.err(), Some(ConnectionRefusal::Address));
+        let _other = places.take(address("2001:db8:0:1::1")).unwrap();
+        // A proxy is known by its whole address.
+        assert!(places.take(address("2001:db8:0:9::7")).is_ok());
     }
 
     #[test]

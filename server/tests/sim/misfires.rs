@@ -109,13 +109,12 @@ impl Case<'_> {
     /// Whether it ran for itself when it was due: as the only one within the grace, or as the
     /// newest of several that is on time.
     fn runs_for_itself(&self, now: i64, jitter_ms: i64) -> bool {
-        let Self { made, spec, .. } = self;
+        let made = self.made;
         let is_due = (0..=jitter_ms).contains(&(made.due_at - made.scheduled_at));
         let is_newest = (self.at_least)((made.scheduled_at, now - jitter_ms)) == 0
             && !self.beside().any(|other| other.scheduled_at > made.scheduled_at);
         let in_grace = now - made.scheduled_at <= self.grace_ms();
-        let is_all = spec.misfire.catch_up == CatchUp::All;
-        let may = made.is_on_time(now) && !is_all || !self.came_with_others();
+        let may = made.is_on_time(now) || !self.came_with_others();
         is_due && made.due_at <= now && is_newest && in_grace && may
     }
 

@@ -378,9 +378,7 @@ proptest! {
         let expected = instants.iter().map(|fire| {
             let fate = if !is_open(&fire) {
                 misfire::Fate::Suppressed
-            } else if is_alone
-                || Some(fire.at) == in_time && catch_up != misfire::CatchUp::All
-            {
+            } else if is_alone || Some(fire.at) == in_time {
                 misfire::Fate::Run
             } else if !in_window(&fire) {
                 misfire::Fate::OutsideWindow
@@ -407,6 +405,36 @@ proptest! {
         }
         prop_assert_eq!(found, expected);
     }
+}
+
+/// The newest of several that are due is on time: nothing makes up for it.
+#[test]
+fn what_is_on_time_is_not_caught_up_whatever_was_missed() {
+    use misfire::Fate::{CatchUp, Collapsed, Missed, OverLimit, Run};
+
+    let timetable = timetable("* * * * * *", "UTC");
+    let (from, now) = (instant("2026-03-01T11:59:56Z"), instant("2026-03-01T12:00:00.500Z"));
+    let policy = |catch_up, max| misfire::Policy {
+        catch_up,
+        grace: TimeDelta::zero(),
+        max,
+        spacing: TimeDelta::seconds(10),
+        window: TimeDelta::days(1),
+    };
+    let fates = |catch_up, max| {
+        let plan = misfire::plan(&timetable, from, now, &policy(catch_up, max));
+        let waits = |entry: &misfire::Entry| (entry.due_at - now).num_seconds().max(0);
+        plan.entries.iter().map(|entry| (entry.fate, waits(entry))).collect::<Vec<_>>()
+    };
+    let skip = fates(misfire::CatchUp::Skip, 10);
+    assert_eq!(skip, [(Missed, 0), (Missed, 0), (Missed, 0), (Missed, 0), (Run, 0)]);
+    let latest = fates(misfire::CatchUp::Latest, 10);
+    assert_eq!(latest, [(Collapsed, 0), (Collapsed, 0), (Collapsed, 0), (Collapsed, 0), (Run, 0)]);
+    let all = fates(misfire::CatchUp::All, 10);
+    assert_eq!(all, [(CatchUp, 0), (CatchUp, 10), (CatchUp, 20), (CatchUp, 30), (Run, 0)]);
+    // It is one of as many as may run.
+    let few = fates(misfire::CatchUp::All, 2);
+    assert_eq!(few, [(OverLimit, 0), (OverLimit, 0), (OverLimit, 0), (CatchUp, 0), (Run, 0)]);
 }
 
 fn weekend() -> CalendarEntries {

@@ -1,4 +1,4 @@
-//! Actions on schedules: on one of them, or on all that a search finds.
+//! Actions on schedules: on one of them, or on all that a search finds; and on all runs that a search finds.
 //!
 //! Each returns the id of what it made or changed. A `key` makes it take effect once, however often it is sent.
 
@@ -102,7 +102,7 @@ pub(crate) fn undelete_schedule(id: String, name: Option<String>, key: String) -
     Ask::new::<operations::UndeleteSchedule>(variables)
 }
 
-/// A bulk action on schedules.
+/// A bulk action on schedules or on runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Order {
     Pause { reason: String, until: Option<Moment> },
@@ -111,6 +111,8 @@ pub(crate) enum Order {
     Run { reason: Option<String> },
     Delete { reason: Option<String> },
     Change { change: ScheduleChange, reason: Option<String> },
+    CancelRuns { reason: Option<String> },
+    RetryRuns,
 }
 
 /// A change of many schedules; what is empty stays as it is.
@@ -132,7 +134,7 @@ pub(crate) enum GroupChange {
     Join(String),
 }
 
-/// The schedules of a bulk action: all of a namespace that a search finds. If `expected_count` is given, any other
+/// The schedules or runs of a bulk action: all of a namespace that a search finds. If `expected_count` is given, any other
 /// number is a conflict; without it, the action is a dry run that only counts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Many {
@@ -141,11 +143,11 @@ pub(crate) struct Many {
     pub(crate) expected_count: Option<i64>,
 }
 
-/// Performs a bulk action on schedules, or previews its effect.
-pub(crate) fn order_schedules(order: Order, many: Many, key: String) -> Ask<ManyOutcome> {
+/// Performs a bulk action, or previews its effect.
+pub(crate) fn order_many(order: Order, many: Many, key: String) -> Ask<ManyOutcome> {
     use operations::{
-        delete_schedules, pause_schedules, resume_schedules, skip_next_of_schedules,
-        trigger_schedules, update_schedules,
+        cancel_runs, delete_schedules, pause_schedules, resume_schedules, retry_runs,
+        skip_next_of_schedules, trigger_schedules, update_schedules,
     };
     macro_rules! which {
         ($operation:ident) => {
@@ -191,6 +193,14 @@ pub(crate) fn order_schedules(order: Order, many: Many, key: String) -> Ask<Many
             let variables = update_schedules::Variables { which, change, reason, key };
             let ask = Ask::new::<operations::UpdateSchedules>(variables);
             absent.into_iter().fold(ask, |ask, field| ask.without("/variables/change", field))
+        }
+        Order::CancelRuns { reason } => {
+            let variables = cancel_runs::Variables { which: which!(cancel_runs), reason, key };
+            Ask::new::<operations::CancelRuns>(variables)
+        }
+        Order::RetryRuns => {
+            let variables = retry_runs::Variables { which: which!(retry_runs), key };
+            Ask::new::<operations::RetryRuns>(variables)
         }
     }
 }
@@ -246,7 +256,7 @@ mod tests {
                 expected_count: None,
             };
             let order = Order::Change { change, reason: None };
-            let ask = order_schedules(order, many, "key".to_owned());
+            let ask = order_many(order, many, "key".to_owned());
             ask.request.body["variables"]["change"].clone()
         };
         let tagged = ScheduleChange { add_tags: vec!["eu".to_owned()], ..Default::default() };

@@ -11,7 +11,8 @@ use crate::{
     model::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
         Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Module, Page, Place, Plan,
-        SavedWorkflow, ScheduleName, Took, Workflow, WorkflowDefinition, WorkflowRow, ZoneSchedule,
+        SavedWorkflow, ScheduleName, Took, Workflow, WorkflowDefinition, WorkflowReading,
+        WorkflowRow, ZoneSchedule,
     },
     time::Moment,
 };
@@ -224,6 +225,15 @@ pub(crate) fn update_workflow(
 pub(crate) fn delete_workflow(id: String, expected_version: i64) -> Ask<String> {
     let expected_version = Some(expected_version);
     Ask::new::<DeleteWorkflow>(delete_workflow::Variables { id, expected_version })
+}
+
+/// What a workflow's text says, and what would be refused of it. `workflow_id` is the workflow that is edited.
+pub(crate) fn read_workflow(
+    text: String,
+    workflow_id: Option<String>,
+    namespace: String,
+) -> Ask<WorkflowReading> {
+    Ask::new::<ReadWorkflow>(read_workflow::Variables { text, workflow_id, namespace })
 }
 
 /// The first two hundred.

@@ -21,7 +21,7 @@ pub(crate) struct Column {
     /// Its name in the address.
     pub(super) name: &'static str,
     class: &'static str,
-    sort: Option<&'static str>,
+    pub(super) sort: Option<&'static str>,
     is_head: bool,
     pub(super) is_extra: bool,
     cell: Part<AnyView>,

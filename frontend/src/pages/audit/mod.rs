@@ -121,7 +121,8 @@ fn changes(list: List, filters: Filters) -> AnyView {
         test: "audit-row",
         state: "",
     };
-    Table::new("Changes", list, row::columns(filters), name).view()
+    let columns = row::columns(filters, untrack(|| filters.address().is_across()));
+    Table::new("Changes", list, columns, name).view()
 }
 
 /// The query for the address; tracked.

@@ -7,7 +7,7 @@ use crate::{
     api::{self, Many, Order},
     components::{Dialog, Field, Look, button, live},
     data::{self, Actor, use_actor},
-    model::{CatchUp, Failure, ManyOutcome},
+    model::{CatchUp, Failure, ManyOutcome, Match},
     pages::kit::of,
     route::Route,
     state::{Said, use_address},
@@ -35,13 +35,41 @@ impl Kind {
             Self::Skip => ("Skip the next fire of", "told to skip their next fire"),
             Self::Edit => ("Edit", "changed"),
             Self::Delete => ("Delete", "deleted"),
+            Self::Cancel => ("Cancel", "asked to stop"),
+            Self::Retry => ("Run again", "running again"),
         }
+    }
+
+    /// What it applies to.
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Pause | Self::Resume | Self::Run | Self::Skip | Self::Edit | Self::Delete => {
+                "schedule"
+            }
+            Self::Cancel | Self::Retry => "run",
+        }
+    }
+
+    fn count_words(self, count: i64) -> String {
+        let noun = self.noun();
+        if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
     }
 
     fn needs_reason(self) -> bool {
         match self {
             Self::Pause | Self::Skip => true,
-            Self::Resume | Self::Run | Self::Edit | Self::Delete => false,
+            Self::Resume | Self::Run | Self::Edit | Self::Delete | Self::Cancel | Self::Retry => {
+                false
+            }
+        }
+    }
+
+    fn look(self) -> Look {
+        match self {
+            Self::Delete | Self::Cancel => Look::Danger,
+            Self::Pause | Self::Resume | Self::Run | Self::Skip | Self::Edit | Self::Retry => {
+                Look::Primary
+            }
         }
     }
 }
@@ -75,7 +103,7 @@ async fn send(
         let outcome = loop {
             let many =
                 Many { namespace: namespace.clone(), search: search.clone(), expected_count };
-            let outcome = api::order_schedules(order.clone(), many, key.clone()).send().await?;
+            let outcome = api::order_many(order.clone(), many, key.clone()).send().await?;
             progress(before + outcome.done + outcome.refused);
             if outcome.remaining == 0 || expected_count.is_none() {
                 break outcome;
@@ -104,11 +132,11 @@ async fn restore(ids: Vec<String>, actor: Actor) {
     }
     match first {
         Some(failure) if back == 0 => actor.complain(&failure),
-        _ => actor.say(format!("{} restored.", count_words(back))),
+        _ => actor.say(format!("{} restored.", Kind::Delete.count_words(back))),
     }
 }
 
-/// The searches of an action's portions, each with the number of schedules that it matched.
+/// The searches of an action's portions, each with the number of schedules or runs that it matched.
 type Portions = Vec<(String, Option<i64>)>;
 
 /// The form in the dialog.
@@ -120,7 +148,7 @@ struct BulkForm {
     actor: Actor,
     namespace: StoredValue<String>,
     searches: StoredValue<Vec<String>>,
-    /// The chosen schedules by id; empty for all that a search finds.
+    /// The chosen schedules or runs by id; empty for all that a search finds.
     chosen: StoredValue<Vec<String>>,
     counts: StoredValue<Vec<i64>>,
     stage: RwSignal<Stage>,
@@ -148,10 +176,12 @@ impl BulkForm {
                 Order::Change { change: untrack(|| self.change.change())?, reason: given }
             }
             Kind::Delete => Order::Delete { reason: given },
+            Kind::Cancel => Order::CancelRuns { reason: given },
+            Kind::Retry => Order::RetryRuns,
         })
     }
 
-    /// Counts the schedules that match, and what would be refused.
+    /// Counts what matches, and what would be refused.
     fn count(self) {
         // The reason is asked for later; the count does not depend on it.
         let order = match self.order("count".to_owned()) {
@@ -179,7 +209,7 @@ impl BulkForm {
         });
     }
 
-    /// Performs the action on the schedules that were counted.
+    /// Performs the action on what was counted.
     fn perform(self) {
         let Stage::Counted(counted) = self.stage.get_untracked() else { return };
         let reason = self.reason.get_untracked().trim().to_owned();
@@ -211,11 +241,12 @@ impl BulkForm {
 
     /// Says what was done, and closes the dialog unless something was refused.
     fn report(self, outcome: ManyOutcome, namespace: String, portions: Portions) {
-        let said = Said::new(format!("{} schedules are {}.", outcome.done, self.kind.words().1));
+        let noun = self.kind.noun();
+        let said = Said::new(format!("{} {noun}s are {}.", outcome.done, self.kind.words().1));
         self.actor.say(match self.kind {
             Kind::Pause => said.undo(move || self.resume(namespace.clone(), portions.clone())),
             Kind::Delete => self.deleted(said),
-            Kind::Resume | Kind::Run | Kind::Skip | Kind::Edit => said,
+            Kind::Resume | Kind::Run | Kind::Skip | Kind::Edit | Kind::Cancel | Kind::Retry => said,
         });
         if outcome.refused == 0 {
             self.subjects.selection.clear();
@@ -288,21 +319,24 @@ impl BulkForm {
             Kind::Pause => effect::paused(&namespace, searches, self.until),
             Kind::Resume => effect::resumed(&namespace, searches, self.missed),
             Kind::Edit => self.change.view(namespace, self.wrong),
-            Kind::Run | Kind::Skip | Kind::Delete => ().into_any(),
+            Kind::Run | Kind::Skip | Kind::Delete | Kind::Cancel | Kind::Retry => ().into_any(),
         }
     }
 
     /// The reason and the end, for actions that have them.
     fn fields(self) -> AnyView {
         let error = of(self.wrong, "reason");
-        let reason = self.kind.needs_reason().then(|| {
-            Field::new("bulk-reason", "Reason", self.reason)
+        let reason = |label: &'static str| {
+            Field::new("bulk-reason", label, self.reason)
                 .first()
-                .required()
                 .error(error)
                 .hint("Kept with each of them, and in the audit log.")
-                .text()
-        });
+        };
+        let reason = match self.kind {
+            Kind::Pause | Kind::Skip => Some(reason("Reason").required().text()),
+            Kind::Cancel => Some(reason("Reason (optional)").text()),
+            Kind::Resume | Kind::Run | Kind::Edit | Kind::Delete | Kind::Retry => None,
+        };
         let until = (self.kind == Kind::Pause).then(|| {
             Field::new("bulk-until", "Until (optional, your time)", self.until)
                 .kind("datetime-local")
@@ -315,8 +349,8 @@ impl BulkForm {
     fn button(self) -> AnyView {
         live(move || match self.stage.get() {
             Stage::Counted(outcome) if outcome.matched > 0 && !outcome.too_many => {
-                let look = if self.kind == Kind::Delete { Look::Danger } else { Look::Primary };
-                let words = format!("{} {}", self.kind.words().0, count_words(outcome.matched));
+                let count = self.kind.count_words(outcome.matched);
+                let (look, words) = (self.kind.look(), format!("{} {count}", self.kind.words().0));
                 view! { <button type="submit" class=look.class()>{words}</button> }.into_any()
             }
             Stage::Asking => {
@@ -340,8 +374,8 @@ fn content(
 ) -> AnyView {
     let address = use_address();
     let searches = which.run(());
-    let by_name = searches == untrack(|| super::searches(&subjects.names.get()));
-    let chosen = if by_name { untrack(|| subjects.selection.ids()) } else { vec![] };
+    let is_chosen = searches == untrack(|| subjects.chosen.get());
+    let chosen = if is_chosen { untrack(|| subjects.selection.ids()) } else { vec![] };
     let form = BulkForm {
         open,
         kind,
@@ -398,21 +432,17 @@ fn content(
 const DELETED: &str = "They stop firing, and their backfills stop. Live runs continue to their end, and the history \
     is kept until retention removes it. Each can be restored for 7 days.";
 
-fn count_words(count: i64) -> String {
-    if count == 1 { "1 schedule".to_owned() } else { format!("{count} schedules") }
-}
-
 fn counted(kind: Kind, outcome: &ManyOutcome) -> AnyView {
     if outcome.too_many {
         let words = "The search matches more than 10,000. Narrow it.";
         return view! { <p class="form-error">{words}</p> }.into_any();
     }
-    let names: Vec<&str> = outcome.sample.iter().map(|named| named.name.as_str()).collect();
+    let names: Vec<&str> = outcome.sample.iter().map(Match::title).collect();
     let rest = outcome.matched - i64::try_from(names.len()).unwrap_or(0);
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     view! {
         <p role="status">
-            {kind.words().0}" "<strong>{count_words(outcome.matched)}</strong>": "
+            {kind.words().0}" "<strong>{kind.count_words(outcome.matched)}</strong>": "
             {names.join(", ")}{rest}"."
         </p>
         {(kind == Kind::Delete).then(|| view! { <p>{DELETED}</p> })}

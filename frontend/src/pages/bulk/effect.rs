@@ -96,18 +96,23 @@ pub(super) fn resumed(
         .into_any()
     };
     let part = |search: String| {
-        let namespace = namespace.to_owned();
-        let paused = use_load(move || {
-            let query = ScheduleQuery {
-                namespace: namespace.clone(),
-                search: Some(format!("{search} state:paused").trim().to_owned()),
-                favourites: false,
-                sort: None,
-                place: Place::First,
-            };
-            Some(api::schedules(query, RESUMED))
+        let query = ScheduleQuery {
+            namespace: namespace.to_owned(),
+            search: Some(format!("{search} state:paused").trim().to_owned()),
+            favourites: false,
+            sort: None,
+            place: Place::First,
+        };
+        let listed = query.clone();
+        let paused = use_load(move || Some(api::schedules(listed.clone(), RESUMED)));
+        // A page knows the length of its list only if it holds all of it.
+        let total = use_load(move || {
+            let is_cut = paused.with(|page| page.total.is_none()).unwrap_or_default();
+            is_cut.then(|| api::schedule_count(query.clone()))
         });
-        paused.draw(move |page| first_paused(page, missed))
+        let lines = paused.draw(move |page| first_paused(page, missed));
+        let rest = total.draw(|total| more_paused(*total));
+        view! { <ul class="sample">{lines}{rest}</ul> }.into_any()
     };
     let parts: Vec<_> = searches.into_iter().map(part).collect();
     view! {
@@ -122,13 +127,16 @@ pub(super) fn resumed(
 
 fn first_paused(page: &Page<ScheduleRow>, missed: RwSignal<CatchUp>) -> AnyView {
     let line = |row: &Arc<ScheduleRow>| resumed_schedule(row, missed);
-    let lines: Vec<_> = page.rows.iter().map(line).collect();
-    let rest = page.total.and_then(|total| more(total, lines.len()));
-    let rest = rest.map(|words| {
+    page.rows.iter().map(line).collect::<Vec<_>>().into_any()
+}
+
+/// The last line, if more are paused than are listed.
+fn more_paused(total: i64) -> AnyView {
+    let line = more(total, RESUMED).map(|words| {
         let words = format!("{words} that are paused");
-        view! { <li class="muted">{words}</li> }.into_any()
+        view! { <li class="muted">{words}</li> }
     });
-    view! { <ul class="sample">{lines}{rest}</ul> }.into_any()
+    view! { {line} }.into_any()
 }
 
 fn resumed_schedule(row: &ScheduleRow, missed: RwSignal<CatchUp>) -> AnyView {

@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 
-use super::problems::problems;
+use super::{drain::Drains, problems::problems};
 use crate::{
-    components::{Glyph, Mark, badge, heading, icon, table},
+    components::{Glyph, Mark, badge, heading, icon, silent_heading, table, when_relative},
     model::Member,
     state::use_now,
     time::{distance, duration},
@@ -13,11 +13,11 @@ use crate::{
 /// From this offset on, a clock is shown in colour; beyond five seconds a node claims nothing.
 const FAR_MS: i64 = 1_000;
 /// Number of all shards.
-const SHARDS: i64 = 256;
-const COLUMNS: u8 = 9;
+pub(super) const SHARDS: i64 = 256;
+const COLUMNS: u8 = 10;
 
 /// A row for each.
-pub(super) fn members(nodes: &[Member]) -> AnyView {
+pub(super) fn members(nodes: &[Member], drains: Drains) -> AnyView {
     let headings = vec![
         heading("Node", ""),
         heading("State", ""),
@@ -28,14 +28,16 @@ pub(super) fn members(nodes: &[Member]) -> AnyView {
         heading("Seen", "number"),
         heading("Clock", "number wide"),
         heading("Version", "wide"),
+        silent_heading("Actions"),
     ];
     let here = nodes.iter().filter(|node| node.is_here());
-    let rows: Vec<_> =
-        here.map(|node| view! { {row(node)}{note(node, nodes)} }.into_any()).collect();
+    let rows: Vec<_> = here
+        .map(|node| view! { {row(node, nodes, drains)}{note(node, nodes)} }.into_any())
+        .collect();
     table("Present nodes", "table", headings, rows.into_any())
 }
 
-fn row(node: &Member) -> AnyView {
+fn row(node: &Member, nodes: &[Member], drains: Drains) -> AnyView {
     let mark = Mark::Node(node.state);
     let since = format!(
         "start {} under this name, since {}",
@@ -49,7 +51,7 @@ fn row(node: &Member) -> AnyView {
                 <span title=since>{node.name.clone()}</span>
                 {words(&node.tags)}
             </th>
-            <td>{badge(mark)}</td>
+            <td>{badge(mark)}{drained(node)}</td>
             <td class="wide">{node.roles.join(", ")}</td>
             <td class="number">{meter(node.runs, node.capacity, "slots used")}</td>
             <td class="wide">{shards(node)}</td>
@@ -57,9 +59,17 @@ fn row(node: &Member) -> AnyView {
             <td class="number">{seen(node)}</td>
             <td class="number wide">{clock(node.clock_offset_ms)}</td>
             <td class="wide"><span title=version>{node.version.clone()}</span></td>
+            <td class="actions-cell"><div class="row-actions">{drains.button(node, nodes)}</div></td>
         </tr>
     }
     .into_any()
+}
+
+/// Who drained it, when and why.
+fn drained(node: &Member) -> AnyView {
+    let Some(drain) = &node.drain else { return ().into_any() };
+    let words = format!("by {}: {}", drain.by, drain.reason);
+    view! { <span class="cell-note">{words}" "{when_relative(drain.at, None)}</span> }.into_any()
 }
 
 /// A second row under the node's row: sentences need the width.

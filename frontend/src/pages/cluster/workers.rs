@@ -11,36 +11,37 @@ use crate::{
     data::{Loading, use_load},
     model::{Pulling, WorkerProgram, WorkerQueue},
     pages::kit::{self, Asked, Change, empty, form, none, note, number, of, use_asked},
-    route::Route,
     state::{use_every, use_session},
 };
 
 /// The queues and the workers of the address's namespace.
 #[component]
 pub(super) fn Workers() -> impl IntoView {
-    let namespace = kit::use_namespace();
+    let namespace = kit::use_picked();
     let pulling = use_load(move || Some(api::workers::workers(namespace.get())));
     let loading = pulling.loading;
     use_every(super::IN_ANY_CASE, move || loading.refresh());
     let limit = use_asked::<WorkerQueue>();
+    let session = use_session();
     let is_empty =
         move || pulling.with(|all| all.workers.is_empty() && all.worker_queues.is_empty());
     view! {
         <div class="cluster-workers">
+            {kit::picker("Workers and their queues of", namespace)}
             <AsyncView
                 loading=loading
                 what="the workers"
                 is_empty=Signal::derive(move || is_empty().unwrap_or_default())
                 empty=|| panel("Workers", (), empty("No worker yet", "A worker is a program of yours that pulls tasks from a queue. The documentation has libraries for Python, TypeScript and Rust."))
             >
-                {pulling.draw(move |all| tables(all, limit))}
+                {pulling.draw(move |all| tables(all, limit, session.edits_in(&namespace.get())))}
             </AsyncView>
         </div>
         {limit.dialog("Limit the queue", move |queue| limit_form(&queue, namespace, limit, loading))}
     }
 }
 
-fn tables(all: &Pulling, limit: Asked<WorkerQueue>) -> AnyView {
+fn tables(all: &Pulling, limit: Asked<WorkerQueue>, may_limit: bool) -> AnyView {
     let queues = vec![
         heading("Queue", ""),
         heading("Waiting", "number"),
@@ -57,6 +58,7 @@ fn tables(all: &Pulling, limit: Asked<WorkerQueue>) -> AnyView {
         heading("Heard", "number"),
         heading("Version", "wide"),
     ];
+    let limit = may_limit.then_some(limit);
     let rows: Vec<_> = all.worker_queues.iter().map(|queue| queue_row(queue, limit)).collect();
     let programs: Vec<_> = all.workers.iter().map(worker_row).collect();
     let queues = table("Queues", "table", queues, rows.into_any());
@@ -68,7 +70,8 @@ fn tables(all: &Pulling, limit: Asked<WorkerQueue>) -> AnyView {
         .into_any()
 }
 
-fn queue_row(queue: &WorkerQueue, limit: Asked<WorkerQueue>) -> AnyView {
+/// `limit` is the dialog that limits the queue, for who may.
+fn queue_row(queue: &WorkerQueue, limit: Option<Asked<WorkerQueue>>) -> AnyView {
     let alone = queue.is_unserved().then(|| {
         view! {
             <span class="cell-note">{icon(Glyph::Alert)}"no worker pulls from it"</span>
@@ -80,14 +83,13 @@ fn queue_row(queue: &WorkerQueue, limit: Asked<WorkerQueue>) -> AnyView {
         Some(most) => format!("{} of {most}", queue.held),
         None => queue.held.to_string(),
     };
-    let runs = Route::Runs.narrowed(&[("q", "state:running")]);
-    let own = use_session().edits().then(|| button(Look::Plain, None, "Limit", limit.ask(queue)));
+    let own = limit.map(|limit| button(Look::Plain, None, "Limit", limit.ask(queue)));
     view! {
         <tr data-testid="queue-row">
             <th scope="row" class="name-cell">{queue.name.clone()}{alone}</th>
             <td class="number">{queue.waiting}<span class="card-word">" waiting"</span></td>
             <td class="wide">{oldest}</td>
-            <td class="number"><a href=runs>{held}</a><span class="card-word">" at work"</span></td>
+            <td class="number">{held}<span class="card-word">" at work"</span></td>
             <td class="number">{queue.workers}<span class="card-word">" workers"</span></td>
             <td class="number wide">{queue.free}</td>
             <td class="actions-cell"><div class="row-actions">{own}</div></td>

@@ -17,7 +17,7 @@ use crate::{
 #[component]
 pub(crate) fn Feeds() -> impl IntoView {
     use_title(|| "Calendar feeds".to_owned());
-    let namespace = kit::use_namespace();
+    let namespace = kit::use_picked();
     let feeds = use_load(|| Some(api::settings::feeds()));
     let loading = feeds.loading;
     let new = RwSignal::new(false);
@@ -29,6 +29,7 @@ pub(crate) fn Feeds() -> impl IntoView {
             <p class="muted">"Upcoming runs in your calendar program, and badges for your pages."</p>
             <div class="actions">{button(Look::Primary, None, "New feed", move || new.set(true))}</div>
         </header>
+        {kit::picker("New feeds are of", namespace)}
         {kit::shown_once(made, "The address of your feed", "Copy it now: it is not shown again. Anyone who has it can read the feed.")}
         <AsyncView
             loading=loading

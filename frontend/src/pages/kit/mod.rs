@@ -4,6 +4,7 @@
 //! - `asked`: a dialog about a row
 //! - `once`: values that are shown only once, and passwords for other users
 //! - `restored`: the note above a form whose earlier input was restored
+//! - `picked`: the namespace of a page that shows only one
 //! - `places`: where rows lie
 //! - `acknowledgement`: acknowledging an alert or a problem
 //! - `controls`: check boxes, tabs, hints
@@ -15,6 +16,7 @@ mod controls;
 mod form;
 mod in_use;
 mod once;
+mod picked;
 mod places;
 mod restored;
 
@@ -24,7 +26,8 @@ pub(super) use controls::{check, days_choice, empty, none, note, switch, tabs};
 pub(super) use form::{Change, Wrong, form, instant, number, of};
 pub(super) use in_use::in_use;
 pub(super) use once::{copy_button, new_password, shown_once};
-pub(super) use places::{place_cell, placed};
+pub(super) use picked::{picker, use_picked};
+pub(super) use places::{place_cell, place_note, placed};
 pub(super) use restored::restored;
 
 use leptos::prelude::*;

@@ -24,3 +24,9 @@ pub(in crate::pages) fn place_cell(namespace: &str) -> Option<AnyView> {
     let namespace = namespace.to_owned();
     is_across().then(|| view! { <td>{namespace}</td> }.into_any())
 }
+
+/// The same beside a name, where there is no table.
+pub(in crate::pages) fn place_note(namespace: &str) -> Option<AnyView> {
+    let words = format!(" {namespace}");
+    is_across().then(|| view! { <span class="muted place-note">{words}</span> }.into_any())
+}

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::{
     components::{BarColumn, Drag, When, stacked_bars},
     model::{Minutes, NextSchedule},
-    pages::steps,
+    pages::{kit::place_note, steps},
     route::Route,
     time::{Moment, seconds},
 };
@@ -74,7 +74,9 @@ fn row(schedule: &NextSchedule) -> AnyView {
     };
     view! {
         <li data-testid="next-schedule">
-            <a href=Route::Schedule(schedule.id.clone()).path()>{schedule.name.clone()}</a>
+            <a href=Route::Schedule(schedule.id.clone()).path()>
+                {schedule.name.clone()}{place_note(&schedule.namespace)}
+            </a>
             {when}
         </li>
     }

@@ -13,7 +13,7 @@ use crate::{
     model::{Failure, ProblemKind, WorkProblem},
     pages::{
         actions::effect::pause_effect,
-        kit::{Acknowledged, Asked, acknowledge_form, use_asked},
+        kit::{Acknowledged, Asked, acknowledge_form, place_note, use_asked},
         run::plain,
     },
     route::Route,
@@ -128,7 +128,7 @@ fn item(problem: &WorkProblem, tools: Tools) -> AnyView {
         <li class="problem" data-testid="problem" data-state=state>
             <div class="problem-head">
                 <span class="badge" data-state=state>{words}{over}</span>
-                <a href=href>{problem.schedule.name.clone()}</a>
+                <a href=href>{problem.schedule.name.clone()}{place_note(&problem.schedule.namespace)}</a>
                 <span class="muted">"since "{when_relative(problem.since, zone.clone())}", last "{when_relative(problem.last, zone)}</span>
             </div>
             <p class="problem-why">{why}</p>

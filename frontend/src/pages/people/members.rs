@@ -6,11 +6,12 @@ use super::super::kit::{self, Asked, Change, check, empty, form, note, of, use_a
 use crate::{
     api,
     components::{
-        AsyncView, Dialog, Field, Heading, Look, button, heading, pager, rows, silent_heading,
-        table, when,
+        AsyncView, Dialog, Field, Heading, Look, button, heading, live, pager, rows,
+        silent_heading, table, when,
     },
     data::{Loading, use_listing},
     model::{Failure, Membership, Place, Role},
+    state::use_session,
 };
 
 const SIZE: usize = 100;
@@ -25,13 +26,21 @@ const CHOICES: &[(&str, &str)] = &[
 /// The list.
 #[component]
 pub(super) fn Members() -> impl IntoView {
-    let namespace = kit::use_namespace();
-    if !untrack(kit::administers) {
-        return view! {
+    let (namespace, session) = (kit::use_picked(), use_session());
+    let may = Memo::new(move |_| session.administers_in(&namespace.get()));
+    let shown = live(move || {
+        if may.get() {
+            return list(namespace);
+        }
+        view! {
             <div class="empty">{empty("Administrators of the namespace see its members", "They decide who may do what in it.")}</div>
         }
-        .into_any();
-    }
+        .into_any()
+    });
+    view! { {kit::picker("Members of", namespace)}{shown} }
+}
+
+fn list(namespace: Memo<String>) -> AnyView {
     let place = RwSignal::new(Place::First);
     let members =
         use_listing(SIZE, move || api::settings::memberships(namespace.get(), place.get(), SIZE));

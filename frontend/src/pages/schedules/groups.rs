@@ -1,23 +1,20 @@
 //! The schedules of the list by tag or by module, with their counts. A group narrows the list by a term of the search,
 //! so actions on all that match apply to it as well.
 
-use std::time::Duration;
-
 use leptos::prelude::*;
 
 use super::wanted::Wanted;
 use crate::{
     api,
     components::{has_term, live, toggled},
-    data::use_load,
-    model::{ScheduleGrouping, ScheduleGroups},
-    state::{Address, use_address, use_every},
+    data::{Listing, use_load},
+    model::{ScheduleGrouping, ScheduleGroups, ScheduleRow},
+    state::{Address, use_address},
     time::grouped,
 };
 
 /// What the list can be grouped by: the word in the address, which is the field of the search, and the button.
 const CHOICES: [(&str, &str); 2] = [("tag", "By tag"), ("module", "By module")];
-const LOOK: Duration = Duration::from_secs(30);
 
 /// The buttons that group the list.
 pub(super) fn choice() -> AnyView {
@@ -34,19 +31,17 @@ pub(super) fn choice() -> AnyView {
     CHOICES.map(button).into_any()
 }
 
-/// The groups, if the address asks for them.
-pub(super) fn list() -> AnyView {
+/// The groups, if the address asks for them. They are counted each time the list has been drawn, as all that match are
+/// read for it.
+pub(super) fn list(schedules: Listing<ScheduleRow>) -> AnyView {
     let address = use_address();
     let by = Memo::new(move |_| by(address));
-    let wanted = Memo::new(move |_| Wanted::of(address).whole());
     let groups = use_load(move || {
         let (_, by) = by.get()?;
-        Some(api::schedule_groups(wanted.get().query(), by))
-    });
-    use_every(LOOK, move || {
-        if by.get_untracked().is_some() {
-            groups.loading.refresh();
+        if schedules.drawn.get() == 0 {
+            return None;
         }
+        Some(api::schedule_groups(untrack(|| Wanted::of(address)).query(), by))
     });
     live(move || {
         let Some((field, by)) = by.get() else { return ().into_any() };

@@ -2,16 +2,17 @@
 
 use leptos::prelude::*;
 
+use super::history::Histories;
 use crate::{
     components::{
-        Column, Glyph, Mark, PastFire, RowName, badge, expressions, fire_history, icon_button,
-        reason_text, tags, tally_bar, warning_list, when_relative,
+        Column, Glyph, Mark, RowName, badge, expressions, icon_button, tags, warning_list,
+        when_relative,
     },
-    model::{RecentFire, ScheduleRow, ScheduleState, Verdict, Warning},
+    model::{ScheduleRow, ScheduleState, Warning},
     pages::actions::{Action, Actions},
     route::Route,
     state::Session,
-    time::{Moment, duration},
+    time::Moment,
 };
 
 /// The expression of a timing without any instants.
@@ -24,7 +25,7 @@ pub(super) fn name(schedule: &ScheduleRow) -> RowName {
 }
 
 /// Name, state, timing, next and recent fires; across all namespaces also the namespace.
-pub(super) fn columns(is_across: bool) -> Vec<Column> {
+pub(super) fn columns(is_across: bool, histories: Histories) -> Vec<Column> {
     let namespace = |row: &ScheduleRow| row.namespace.clone().into_any();
     let mut columns = vec![
         Column::new("name", "Name", title).head().sorts("name"),
@@ -34,10 +35,14 @@ pub(super) fn columns(is_across: bool) -> Vec<Column> {
         Column::new("last", "Last fire", |row: &ScheduleRow| time(row.last_fire_at, row))
             .class("wide spare")
             .sorts("last"),
-        Column::new("verdict", "Last verdict", last_verdict).class("why-cell wide spare"),
+        Column::new("verdict", "Last verdict", move |row: &ScheduleRow| histories.verdict(row))
+            .class("why-cell wide spare"),
         Column::new("run", "Last run", last_run).class("wide"),
-        Column::new("history", "Last 40", history).class("wide"),
-        Column::new("p95", "p95", p95).class("number wide spare").sorts("p95"),
+        Column::new("history", "Last 40", move |row: &ScheduleRow| histories.bars(row))
+            .class("wide"),
+        Column::new("p95", "p95", move |row: &ScheduleRow| histories.p95(row))
+            .class("number wide spare")
+            .sorts("p95"),
         Column::new("workflow", "Workflow", |row: &ScheduleRow| {
             row.workflow.name.clone().into_any()
         })
@@ -46,7 +51,9 @@ pub(super) fn columns(is_across: bool) -> Vec<Column> {
         Column::new("note", "Note", |row: &ScheduleRow| row.note.clone().into_any())
             .class("why-cell")
             .extra(),
-        Column::new("day", "24 h", |row: &ScheduleRow| tally_bar(row.tally)).class("wide").extra(),
+        Column::new("day", "24 h", move |row: &ScheduleRow| histories.day(row))
+            .class("wide")
+            .extra(),
     ];
     if is_across {
         columns.insert(1, Column::new("namespace", "Namespace", namespace));
@@ -106,42 +113,9 @@ fn why_none(state: ScheduleState, is_manual: bool, is_never: bool) -> &'static s
     }
 }
 
-/// What became of the newest fire, and why.
-fn last_verdict(schedule: &ScheduleRow) -> AnyView {
-    let Some(fire) = schedule.recent_fires.first() else {
-        return view! { <span class="muted">"–"</span> }.into_any();
-    };
-    let why = reason_text(&fire.reason.text);
-    view! { {badge(Mark::Verdict(fire.verdict))}<span class="cell-note">{why}</span> }.into_any()
-}
-
 fn time(at: Option<Moment>, schedule: &ScheduleRow) -> AnyView {
     match at {
         Some(at) => when_relative(at, schedule.zone()),
-        None => view! { <span class="muted">"–"</span> }.into_any(),
-    }
-}
-
-fn history(schedule: &ScheduleRow) -> AnyView {
-    if schedule.recent_fires.is_empty() {
-        return ().into_any();
-    }
-    let past = |fire: &RecentFire| {
-        let mark = match (fire.run, fire.verdict) {
-            (Some(run), Verdict::Started | Verdict::Pending) => Mark::Run(run.state),
-            (_, verdict) => Mark::Verdict(verdict),
-        };
-        let at = fire.local.replace('T', " ");
-        PastFire { mark, title: format!("{at} {}: {}", fire.offset, fire.reason.text) }
-    };
-    fire_history(schedule.recent_fires.iter().rev().map(past).collect())
-}
-
-/// The 95th percentile of the durations of its recent runs.
-fn p95(schedule: &ScheduleRow) -> AnyView {
-    let title = "95 % of the runs under \"Last 40\" took no longer";
-    match schedule.p95() {
-        Some(millis) => view! { <span title=title>{duration(millis)}</span> }.into_any(),
         None => view! { <span class="muted">"–"</span> }.into_any(),
     }
 }
@@ -179,7 +153,7 @@ pub(super) fn actions(
     };
     let star =
         icon_button(glyph, "Favourite", words, move || star.run((id.clone(), !is_favourite)));
-    if !session.operates() {
+    if !session.operates_in(&schedule.namespace) {
         return star;
     }
     let run = icon_button(Glyph::Play, "Run now", format!("Run {name} now"), actions.run(schedule));

@@ -33,11 +33,6 @@ impl Wanted {
         self.favourites || !self.text.trim().is_empty()
     }
 
-    /// The same of the whole list, whichever page of it is shown.
-    pub(super) fn whole(self) -> Self {
-        Self { sort: String::new(), place: Place::default(), ..self }
-    }
-
     fn sort(&self) -> Option<(ScheduleSortField, bool)> {
         let (name, descending) = match self.sort.strip_prefix('-') {
             Some(name) => (name, true),

@@ -15,7 +15,7 @@ use crate::{
     },
     data::{Loading, use_listing},
     model::{Place, Secret},
-    state::use_title,
+    state::{use_session, use_title},
 };
 
 const SIZE: usize = 100;
@@ -24,15 +24,17 @@ const SIZE: usize = 100;
 #[component]
 pub(crate) fn Secrets() -> impl IntoView {
     use_title(|| "Secrets".to_owned());
-    let namespace = kit::use_namespace();
+    let namespace = kit::use_picked();
     let place = RwSignal::new(Place::First);
     let secrets =
         use_listing(SIZE, move || api::settings::secrets(namespace.get(), place.get(), SIZE));
     let loading = secrets.load.loading;
     let new = RwSignal::new(false);
     let (change, remove) = (use_asked::<Secret>(), use_asked::<Secret>());
+    let session = use_session();
     let add = move || {
-        kit::administers().then(|| button(Look::Primary, None, "New secret", move || new.set(true)))
+        let may = session.administers_in(&namespace.get());
+        may.then(|| button(Look::Primary, None, "New secret", move || new.set(true)))
     };
     view! {
         <header class="page-head">
@@ -40,6 +42,7 @@ pub(crate) fn Secrets() -> impl IntoView {
             <p class="muted">"Values that tasks use as "<code>"{{ secrets.name }}"</code>" and nobody can read."</p>
             <div class="actions">{move || add()}</div>
         </header>
+        {kit::picker("Secrets of", namespace)}
         <AsyncView
             loading=loading
             what="secrets"
@@ -73,7 +76,7 @@ fn line(
     change: Asked<Secret>,
     remove: Asked<Secret>,
 ) -> AnyView {
-    let actions = kit::administers().then(|| {
+    let actions = use_session().administers_in(&namespace.get_untracked()).then(|| {
         view! {
             {button(Look::Plain, None, "New value", change.ask(row))}
             {button(Look::Danger, None, "Delete", remove.ask(row))}

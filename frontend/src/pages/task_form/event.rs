@@ -168,7 +168,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 impl BrokerAction {
     /// The name of its kind in the form.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(in crate::pages) fn kind(&self) -> &'static str {
         match self {
             Self::Kafka(_) => "kafka",
             Self::Nats(_) => "nats",

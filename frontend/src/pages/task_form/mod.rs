@@ -21,7 +21,7 @@ mod reading;
 mod refusal;
 mod sections;
 
-pub(super) use action::{Action, NoopAction, TaskPlan};
+pub(super) use action::{Action, CommandAction, HttpAction, NoopAction, TaskPlan};
 pub(super) use credentials::{CREDENTIAL_KEYS, MASK, is_open};
 pub(super) use event::{AddressAction, BrokerAction, EventAction, PublishAction};
 pub(super) use fields::TaskFields;

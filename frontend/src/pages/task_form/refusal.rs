@@ -20,8 +20,9 @@ pub(in crate::pages) fn refusal(failure: &Failure) -> AnyView {
     view! { <p class="form-error">{move || shown.get()}</p> }.into_any()
 }
 
+/// The first field that is marked as wrong; another view of the form may be hidden.
 fn wrong_field() -> Option<Element> {
-    document().query_selector("form [aria-invalid=true]").ok().flatten()
+    document().query_selector("form [aria-invalid=true]:not([hidden] *)").ok().flatten()
 }
 
 /// Moves to the field that is marked as wrong, expanding what hides it.

@@ -8,7 +8,8 @@ use crate::{
     api,
     components::{AsyncView, heading, panel, silent_heading, table, when},
     data::use_load,
-    model::{Forecast, Upcoming},
+    model::{Forecast, Upcoming, UpcomingSchedule},
+    pages::kit::place_note,
     route::Route,
     state::{use_address, use_session},
     time::Moment,
@@ -112,24 +113,45 @@ fn bars(minutes: &[Minute<'_>], from: Moment) -> AnyView {
     .into_any()
 }
 
-fn row(minute: &Minute<'_>, is_named: bool) -> AnyView {
-    // Schedules in two namespaces may have the same name.
-    let mut names = BTreeMap::<(&str, &str), usize>::new();
+/// A schedule that starts in a minute.
+struct Starter<'a> {
+    schedule: &'a UpcomingSchedule,
+    times: usize,
+}
+
+/// By name; schedules in two namespaces may have the same one.
+fn starters<'a>(minute: &Minute<'a>) -> Vec<Starter<'a>> {
+    let mut starters = BTreeMap::<(&str, &str), Starter<'a>>::new();
     for fire in &minute.fires {
-        *names.entry((&fire.schedule.name, &fire.schedule.id)).or_default() += 1;
+        let schedule = &fire.schedule;
+        let key = (schedule.name.as_str(), schedule.id.as_str());
+        starters.entry(key).or_insert(Starter { schedule, times: 0 }).times += 1;
     }
-    let more = names.len().saturating_sub(20);
-    let link = |((name, id), times): (&(&str, &str), &usize)| {
-        let href = Route::Schedule((*id).to_owned()).path();
+    starters.into_values().collect()
+}
+
+fn row(minute: &Minute<'_>, is_named: bool) -> AnyView {
+    let starters = starters(minute);
+    let more = starters.len().saturating_sub(20);
+    let link = |starter: &Starter<'_>| {
+        let Starter { schedule, times } = starter;
+        let href = Route::Schedule(schedule.id.clone()).path();
         let times = if *times > 1 { format!(" ×{times}") } else { String::new() };
-        view! { <span class="collision"><a href=href>{(*name).to_owned()}</a>{times}</span> }
-            .into_any()
+        view! {
+            <span class="collision">
+                <a href=href>{schedule.name.clone()}</a>{place_note(&schedule.namespace)}{times}
+            </span>
+        }
+        .into_any()
     };
-    let links: Vec<_> = names.iter().take(20).map(link).collect();
+    let links: Vec<_> = starters.iter().take(20).map(link).collect();
     // The form of one of them offers quieter minutes, and `H`.
-    let spread = names.keys().next_back().filter(|_| names.len() > 1 && use_session().edits());
-    let spread = spread.map(|(name, id)| {
-        let href = Route::EditSchedule((*id).to_owned()).path();
+    let session = use_session();
+    let may = |starter: &&Starter<'_>| session.edits_in(&starter.schedule.namespace);
+    let moved = starters.iter().rev().find(may).filter(|_| starters.len() > 1);
+    let spread = moved.map(|starter| {
+        let UpcomingSchedule { id, name, namespace } = starter.schedule;
+        let href = Route::EditSchedule(id.clone()).path_at(namespace);
         let label = format!("Spread: move {name} to a quieter minute");
         view! { <a class="button" href=href aria-label=label>"Spread"</a> }.into_any()
     });

@@ -30,6 +30,7 @@ impl Alert {
         Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
     }
 
+    /// What it is about.
     async fn kind(&self) -> AlertKind {
         self.0.kind.into()
     }
@@ -71,10 +72,12 @@ impl Alert {
         self.0.count.into()
     }
 
+    /// When the first of the events that it covers occurred.
     async fn began_at(&self) -> Instant {
         self.0.began_at.into()
     }
 
+    /// When the last of them occurred.
     async fn last_at(&self) -> Instant {
         self.0.last_at.into()
     }
@@ -143,7 +146,9 @@ pub(crate) enum AlertKind {
 /// Selects alerts.
 #[derive(InputObject, Default)]
 pub(crate) struct AlertFilter {
+    /// Only alerts that this rule recorded.
     rule_id: Option<Uuid>,
+    /// Only alerts that concern this schedule.
     schedule_id: Option<Uuid>,
     /// Whether they are still open.
     open: Option<bool>,

@@ -27,6 +27,7 @@ impl AlertChannel {
         &self.0.name
     }
 
+    /// How it delivers messages.
     async fn kind(&self) -> AlertChannelKind {
         self.0.kind.into()
     }
@@ -90,6 +91,7 @@ pub(crate) struct CreateAlertChannelInput {
     #[graphql(default = "default")]
     namespace: String,
     name: String,
+    /// How it delivers messages.
     kind: AlertChannelKind,
     /// For all kinds but EMAIL: the URL that requests go to. Never shown again, unless it names a
     /// secret of the namespace, as in `https://hooks.slack.com/services/{{ secrets.slack_ops }}`:
@@ -114,11 +116,13 @@ pub(crate) struct UpdateAlertChannelInput {
     /// one.
     expected_version: i32,
     name: Option<String>,
+    /// The URL that requests go to. Never shown again.
     url: Option<String>,
     /// Empty removes it. Must be given again if the URL's origin changes.
     signing_secret: Option<String>,
     /// Must be given again if the URL's origin changes.
     key: Option<String>,
+    /// For EMAIL: the complete list, 1 to 50 addresses.
     to: Option<Vec<String>>,
 }
 

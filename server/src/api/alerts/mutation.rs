@@ -22,6 +22,7 @@ pub(crate) struct AlertMutation;
 
 #[Object]
 impl AlertMutation {
+    /// Creates a channel.
     async fn create_alert_channel(
         &self,
         cx: &Context<'_>,
@@ -34,6 +35,7 @@ impl AlertMutation {
         AlertChannelPayload::of(cx, saved).await
     }
 
+    /// Changes a channel.
     async fn update_alert_channel(
         &self,
         cx: &Context<'_>,
@@ -85,6 +87,7 @@ impl AlertMutation {
         AlertRulePayload::of(cx, saved).await
     }
 
+    /// Changes a rule.
     async fn update_alert_rule(
         &self,
         cx: &Context<'_>,

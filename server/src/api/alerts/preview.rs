@@ -9,7 +9,9 @@ pub(super) const MAX_DAYS: i64 = 30;
 /// lost nodes are not included.
 #[derive(SimpleObject)]
 pub(crate) struct AlertRulePreview {
+    /// Start of the examined range, inclusive.
     from: Instant,
+    /// End of the examined range: now.
     to: Instant,
     /// The messages that each of its channels would have received, oldest first; at most 200.
     messages: Vec<AlertRulePreviewMessage>,
@@ -23,6 +25,7 @@ pub(crate) struct AlertRulePreview {
 /// A message that would have been sent.
 #[derive(SimpleObject)]
 pub(crate) struct AlertRulePreviewMessage {
+    /// When it would have been sent.
     at: Instant,
     /// The message in one line.
     subject: String,

@@ -34,6 +34,7 @@ impl AlertRule {
         &self.0.name
     }
 
+    /// Whether it records alerts and sends messages.
     async fn enabled(&self) -> bool {
         self.0.enabled
     }
@@ -181,7 +182,9 @@ pub(crate) enum AlertEvent {
 /// Local times in which no messages are sent.
 #[derive(SimpleObject)]
 pub(crate) struct QuietHours {
+    /// IANA name of the zone whose clock decides.
     zone: String,
+    /// Times of the day.
     #[graphql(complexity = "DECLARED * child_complexity")]
     windows: Vec<CalendarWindow>,
 }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use async_graphql::{
     Name, Pos, ServerError, ServerResult,
-    parser::types::{ExecutableDocument, Selection, SelectionSet},
+    parser::types::{ExecutableDocument, OperationType, Selection, SelectionSet},
 };
 
 use super::{heavy, introspection::SelectionKind, refused, refused_at};
@@ -26,6 +26,11 @@ const MAX_FIELDS_OF_STRANGERS: u64 = 1_000;
 const MAX_ALIASES: u64 = 500;
 /// The largest number of fields that compute instead of reading rows.
 const MAX_HEAVY: u64 = 20;
+/// The largest number of fields that compute for one event of a subscription: events are resolved
+/// where all requests are served.
+const MAX_HEAVY_OF_EVENT: u64 = 1;
+/// The fields from an event to the timing of its schedule. None of them is a list.
+const TO_TIMING: [&str; 5] = ["runEvents", "run", "scheduleEvents", "schedule", "timing"];
 /// The largest cost of introspection. A client's full introspection costs a third of it.
 const MAX_INTROSPECTION: u64 = 1_000_000;
 /// How deep selections and fragments together may nest. Within this limit, the library counts depth
@@ -46,6 +51,8 @@ pub(super) struct Amount {
     pub(super) heavy: u64,
     /// Those of them that compute for each row of a list.
     pub(super) heavy_by_row: u64,
+    /// Those of these that an event of a subscription computes once, for its own schedule.
+    heavy_of_event: u64,
     /// The cost of introspection.
     pub(super) introspection: u64,
     /// The nesting depth.
@@ -58,7 +65,24 @@ impl Amount {
         self.aliases = self.aliases.saturating_add(other.aliases);
         self.heavy = self.heavy.saturating_add(other.heavy);
         self.heavy_by_row = self.heavy_by_row.saturating_add(other.heavy_by_row);
+        self.heavy_of_event = self.heavy_of_event.saturating_add(other.heavy_of_event);
         self.introspection = self.introspection.saturating_add(other.introspection);
+    }
+
+    /// Refuses a subscription that computes much for an event.
+    fn check_events(&self, at: Pos) -> ServerResult<()> {
+        if self.heavy == self.heavy_of_event && self.heavy <= MAX_HEAVY_OF_EVENT {
+            return Ok(());
+        }
+        let found = self.heavy;
+        let text = format!(
+            "the subscription has {found} fields that compute ({}); for each event it may compute \
+             {MAX_HEAVY_OF_EVENT}, timing.warnings of the event's own schedule; query the others \
+             when an event comes",
+            heavy::names()
+        );
+        let limit = usize::try_from(MAX_HEAVY_OF_EVENT).unwrap_or(usize::MAX);
+        Err(refused_at(text, limit, at))
     }
 
     fn check(&self, is_stranger: bool) -> ServerResult<()> {
@@ -109,7 +133,11 @@ pub(super) fn count(document: &ExecutableDocument, is_stranger: bool) -> ServerR
     let mut sum = Amount::default();
     for (_, operation) in document.operations.iter() {
         let set = &operation.node.selection_set.node;
-        sum.add(counter.count(set, operation.pos, 0, SelectionKind::Data)?);
+        let amount = counter.count(set, operation.pos, 0, SelectionKind::Data)?;
+        if operation.node.ty == OperationType::Subscription {
+            amount.check_events(operation.pos)?;
+        }
+        sum.add(amount);
     }
     for (name, fragment) in &document.fragments {
         sum.add(counter.fragment(name, fragment.pos, 0, SelectionKind::Data)?);
@@ -143,6 +171,10 @@ impl<'a> CostCounter<'a> {
                     own.aliases = u64::from(field.node.alias.is_some());
                     own.heavy = u64::from(heavy::is(within, name));
                     own.heavy_by_row = if within == SelectionKind::Timing { own.heavy } else { 0 };
+                    own.heavy_of_event = own.heavy_by_row;
+                    if !TO_TIMING.contains(&name) {
+                        inner.heavy_of_event = 0;
+                    }
                     inner.introspection = inside.cost(within, name, inner.introspection);
                     inner
                 }

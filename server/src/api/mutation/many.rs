@@ -209,8 +209,10 @@ impl From<ManyInput> for Which {
 /// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct ChangeSchedulesInput {
+    /// Tags to add; a schedule may have at most 32.
     #[graphql(default)]
     add_tags: Vec<String>,
+    /// Tags to remove.
     #[graphql(default)]
     remove_tags: Vec<String>,
     /// Replaces the zone of the current timing: IANA name.
@@ -219,12 +221,15 @@ pub(crate) struct ChangeSchedulesInput {
     calendars: Option<Vec<String>>,
     /// An existing workflow's name.
     workflow: Option<String>,
+    /// Replaces the whole policy for missed fires.
     misfire: Option<MisfireInput>,
+    /// The policy for a fire while a run is alive.
     overlap: Option<OverlapPolicy>,
     /// Null resets it to the default of 100; changing to another overlap policy removes it.
     buffer_limit: MaybeUndefined<i64>,
     /// Null removes it.
     group: MaybeUndefined<String>,
+    /// -100 to 100: among waiting runs, those with a higher priority are taken first.
     priority: Option<i64>,
     /// Null removes it.
     start_deadline_seconds: MaybeUndefined<i64>,
@@ -296,6 +301,7 @@ pub(crate) struct OrderRefusal {
     id: Uuid,
     /// The `extensions.code` that a request for this object alone would get.
     code: String,
+    /// Why it was refused, and what to do.
     message: String,
 }
 

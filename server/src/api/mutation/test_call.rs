@@ -47,6 +47,7 @@ pub(crate) struct TestCallInput {
     /// The namespace whose secrets it may use.
     #[graphql(default = "default")]
     namespace: String,
+    /// What to call.
     target: TargetInput,
     /// The value of `context` in templates.
     context: Option<Value>,
@@ -60,6 +61,7 @@ pub(crate) struct TestCallInput {
 /// The result of calling a target.
 #[derive(SimpleObject)]
 pub(crate) struct TestCallPayload {
+    /// Whether the target succeeded.
     succeeded: bool,
     /// Why it failed, with secrets masked.
     error: Option<String>,
@@ -67,6 +69,7 @@ pub(crate) struct TestCallPayload {
     exit_code: Option<i32>,
     /// The HTTP status of the response.
     http_status: Option<i32>,
+    /// How long the call took.
     duration_ms: Long,
     /// The target's output, with secrets masked.
     output: Option<Value>,

@@ -24,6 +24,7 @@ pub(crate) struct OrderingShared;
 /// Mutations of workflows, calendars and concurrency groups.
 #[Object]
 impl OrderingShared {
+    /// Creates a workflow.
     async fn create_workflow(
         &self,
         cx: &Context<'_>,
@@ -70,6 +71,7 @@ impl OrderingShared {
         Ok(DeletePayload { id })
     }
 
+    /// Creates a calendar.
     async fn create_calendar(
         &self,
         cx: &Context<'_>,
@@ -114,6 +116,7 @@ impl OrderingShared {
         Ok(DeletePayload { id })
     }
 
+    /// Creates a concurrency group.
     async fn create_concurrency_group(
         &self,
         cx: &Context<'_>,

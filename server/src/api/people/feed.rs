@@ -40,6 +40,7 @@ impl CalendarFeed {
         &self.0.name
     }
 
+    /// What it contains.
     async fn kind(&self) -> FeedKind {
         self.0.kind.into()
     }
@@ -78,6 +79,7 @@ impl CalendarFeed {
 pub(crate) struct CreateCalendarFeedInput {
     /// Unique among your feeds; 1 to 64 characters without spaces.
     name: String,
+    /// What it contains.
     #[graphql(default_with = "FeedKind::Calendar")]
     kind: FeedKind,
     #[graphql(default = "default")]

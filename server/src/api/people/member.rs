@@ -34,6 +34,7 @@ impl Membership {
         Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
     }
 
+    /// The role in this namespace.
     async fn role(&self) -> Role {
         self.0.role.into()
     }
@@ -55,6 +56,7 @@ pub(crate) struct SetMembershipInput {
     user: String,
     /// The namespace's name.
     namespace: String,
+    /// The role in this namespace.
     role: Role,
     /// Whether they may see contexts, outputs and logs.
     #[graphql(default = false)]
@@ -92,7 +94,9 @@ impl MembershipPayload {
 /// The membership that was removed.
 #[derive(SimpleObject)]
 pub(crate) struct RemoveMembershipPayload {
+    /// The user whose membership it was.
     user_id: Uuid,
+    /// The namespace that it applied to.
     namespace_id: Uuid,
 }
 

@@ -10,6 +10,7 @@ pub(crate) struct Session {
     id: String,
     /// The IP address that it was opened from.
     address: Option<String>,
+    /// When it was opened.
     began_at: Option<Instant>,
     /// Last use, accurate to a few minutes.
     used_at: Option<Instant>,

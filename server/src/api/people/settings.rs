@@ -108,10 +108,12 @@ pub(crate) async fn favourites(cx: &Context<'_>) -> Result<Vec<Uuid>> {
 /// A user's console settings.
 #[Object]
 impl ViewerSettings {
+    /// How the console looks.
     async fn theme(&self) -> Theme {
         self.0.theme.into()
     }
 
+    /// How densely the console shows lists.
     async fn density(&self) -> Density {
         self.0.density.into()
     }
@@ -184,7 +186,9 @@ impl From<commands::View> for SavedView {
 /// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateMySettingsInput {
+    /// How the console looks.
     theme: Option<Theme>,
+    /// How densely the console shows lists.
     density: Option<Density>,
     /// You have seen everything up to this instant. It never moves back.
     seen_until: Option<Instant>,

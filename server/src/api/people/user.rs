@@ -54,6 +54,7 @@ impl User {
         self.0.disabled_at.map(Into::into)
     }
 
+    /// When they last signed in with a password or an identity provider.
     async fn signed_in_at(&self) -> Option<Instant> {
         self.0.signed_in_at.map(Into::into)
     }
@@ -107,6 +108,7 @@ impl GivenGrant {
         }
     }
 
+    /// The role that the groups give.
     async fn role(&self) -> Role {
         self.0.role.into()
     }
@@ -146,6 +148,7 @@ pub(crate) struct CreateUserInput {
     /// Their role in every namespace. Without one, they have only the permissions that
     /// `setMembership` grants.
     pub(super) role: Option<Role>,
+    /// Whether they may see contexts, outputs and logs in every namespace. Editors always may.
     #[graphql(default = false)]
     pub(super) sees_payloads: bool,
     pub(super) reason: Option<String>,
@@ -159,6 +162,7 @@ pub(crate) struct CreateServiceAccountInput {
     /// Its role in every namespace. Without one, it has only the permissions that `setMembership`
     /// grants.
     pub(super) role: Option<Role>,
+    /// Whether it may see contexts, outputs and logs in every namespace. Editors always may.
     #[graphql(default = false)]
     pub(super) sees_payloads: bool,
     pub(super) reason: Option<String>,

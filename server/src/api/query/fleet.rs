@@ -94,6 +94,7 @@ impl ReadingFleet {
         Ok(RetentionPreview(preview))
     }
 
+    /// A summary of one namespace, or of all that the caller may see.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn overview(
         &self,

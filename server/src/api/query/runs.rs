@@ -63,6 +63,7 @@ impl ReadingRuns {
         runs_page(cx, &within, &filter, sort, paging).await
     }
 
+    /// A run by its id; null if there is none.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn run(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Run>> {
         cx.viewer()?;
@@ -115,6 +116,7 @@ impl ReadingRuns {
         Ok(connection(page, |row| row.id.simple().to_string(), Backfill))
     }
 
+    /// A backfill by its id; null if there is none.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn backfill(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Backfill>> {
         cx.viewer()?;

@@ -82,6 +82,7 @@ impl ReadingShared {
         Ok(connection(page, |row| name_cursor(row.id, &row.name), Calendar))
     }
 
+    /// A calendar by its name; null if there is none.
     async fn calendar(
         &self,
         cx: &Context<'_>,

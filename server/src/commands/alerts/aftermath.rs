@@ -43,7 +43,7 @@ impl Commands {
             }
         };
         if let Err(error) = forgetting.await {
-            tracing::warn!(rule = %id, "failed to remove a deleted rule's alerts: {error}");
+            tracing::warn!(rule_id = %id, %error, "failed to remove a deleted rule's alerts");
         }
     }
 
@@ -66,7 +66,7 @@ impl Commands {
             }
         };
         if let Err(error) = letting_go.await {
-            tracing::warn!(rule = %id, "failed to end a disabled rule's alerts: {error}");
+            tracing::warn!(rule_id = %id, %error, "failed to end a disabled rule's alerts");
         }
     }
 }

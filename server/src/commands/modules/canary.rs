@@ -36,7 +36,7 @@ impl Commands {
     pub async fn keep_canary_until(self, fires: bool, stop: CancellationToken) {
         while let Err(error) = self.keep_canary(fires).await {
             // Nothing else depends on it.
-            tracing::warn!("failed to set up the canary, will try again: {error}");
+            tracing::warn!(%error, "failed to set up the canary, will try again");
             if stop.run_until_cancelled(self.clock.sleep(PAUSE)).await.is_none() {
                 return;
             }

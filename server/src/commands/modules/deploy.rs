@@ -19,10 +19,11 @@ use crate::{
         alerts::Aftermath,
         audit::Entry,
         calendars::{silence::ForeseenEffect, spec_of},
-        workflows::At,
+        secrets,
+        workflows::{At, Judgement},
     },
-    model::{check, naming},
-    store::{DatabaseTransaction, calendars, modules, schedules},
+    model::{Definition, check, naming},
+    store::{DatabaseTransaction, calendars, modules, schedules, workflows},
 };
 
 /// A module's file to deploy, and how.
@@ -64,6 +65,8 @@ pub(super) struct DeploymentContext<'a> {
     pub(super) namespace: Uuid,
     pub(super) module: &'a str,
     pub(super) adopt: bool,
+    /// The judgements on the file's definitions, by name.
+    pub(super) judged: &'a HashMap<String, Judgement>,
     /// What the module declared at its previous deployment.
     pub(super) last: &'a Declared,
 }
@@ -87,6 +90,8 @@ impl Commands {
             self.shorten_before(right, source, &file, &names).await?;
         }
         let foreseen = self.foresee_calendars(right, &file, &names).await?;
+        let judged = &self.judge_file(right, &file).await?;
+        let (module, declared) = (file.module.clone(), Declared::of(&file));
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -100,13 +105,11 @@ impl Commands {
             let (module, now) = (&file.module, self.clock.now().into());
             schedules::pass_over_far_behind(&tx, namespace, module, &names.schedules, now).await?;
         }
-        let (module, declared) = (file.module.clone(), Declared::of(&file));
         let last = self.declared(&tx, namespace, &module).await?;
         let mut who = right.who().clone();
         who.reason = source.reason.map(str::to_owned).or(who.reason);
-        let (who, adopt) = (&who, source.adopt);
-        let site =
-            DeploymentContext { tx: &tx, who, namespace, module: &module, adopt, last: &last };
+        let (who, adopt, last, module) = (&who, source.adopt, &last, &*module);
+        let site = DeploymentContext { tx: &tx, who, namespace, module, adopt, judged, last };
         let mut outlooks = self.before(&site, &names).await?;
         let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
         let mut aftermath = Aftermath::default();
@@ -114,6 +117,7 @@ impl Commands {
         let redrawn = self.silences_nobody(&tx, &dated, foreseen.as_ref()).await?;
         self.after(&site, &names, &mut outlooks).await?;
         let dry_run = source.dry_run;
+        let module = module.to_owned();
         let mut deployment = Deployment { module, dry_run, changes, effect: None };
         if dry_run {
             tx.rollback().await?;
@@ -191,6 +195,33 @@ impl Commands {
             return Ok(None);
         }
         self.foresee(namespace, &changes).await
+    }
+
+    /// Judges the file's workflows and tasks before the deployment's own transaction, with their
+    /// masks restored from what is stored now.
+    async fn judge_file(
+        &self,
+        right: &Editor,
+        file: &File,
+    ) -> Result<HashMap<String, Judgement>, CommandError> {
+        let read = self.store.read();
+        let Ok(namespace) = self.namespace(read, right.permit(), &file.namespace).await else {
+            return Ok(HashMap::new());
+        };
+        let mut all = Vec::new();
+        for (name, entry) in &file.schedules {
+            all.extend(entry.task.clone().map(|task| (name, task.definition())));
+        }
+        // A workflow is applied before a task of the same name, which is refused.
+        all.extend(file.workflows.iter().map(|(name, entry)| (name, entry.clone().definition())));
+        let mut judged = HashMap::with_capacity(all.len());
+        for (name, mut definition) in all {
+            if let Some(row) = workflows::by_name(read, namespace, name).await? {
+                unmask(&mut definition, &self.definition_of(read, &row).await?);
+            }
+            judged.insert(name.clone(), self.judge(&definition, None));
+        }
+        Ok(judged)
     }
 
     async fn apply(
@@ -381,6 +412,16 @@ impl Commands {
         }
         let at = self.clock.now().into();
         Ok(modules::keep(tx, namespace, module, json!(declared), &who.name, at).await?)
+    }
+}
+
+/// Restores the masks of a definition from the stored one: a mask in its original position keeps the
+/// stored value; others are refused when the definition is judged.
+pub(super) fn unmask(definition: &mut Definition, old: &Definition) {
+    for task in &mut definition.tasks {
+        if let Some(kept) = old.tasks.iter().find(|old| old.name == task.name) {
+            secrets::unmask(&mut task.target, &kept.target);
+        }
     }
 }
 

@@ -16,6 +16,7 @@
 //! - `export`: from the tables to files
 //! - `lint`: checks that need no server
 //! - `notes`: the operators' notes on a schedule
+//! - `workflow_text`: one workflow as text, for an editor
 
 mod alerts;
 mod canary;
@@ -31,6 +32,7 @@ mod lint;
 mod notes;
 mod plan;
 mod prune;
+mod workflow_text;
 
 #[cfg(test)]
 mod hostile;
@@ -43,3 +45,4 @@ pub(crate) use effect::{ScheduleOutlook, effect_of_edit, instants};
 pub use export::{ExportRequest as WantedExport, Exported};
 pub use file::{Format, schema};
 pub use plan::{Action, Deployment, FieldChange, ObjectChange};
+pub use workflow_text::{TextProblem, WorkflowReading, WorkflowSource};

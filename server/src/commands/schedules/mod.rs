@@ -93,8 +93,9 @@ impl Commands {
         new: NewSchedule,
         call: &Call,
     ) -> Result<Saved, CommandError> {
+        let judgement = self.judge_work(&new.work, None);
         if !call.has_key() {
-            match self.create_together(right, &new).await {
+            match self.create_together(right, &new, &judgement).await {
                 Ok(saved) => return Ok(saved),
                 Err(NotTogether::Refused(error)) => return Err(error),
                 Err(NotTogether::Alone) => {}
@@ -105,7 +106,7 @@ impl Commands {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
-        let saved = self.create_in(&tx, right.who(), namespace, new, None).await?;
+        let saved = self.create_in(&tx, right.who(), namespace, new, &judgement, None).await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
         self.signals.wake_planner();
@@ -123,6 +124,7 @@ impl Commands {
             check::text("reason", reason, 500)?;
         }
         self.shorten(right.permit(), edit.id).await?;
+        let judgement = self.judge_edit(right.permit(), edit.id, edit.work.as_ref()).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -133,7 +135,8 @@ impl Commands {
         let mut spec = self.spec_of(&tx, &row).await?;
         (edit.apply)(&mut spec);
         let note = ChangeNote { reason: edit.reason.as_deref(), prefix: "" };
-        let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, edit.work, note).await?;
+        let (who, work) = (right.who(), edit.work);
+        let (saved, _) = self.update_in(&tx, who, &row, &spec, work, &judgement, note).await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();

@@ -17,8 +17,11 @@ use super::{
 use crate::{
     access::Viewer,
     commands::{
-        BadInput, CommandError, Commands, Saved, UnsetSecret, Work, audit::Entry,
-        quotas::fires_an_hour, versions, workflows::Resolved,
+        BadInput, CommandError, Commands, Saved, UnsetSecret, Work,
+        audit::Entry,
+        quotas::fires_an_hour,
+        versions,
+        workflows::{Judgement, Resolved},
     },
     engine::planning::closing::{self, Closing, TimingEnd},
     model::spec::Spec,
@@ -111,7 +114,7 @@ impl Revision<'_> {
 
 impl Commands {
     /// Writes `spec` to the schedule, and returns a description of what changed; nothing is written
-    /// if nothing changed.
+    /// if nothing changed. `judgement` is that of `work`.
     pub(in crate::commands) async fn update_in(
         &self,
         tx: &DatabaseTransaction,
@@ -119,10 +122,11 @@ impl Commands {
         row: &Model,
         spec: &Spec,
         work: Option<Work>,
+        judgement: &Judgement,
         note: ChangeNote<'_>,
     ) -> Result<(Saved, String), CommandError> {
         let revision = self.revision(tx, row, spec).await?;
-        let works = self.works(tx, who, &revision, work).await?;
+        let works = self.works(tx, who, &revision, work, judgement).await?;
         let unset = works.after.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
         let warnings = cursor::warnings(&revision.timetable, revision.now);
         let saved = Saved { id: row.id, row: None, warnings, unset };
@@ -180,12 +184,14 @@ impl Commands {
         who: &Viewer,
         Revision { row, spec, .. }: &Revision<'_>,
         work: Option<Work>,
+        judgement: &Judgement,
     ) -> Result<Works, CommandError> {
         let before = self.current_workflow(tx, row).await?;
         let before = self.rename_along(tx, row, before, &spec.name).await?;
         let after = match work {
             Some(work) => {
-                self.resolve(tx, who, row.namespace_id, &spec.name, Some(*row), work).await?
+                let (namespace, name) = (row.namespace_id, &spec.name);
+                self.resolve(tx, who, namespace, name, Some(*row), work, judgement).await?
             }
             None => before.clone(),
         };

@@ -44,21 +44,41 @@ impl UnsetSecret {
     }
 }
 
+/// The secrets that a definition uses, each with the first place.
+#[derive(Clone, Debug, Default)]
+pub(in crate::commands) struct UsedSecrets(BTreeMap<String, UnsetSecret>);
+
+impl UsedSecrets {
+    /// Parses each template, which takes a while for large ones.
+    pub(in crate::commands) fn of(definition: &Definition) -> Self {
+        Self(asked(&definition.tasks))
+    }
+
+    /// Those that are not set in the namespace, by name.
+    pub(in crate::commands) async fn unset<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        namespace: Uuid,
+    ) -> Result<Vec<UnsetSecret>, StoreError> {
+        let Self(used) = self;
+        if used.is_empty() {
+            return Ok(vec![]);
+        }
+        let (mut unset, names) = (used.clone(), used.keys().cloned().collect::<Vec<String>>());
+        for row in secrets::of_names(connection, namespace, &names).await? {
+            unset.remove(&row.name);
+        }
+        Ok(unset.into_values().collect())
+    }
+}
+
 /// The unset secrets of a definition, by name.
 pub async fn unset_secrets<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
     definition: &Definition,
 ) -> Result<Vec<UnsetSecret>, StoreError> {
-    let mut asked = asked(&definition.tasks);
-    if asked.is_empty() {
-        return Ok(vec![]);
-    }
-    let names: Vec<String> = asked.keys().cloned().collect();
-    for row in secrets::of_names(connection, namespace, &names).await? {
-        asked.remove(&row.name);
-    }
-    Ok(asked.into_values().collect())
+    UsedSecrets::of(definition).unset(connection, namespace).await
 }
 
 fn asked(tasks: &[Task]) -> BTreeMap<String, UnsetSecret> {

@@ -36,10 +36,12 @@ pub use words::HeartbeatAnswer;
 use crate::{
     access::Viewer,
     commands::{BadInput, Commands},
-    engine::jobs::SILENT,
+    engine::jobs::{LEASE, SILENT},
     store::workers::programs,
 };
 
+/// How long a job stays leased without a report from its worker, in seconds.
+pub const LEASE_SECONDS: u64 = LEASE.as_secs();
 /// How often a worker should send a heartbeat, in seconds.
 pub const HEARTBEAT_SECONDS: u64 = 10;
 /// The longest time that a poll is held open, in seconds.

@@ -47,7 +47,7 @@ pub(in crate::engine) async fn enter(
     let wrong = crate::engine::core::nodes::issues(&fleet, &[], name, readiness);
     let wrong = wrong.into_iter().chain(cluster::redis(&fleet, name, cluster.redis()));
     for problem in wrong.filter_map(|issue| issue.problem) {
-        tracing::warn!("{problem}");
+        tracing::warn!(%problem, "the cluster has a problem");
     }
     Ok(id)
 }
@@ -108,7 +108,9 @@ impl Pulse {
     fn tell_of_writes(&mut self) {
         let refusing = self.core.store.refusing();
         match (self.refusing, refusing) {
-            (was, Some(why)) if was != Some(why) => tracing::error!("{}", why.problem()),
+            (was, Some(why)) if was != Some(why) => {
+                tracing::error!(problem = %why.problem(), "what is written is not kept");
+            }
             (Some(_), None) => tracing::info!("what is written is kept again"),
             (Some(_) | None, Some(_)) | (None, None) => {}
         }

@@ -76,7 +76,7 @@ pub(in crate::engine) async fn make_way(
     // A live process then answers at once, and its next heartbeat need not be awaited.
     let called = clock.timeout(MARGIN, relay::wake_pulses(store)).await;
     if let Ok(Err(error)) = called {
-        tracing::warn!("failed to call the other nodes: {error}");
+        tracing::warn!(%error, "failed to call the other nodes");
     }
     let name = &settings.node_name;
     tracing::info!(name, ?wait, "a node of this name was alive: waiting whether it still is");

@@ -82,7 +82,7 @@ pub(in crate::engine) async fn lost_since(
             match core.store.held_alive(node).await {
                 Ok(there) => break there,
                 Err(error) => {
-                    tracing::warn!("could not ask what is still this node's: {error}");
+                    tracing::warn!(%error, "could not ask what is still this node's");
                     if !error.is_transient() {
                         break Vec::new();
                     }

@@ -299,7 +299,7 @@ async fn fill_in(
         Some(schedule) => {
             let found = stop.run_until_cancelled(fire_before(core, schedule, at)).await;
             found.unwrap_or(Ok(None)).map_err(|error| {
-                tracing::error!("failed to look up the fire before: {error}");
+                tracing::error!(%error, "failed to look up the fire before");
                 failed("could not look up previous_fire in the database".to_owned())
             })?
         }

@@ -255,7 +255,7 @@ pub(in crate::engine) async fn write(
             match store.append_lines(&chunks).await {
                 Ok(()) => break,
                 Err(error) if round >= TRIES && !error.is_transient() => {
-                    tracing::error!(chunks = chunks.len(), "failed to write log lines: {error}");
+                    tracing::error!(chunks = chunks.len(), %error, "failed to write log lines");
                     break;
                 }
                 Err(_) => clock.sleep(pause).await,

@@ -130,11 +130,12 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
         };
         if !error.is_refusal() {
             if std::mem::replace(&mut is_told, true) {
-                tracing::debug!(attempts = part.len(), "failed to settle: {error}");
+                tracing::debug!(attempts = part.len(), %error, "failed to settle");
             } else {
                 tracing::warn!(
                     attempts = part.len(),
-                    "failed to settle: {error}; it is tried until it is written"
+                    %error,
+                    "failed to settle; it is tried until it is written"
                 );
             }
             core.pause(pause, renewed).await;
@@ -143,7 +144,7 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
         } else if let Err(alone) = parts.split(part.clone())
             && let Some(one) = batch.get_mut(alone)
         {
-            tracing::error!(run = %one.hold.run_id, "failed to settle an attempt: {error}");
+            tracing::error!(run_id = %one.hold.run_id, %error, "failed to settle an attempt");
             if one.error.as_deref() == Some(REFUSED) {
                 // Its outcome is not the problem. This node drops it, and recovery takes over.
                 continue;
@@ -215,7 +216,7 @@ async fn settle(core: &Core, tx: Begun, batch: &[Settlement]) -> Result<(), Stor
     }
     for lost in batch.iter().filter(|settlement| !held.contains(&settlement.hold)) {
         tracing::warn!(
-            run = %lost.hold.run_id,
+            run_id = %lost.hold.run_id,
             attempt = lost.hold.attempt,
             "the run was taken over before its attempt settled; its outcome is not recorded"
         );

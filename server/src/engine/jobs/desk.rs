@@ -70,7 +70,7 @@ impl Drop for Awaited {
         runtime.spawn(async move {
             if let Err(error) = store.abandon_job(id, clock.now().into()).await {
                 // The job's wait is no longer renewed: that has the same effect, later.
-                tracing::debug!(job = %id, "failed to abandon a job: {error}");
+                tracing::debug!(job_id = %id, %error, "failed to abandon a job");
             }
         });
     }
@@ -223,7 +223,7 @@ impl Desk {
                 // It has just ended on its own: that counts.
                 Ok(false) => self.until_ended(news).await,
                 Err(error) => {
-                    tracing::warn!(job = %id, "failed to stop a job, and tries again: {error}");
+                    tracing::warn!(job_id = %id, %error, "failed to stop a job, and tries again");
                     Clock::system().sleep(RETRY).await;
                 }
             }
@@ -248,7 +248,7 @@ impl Desk {
                 }
             }
             Err(error) => {
-                tracing::warn!(job = %id, "failed to read what a job printed: {error}");
+                tracing::warn!(job_id = %id, %error, "failed to read what a job printed");
                 Clock::system().sleep(RETRY).await;
                 return Err(after);
             }
@@ -297,7 +297,7 @@ async fn add_together(store: &Store, clock: &Clock, additions: Vec<Addition>) ->
     let (jobs, left): (Vec<NewJob>, Vec<CancellationToken>) =
         additions.into_iter().map(|Addition { job, left }| (job, left)).unzip();
     if let Err(error) = store.add_jobs(&jobs, clock.now().into()).await {
-        tracing::debug!(jobs = jobs.len(), "failed to create jobs together: {error}");
+        tracing::debug!(jobs = jobs.len(), %error, "failed to create jobs together");
         return vec![false; jobs.len()];
     }
     // An attempt that was dropped meanwhile may have abandoned its job before it existed.
@@ -306,7 +306,7 @@ async fn add_together(store: &Store, clock: &Clock, additions: Vec<Addition>) ->
             && let Err(error) = store.abandon_job(job.id, clock.now().into()).await
         {
             // The job's wait is not renewed: that has the same effect, later.
-            tracing::debug!(job = %job.id, "failed to abandon a job: {error}");
+            tracing::debug!(job_id = %job.id, %error, "failed to abandon a job");
         }
     }
     vec![true; jobs.len()]

@@ -23,4 +23,4 @@ pub(super) use watcher::forget;
 pub(crate) const SILENT: TimeDelta = TimeDelta::seconds(60);
 
 /// How long a job stays leased without a report from its worker.
-const LEASE: Duration = Duration::from_secs(30);
+pub(crate) const LEASE: Duration = Duration::from_secs(30);

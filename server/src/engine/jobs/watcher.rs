@@ -118,7 +118,8 @@ impl Watcher {
         let mut changes = self.store.changes().follow();
         let _running = Running(&self);
         let (mut said, mut forgot, mut saw) = (None::<Instant>, None::<Instant>, None::<Instant>);
-        // Workers that could not be heard because the database was away get time to report.
+        // Workers that could not be heard because the database was away get time to report: as
+        // long as a lease, on the clock that leases follow.
         let mut loses_from = None::<Instant>;
         let is_due = |last: Option<Instant>, every| last.is_none_or(|at| at.elapsed() >= every);
         loop {
@@ -137,14 +138,15 @@ impl Watcher {
             };
             if is_due(said, SAY) {
                 let now = pacer.instant();
+                let leased = self.clock.instant();
                 if said.is_some_and(|said| now.duration_since(said) > GAP) {
-                    loses_from = Some(now + LEASE);
+                    loses_from = Some(leased + LEASE);
                 }
-                let may_lose = loses_from.is_none_or(|from| now >= from);
+                let may_lose = loses_from.is_none_or(|from| leased >= from);
                 match self.say(&ids, may_lose).await {
                     Ok(()) => said = Some(now),
                     Err(error) => {
-                        loses_from = Some(now + LEASE);
+                        loses_from = Some(leased + LEASE);
                         self.tell(Err(error));
                     }
                 }
@@ -184,7 +186,7 @@ impl Watcher {
     /// An outage costs one look; the next one comes soon.
     fn tell(&self, answer: Result<(), StoreError>) {
         if let Err(error) = answer {
-            tracing::warn!("failed to look after jobs of workers, and tries again: {error}");
+            tracing::warn!(%error, "failed to look after jobs of workers, and tries again");
         }
     }
 

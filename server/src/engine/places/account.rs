@@ -10,7 +10,7 @@ use super::{NoPlace, Room};
 /// A party that competes for places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlaceHolder {
-    /// The scheme, host and port of a URL, or `command:` and a program.
+    /// A target's receiver: the scheme, host and port of a URL, or a program of a namespace.
     Origin(Arc<str>),
     /// A schedule.
     Schedule(Uuid),

@@ -280,7 +280,7 @@ pub(in crate::engine) async fn resume_due(
             Ok(true) => resumed += 1,
             Ok(false) => {}
             Err(error) if error.is_transient() => return Err(error),
-            Err(error) => tracing::error!(%schedule, "failed to end a pause: {error}"),
+            Err(error) => tracing::error!(schedule_id = %schedule, %error, "failed to end a pause"),
         }
     }
     Ok(resumed)

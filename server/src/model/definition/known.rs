@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{Definition, DefinitionError, Graph, Task};
 use crate::{
     store::{Store, StoreError},
-    target::{Target, TemplateUse},
+    target::{Origin, Target, TemplateUse},
 };
 
 /// A definition as a node uses it: derived values are computed once.
@@ -23,7 +23,7 @@ pub(crate) struct CompiledDefinition {
     pub(crate) graph: Graph,
     templates: Vec<TemplateUse>,
     secrets: Vec<Vec<String>>,
-    origin: Option<Arc<str>>,
+    origin: Option<Origin>,
 }
 
 impl CompiledDefinition {
@@ -36,7 +36,7 @@ impl CompiledDefinition {
         Some(Self {
             templates: definition.tasks.iter().map(of).collect(),
             secrets: definition.tasks.iter().map(named).collect(),
-            origin: definition.origin().map(Arc::from),
+            origin: definition.origin(),
             graph,
             definition,
         })
@@ -57,9 +57,9 @@ impl CompiledDefinition {
         self.secrets.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// The origin of its first task, as stored in the rows of its runs.
-    pub(crate) fn origin(&self) -> Option<&Arc<str>> {
-        self.origin.as_ref()
+    /// The origin of its first task, as stored in the rows of its runs in that namespace.
+    pub(crate) fn origin(&self, namespace: Uuid) -> Option<Arc<str>> {
+        self.origin.as_ref().map(|origin| origin.within(namespace))
     }
 
     /// Whether a run of it needs a plan.

@@ -4,7 +4,10 @@
 //! - `graph`: which task waits for which; detects cycles, with their path
 //! - `condition`: which failures are worth another attempt
 //! - `known`: a cache of the definitions that a node has read
+//! - `arbitrary`: any definition, for property tests
 
+#[cfg(test)]
+pub(crate) mod arbitrary;
 mod condition;
 mod error;
 mod graph;
@@ -24,7 +27,7 @@ pub(crate) use known::{CompiledDefinition, Definitions};
 
 use crate::{
     config::{MAX_TAGS, Tags},
-    target::Target,
+    target::{Origin, Target},
 };
 
 /// The tasks of a workflow.
@@ -151,7 +154,7 @@ impl Definition {
     }
 
     /// The origin of its first task: a node divides its places by it.
-    pub fn origin(&self) -> Option<String> {
+    pub fn origin(&self) -> Option<Origin> {
         self.tasks.first()?.target.origin()
     }
 

@@ -170,7 +170,7 @@ impl Store {
                 if let Err(error) = self.tell_of(&untold).await {
                     // Nodes that are writing their rows right now will announce it with their next
                     // heartbeat.
-                    tracing::debug!(name, "failed to tell that a lease has moved: {error}");
+                    tracing::debug!(name, %error, "failed to tell that a lease has moved");
                 }
                 Ok((LeaseState::Held(epoch), None))
             }

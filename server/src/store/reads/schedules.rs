@@ -128,6 +128,12 @@ pub async fn page(
     Ok(window.page(rows.await?).counted(|| Total::of(list, is_search)))
 }
 
+/// The list without its rows, to be counted.
+pub fn length(store: &Store, within: &Within, filter: &Filter) -> Page<Model> {
+    let total = Total::of(matching(store, within, filter), filter.search.is_some());
+    Page { rows: Vec::new(), has_previous: false, has_next: false, total: Some(total) }
+}
+
 /// The schedules that match a filter and fire next, soonest first.
 pub async fn soonest(
     store: &Store,

@@ -94,8 +94,8 @@ impl ConditionInputs<'_> {
             }
             Test::Time(field, moment) => self.schedule_time(*field, *moment),
             Test::Span(field, order, span) => self.schedule_span(*field, *order, *span),
-            // Schedules do not have it; the parser rejects it.
-            Test::Trigger(_) => nothing(),
+            // Schedules do not have these; the parser rejects them.
+            Test::Id(_) | Test::Trigger(_) => nothing(),
         }
     }
 
@@ -112,6 +112,7 @@ impl ConditionInputs<'_> {
             Test::State(states) => {
                 states.iter().fold(Condition::any(), |any, state| any.add(run_stands(*state)))
             }
+            Test::Id(ids) => any_of(C::Id.is_in(ids.iter().copied())),
             Test::Trigger(triggers) => {
                 any_of(C::Trigger.is_in(triggers.iter().map(|trigger| trigger_of(*trigger))))
             }

@@ -134,7 +134,7 @@ fn connect(is_apart: bool) -> io::Result<OwnedFd> {
             starter::serve(&far)
         };
         if let Err(error) = done {
-            tracing::error!("failed to have programs started: {error}");
+            tracing::error!(%error, "failed to have programs started");
         }
     })?;
     Ok(near)

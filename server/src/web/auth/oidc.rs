@@ -142,7 +142,7 @@ pub(in crate::web) async fn callback(
         Ok(identity) => identity,
         Err(error) if error.is_providers() => return Ok(not_now(&error)),
         Err(error) => {
-            tracing::warn!(%address, "failed to {error}");
+            tracing::warn!(%address, %error, "an answer of the identity provider does not count");
             return Ok(refused(&web, address, "what the provider answered does not count"));
         }
     };
@@ -261,7 +261,7 @@ fn refused(web: &Web, address: IpAddr, text: &str) -> Response {
 }
 
 fn not_now(error: &OidcError) -> Response {
-    tracing::error!("failed to {error}");
+    tracing::error!(%error, "the identity provider cannot be used");
     page(StatusCode::BAD_GATEWAY, "the identity provider cannot be used now; the log says why")
 }
 

@@ -1,7 +1,11 @@
 use std::{fmt::Write, pin::pin};
 
-use carillon::api::{self, AnswerPlace};
+use carillon::{
+    api::{self, AnswerPlace},
+    store::Cursor,
+};
 use entity::user::Role;
+use futures::StreamExt;
 use serde_json::{Value, json};
 
 use super::desk::{CREATE, Desk, request};
@@ -285,6 +289,49 @@ async fn what_is_said_about_stored_timings_costs_what_it_takes() {
         let message = refused(&listed(&many(field, times))).await;
         assert!(message.contains("too complex"), "{message}");
     }
+}
+
+/// The events of a subscription are resolved where all requests are served, so each computes little.
+#[tokio::test]
+async fn events_of_a_subscription_compute_little() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    desk.schedule("seldom", "0 0 31 * *").await;
+    let first = async |fields: &str| {
+        let start = Cursor::START;
+        let query = format!("subscription {{ scheduleEvents(since: \"{start}\") {{ {fields} }} }}");
+        desk.subscribe(&query, json!({})).next().await.unwrap()
+    };
+    // What the console's list shows of a schedule.
+    let shown = "fragment f on Schedule { timing { description warnings { code } } }";
+    let query = format!(
+        "subscription {{ scheduleEvents(since: \"{}\") {{ schedule {{ ...f }} }} }} {shown}",
+        Cursor::START
+    );
+    let event = desk.subscribe(&query, json!({})).next().await.unwrap();
+    assert!(event.errors.is_empty(), "{:?}", event.errors);
+    let event = event.data.into_json().unwrap();
+    let warnings = &event["scheduleEvents"]["schedule"]["timing"]["warnings"];
+    assert!(warnings[0]["code"].is_string(), "{event}");
+    let many = (0..2).map(|number| format!("w{number}: warnings {{ code }} ")).collect::<String>();
+    for fields in [
+        "schedule { nextFires(count: 1000) { at } }".to_owned(),
+        format!("schedule {{ timing {{ {many} }} }}"),
+        // For each row of a list.
+        "schedule { recentFires(first: 60) { schedule { timing { warnings { code } } } } }"
+            .to_owned(),
+    ] {
+        let refused = first(&fields).await;
+        let error = serde_json::to_value(&refused.errors[0]).unwrap();
+        assert_eq!(error["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED", "{fields}: {error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("query the others when an event comes"), "{message}");
+    }
+    // Beside a query that computes, a subscription may stand in the same document.
+    let both = "query Lint { lint(timing: { expressions: [\"* * * * *\"] }) { code } } \
+                subscription Follow { scheduleEvents { cursor } }";
+    let request = request(Some(Role::Admin), both, json!({})).operation_name("Lint");
+    let response = api::execute(&desk.schema, request).await;
+    assert!(response.errors.is_empty(), "{:?}", response.errors);
 }
 
 /// A caller's large answers wait for one another until they are written, and delay nothing else.

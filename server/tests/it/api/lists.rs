@@ -145,6 +145,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("Workflow.runsOn", Limit(32)),
     ("Workflow.tasks", Limit(100)),
     ("WorkflowPayload.warnings", Limit(100)),
+    ("WorkflowReading.problems", Limit(20)),
     ("WorkflowVersion.tasks", Limit(100)),
     ("Worker.queues", Limit(32)),
     ("Worker.tags", Limit(32)),

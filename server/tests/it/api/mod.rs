@@ -58,4 +58,5 @@ mod walk;
 mod walk_keys;
 mod walk_names;
 mod walking;
+mod workflow_text;
 mod workflows;

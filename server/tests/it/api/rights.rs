@@ -77,6 +77,7 @@ fn queries() -> Vec<(&'static str, String)> {
             "definitionEffect",
             format!("definitionEffect(scheduleId: {ID}, {TIMING}) {{ isComplete }}"),
         ),
+        ("readWorkflow", "readWorkflow(text: \"x\") { definition }".into()),
     ]
 }
 

@@ -203,8 +203,12 @@ async fn runs_are_found_by_the_search_language(database: TestDatabase) {
     let again = desk.ask(retry, json!({ "id": first })).await;
     let again = again["retryRun"]["run"]["id"].as_str().unwrap().to_owned();
 
+    let (two, either) = (format!("id:{first},{third}"), format!("-id:{}", third.to_uppercase()));
     for (search, expected) in [
         ("", vec![&again, &third, &second, &first]),
+        (&*two, vec![&third, &first]),
+        (&*either, vec![&again, &second, &first]),
+        ("id:00000000-0000-0000-0000-000000000000", vec![]),
         ("state:cancelled", vec![&first]),
         ("-state:cancelled", vec![&again, &third, &second]),
         ("state:queued,failed", vec![&again, &third, &second]),
@@ -277,6 +281,7 @@ async fn a_search_that_is_refused_says_where_and_what_would_fit() {
         (SCHEDULES, "up stat:failed", 3, 7, "did you mean 'state'?"),
         (RUNS, "late:5s", 5, 7, "compare with a duration, as in >5s"),
         (RUNS, "state:active", 6, 12, "queued"),
+        (RUNS, "id:7", 3, 4, "give a whole id"),
     ] {
         let error = desk.refused(query, json!({ "search": search })).await;
         let told = &error["extensions"];

@@ -156,8 +156,9 @@ async fn with_their_own(
 
 /// What every user has of their own: other users' objects cannot be reached at all.
 const OWN: [&str; 4] = ["revokeApiToken", "revokeCalendarFeed", "deleteView", "setFavourite"];
-/// Lists that a viewer does not see, or that are about users.
-const KEPT: [&str; 5] = ["auditEvents", "calendarFeeds", "sessions", "taskLog", "alertRulePreview"];
+/// Lists that a viewer does not see, or that are about users, and what only editors need.
+const KEPT: [&str; 6] =
+    ["auditEvents", "calendarFeeds", "sessions", "taskLog", "alertRulePreview", "readWorkflow"];
 
 /// A viewer of one namespace names existing objects, and those of another namespace, in each
 /// position for a key: nothing is changed, and nothing of the other namespace is revealed.

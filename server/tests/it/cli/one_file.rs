@@ -26,6 +26,26 @@ async fn a_second_server_on_the_same_file_is_refused() {
 }
 
 #[tokio::test]
+async fn a_second_server_by_another_path_is_refused() {
+    let database = TestDatabase::sqlite().await;
+    let server = Server::start(&database);
+    let file = path(&database);
+    let (folder, name) = (file.parent().unwrap(), file.file_name().unwrap());
+    let beside = tempfile::tempdir().unwrap();
+    let (to_file, to_folder) = (beside.path().join("link.db"), beside.path().join("link"));
+    std::os::unix::fs::symlink(file, &to_file).unwrap();
+    std::os::unix::fs::symlink(folder, &to_folder).unwrap();
+    let dotted = folder.join("..").join(folder.file_name().unwrap()).join(name);
+    for other in [to_file, to_folder.join(name), dotted] {
+        let url = database.url.replace(file.to_str().unwrap(), other.to_str().unwrap());
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--node-name", "second"];
+        let line = Command::new(&serve).env("CARILLON_DATABASE__URL", &url).run().refused(1);
+        assert!(line.contains("another server (process "), "{line}");
+    }
+    drop(server);
+}
+
+#[tokio::test]
 async fn a_file_that_is_moved_under_the_server_is_told_until_it_is_back() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);

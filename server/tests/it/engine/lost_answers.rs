@@ -197,7 +197,7 @@ async fn an_outcome_whose_commit_had_no_answer_is_counted_once(database: TestDat
 /// A round may succeed after the query for the result of the previous commit got no answer.
 async fn a_doubt_that_could_not_be_settled_is_settled_by_a_later_round(database: TestDatabase) {
     if !database.store.dialect().is_postgres() {
-        // No statement breaks a connection to a file.
+        println!("not tried: no statement breaks a connection to a file");
         return;
     }
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;

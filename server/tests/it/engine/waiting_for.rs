@@ -115,7 +115,7 @@ async fn a_run_waits_for_a_share_or_for_any_place(database: TestDatabase) {
     let fifth = world.due_now(slow.task(), |_| {}).await;
     let run = queued(&world, fifth.id).await;
     let wait = waits(&world, &engine, run, "ORIGIN_SHARE").await;
-    let origin = slow.task().target.origin().unwrap();
+    let origin = slow.task().target.origin().unwrap().within(world.namespace);
     let expected = format!("target origin {origin} holds 4 of 5 places of 'test', its share");
     assert_eq!(wait["text"], expected);
     world.due_now(other.task(), |_| {}).await;

@@ -252,6 +252,28 @@ async fn what_does_not_exist_is_not_healthy() {
         let answer = server.get(missing).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{missing}");
     }
+    // A member of one namespace: what is only in another one does not exist for them.
+    let member = member_of_shop(&database, &server).await;
+    let admin = Command::new(&["token", "create", "ci", "--role", "admin"]).on(&database);
+    let admin = admin.run().done().trim().to_owned();
+    for (namespace, tag) in [("default", "theirs"), ("shop", "ours")] {
+        let query = "mutation($namespace: String!, $tag: String!) {
+            createSchedule(input: { namespace: $namespace, name: \"a\", tags: [$tag],
+                timing: { expressions: [\"@daily\"] }, task: { target: { noop: {} } } })
+                { schedule { id } } }";
+        let made = json!({ "query": query, "variables": { "namespace": namespace, "tag": tag } });
+        let made = server.post("/graphql").bearer_auth(&admin).json(&made).send().await.unwrap();
+        let made: Value = made.json().await.unwrap();
+        assert!(made["errors"].is_null(), "{made}");
+    }
+    for (tag, status) in [
+        ("typo", StatusCode::NOT_FOUND),
+        ("theirs", StatusCode::NOT_FOUND),
+        ("ours", StatusCode::OK),
+    ] {
+        let answer = server.get(&format!("/healthz?tag={tag}")).bearer_auth(&member).send().await;
+        assert_eq!(answer.unwrap().status(), status, "{tag}");
+    }
     let there = server.get("/healthz?namespace=default");
     assert_eq!(there.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
     let answer = server.get("/healthz?tags=typo").send().await.unwrap();

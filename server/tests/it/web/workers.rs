@@ -21,8 +21,8 @@ on_both!(
 
 /// A running server, with an administrator.
 pub(super) struct Desk {
-    server: Server,
-    token: String,
+    pub(super) server: Server,
+    pub(super) token: String,
 }
 
 impl Desk {

@@ -9,9 +9,9 @@ use super::{
     definition::{Definition, TaskDefinition},
     draft::{Draft, TaskDraft},
     picture::shown,
-    text::TextPane,
+    text::{Reading, TextPane},
 };
-use crate::pages::task_form::{CREDENTIAL_KEYS, lost_sentence};
+use crate::pages::task_form::{CREDENTIAL_KEYS, MASK, is_open, lost_sentence};
 
 const LOST_TEXT: &str = "The text that could not be read was not kept, because it may contain a credential: the form \
     has what could be read before.";
@@ -24,9 +24,10 @@ struct Kept {
     max_parallel: String,
     runs_on: String,
     tasks: Vec<KeptTask>,
-    /// A text that cannot be parsed.
-    broken: Option<String>,
-    /// Whether there was such a text that was not saved, since it may contain a credential.
+    /// A text that was typed: with its comments, or before it can be read.
+    #[serde(default, alias = "broken")]
+    text: Option<String>,
+    /// Whether there was a text that could not be read and was not saved, since it may contain a credential.
     #[serde(default)]
     lost_text: bool,
 }
@@ -56,17 +57,16 @@ pub(super) fn kept(draft: Draft, pane: TextPane) -> String {
             left_out: task.fields.left_out().into_iter().map(str::to_owned).collect(),
         }
     });
-    // It may contain a secret that cannot be told apart from the rest.
-    let may_be_kept = |text: &String| !CREDENTIAL_KEYS.iter().any(|key| text.contains(key));
-    let broken = pane.broken_text();
-    let lost_text = pane.is_lost() || broken.as_ref().is_some_and(|text| !may_be_kept(text));
+    let typed = pane.typed_text();
+    let is_kept = typed.as_deref().is_none_or(reveals_nothing);
+    let lost_text = pane.is_lost() || (!is_kept && pane.reading() != Reading::Read);
     let kept = Kept {
         name: draft.name.get(),
         timeout: draft.timeout.get(),
         max_parallel: draft.max_parallel.get(),
         runs_on: draft.runs_on.get(),
         tasks: tasks.collect(),
-        broken: broken.filter(may_be_kept),
+        text: typed.filter(|_| is_kept),
         lost_text,
     };
     serde_json::to_string(&kept).unwrap_or_default()
@@ -100,8 +100,8 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
     draft.timeout.set(kept.timeout);
     draft.max_parallel.set(kept.max_parallel);
     draft.runs_on.set(kept.runs_on);
-    if let Some(broken) = kept.broken {
-        pane.type_text(broken);
+    if let Some(text) = kept.text {
+        pane.type_text(text);
     }
     if kept.lost_text {
         pane.set_lost();
@@ -120,6 +120,31 @@ pub(super) fn lost(draft: Draft, pane: TextPane) -> String {
     [lost_sentence(&credentials).as_str(), text].join(" ").trim().to_owned()
 }
 
+/// Whether each credential that a text names is only a reference to a secret, or the mask of one.
+fn reveals_nothing(text: &str) -> bool {
+    let keys = CREDENTIAL_KEYS.iter().chain(&KEYS_IN_YAML);
+    keys.flat_map(|key| text.split(*key).skip(1)).all(is_harmless)
+}
+
+/// The keys of credentials as a module file has them, where they differ from the API's.
+const KEYS_IN_YAML: [&str; 3] = ["signing_secret", "secret_access_key", "session_token"];
+
+/// Whether the value behind a key reveals nothing. It must stand in the same line, and nothing may stand behind it but
+/// what ends it.
+fn is_harmless(behind: &str) -> bool {
+    let line = behind.lines().next().unwrap_or_default();
+    let value = line.trim_start_matches(['"', '\'', ':', ' ']);
+    let length = match value.strip_prefix("{{") {
+        Some(inner) => inner.find("}}").map(|end| end + 4),
+        None => value.starts_with(MASK).then_some(MASK.len()),
+    };
+    let parts = length.and_then(|length| value.split_at_checked(length));
+    parts.is_some_and(|(value, rest)| {
+        let ends = rest.is_empty() || rest.starts_with(['"', '\'', ',', '}', ']', ' ']);
+        ends && is_open(value)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,14 +160,27 @@ mod tests {
             let definition = Definition::read(TEXT).unwrap();
             let draft = Draft::of(&definition);
             let pane = TextPane::beside(draft, None);
-            pane.type_text("{".to_owned());
+            let typed = "# Mine.\nreport: {";
+            pane.type_text(typed.to_owned());
             let text = untrack(|| kept(draft, pane));
 
             let draft = Draft::new();
             let pane = TextPane::beside(draft, None);
             restore(draft, pane, &text);
             assert_eq!(untrack(|| draft.definition()), Ok(definition));
-            assert_eq!(untrack(|| pane.broken_text()).as_deref(), Some("{"));
+            // The server reads it once more.
+            assert_eq!(untrack(|| pane.pending_text()).as_deref(), Some(typed));
+        });
+    }
+
+    #[test]
+    fn a_text_that_the_form_wrote_is_not_kept() {
+        Owner::new().with(|| {
+            let definition = Definition::read(TEXT).unwrap();
+            let draft = Draft::of(&definition);
+            let pane = TextPane::beside(draft, None);
+            pane.begin(definition);
+            assert!(untrack(|| kept(draft, pane)).contains("\"text\":null"));
         });
     }
 
@@ -152,8 +190,27 @@ mod tests {
             let draft = Draft::of(&Definition::read(TEXT).unwrap());
             let pane = TextPane::beside(draft, None);
             draft.tasks.get_untracked()[0].fields.secret.set("hush".to_owned());
-            pane.type_text("{ \"signingSecret\": \"hush\"".to_owned());
-            assert!(!untrack(|| kept(draft, pane)).contains("hush"));
+            for text in [
+                "{ \"signingSecret\": \"hush\"",
+                "signing_secret: hush",
+                "signing_secret:\n  hush",
+                "signing_secret: \"{{ secrets.a }}hush\"",
+                "signing_secret: '***hush'",
+                "password: |\n  hush",
+                "{secret_access_key: \"{{ secrets.a }}\", session_token: hush}",
+                "# the password is hush",
+            ] {
+                pane.type_text(text.to_owned());
+                assert!(!untrack(|| kept(draft, pane)).contains("hush"), "{text}");
+            }
+            for text in [
+                "a: # hush, a comment",
+                "signing_secret: \"{{ secrets.a }}\" # hush",
+                "{signingSecret: '***', session_token: '{{secrets.a}}'} # hush",
+            ] {
+                pane.type_text(text.to_owned());
+                assert!(untrack(|| kept(draft, pane)).contains("hush"), "{text}");
+            }
         });
     }
 

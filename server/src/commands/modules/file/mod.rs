@@ -8,13 +8,16 @@
 //! - `scalars`: durations and expressions as text
 //! - `reading`: from text, with the place of a mistake; `saying`: in words that have nothing of the
 //!   file but its keys; `writing`: to text
+//! - `single`: one workflow as text; `place`: where a key of a text stands
 
 mod alerts;
 mod calendar;
+mod place;
 mod reading;
 mod saying;
 mod scalars;
 mod schedule;
+mod single;
 mod workflow;
 mod writing;
 
@@ -27,6 +30,7 @@ pub(crate) use scalars::Seconds;
 pub(crate) use schedule::{DstEntry, MisfireEntry, ScheduleEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub(crate) use single::{Misread, WorkflowText, write_workflow};
 pub(crate) use workflow::{TaskEntry, WorkflowEntry};
 pub use writing::schema;
 

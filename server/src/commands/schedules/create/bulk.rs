@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{CreationContext, RefusedSchedule};
 use crate::{
     access::Editor,
-    commands::{BadInput, Call, CommandError, Commands, NewSchedule, Saved},
+    commands::{BadInput, Call, CommandError, Commands, NewSchedule, Saved, workflows::Judgement},
 };
 
 /// Maximum number in one request: it is one transaction, and on SQLite nothing else is written
@@ -27,6 +27,8 @@ impl Commands {
             return Err(BadInput::new("inputs", all.len(), problem, help).into());
         }
         named_once(&all)?;
+        let judged: Vec<Judgement> =
+            all.iter().map(|new| self.judge_work(&new.work, None)).collect();
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -45,7 +47,8 @@ impl Commands {
             };
             placed.push((id, new));
         }
-        let site = CreationContext { tx: &tx, who: right.who(), module: None };
+        let judged = &*judged;
+        let site = CreationContext { tx: &tx, who: right.who(), judged, module: None };
         let saved = self.create_all(site, placed).await.map_err(at_place)?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;

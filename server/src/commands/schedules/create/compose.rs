@@ -16,8 +16,7 @@ use crate::{
         audit::Entry,
         quotas::fires_an_hour,
         schedules::{cursor, suppression},
-        unset_secrets,
-        workflows::{At, NewRows, Resolved},
+        workflows::{At, Judgement, NewRows, Resolved},
     },
     model::{Definition, Task, spec::Spec},
     random::new_id,
@@ -157,13 +156,14 @@ impl Commands {
         namespace: Uuid,
         schedule: &str,
         task: Task,
+        judgement: &Judgement,
     ) -> Result<OwnWork, CommandError> {
         let mut definition = Definition::single(task);
-        self.check_definition(At::Task("task"), &mut definition, None)?;
+        let secrets = judgement.pass(At::Task("task"), &mut definition, None)?;
         self.check_namespace(connection, namespace, At::Task("task"), &definition).await?;
         let (mut made, rows) =
             self.compose_workflow(who, namespace, schedule, &definition, None)?;
-        made.unset = unset_secrets(connection, namespace, &definition).await?;
+        made.unset = secrets.unset(connection, namespace).await?;
         Ok((made, Some(rows)))
     }
 }

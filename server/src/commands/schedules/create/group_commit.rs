@@ -27,7 +27,10 @@ use super::{
 use crate::{
     access::{Editor, Viewer},
     batcher::{Batcher, json_size},
-    commands::{BadInput, CommandError, Commands, NewSchedule, Saved, Work, workflows::Resolved},
+    commands::{
+        BadInput, CommandError, Commands, NewSchedule, Saved, Work,
+        workflows::{Judgement, Resolved},
+    },
     engine::cluster::NodeReadiness,
     store::{
         StoreError,
@@ -84,11 +87,13 @@ impl Commands {
         &self,
         right: &Editor,
         new: &NewSchedule,
+        judgement: &Judgement,
     ) -> Result<Saved, NotTogether> {
         let place = self.place(right, new).await.ok_or(NotTogether::Alone)?;
         let expected = expected_of(new, &place);
         let bytes = json_size(&new.spec.context);
-        let (composed, saved) = self.compose_apart(right.who(), &place, new.clone()).await?;
+        let composed = self.compose_apart(right.who(), &place, new.clone(), judgement);
+        let (composed, saved) = composed.await?;
         match self.write_together(composed, expected, bytes).await {
             CommitAnswer::Row(row) => Ok(Saved { row: Some(row), ..saved }),
             CommitAnswer::Alone => Err(NotTogether::Alone),
@@ -124,6 +129,7 @@ impl Commands {
         who: &Viewer,
         place: &NamespaceWorkflow,
         NewSchedule { spec, work, paused, .. }: NewSchedule,
+        judgement: &Judgement,
     ) -> Result<(Composed, Saved), NotTogether> {
         self.check_spec(&spec)?;
         if matches!(self.cluster.standing(&self.clock), NodeReadiness::ClockOff(_)) {
@@ -141,7 +147,8 @@ impl Commands {
                 (Resolved::as_it_is(id, name, version), None)
             }
             Work::Task(task) => {
-                self.own_work(self.store.read(), who, namespace, &spec.name, *task).await?
+                let (read, name) = (self.store.read(), &spec.name);
+                self.own_work(read, who, namespace, name, *task, judgement).await?
             }
             Work::Past { .. } => return Err(NotTogether::Alone),
         };

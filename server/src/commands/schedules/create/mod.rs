@@ -27,7 +27,7 @@ use crate::{
     commands::{
         BadInput, CommandError, Commands, NewSchedule, Saved, Work,
         error::schedule_name_taken,
-        workflows::{self, Resolved},
+        workflows::{self, Judgement, Resolved},
     },
     store::{DatabaseTransaction, StoreError, quotas::Usage, schedules, workflows as rows},
 };
@@ -37,6 +37,8 @@ use crate::{
 pub(in crate::commands) struct CreationContext<'a> {
     pub(in crate::commands) tx: &'a DatabaseTransaction,
     pub(in crate::commands) who: &'a Viewer,
+    /// The judgement on the task of each schedule, by its position.
+    pub(in crate::commands) judged: &'a [Judgement],
     pub(in crate::commands) module: Option<&'a str>,
 }
 
@@ -76,9 +78,11 @@ impl Commands {
         who: &Viewer,
         namespace: Uuid,
         new: NewSchedule,
+        judgement: &Judgement,
         module: Option<&str>,
     ) -> Result<Saved, CommandError> {
-        let site = CreationContext { tx, who, module };
+        let judged = std::slice::from_ref(judgement);
+        let site = CreationContext { tx, who, judged, module };
         let made = self.create_all(site, vec![(namespace, new)]).await;
         let mut made = made.map_err(|refused| *refused.error)?;
         made.pop().ok_or_else(|| CommandError::conflict("nothing was made", "try again"))
@@ -144,13 +148,16 @@ impl Commands {
         is_taken: bool,
         known: &mut ResolvedNames,
     ) -> Result<(Composed, Saved), CommandError> {
-        let CreationContext { tx, who, module } = site;
+        let CreationContext { tx, who, module, judged } = site;
         let NewSchedule { spec, work, paused, .. } = new;
         self.check_spec(&spec)?;
         let begin = self.begin();
         let (id, anchor) = (begin.id, begin.anchor);
         let (timetable, calendars) = self.timetable(tx, namespace, &spec, id, anchor).await?;
-        let work = self.work_of(site, namespace, &spec.name, work, is_taken, known).await?;
+        let none = Judgement::default();
+        let judgement = judged.get(index).unwrap_or(&none);
+        let work = self.work_of(site, namespace, &spec.name, work, judgement, is_taken, known);
+        let work = work.await?;
         let group = self.known_group(tx, namespace, spec.group.as_deref(), known).await?;
         let parts = ScheduleParts {
             index,
@@ -173,6 +180,7 @@ impl Commands {
         namespace: Uuid,
         schedule: &str,
         work: Work,
+        judgement: &Judgement,
         is_taken: bool,
         known: &mut ResolvedNames,
     ) -> Result<OwnWork, CommandError> {
@@ -184,16 +192,18 @@ impl Commands {
                     return Ok((found.clone(), None));
                 }
                 let named = Work::Workflow(key.1.clone());
-                let found = self.resolve(tx, who, namespace, schedule, None, named).await?;
+                let found = self.resolve(tx, who, namespace, schedule, None, named, judgement);
+                let found = found.await?;
                 known.workflows.insert(key, found.clone());
                 return Ok((found, None));
             }
             work @ (Work::Task(_) | Work::Past { .. }) => {
-                let found = self.resolve(tx, who, namespace, schedule, None, work).await?;
+                let found = self.resolve(tx, who, namespace, schedule, None, work, judgement);
+                let found = found.await?;
                 return Ok((found, None));
             }
         };
-        let own = self.own_work(tx, who, namespace, schedule, *task).await?;
+        let own = self.own_work(tx, who, namespace, schedule, *task, judgement).await?;
         let there = Resolved { change: None, unset: vec![], ..own.0.clone() };
         known.workflows.insert((namespace, schedule.to_owned()), there);
         Ok(own)

@@ -157,7 +157,7 @@ impl NotificationSender {
         // A failure here does not delay the other messages; this one is sent again when its term is
         // over.
         if let Err(error) = outbox::settle_if_last(&self.core.store, &sent, now).await {
-            tracing::error!(notification = %sent.id, "failed to write how it was sent: {error}");
+            tracing::error!(notification_id = %sent.id, %error, "failed to record a delivery");
         }
         sent
     }
@@ -405,13 +405,13 @@ impl Service for NotificationSender {
                 (State::Sent, None) => report.sent += 1,
                 (State::Sent, Some(error)) => {
                     report.sent += 1;
-                    tracing::warn!(notification = %sent.id, "not all take a mail: {error}");
+                    tracing::warn!(notification_id = %sent.id, %error, "not all take a mail");
                 }
                 (State::Pending, _) => report.failed += 1,
                 (State::Dead, error) => {
                     report.dead += 1;
                     let error = error.as_deref().unwrap_or_default();
-                    tracing::error!(notification = %sent.id, "a message was given up: {error}");
+                    tracing::error!(notification_id = %sent.id, %error, "a message was given up");
                 }
             }
         }

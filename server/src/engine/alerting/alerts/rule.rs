@@ -175,7 +175,7 @@ impl Active {
             match Rule::read(row.definition.clone()) {
                 Ok((rule, search)) => active.push(Self { row, rule, search }),
                 Err(error) => {
-                    tracing::error!(rule = %row.id, "failed to read an alert rule: {error}");
+                    tracing::error!(rule_id = %row.id, %error, "failed to read an alert rule");
                 }
             }
         }

@@ -40,7 +40,8 @@ impl FailurePass<'_> {
                     messages += sent;
                 }
                 Err(error) => {
-                    tracing::error!(rule = %active.row.id, "failed to tell what it found: {error}");
+                    let rule_id = active.row.id;
+                    tracing::error!(%rule_id, %error, "failed to tell what a rule found");
                 }
             }
         }

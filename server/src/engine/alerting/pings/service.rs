@@ -201,7 +201,7 @@ impl Pings {
         };
         // If this cannot be written, the call is repeated and the watchdog receives it twice.
         if let Err(error) = pings::settle_if_newest(&self.core.store, &ended).await {
-            tracing::error!(schedule = %schedule_id, "failed to write how a ping ended: {error}");
+            tracing::error!(%schedule_id, %error, "failed to write how a ping ended");
         }
         made
     }

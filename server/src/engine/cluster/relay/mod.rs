@@ -67,7 +67,7 @@ pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
                 is_told = false;
                 if let Err(error) = carry(&core, wire, &origin, &clock, &stop).await {
                     is_told = true;
-                    tracing::warn!("the connection that wakes nodes broke: {error}");
+                    tracing::warn!(%error, "the connection that wakes nodes broke");
                 }
                 if since.elapsed() > LONGEST_PAUSE {
                     pause = FIRST_PAUSE;
@@ -75,10 +75,10 @@ pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
             }
             // Logged once per outage.
             Err(error) if std::mem::replace(&mut is_told, true) => {
-                tracing::debug!("failed to open the connection that wakes nodes: {error}");
+                tracing::debug!(%error, "failed to open the connection that wakes nodes");
             }
             Err(error) => {
-                tracing::warn!("failed to open the connection that wakes nodes: {error}");
+                tracing::warn!(%error, "failed to open the connection that wakes nodes");
             }
         }
         stop.run_until_cancelled(clock.sleep(pause)).await;

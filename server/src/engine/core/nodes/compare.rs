@@ -74,7 +74,7 @@ impl Comparison<'_> {
             Ok(now) => now,
             Err(error) => {
                 // The services log that the database is away; attempts would log it one by one.
-                tracing::debug!("failed to compare the clock with the database's: {error}");
+                tracing::debug!(%error, "failed to compare the clock with the database's");
                 self.right_by(self.cluster.wrong_by(self.clock))
             }
         }
@@ -106,7 +106,8 @@ impl Comparison<'_> {
             Some(false) => {
                 let offset = describe(offset);
                 tracing::error!(
-                    "the clock here is {offset}: nothing is scheduled until it is right"
+                    %offset,
+                    "the clock here is wrong; nothing is scheduled until it is right"
                 );
             }
             None => {}

@@ -65,13 +65,13 @@ impl DispatchBatch {
             let known = match core.definitions.known(&core.store, tx, workflow, version).await? {
                 Ok(known) => known,
                 Err(error) => {
-                    tracing::error!(run = %run.id, "failed to {error}");
+                    tracing::error!(run_id = %run.id, %error, "failed to read what a run is to do");
                     batch.failed.push((run.id, format!("failed to {error}")));
                     continue;
                 }
             };
             let claim = Claim {
-                origin: known.origin().cloned(),
+                origin: known.origin(run.namespace_id),
                 schedule: run.schedule_id,
                 namespace: run.namespace_id,
             };

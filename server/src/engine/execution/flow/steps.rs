@@ -60,7 +60,7 @@ async fn finish(core: &Core, asked: Vec<StepRequest>) {
                 let written = tried(core, &alone).await;
                 let written = written.unwrap_or_else(|error| {
                     let run = alone[0].step.hold.run_id;
-                    tracing::error!(%run, "failed to write a step: {error}");
+                    tracing::error!(run_id = %run, %error, "failed to write a step");
                     vec![StepOutcome::Refused]
                 });
                 answer(alone.into(), &written);
@@ -85,7 +85,7 @@ async fn tried(core: &Core, asked: &[StepRequest]) -> Result<Vec<StepOutcome>, S
         let renewed = renewed.notified();
         match written(core, asked).await {
             Err(error) if !error.is_refusal() => {
-                tracing::error!(steps = asked.len(), "failed to write steps of runs: {error}");
+                tracing::error!(steps = asked.len(), %error, "failed to write steps of runs");
                 core.pause(pause, renewed).await;
                 pause = (pause * 2).min(Duration::from_secs(5));
             }

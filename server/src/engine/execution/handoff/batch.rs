@@ -76,7 +76,7 @@ impl<'a> HandoffBatch<'a> {
                 Ok(known) => known,
                 Err(error) => {
                     // It remains an intent: recovery tries again, and eventually gives up.
-                    tracing::error!(fire = %intent.id, "failed to {error}");
+                    tracing::error!(fire_id = %intent.id, %error, "failed to hand over a fire");
                     continue;
                 }
             };

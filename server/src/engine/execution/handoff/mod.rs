@@ -93,7 +93,7 @@ pub(in crate::engine) async fn hand_over(
                 if let Err(one) = parts.split(part) {
                     // It remains an intent: recovery tries again, and eventually gives up.
                     let fire = intents[one].id;
-                    tracing::error!(%fire, "failed to hand over a fire: {error}");
+                    tracing::error!(fire_id = %fire, %error, "failed to hand over a fire");
                 }
             }
             Err(error) => failed = Some(error),
@@ -112,7 +112,7 @@ async fn hand_over_batch(
     loop {
         match try_hand_over(core, intents, recovery, round > 1).await {
             Err(error) if round < TRIES && error.is_transient() => {
-                tracing::warn!(intents = intents.len(), "failed to hand over: {error}");
+                tracing::warn!(intents = intents.len(), %error, "failed to hand over");
                 core.clock.sleep(pause).await;
                 pause = (pause * 4).min(LONGEST_PAUSE);
                 round += 1;

@@ -33,7 +33,7 @@ pub(super) fn new_run(
         due_at: intent.due_at,
         max_attempts: known.definition.max_attempts(),
         runs_on: known.definition.asked_tags(),
-        origin: known.origin().cloned(),
+        origin: known.origin(intent.namespace_id),
         context,
         is_recovery,
         idempotency_key: idempotency_key(intent.schedule_id, intent.scheduled_at.utc()),

@@ -70,7 +70,7 @@ impl Backfill {
                     }
                     // A failure of one must not hold up the others.
                     Err(error) => {
-                        tracing::error!(backfill = %open.id, "failed to {error}");
+                        tracing::error!(backfill_id = %open.id, %error, "a backfill waits");
                         round.failed.get_or_insert(error);
                     }
                 }
@@ -100,7 +100,7 @@ impl Backfill {
             core.signals.wake_canceller();
         }
         if taken.finished {
-            tracing::info!(backfill = %backfill.id, "a backfill has come to its end");
+            tracing::info!(backfill_id = %backfill.id, "a backfill has come to its end");
         }
         round.report.started += taken.started;
         round.report.settled += taken.settled;

@@ -187,7 +187,7 @@ async fn start(
             }
             Err(why) => {
                 // All fires are affected until an operator fixes the cause, so none is used up.
-                tracing::error!(backfill = %backfill.id, "failed to go on with it: {why}");
+                tracing::error!(backfill_id = %backfill.id, error = %why, "a backfill was paused");
                 core.store.update_locked_backfill(tx, backfill.id, paused(why, now)).await?;
                 next.runs.clear();
                 (next.exhausted, next.again, taken.paused) = (false, false, true);
@@ -234,7 +234,7 @@ async fn runs_of(
         workflow_version: version,
         max_attempts: known.definition.max_attempts(),
         runs_on: known.definition.asked_tags(),
-        origin: known.origin().map(|origin| origin.to_string()),
+        origin: known.origin(backfill.namespace_id).map(|origin| origin.to_string()),
         context,
         group_id: schedule.group_id,
         priority: schedule.priority,

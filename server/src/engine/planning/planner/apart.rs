@@ -75,7 +75,7 @@ impl Claimer {
         for one in &due {
             let tried = self.claim_by_halves(core, now, std::slice::from_ref(one)).await?;
             if tried.schedules > 0 {
-                tracing::info!(schedule = %one.id, "what is due of a schedule is claimed again");
+                tracing::info!(schedule_id = %one.id, "what is due of a schedule is claimed again");
             }
             if tried.refused == 0 {
                 self.locked().take_back(one.id);
@@ -113,9 +113,10 @@ impl Claimer {
                         return Err(error);
                     };
                     tracing::error!(
-                        schedule = %one.id,
+                        schedule_id = %one.id,
                         tried_again_in = ?pause,
-                        "failed to claim what is due of a schedule: {error}"
+                        %error,
+                        "failed to claim what is due of a schedule"
                     );
                     claimed.refused += 1;
                     // Schedules that are due after these were not looked at.

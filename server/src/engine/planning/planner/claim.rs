@@ -76,7 +76,7 @@ pub(super) async fn claim(
             Err(error) => {
                 // At once, not when the driver gets to it: a retry must find nothing locked.
                 if let Err(error) = tx.rollback().await {
-                    tracing::debug!("failed to roll a claim back: {error}");
+                    tracing::debug!(%error, "failed to roll a claim back");
                 }
                 return Err(error);
             }
@@ -147,7 +147,8 @@ async fn write(
             Err(error) => {
                 // It was valid when it was saved: the zone's rules or the dialect have changed.
                 // Such a schedule must neither hold up the others nor stop silently.
-                tracing::error!(schedule = %schedule.id, "failed to read a saved timing: {error}");
+                let schedule_id = schedule.id;
+                tracing::error!(%schedule_id, %error, "failed to read a saved timing");
                 core.store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?;
                 claimed.broken += 1;
                 continue;

@@ -146,9 +146,9 @@ impl Planner {
             Err(error) => {
                 self.in_doubt = error.is_transient();
                 if self.in_doubt {
-                    tracing::debug!("failed to hand over after a failed round: {error}");
+                    tracing::debug!(%error, "failed to hand over after a failed round");
                 } else {
-                    tracing::error!("failed to hand over after a failed round: {error}");
+                    tracing::error!(%error, "failed to hand over after a failed round");
                 }
             }
         }

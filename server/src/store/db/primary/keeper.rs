@@ -323,7 +323,7 @@ impl PrimaryKeeper {
             Err(error) => {
                 let host = &host.name;
                 // This is retried continuously, and the loss itself was logged.
-                tracing::debug!(host, "failed to connect to the database: {error}");
+                tracing::debug!(host, %error, "failed to connect to the database");
                 return false;
             }
         };

@@ -15,7 +15,7 @@ use crate::store::db::days::{DAY_MS, Days, first_key};
 /// fails, the connection is still usable, only slower.
 pub(super) async fn warm(connection: &mut PgConnection, now: DateTime<Utc>) {
     if let Err(error) = look(connection, now.timestamp_millis()).await {
-        tracing::debug!("failed to warm a connection: {error}");
+        tracing::debug!(%error, "failed to warm a connection");
     }
 }
 

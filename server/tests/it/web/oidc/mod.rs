@@ -175,7 +175,7 @@ async fn a_token_counts_only_if_it_is_the_providers_and_of_this_sign_in() {
         assert_eq!(status, StatusCode::FORBIDDEN, "{tamper}: {told}");
         // The reason is for the operator, not for the person at the browser.
         assert!(told.contains("what the provider answered does not count"), "{tamper}: {told}");
-        let log = server.logged("failed to accept the token: ").await;
+        let log = server.logged("error=accept the token: ").await;
         assert!(log.contains(why) && !told.contains(why), "{tamper}: {log}");
         assert!(!log.contains("eyJ") && !log.contains(SECRET), "{tamper}: {log}");
     }

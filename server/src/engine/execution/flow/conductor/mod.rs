@@ -59,7 +59,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
         // A bug here must not leave the run hanging: it is disowned, and another node takes it
         // over.
         if AssertUnwindSafe(conductor.conduct()).catch_unwind().await.is_err() {
-            tracing::error!(run = %hold.run_id, "the run is let go after a bug in Carillon");
+            tracing::error!(run_id = %hold.run_id, "the run is let go after a bug in Carillon");
         }
         if core.let_go(&grip).is_ok() {
             core.registry.forget(&hold);
@@ -155,7 +155,8 @@ impl Conductor {
             match self.write(&plan, now).await {
                 StepOutcome::Done => {}
                 StepOutcome::Lost => {
-                    tracing::warn!(run = %self.hold.run_id, "the run was taken over; it is left");
+                    let run_id = self.hold.run_id;
+                    tracing::warn!(%run_id, "the run was taken over; it is left");
                     return self.abandon().await;
                 }
                 StepOutcome::Refused if self.strip() => continue,
@@ -208,7 +209,7 @@ impl Conductor {
                     return None;
                 }
                 Err(error) => {
-                    tracing::error!(run = %self.hold.run_id, "failed to read its tasks: {error}");
+                    tracing::error!(run_id = %self.hold.run_id, %error, "failed to read its tasks");
                 }
             }
             tokio::select! {

@@ -54,7 +54,7 @@ impl Conductor {
     /// Ends the run because its history cannot be read, now or later: otherwise nodes would pass it
     /// on to one another forever.
     pub(super) async fn give_up(&mut self, problem: &StoreError) {
-        tracing::error!(run = %self.hold.run_id, "the run is given up: failed to {problem}");
+        tracing::error!(run_id = %self.hold.run_id, error = %problem, "a run is given up");
         let now = self.core.agreed_now().await;
         let error = format!("what was done of the run cannot be read: failed to {problem}");
         let left = self.core.store.tasks_at_work(self.hold.run_id).await.unwrap_or_default();
