@@ -27,7 +27,6 @@
 //! - `group`: signals to a process group
 //! - `capture`: reads the output within limits
 //! - `lines`: divides bytes into lines; pure
-//! - `tail`: the end of an output that exceeds the limit; pure
 //! - `error_lines`: the last lines on standard error; pure
 //! - `attempt_file`: the files with a program's context and its output; `folder`: the directory of
 //!   these files, which lives as long as the server
@@ -50,7 +49,6 @@ mod programs;
 mod runner;
 mod spawner;
 mod starter;
-mod tail;
 mod user;
 mod wire;
 
