@@ -138,6 +138,11 @@ impl AppParts {
 /// impossible.
 fn shut_off(command: &CommandPolicy) -> Result<(), AppError> {
     drop_dumpable().map_err(AppError::Dumpable)?;
+    for (namespace, user) in &command.user_of {
+        if let Some(user) = user {
+            tracing::info!(%namespace, %user, "programs of a namespace run as a user of their own");
+        }
+    }
     match &command.user {
         Some(user) => tracing::info!(%user, "programs run as a user of their own"),
         None => tracing::warn!(

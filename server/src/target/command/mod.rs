@@ -24,6 +24,7 @@
 //! - `confinement`: what a program gives up before it starts, and what ties it to its starter
 //! - `user`: which user programs run as
 //! - `programs`: which programs tasks may start
+//! - `code_variables`: variables with which a task leads a program to other code; pure
 //! - `group`: signals to a process group
 //! - `capture`: reads the output within limits
 //! - `lines`: divides bytes into lines; pure
@@ -35,6 +36,7 @@
 
 mod attempt_file;
 mod capture;
+mod code_variables;
 mod confinement;
 mod definition;
 mod ending;
