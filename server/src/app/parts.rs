@@ -3,7 +3,9 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use super::{
-    AppError, beacon, database, mailer,
+    AppError, beacon, database,
+    file_mode::warn_of_readers,
+    mailer,
     own_key::make_own_key,
     provider, quotas, retention,
     runtimes::Runtimes,
@@ -18,7 +20,7 @@ use crate::{
     commands::Commands,
     config::Config,
     engine::{self, Engine, Signals},
-    store::{Options, Store},
+    store::{Options, Store, backup},
     target::{CommandPolicy, Executor, drop_dumpable},
     telemetry::Telemetry,
     vault::Vault,
@@ -60,6 +62,9 @@ impl AppParts {
         telemetry.metrics().brokers(move || counted.broker_counts());
         let beacon = beacon(&config, &clock).await?;
         let options = Options { is_server: true, ..database(&config) };
+        if let Ok(file) = backup::file_of(&options.url) {
+            warn_of_readers(&file);
+        }
         let opened = runtimes.engine().spawn(async move { Store::open(&options).await });
         let store = opened.await??;
         vault.check(&store).await?;
