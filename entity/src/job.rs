@@ -78,6 +78,11 @@ pub struct Model {
     pub lines: i64,
     /// How many bytes these lines have.
     pub line_bytes: i64,
+    /// How many of the lines are the beginning of a long output: of the others, only the end is
+    /// kept. NULL for an output that is kept whole.
+    pub head_lines: Option<i64>,
+    /// How many bytes the lines of that beginning have.
+    pub head_bytes: Option<i64>,
     /// The result.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub output: Option<Json>,

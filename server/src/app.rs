@@ -8,6 +8,7 @@
 //! - `runtimes`: its threads; `settings`: what its parts are told of the configuration
 //! - `own_key`: the key for secrets that it makes for itself; `open_files`: its limit of files
 
+mod file_mode;
 mod open_files;
 mod own_key;
 mod parts;

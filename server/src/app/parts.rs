@@ -3,7 +3,9 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use super::{
-    AppError, beacon, database, mailer,
+    AppError, beacon, database,
+    file_mode::warn_of_readers,
+    mailer,
     own_key::make_own_key,
     provider, quotas, retention,
     runtimes::Runtimes,
@@ -18,7 +20,7 @@ use crate::{
     commands::Commands,
     config::Config,
     engine::{self, Engine, Signals},
-    store::{Options, Store},
+    store::{Options, Store, backup},
     target::{CommandPolicy, Executor, drop_dumpable},
     telemetry::Telemetry,
     vault::Vault,
@@ -60,6 +62,9 @@ impl AppParts {
         telemetry.metrics().brokers(move || counted.broker_counts());
         let beacon = beacon(&config, &clock).await?;
         let options = Options { is_server: true, ..database(&config) };
+        if let Ok(file) = backup::file_of(&options.url) {
+            warn_of_readers(&file);
+        }
         let opened = runtimes.engine().spawn(async move { Store::open(&options).await });
         let store = opened.await??;
         vault.check(&store).await?;
@@ -138,6 +143,11 @@ impl AppParts {
 /// impossible.
 fn shut_off(command: &CommandPolicy) -> Result<(), AppError> {
     drop_dumpable().map_err(AppError::Dumpable)?;
+    for (namespace, user) in &command.user_of {
+        if let Some(user) = user {
+            tracing::info!(%namespace, %user, "programs of a namespace run as a user of their own");
+        }
+    }
     match &command.user {
         Some(user) => tracing::info!(%user, "programs run as a user of their own"),
         None => tracing::warn!(

@@ -65,10 +65,16 @@ fn command_policy(config: &Config) -> Result<CommandPolicy, UserError> {
     let commands = &config.commands;
     let is_everywhere = commands.namespaces.iter().any(|name| name == "*");
     let limit = |limit: u64| Some(limit).filter(|limit| *limit > 0);
+    let user_of = commands.user_of.iter().map(|(namespace, name)| {
+        let user = programs_user(Some(name)).map_err(|error| error.of_namespace(namespace));
+        user.map(|user| (namespace.clone(), user))
+    });
     Ok(CommandPolicy {
         namespaces: (!is_everywhere).then(|| commands.namespaces.clone()),
         programs: commands.programs.iter().map(PathBuf::from).collect(),
+        variables: commands.variables.clone(),
         user: programs_user(commands.user.as_deref())?,
+        user_of: user_of.collect::<Result<_, UserError>>()?,
         users: commands.users.clone(),
         limits: CommandLimits {
             processes: limit(commands.max_processes),

@@ -213,8 +213,21 @@ impl Server {
         &self,
         action: &'static str,
         query: &str,
+        variables: Value,
+        limit: u32,
+    ) -> Result<(Vec<Value>, MoreEntries), CliError> {
+        let list = |mut answer: Value| Ok(answer["all"].take());
+        self.pages_of(action, query, variables, limit, list).await
+    }
+
+    /// The same of a list that `list` takes out of the answer.
+    pub(super) async fn pages_of(
+        &self,
+        action: &'static str,
+        query: &str,
         mut variables: Value,
         limit: u32,
+        list: impl Fn(Value) -> Result<Value, CliError>,
     ) -> Result<(Vec<Value>, MoreEntries), CliError> {
         let (mut all, limit) = (Vec::new(), limit as usize);
         let progress = ProgressLine::begin(action);
@@ -223,7 +236,7 @@ impl Server {
             variables["first"] = json!(first);
             // Counted only once: with the page that may be the last one shown.
             variables["count"] = json!(first == limit - all.len());
-            let mut page = self.ask(action, query, variables.clone()).await?["all"].take();
+            let mut page = list(self.ask(action, query, variables.clone()).await?)?;
             if let Value::Array(nodes) = page["nodes"].take() {
                 all.extend(nodes);
             }
@@ -256,6 +269,11 @@ impl MoreEntries {
     /// Reports on standard error that a list was cut, so that standard output stays
     /// machine-readable.
     pub(super) fn tell(self, shown: usize) {
+        self.tell_up_to(shown, MAX_LISTED);
+    }
+
+    /// The same of a list that prints at most `most` entries.
+    pub(super) fn tell_up_to(self, shown: usize, most: u32) {
         let Self::Some { total } = self else { return };
         let left = total.map(|total| total - u64::try_from(shown).unwrap_or(u64::MAX).min(total));
         let left = match (left, total) {
@@ -264,7 +282,7 @@ impl MoreEntries {
             (Some(left), _) => format!("{left} are left"),
             (None, _) => "there are more".to_owned(),
         };
-        eprintln!("{shown} shown, {left}: give --limit, up to {MAX_LISTED}");
+        eprintln!("{shown} shown, {left}: give --limit, up to {most}");
     }
 }
 

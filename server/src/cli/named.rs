@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{
     CliError,
-    client::{ClientError, Server},
+    client::{ClientError, MoreEntries, Server},
 };
 
 /// One schedule of a server.
@@ -37,7 +37,26 @@ impl NamedSchedule {
         mut variables: Value,
     ) -> Result<Value, CliError> {
         variables["id"] = self.id(action).await?;
-        let schedule = self.server.ask(action, query, variables).await?["schedule"].take();
+        self.found(action, self.server.ask(action, query, variables).await?)
+    }
+
+    /// The first `limit` entries of one of its lists, and what is left. The query is that of
+    /// [`Server::pages`], but by `$id`, and returns the list as `all` of the `schedule`.
+    pub(super) async fn pages(
+        &self,
+        action: &'static str,
+        query: &str,
+        limit: u32,
+    ) -> Result<(Vec<Value>, MoreEntries), CliError> {
+        let variables = json!({ "id": self.id(action).await? });
+        let list =
+            |answer: Value| self.found(action, answer).map(|mut schedule| schedule["all"].take());
+        self.server.pages_of(action, query, variables, limit, list).await
+    }
+
+    /// The `schedule` of an answer.
+    fn found(&self, action: &'static str, mut answer: Value) -> Result<Value, CliError> {
+        let schedule = answer["schedule"].take();
         if schedule.is_null() {
             let problem = format!("there is no schedule with the id {}", self.schedule);
             return Err(ClientError::Refused { action, problem }.into());

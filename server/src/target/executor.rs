@@ -134,9 +134,7 @@ impl Executor {
     /// Whether a target of this kind may be allowed in one namespace and refused in another.
     pub fn depends_on_namespace(&self, target: &Target) -> bool {
         match target {
-            Target::Command(_) => {
-                self.runner.as_ref().is_some_and(Runner::is_restricted_to_namespaces)
-            }
+            Target::Command(_) => self.runner.as_ref().is_some_and(Runner::depends_on_namespace),
             Target::Http(_) | Target::Publish(_) | Target::Worker(_) | Target::Noop(_) => false,
         }
     }
@@ -144,7 +142,7 @@ impl Executor {
     /// Whether tasks of `namespace` may have `target` at all. `execute` checks again.
     pub fn check_namespace(&self, target: &Target, namespace: &str) -> Result<(), TargetError> {
         match target {
-            Target::Command(_) => self.runner()?.check_namespace(namespace),
+            Target::Command(command) => self.runner()?.check_namespace(command, namespace),
             Target::Http(_) | Target::Publish(_) | Target::Worker(_) | Target::Noop(_) => Ok(()),
         }
     }

@@ -30,6 +30,7 @@
 //! - `result`: the output of a task for its run
 //! - `policy`: what this node allows
 //! - `log`: the log lines of an attempt
+//! - `tail`: the end of an output that exceeds a limit; pure
 //! - `text`: converts bytes from outside to text
 //! - `secret`: text that is never printed
 //! - `error`: why a target is refused
@@ -49,6 +50,7 @@ mod publish;
 mod result;
 mod secret;
 mod signature;
+mod tail;
 mod template;
 mod text;
 mod tls;
@@ -72,6 +74,7 @@ pub use publish::{
 pub use result::result_of;
 pub(crate) use result::{MAX_NESTING, MAX_RESULT_BYTES, nesting, too_deep};
 pub use secret::Secret;
+pub(crate) use tail::{MAX_TAIL_BYTES, MAX_TAIL_LINES, Tail};
 pub use template::{Names, TemplateScope, TemplateUse, Unfilled};
 pub(crate) use template::{is_filled_from_elsewhere, is_reference};
 pub use worker::{Jobs, Worker, check_output, completed, is_queue_name, is_worker_tag};

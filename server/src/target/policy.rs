@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -40,15 +40,27 @@ pub struct CommandPolicy {
     pub namespaces: Option<Vec<String>>,
     /// The programs that tasks may start, by their absolute paths; empty means all.
     pub programs: Vec<PathBuf>,
+    /// The variables that tasks may set although they can lead a listed program to other code: in
+    /// full, or by their beginning and `*`.
+    pub variables: Vec<String>,
     /// The user that programs run as; `None` is the server's own.
     pub user: Option<String>,
-    /// Further users that a task may name.
+    /// The users that programs of single namespaces run as instead.
+    pub user_of: BTreeMap<String, Option<String>>,
+    /// Further users that a task may name, in any namespace.
     pub users: Vec<String>,
     /// Resource limits of one program.
     pub limits: CommandLimits,
     /// Whether a separate process starts the programs. It runs the executable of this process,
     /// which must be Carillon's. Otherwise a thread starts them.
     pub is_apart: bool,
+}
+
+impl CommandPolicy {
+    /// The user that programs of a namespace run as; `None` is the server's own.
+    pub fn user_in(&self, namespace: &str) -> Option<&str> {
+        self.user_of.get(namespace).unwrap_or(&self.user).as_deref()
+    }
 }
 
 /// Limits that the system enforces for a program; `None` keeps the server's own.

@@ -48,6 +48,8 @@ pub(super) enum Outcome {
     Imported,
     /// It was imported with a different meaning.
     MeaningChanged,
+    /// It was imported, but no server accepts it before a person changes it.
+    NeedsChange,
     /// It was not imported.
     Unsupported,
     /// It was not requested: it was found beside the imported entries.
@@ -73,6 +75,10 @@ const MAX_NOTE: usize = 1_000;
 const MAX_SAID: usize = 600;
 /// The largest number of fields with credentials that the report names for one entry.
 const MAX_CREDENTIALS: usize = 5;
+/// What to do about an entry that runs as root.
+const ROOT: &str = "it runs as root, which servers refuse: in the module, name another user that \
+                    commands.users allows, or remove 'user' to run it as the user for programs; \
+                    leave what needs root where it is";
 /// The largest number of entries in one import.
 const MAX_FOUND: usize = 20_000;
 
@@ -106,6 +112,11 @@ impl Gathered {
             let why = "it has a NUL character, which no program and no address may have";
             return self.refuse(origin, why);
         }
+        let needs_root = schedule.task.as_ref().is_some_and(TaskEntry::needs_root)
+            || workflow.as_ref().is_some_and(WorkflowEntry::needs_root);
+        if needs_root {
+            self.remark(ROOT);
+        }
         let credentials = self.note_credentials(&schedule, workflow.as_ref());
         let name = self.names.take(wanted);
         schedule.note = schedule.note.chars().take(MAX_NOTE).collect();
@@ -114,7 +125,11 @@ impl Gathered {
             self.file.workflows.insert(name.clone(), workflow);
         }
         self.file.schedules.insert(name.clone(), schedule);
-        let outcome = if changes.is_empty() { Outcome::Imported } else { Outcome::MeaningChanged };
+        let outcome = match (needs_root, changes.is_empty()) {
+            (true, _) => Outcome::NeedsChange,
+            (false, true) => Outcome::Imported,
+            (false, false) => Outcome::MeaningChanged,
+        };
         self.put(origin, outcome, Some(name), changes);
         if let Some(entry) = self.found.last_mut() {
             entry.credentials = credentials;
@@ -206,6 +221,7 @@ impl Gathered {
             let outcome = match found.outcome {
                 Outcome::Imported => "imported",
                 Outcome::MeaningChanged => "meaning changed",
+                Outcome::NeedsChange => "needs a change",
                 Outcome::Unsupported => "unsupported",
                 Outcome::Skipped => "skipped",
             };
@@ -223,6 +239,11 @@ impl Gathered {
             count(Outcome::MeaningChanged),
             count(Outcome::Unsupported),
         );
+        match count(Outcome::NeedsChange) {
+            0 => {}
+            1 => words += ", 1 needs a change",
+            more => words += &format!(", {more} need a change"),
+        }
         match count(Outcome::Skipped) {
             0 => words += "\n",
             skipped => words += &format!(", {skipped} skipped\n"),

@@ -180,17 +180,32 @@ impl Crontab {
                 user: self.user.as_deref(),
                 zone: &zone,
             };
-            crontab::gather(&mut gathered, file, &shown(file), &text, form).map_err(|why| {
-                CliError::Usage(format!(
-                    "{} looks like a crontab of the system, with a user in the sixth field: {}; \
-                     give --system if it is, or --no-users if the sixth field is a program",
-                    shown(file),
-                    why.0
-                ))
-            })?;
+            crontab::gather(&mut gathered, file, &shown(file), &text, form)
+                .map_err(|wrong| wrong_form(&shown(file), form.user, wrong))?;
         }
         self.into.end(gathered)
     }
+}
+
+/// Says that a crontab looks like the other form, and which flag settles it.
+fn wrong_form(file: &str, user: Option<&str>, wrong: crontab::WrongForm) -> CliError {
+    CliError::Usage(match wrong {
+        crontab::WrongForm::NamesUsers(why) => {
+            let system = match user {
+                Some(_) => "give --system in place of --user",
+                None => "give --system",
+            };
+            format!(
+                "{file} looks like a crontab of the system, with a user in the sixth field: {why}; \
+                 {system} if it is, or --no-users if the sixth field is a program"
+            )
+        }
+        crontab::WrongForm::NamesPrograms(why) => format!(
+            "{file} looks like a user's crontab, with a program in the sixth field: {why}; leave \
+             --system out if it is, or import it from a folder named cron.d if the sixth field is \
+             a user"
+        ),
+    })
 }
 
 impl Kubernetes {

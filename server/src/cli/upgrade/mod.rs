@@ -62,6 +62,9 @@ struct Report {
     /// The number of problems, and the first of them.
     problems: usize,
     named: Vec<String>,
+    /// The number of fields with credentials in clear, and the first of them.
+    credentials: usize,
+    held_in: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -131,6 +134,9 @@ impl Report {
                 if let Some(problem) = readable::problem(kind, row, now) {
                     self.problem(format!("{}: {problem}", readable::subject(kind, row)));
                 }
+                for field in readable::credentials(kind, row) {
+                    self.credential(format!("{}: {field}", readable::subject(kind, row)));
+                }
             }
             last = rows.pop();
             if last.is_none() {
@@ -153,6 +159,13 @@ impl Report {
         self.problems += 1;
         if self.named.len() < MAX_NAMED {
             self.named.push(text);
+        }
+    }
+
+    fn credential(&mut self, text: String) {
+        self.credentials += 1;
+        if self.held_in.len() < MAX_NAMED {
+            self.held_in.push(text);
         }
     }
 
@@ -182,6 +195,22 @@ impl Report {
         }
         if *problems > self.named.len() {
             output::line(format!("... and {} more", problems - self.named.len()))?;
+        }
+        self.print_credentials()
+    }
+
+    fn print_credentials(&self) -> Result<(), CliError> {
+        for field in &self.held_in {
+            output::line(format!("holds a credential in clear: {field}"))?;
+        }
+        if self.credentials > self.held_in.len() {
+            output::line(format!("... and {} more", self.credentials - self.held_in.len()))?;
+        }
+        if self.credentials > 0 {
+            output::line(
+                "servers refuse these at the next change: keep each as a secret (carillon secret \
+                 set NAME), and write {{ secrets.NAME }} in its place",
+            )?;
         }
         Ok(())
     }

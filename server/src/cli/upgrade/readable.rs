@@ -11,7 +11,10 @@ use timetable::{DstPolicy, Timetable};
 
 use crate::{
     cli::timing::definition,
-    commands::{PersonalSettings, modules::check_declared},
+    commands::{
+        PersonalSettings,
+        modules::{check_declared, file::WorkflowEntry},
+    },
     engine::alerting::alerts::{ChannelConfig, Rule},
     model::{Definition, OwnQuotas, Ping, Spec, calendars, definition::CompiledDefinition},
     store::stored::{StoredKind, StoredText},
@@ -83,6 +86,19 @@ fn alert_rule(json: Value, now: DateTime<Utc>) -> Result<(), String> {
         Some(quiet) => quiet.is_at(now).map(drop).map_err(|error| format!("quiet hours: {error}")),
         None => Ok(()),
     }
+}
+
+/// The fields of a workflow that hold a credential in clear: an earlier version stored them, and
+/// servers refuse them at the next change.
+pub(super) fn credentials(kind: StoredKind, row: &StoredText) -> Vec<String> {
+    if kind != StoredKind::Workflow {
+        return Vec::new();
+    }
+    let definition = serde_json::from_str::<Definition>(&row.json);
+    definition.map_or_else(
+        |_| Vec::new(),
+        |definition| WorkflowEntry::of(&definition).literal_credentials(),
+    )
 }
 
 /// What the text belongs to, for people.

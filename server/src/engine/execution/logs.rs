@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use entity::task_log;
+use entity::{Timestamp, task_log};
 use tokio::sync::{
     Mutex, OnceCell,
     mpsc::{self, error::TryRecvError},
@@ -26,7 +26,7 @@ use crate::{
         Store,
         logs::{Chunk, NewChunk},
     },
-    target::{Invocation, Line, Stream},
+    target::{Invocation, Line, Stream, Tail},
     telemetry::Metrics,
     vault::Mask,
 };
@@ -97,7 +97,7 @@ pub(in crate::engine) async fn copy(
     let clock = Clock::system();
     let mut copier = Copier { writer, numbers, invocation, chunk: Chunk::default(), any: false };
     let mut was_cut = [false; 3];
-    let mut over: Option<(LogQuota, u64)> = None;
+    let mut over: Option<OverQuota> = None;
     let mut begun: Option<Instant> = None;
     loop {
         let line = match (lines.try_recv(), begun) {
@@ -125,23 +125,21 @@ pub(in crate::engine) async fn copy(
         if left_out > 0 {
             text = format!("{text} ... {left_out} bytes of this line left out ...");
         }
-        if let Some((_, left_out)) = &mut over {
-            *left_out += 1;
+        if let Some(over) = &mut over {
+            over.leave_out(Line { at, stream, text, left_out: 0 });
             continue;
         }
-        let mut stream = match stream {
+        let mut stored = match stream {
             Stream::Stdout => task_log::Stream::Stdout,
             Stream::Stderr => task_log::Stream::Stderr,
             Stream::System => task_log::Stream::System,
         };
-        let printer = Printer {
-            namespace: &invocation.namespace,
-            schedule_id: invocation.schedule_id,
-            of_run: numbers.bytes(limits.store, invocation.run_id).await,
-        };
+        let printer = printer(numbers, invocation, limits).await;
         if let Err(quota) = limits.meter.take_log(printer, text.len(), limits.agreed.now()) {
-            (over, stream) = (Some((quota, 1)), task_log::Stream::System);
-            text = format!("{quota}: the rest of this attempt's lines is left out");
+            let mark = format!("{quota}: the rest of this attempt's lines is left out");
+            let line = Line { at, stream, text, left_out: 0 };
+            over.insert(OverQuota::new(quota)).leave_out(line);
+            (stored, text) = (task_log::Stream::System, mark);
         }
         if !copier.chunk.has_room(text.len()) {
             begun = None;
@@ -150,15 +148,86 @@ pub(in crate::engine) async fn copy(
             }
         }
         begun.get_or_insert_with(|| clock.instant());
-        copier.chunk.push(at.into(), stream, &text);
+        copier.chunk.push(at.into(), stored, &text);
     }
-    if let Some((quota, lines)) = over {
-        limits.metrics.log_lines_left_out(quota.label(), lines);
+    if let Some(over) = over {
+        let printer = printer(numbers, invocation, limits).await;
+        if !over.finish(&mut copier, printer, limits).await {
+            return None;
+        }
     }
     if copier.any {
         flush(writer).await;
     }
     copier.take().await
+}
+
+/// The attempt as one that prints.
+async fn printer<'a>(
+    numbers: &'a Numbers,
+    invocation: &'a Invocation,
+    limits: Limits<'_>,
+) -> Printer<'a> {
+    Printer {
+        namespace: &invocation.namespace,
+        schedule_id: invocation.schedule_id,
+        of_run: numbers.bytes(limits.store, invocation.run_id).await,
+    }
+}
+
+/// How many bytes of an attempt's last errors are written although a quota is used up.
+const MAX_LAST_ERRORS: usize = 4 * 1024;
+/// How many bytes of one of these lines are.
+const MAX_LAST_ERROR: usize = 1024;
+
+/// The lines of an attempt that has used up a quota: the last ones on standard error are written
+/// when it has ended, because they say why it failed.
+struct OverQuota {
+    quota: LogQuota,
+    lines: u64,
+    errors: Tail,
+}
+
+impl OverQuota {
+    fn new(quota: LogQuota) -> Self {
+        Self { quota, lines: 0, errors: Tail::new(MAX_LAST_ERRORS) }
+    }
+
+    fn leave_out(&mut self, mut line: Line) {
+        self.lines += 1;
+        if line.stream == Stream::Stderr {
+            line.text.truncate(line.text.floor_char_boundary(MAX_LAST_ERROR));
+            self.errors.push(line);
+        }
+    }
+
+    /// Writes the last errors, and counts the lines that are left out. Returns whether the writer
+    /// still accepts lines.
+    async fn finish(
+        mut self,
+        copier: &mut Copier<'_>,
+        printer: Printer<'_>,
+        limits: Limits<'_>,
+    ) -> bool {
+        let errors: Vec<Line> = self.errors.take().collect();
+        let written = u64::try_from(errors.len()).unwrap_or(u64::MAX);
+        let left_out = self.lines.saturating_sub(written);
+        limits.metrics.log_lines_left_out(self.quota.label(), left_out);
+        if let Some(first) = errors.first() {
+            let heading = "the last lines of its errors:";
+            if !copier.push(first.at.into(), task_log::Stream::System, heading).await {
+                return false;
+            }
+        }
+        let now = limits.agreed.now();
+        for Line { at, text, .. } in errors {
+            limits.meter.count_log(printer, text.len(), now);
+            if !copier.push(at.into(), task_log::Stream::Stderr, &text).await {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 /// Writes the last lines of an attempt that has no settlement of its own.
@@ -188,6 +257,15 @@ struct Copier<'a> {
 }
 
 impl Copier<'_> {
+    /// Adds a line. Returns whether the writer still accepts lines.
+    async fn push(&mut self, at: Timestamp, stream: task_log::Stream, text: &str) -> bool {
+        if !self.chunk.has_room(text.len()) && !self.send().await {
+            return false;
+        }
+        self.chunk.push(at, stream, text);
+        true
+    }
+
     /// Sends the collected lines. Returns whether the writer still accepts them.
     async fn send(&mut self) -> bool {
         let numbers = self.numbers;

@@ -20,7 +20,7 @@ use crate::{
         Store, StoreError,
         workers::awaited::{self, NewJob},
     },
-    target::{Invocation, Jobs, Log, Outcome, Stream, Worker, completed},
+    target::{Invocation, Jobs, Log, MAX_TAIL_BYTES, Outcome, Stream, Tail, Worker, completed},
 };
 
 /// How long after the end of a job its last lines may take to arrive.
@@ -166,7 +166,7 @@ impl Desk {
         stop: &CancellationToken,
         news: &mut watch::Receiver<News>,
     ) -> Outcome {
-        let (mut lines, mut taken) = (0, false);
+        let (mut lines, mut taken, mut is_long) = (0, false, false);
         let mut ending = None::<EarlyEnd>;
         let mut limit = Box::pin(self.clock.sleep(invocation.timeout));
         let mut page = None;
@@ -185,11 +185,14 @@ impl Desk {
                 {
                     lines = lines.max(after);
                 }
-                self.relay_rest(id, lines..now.lines, log).await;
+                self.relay_rest(id, lines..now.lines, now.is_long, log).await;
                 return ended(now, ending, definition, invocation);
             }
             if page.is_none() && now.lines > lines {
-                page = Some(Box::pin(self.relay(id, lines, log)));
+                page = Some(Box::pin(self.relay(id, lines..now.lines, log)));
+            } else if page.is_none() && now.is_long && !is_long {
+                is_long = true;
+                log.system("the output is long: its end follows when the job has ended").await;
             }
             let is_stopped = async {
                 if ending.is_some() { std::future::pending().await } else { stop.cancelled().await }
@@ -236,10 +239,12 @@ impl Desk {
         let _seen = news.wait_for(|news| news.state.is_some_and(is_ended)).await;
     }
 
-    /// Copies lines after `after` into the attempt's log; returns the number of the last one, as an
-    /// error if they cannot be read now.
-    async fn relay(&self, id: Uuid, mut after: i64, log: &Log<'_>) -> Result<i64, i64> {
-        match awaited::lines_after(self.store.read(), id, after).await {
+    /// Copies some of the lines after the first of these numbers and up to the last one into the
+    /// attempt's log; returns the number of the last one copied, as an error if they cannot be read
+    /// now.
+    async fn relay(&self, id: Uuid, numbers: Range<i64>, log: &Log<'_>) -> Result<i64, i64> {
+        let mut after = numbers.start;
+        match awaited::lines_between(self.store.read(), id, after, numbers.end).await {
             Ok(rows) => {
                 for row in rows {
                     after = row.seq;
@@ -258,18 +263,51 @@ impl Desk {
 
     /// The same for all remaining lines, after the end and within limits: the outcome of a job does
     /// not wait for its output.
-    async fn relay_rest(&self, id: Uuid, mut lines: Range<i64>, log: &Log<'_>) {
+    async fn relay_rest(&self, id: Uuid, mut lines: Range<i64>, is_long: bool, log: &Log<'_>) {
         let rest = async {
             while !lines.is_empty() {
-                match self.relay(id, lines.start, log).await {
+                match self.relay(id, lines.clone(), log).await {
                     // They were removed.
                     Ok(last) if last == lines.start => return,
                     Ok(last) | Err(last) => lines.start = last,
                 }
             }
+            if is_long {
+                self.relay_tail(id, log).await;
+            }
         };
         if Clock::system().timeout(LAST_LINES, rest).await.is_err() {
             log.system("the rest of what the worker printed was left out").await;
+        }
+    }
+}
+
+impl Desk {
+    /// Copies the end of a long output into the attempt's log, with a mark in place of what was
+    /// removed before it.
+    async fn relay_tail(&self, id: Uuid, log: &Log<'_>) {
+        let kept = loop {
+            match awaited::tail_of_job(self.store.read(), id).await {
+                Ok(Some(kept)) => break kept,
+                // It was removed.
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::warn!(job = %id, "failed to read what a job printed: {error}");
+                    Clock::system().sleep(RETRY).await;
+                }
+            }
+        };
+        let mut tail = Tail::new(MAX_TAIL_BYTES);
+        tail.leave_out(kept.removed_lines, kept.removed_bytes);
+        for row in kept.lines {
+            let stream = if row.is_error { Stream::Stderr } else { Stream::Stdout };
+            tail.push(log.line(stream, row.text, 0));
+        }
+        if let Some(mark) = tail.mark() {
+            log.system(mark).await;
+        }
+        for line in tail.take() {
+            log.write_line(line).await;
         }
     }
 }

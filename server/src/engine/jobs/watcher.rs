@@ -46,8 +46,10 @@ pub(in crate::engine) async fn forget(store: &Store, clock: &Clock) -> Result<()
 pub(super) struct News {
     /// `None` before the first look.
     pub(super) state: Option<State>,
-    /// The number of log lines.
+    /// The number of log lines; of a long output, those of the beginning.
     pub(super) lines: i64,
+    /// Whether the output is long: its end follows when the job has ended.
+    pub(super) is_long: bool,
     /// The worker that has it.
     pub(super) worker: Option<String>,
     /// The result, if it succeeded.
@@ -192,15 +194,19 @@ impl Watcher {
 
     fn spread(&self, progress: Vec<JobProgress>) {
         let inner = self.locked();
-        for JobProgress { id, state, lines, worker, output, error, is_final } in progress {
+        for progress in progress {
+            let JobProgress { id, state, lines, head_lines, worker, output, error, is_final } =
+                progress;
             let Some(sender) = inner.waiting.get(&id) else { continue };
+            let is_long = head_lines.is_some();
             sender.send_if_modified(|last| {
-                let seen = (last.state, last.lines, &last.worker);
-                let is_other = seen != (Some(state), lines, &worker);
+                let seen = (last.state, last.lines, last.is_long, &last.worker);
+                let is_other = seen != (Some(state), lines, is_long, &worker);
                 if is_other {
                     // The tables no longer contain the name of a worker that has left.
                     let worker = worker.or_else(|| last.worker.take());
-                    *last = News { state: Some(state), lines, worker, output, error, is_final };
+                    let state = Some(state);
+                    *last = News { state, lines, is_long, worker, output, error, is_final };
                 }
                 is_other
             });

@@ -174,25 +174,32 @@ impl Meter {
             return Err(LogQuota::Kept(limit));
         }
         if let Some(limit) = quotas.log_bytes_a_day {
-            let day = now.timestamp_millis().div_euclid(DAY_MS);
-            let window = match inner.log.get_mut(namespace) {
-                Some(window) => window,
-                None => inner.log.entry(namespace.to_owned()).or_default(),
-            };
             // Part of a line would be useless: the line that does not fit uses up the rest of the
             // quota.
-            if window.take(day, bytes, limit) < bytes {
+            if inner.take_day(namespace, bytes, limit, now) < bytes {
                 return Err(LogQuota::Day(limit));
             }
         }
         of_run.store(run, Ordering::Relaxed);
-        let fresh = match inner.fresh.get_mut(namespace) {
-            Some(fresh) => fresh,
-            None => inner.fresh.entry(namespace.to_owned()).or_default(),
-        };
-        fresh.bytes += bytes;
-        *fresh.by_schedule.entry(schedule_id).or_default() += bytes;
+        inner.written(namespace, schedule_id, bytes);
         Ok(())
+    }
+
+    /// Counts a log line that is written although a quota is used up.
+    pub(in crate::engine) fn count_log(
+        &self,
+        printer: Printer<'_>,
+        bytes: usize,
+        now: DateTime<Utc>,
+    ) {
+        let Printer { namespace, schedule_id, of_run } = printer;
+        let mut inner = self.lock();
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        if let Some(limit) = inner.quotas_of(namespace).log_bytes_a_day {
+            inner.take_day(namespace, bytes, limit, now);
+        }
+        of_run.fetch_add(bytes, Ordering::Relaxed);
+        inner.written(namespace, schedule_id, bytes);
     }
 
     /// What this node has written and not yet added to the database's counts.
@@ -263,6 +270,26 @@ impl Inner {
         self.names.get(namespace).map_or(self.usual, |id| self.quotas(*id))
     }
 
+    /// Takes up to `bytes` of what is left of a namespace's quota of the day; returns how many.
+    fn take_day(&mut self, namespace: &str, bytes: i64, limit: i64, now: DateTime<Utc>) -> i64 {
+        let day = now.timestamp_millis().div_euclid(DAY_MS);
+        let window = match self.log.get_mut(namespace) {
+            Some(window) => window,
+            None => self.log.entry(namespace.to_owned()).or_default(),
+        };
+        window.take(day, bytes, limit)
+    }
+
+    /// Notes bytes of log that this node writes.
+    fn written(&mut self, namespace: &str, schedule_id: Option<Uuid>, bytes: i64) {
+        let fresh = match self.fresh.get_mut(namespace) {
+            Some(fresh) => fresh,
+            None => self.fresh.entry(namespace.to_owned()).or_default(),
+        };
+        fresh.bytes += bytes;
+        *fresh.by_schedule.entry(schedule_id).or_default() += bytes;
+    }
+
     /// The bytes of log that a namespace has, with those that this node has just written.
     fn kept_log(&self, namespace: &str) -> i64 {
         let kept = self.kept.get(namespace).copied().unwrap_or_default();
@@ -325,6 +352,23 @@ mod tests {
         assert_eq!(meter.take_log(printer("shop", &first), 6, at(0)), Ok(()));
         assert_eq!(meter.take_log(printer("shop", &first), 1, at(0)), Err(LogQuota::Run(10)));
         assert_eq!(meter.take_log(printer("shop", &second), 10, at(0)), Ok(()));
+    }
+
+    #[test]
+    fn what_is_written_beyond_a_quota_counts_as_well() {
+        let quotas = Quotas {
+            log_bytes: Some(10),
+            log_bytes_a_day: Some(10),
+            log_bytes_a_run: Some(10),
+            ..Quotas::default()
+        };
+        let meter = Meter::new(quotas);
+        let run = AtomicI64::default();
+        assert_eq!(meter.take_log(printer("shop", &run), 11, at(0)), Err(LogQuota::Run(10)));
+        meter.count_log(printer("shop", &run), 11, at(0));
+        assert_eq!((run.load(Ordering::Relaxed), meter.log_bytes("shop", at(0))), (11, 10));
+        let fresh: i64 = meter.fresh_log().iter().map(|row| row.bytes).sum();
+        assert_eq!(fresh, 11);
     }
 
     #[test]

@@ -4,12 +4,13 @@ use entity::{
     job_line,
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, Set, Statement,
-    sea_query::Expr,
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
+    QuerySelect, Set, Statement, sea_query::Expr,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::jobs::JobHead;
 use crate::store::{
     Store, StoreError,
     db::bulk::{Bulk, returned_ids},
@@ -57,8 +58,10 @@ pub struct JobProgress {
     pub id: Uuid,
     /// See [`State`].
     pub state: State,
-    /// How many lines it has printed.
+    /// How many lines it has printed; of a long output, those of the beginning.
     pub lines: i64,
+    /// How many lines the beginning of a long output has.
+    pub head_lines: Option<i64>,
     /// The worker that has it, or had it.
     pub worker: Option<String>,
     /// The result, if it succeeded.
@@ -174,8 +177,9 @@ impl Store {
         with_waiting: bool,
     ) -> Result<Vec<JobProgress>, StoreError> {
         let sql = format!(
-            "SELECT job.id AS id, job.state AS state, job.lines AS lines, worker.name AS worker, \
-               job.output AS output, job.error AS error, job.is_final AS is_final \
+            "SELECT job.id AS id, job.state AS state, \
+               COALESCE(job.head_lines, job.lines) AS lines, job.head_lines AS head_lines, \
+               worker.name AS worker, job.output AS output, job.error AS error, job.is_final AS is_final \
              FROM v JOIN job ON job.id = v.id LEFT JOIN worker ON worker.id = job.worker_id{}",
             if with_waiting { "" } else { " WHERE job.state <> 'waiting'" }
         );
@@ -251,16 +255,53 @@ impl Store {
     }
 }
 
-/// The lines that a job has printed after number `after`, in order, at most a hundred.
-pub async fn lines_after<C: ConnectionTrait>(
+/// The lines that a job has printed after number `after` and up to number `last`, in order, at most
+/// a hundred.
+pub async fn lines_between<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
     after: i64,
+    last: i64,
 ) -> Result<Vec<job_line::Model>, StoreError> {
-    use sea_orm::{QueryOrder, QuerySelect};
     let query = job_line::Entity::find()
         .filter(job_line::Column::JobId.eq(id))
         .filter(job_line::Column::Seq.gt(after))
+        .filter(job_line::Column::Seq.lte(last))
         .order_by_asc(job_line::Column::Seq);
     Ok(query.limit(100).all(connection).await?)
+}
+
+/// What is kept of a long output behind its beginning.
+#[derive(Clone, Debug)]
+pub struct JobTail {
+    /// The lines, in order.
+    pub lines: Vec<job_line::Model>,
+    /// How many lines were removed before them.
+    pub removed_lines: u64,
+    /// How many bytes these lines had, with their line ends.
+    pub removed_bytes: u64,
+}
+
+/// The end of a job's output, if the output is long. To be read after the job has ended.
+pub async fn tail_of_job<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+) -> Result<Option<JobTail>, StoreError> {
+    let Some(job) = Entity::find_by_id(id).one(connection).await? else { return Ok(None) };
+    let Some(head) = JobHead::of(&job) else { return Ok(None) };
+    let query = job_line::Entity::find()
+        .filter(job_line::Column::JobId.eq(id))
+        .filter(job_line::Column::Seq.gt(head.lines))
+        .order_by_asc(job_line::Column::Seq);
+    let lines = query.all(connection).await?;
+    let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    let kept_bytes: usize = lines.iter().map(|line| line.text.len() + 1).sum();
+    let behind = job.lines - head.lines;
+    let removed_lines = behind - count(lines.len());
+    let removed_bytes = job.line_bytes - head.bytes + behind - count(kept_bytes);
+    Ok(Some(JobTail {
+        lines,
+        removed_lines: u64::try_from(removed_lines).unwrap_or_default(),
+        removed_bytes: u64::try_from(removed_bytes).unwrap_or_default(),
+    }))
 }

@@ -40,6 +40,22 @@ pub enum JobEnd {
     Failed(String, bool),
 }
 
+/// The beginning of a job's long output, which is kept whatever follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobHead {
+    /// The number of its last line.
+    pub lines: i64,
+    /// The bytes of its lines.
+    pub bytes: i64,
+}
+
+impl JobHead {
+    /// The beginning of a job's output, if a part of what followed may have been removed.
+    pub fn of(job: &Model) -> Option<Self> {
+        Some(Self { lines: job.head_lines?, bytes: job.head_bytes? })
+    }
+}
+
 /// What waiting jobs require.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
 pub struct JobKind {
@@ -186,6 +202,28 @@ impl Store {
                 Bulk::default().uuid("id", ids).statement(self.dialect(), &lock, vec![]);
             tx.execute_raw(statement).await?;
         }
+        Ok(())
+    }
+
+    /// Removes lines between the beginning of a job's output and its end: of what follows the
+    /// beginning, the last lines of each stream stay, up to these limits.
+    pub async fn trim_lines_of_job(
+        &self,
+        tx: &DatabaseTransaction,
+        job: Uuid,
+        head: JobHead,
+        max_lines: i64,
+        max_bytes: i64,
+    ) -> Result<(), StoreError> {
+        let sql = "DELETE FROM job_line WHERE job_id = $1 AND seq IN (SELECT seq FROM ( \
+                     SELECT seq, row_number() OVER w AS place, \
+                       SUM(OCTET_LENGTH(text) + 1) OVER w AS bytes \
+                     FROM job_line WHERE job_id = $1 AND seq > $2 \
+                     WINDOW w AS (PARTITION BY is_error ORDER BY seq DESC) \
+                   ) AS ends WHERE place > $3 OR (place > 1 AND bytes > $4))";
+        let values: [Value; 4] =
+            [job.into(), head.lines.into(), max_lines.into(), max_bytes.into()];
+        tx.execute_raw(self.dialect().statement(sql, values)).await?;
         Ok(())
     }
 
@@ -350,18 +388,22 @@ pub async fn lock_if_held(
     Ok(query.lock_exclusive().one(tx).await?)
 }
 
-/// Adds lines to the output of a locked job, and sets the new number of bytes.
+/// Adds lines to the output of a locked job, and sets where its beginning ends.
 pub async fn add_lines(
     tx: &DatabaseTransaction,
     job: &Model,
     lines: &[(bool, String)],
-    bytes: i64,
+    head: Option<JobHead>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let added = i64::try_from(lines.len()).unwrap_or(i64::MAX);
+    let bytes: usize = lines.iter().map(|(_, text)| text.len()).sum();
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
     let row = ActiveModel {
         lines: Set(job.lines.saturating_add(added)),
-        line_bytes: Set(bytes),
+        line_bytes: Set(job.line_bytes.saturating_add(bytes)),
+        head_lines: Set(head.map(|head| head.lines)),
+        head_bytes: Set(head.map(|head| head.bytes)),
         ..ActiveModel::default()
     };
     Entity::update_many().set(row).filter(Column::Id.eq(job.id)).exec(tx).await?;

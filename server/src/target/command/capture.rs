@@ -9,9 +9,13 @@ use tokio::{
 use super::{
     error_lines::ErrorLines,
     lines::{Lines, OutputLine},
-    tail::{Tail, cost},
 };
-use crate::target::{Stream, log::Log, text::Bytes};
+use crate::target::{
+    Stream,
+    log::Log,
+    tail::{Tail, cost},
+    text::Bytes,
+};
 
 /// How many bytes one read takes at most.
 const READ_BYTES: usize = 16 * 1024;

@@ -24,10 +24,10 @@
 //! - `confinement`: what a program gives up before it starts, and what ties it to its starter
 //! - `user`: which user programs run as
 //! - `programs`: which programs tasks may start
+//! - `code_variables`: variables with which a task leads a program to other code; pure
 //! - `group`: signals to a process group
 //! - `capture`: reads the output within limits
 //! - `lines`: divides bytes into lines; pure
-//! - `tail`: the end of an output that exceeds the limit; pure
 //! - `error_lines`: the last lines on standard error; pure
 //! - `attempt_file`: the files with a program's context and its output; `folder`: the directory of
 //!   these files, which lives as long as the server
@@ -36,6 +36,7 @@
 
 mod attempt_file;
 mod capture;
+mod code_variables;
 mod confinement;
 mod definition;
 mod ending;
@@ -50,7 +51,6 @@ mod programs;
 mod runner;
 mod spawner;
 mod starter;
-mod tail;
 mod user;
 mod wire;
 

@@ -61,16 +61,20 @@ impl Runner {
         self.prepare(definition).map(drop)
     }
 
-    /// Whether some namespaces may run programs and others not.
-    pub(in crate::target) fn is_restricted_to_namespaces(&self) -> bool {
-        self.policy.namespaces.is_some()
+    /// Whether not all namespaces may run the same programs as the same users.
+    pub(in crate::target) fn depends_on_namespace(&self) -> bool {
+        self.policy.namespaces.is_some() || !self.policy.user_of.is_empty()
     }
 
-    /// Whether tasks of that namespace may run programs.
-    pub(in crate::target) fn check_namespace(&self, namespace: &str) -> Result<(), TargetError> {
+    /// Whether tasks of that namespace may run programs, and as the user that this one names.
+    pub(in crate::target) fn check_namespace(
+        &self,
+        definition: &Command,
+        namespace: &str,
+    ) -> Result<(), TargetError> {
         let allowed = &self.policy.namespaces;
         if allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|name| name == namespace)) {
-            return Ok(());
+            return user::check_namespace(definition, &self.policy, namespace);
         }
         let problem = format!("tasks of the namespace '{namespace}' may not run programs here");
         let help =
@@ -81,7 +85,7 @@ impl Runner {
     fn prepare(&self, definition: &Command) -> Result<Invoked, TargetError> {
         let invoked = prepare(definition)?;
         user::check(definition, &self.policy, (Uid::effective(), self.may_switch))?;
-        programs::admitted(definition, invoked, &self.policy.programs)
+        programs::admitted(definition, invoked, &self.policy)
     }
 
     /// Runs the program to its end, or ends it when the time limit passes or `stop` is cancelled.
@@ -94,7 +98,7 @@ impl Runner {
     ) -> Outcome {
         let started = self.clock.instant();
         let failed = |message| Outcome::Failed { message, output: Value::Null };
-        let checked = self.check_namespace(&invocation.namespace);
+        let checked = self.check_namespace(definition, &invocation.namespace);
         let invoked = match checked.and_then(|()| self.prepare(definition)) {
             Ok(invoked) => invoked,
             Err(error) => return failed(error.to_string()),
@@ -122,7 +126,10 @@ impl Runner {
             invoked,
             variables: variables(definition, invocation, (&context, given.path()), offer.path()),
             directory: definition.directory.as_ref().map(Into::into),
-            user: definition.user.clone().or_else(|| self.policy.user.clone()),
+            user: definition
+                .user
+                .clone()
+                .or_else(|| self.policy.user_in(&invocation.namespace).map(str::to_owned)),
             limits: self.policy.limits,
         };
         let files = given.file().and_then(|given| Ok([given, offer.file()?]));

@@ -1,6 +1,10 @@
 //! A SQLite database is one file, used by one server.
 
-use std::path::Path;
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+};
 
 use serde_json::Value;
 
@@ -43,6 +47,24 @@ async fn a_second_server_by_another_path_is_refused() {
         assert!(line.contains("another server (process "), "{line}");
     }
     drop(server);
+}
+
+#[tokio::test]
+async fn a_file_that_others_may_read_is_told_at_the_start() {
+    let database = TestDatabase::sqlite().await;
+    let said = "other users of this machine may open the database file";
+    let file = path(&database);
+    fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
+    let server = Server::start(&database);
+    let log = server.logged(said).await;
+    assert!(log.contains("644") && log.contains("chmod o="), "{log}");
+    assert_eq!(server.stop(), 0);
+
+    fs::set_permissions(file, Permissions::from_mode(0o600)).unwrap();
+    let server = Server::start(&database);
+    let log = server.logged("listening").await;
+    assert!(!log.contains(said), "{log}");
+    assert_eq!(server.stop(), 0);
 }
 
 #[tokio::test]

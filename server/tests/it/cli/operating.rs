@@ -153,9 +153,12 @@ async fn a_buffer_is_listed_reordered_and_purged(database: TestDatabase) {
         let why = buffer["buffer"][0]["reason"]["text"].as_str().unwrap_or_default();
         why.starts_with("Waits for run ") && buffer["bufferSize"].as_u64() == Some(rows - 1)
     });
+    let cut = desk.command(&["buffer", "list", "busy", "--limit", "1", "--json"]).run();
+    assert!(cut.err.starts_with(&format!("1 shown, {} ", rows - 2)), "{cut:?}");
+    assert!(cut.err.trim().ends_with("give --limit, up to 1000"), "{cut:?}");
     let fires = texts(&buffer["buffer"], "id");
     let few = desk.said(&["buffer", "list", "busy", "--limit", "2"]);
-    assert!(few.starts_with("PLACE  FIRE") && few.contains("give --limit to see more"), "{few}");
+    assert!(few.starts_with("PLACE  FIRE") && few.lines().count() == 3, "{few}");
 
     let moved = desk.json(&["buffer", "move", "busy", &fires[3], &fires[1]]);
     let order = texts(&moved["buffer"], "id");

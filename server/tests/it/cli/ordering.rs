@@ -238,11 +238,17 @@ async fn an_alert_is_seen_to_and_a_rule_muted(database: TestDatabase) {
         acknowledged_note: None,
         acknowledged_until: None,
     };
+    let earlier =
+        alert::Model { id: Uuid::now_v7(), occurrence: "failed:earlier".to_owned(), ..row.clone() };
+    let row = alert::Model { id: Uuid::now_v7(), ..row };
     let tx = store.begin().await.unwrap();
+    earlier.into_active_model().insert(&tx).await.unwrap();
     let row = row.into_active_model().insert(&tx).await.unwrap();
     store.commit(tx).await.unwrap();
     let alert = row.id.to_string();
     assert_eq!(desk.json(&["alerts", "list"])[0]["id"], alert);
+    let cut = desk.command(&["alerts", "list", "--limit", "1"]).run();
+    assert!(cut.err.starts_with("1 shown, 1 is left"), "{cut:?}");
     let said = desk.said(&["alerts", "ack", &alert]);
     assert!(said.starts_with("failed about bad: ") && said.ends_with(" sees to it\n"), "{said}");
     assert!(desk.json(&["alerts", "list"])[0]["acknowledgedBy"].is_string());

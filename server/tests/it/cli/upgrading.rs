@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use sea_orm::ConnectionTrait;
+use entity::{workflow, workflow_version};
+use sea_orm::{ActiveModelTrait, ConnectionTrait, EntityTrait, IntoActiveModel, Set};
 use serde_json::{Value, json};
 
 use super::desk::Desk;
@@ -11,6 +12,8 @@ use crate::support::{Command, Finished, TestDatabase, on_both};
 on_both!(
     a_database_that_can_be_upgraded_is_read_and_one_that_cannot_is_told,
     whatever_is_parsed_is_read_and_what_cannot_be_is_named_with_its_place,
+    workflows_that_deleted_schedules_have_left_go_with_a_migration,
+    credentials_that_were_stored_in_clear_are_named,
 );
 
 const MODULE: &str = "module: reports
@@ -64,6 +67,67 @@ async fn a_database_that_can_be_upgraded_is_read_and_one_that_cannot_is_told(
     run("INSERT INTO seaql_migrations (version, applied_at) VALUES ('m9999_later', 0)").await;
     let later = Command::new(&["upgrade", "--check"]).on(&database).run().refused(1);
     assert!(later.contains("m9999_later"), "{later}");
+}
+
+async fn workflows_that_deleted_schedules_have_left_go_with_a_migration(database: TestDatabase) {
+    let desk = Desk::open(&database, MODULE);
+    let create = |name: &str, rest: &str| {
+        let timing = json!({ "expressions": ["@daily"] });
+        let mut input = json!({ "name": name, "timing": timing });
+        input
+            .as_object_mut()
+            .unwrap()
+            .extend(serde_json::from_str::<serde_json::Map<String, Value>>(rest).unwrap());
+        desk.said(&["create", &input.to_string()]);
+    };
+    let task = r#"{ "task": { "target": { "noop": {} } } }"#;
+    for name in ["left", "shared", "kept"] {
+        create(name, task);
+    }
+    create("other", r#"{ "workflow": "shared" }"#);
+    for name in ["left", "shared"] {
+        desk.said(&["delete", "schedule", name]);
+    }
+    assert_eq!(desk.server.stop(), 0);
+    // As an earlier version left it.
+    write(&database, "UPDATE workflow SET deleted_at = NULL").await;
+    write(&database, "DELETE FROM seaql_migrations WHERE version = 'm0042_left_workflows'").await;
+    let migrated = Command::new(&["migrate"]).on(&database).run().done();
+    assert!(migrated.contains("applied m0042"), "{migrated}");
+    let all = workflow::Entity::find().all(database.store.read()).await.unwrap();
+    let mut left: Vec<&str> =
+        all.iter().filter(|one| one.deleted_at.is_none()).map(|one| &*one.name).collect();
+    left.sort_unstable();
+    assert_eq!(left, ["hourly", "kept", "nightly", "shared"]);
+}
+
+async fn credentials_that_were_stored_in_clear_are_named(database: TestDatabase) {
+    let desk = Desk::open(&database, MODULE);
+    assert_eq!(desk.server.stop(), 0);
+    let found = report(&check(&database));
+    assert_eq!((&found["credentials"], &found["held_in"]), (&json!(0), &json!([])), "{found:#}");
+
+    // A version without the check took it.
+    let rows = workflow_version::Entity::find().all(database.store.read()).await.unwrap();
+    let tx = database.store.begin().await.unwrap();
+    for row in rows {
+        let mut definition = row.definition.clone();
+        definition["tasks"][0]["target"] =
+            json!({ "command": { "program": "backup", "env": { "PGPASSWORD": "hush" } } });
+        let mut row = row.into_active_model();
+        row.definition = Set(definition);
+        row.update(&tx).await.unwrap();
+    }
+    database.store.commit(tx).await.unwrap();
+    let told = check(&database);
+    let found = report(&told);
+    assert_eq!((told.code, &found["credentials"]), (0, &json!(2)), "{found:#}");
+    let named = "workflow default/hourly: tasks[main].command.env.PGPASSWORD";
+    assert!(found["held_in"].as_array().unwrap().contains(&json!(named)), "{found:#}");
+    assert!(!told.out.contains("hush"));
+    let said = Command::new(&["upgrade", "--check"]).on(&database).run().done();
+    assert!(said.contains(&format!("holds a credential in clear: {named}")), "{said}");
+    assert!(said.contains("carillon secret set NAME"), "{said}");
 }
 
 const WHOLE: &str = "module: reports

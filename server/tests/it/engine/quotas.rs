@@ -42,6 +42,7 @@ on_both!(
     runs_over_the_quota_wait_until_others_have_settled,
     a_quota_that_is_set_for_a_namespace_holds_without_a_restart,
     lines_over_the_quota_are_left_out_with_a_mark,
+    the_last_errors_are_kept_although_a_quota_is_used_up,
     a_run_may_print_as_much_as_its_quota_over_all_attempts,
     output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds,
     output_whose_commit_had_no_answer_counts_once,
@@ -150,6 +151,25 @@ async fn lines_over_the_quota_are_left_out_with_a_mark(database: TestDatabase) {
     let first = lines(first.id).await;
     assert_eq!(first.last().map(String::as_str), Some(mark));
     assert!(first.len() <= 5, "{first:?}");
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn the_last_errors_are_kept_although_a_quota_is_used_up(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.quotas = Quotas { log_bytes_a_run: Some(1), ..Quotas::default() };
+    let engine = world.engine().await;
+    let script = "echo working; seq 2000 >&2; echo 'the disk is full' >&2; exit 1";
+    let command = Command { script: Some(script.to_owned()), ..Command::default() };
+    let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!(run.state, run::State::Failed);
+    let lines = texts(&world, run.id).await;
+    let mark = "the run has used its quota of 1 bytes of log: the rest of this attempt's lines is \
+        left out";
+    assert_eq!(lines[..2], [mark, "the last lines of its errors:"]);
+    assert_eq!(lines[lines.len() - 2..], ["2000", "the disk is full"]);
+    let bytes: usize = lines[2..].iter().map(|line| line.len() + 1).sum();
+    assert!((3_000..=4_096).contains(&bytes), "{bytes}");
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 

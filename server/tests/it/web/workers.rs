@@ -9,6 +9,7 @@ use crate::support::{Command, Server, TestDatabase, on_both};
 
 on_both!(
     a_worker_pulls_a_task_logs_and_completes_it,
+    of_a_long_output_the_beginning_and_the_end_are_kept,
     a_failure_is_tried_again_unless_the_worker_knows_better,
     a_job_is_one_workers_however_many_pull,
     reports_at_once_count_each_for_itself,
@@ -171,6 +172,35 @@ async fn a_worker_pulls_a_task_logs_and_completes_it(database: TestDatabase) {
         log.as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["the worker mailer took it", "one", "two"], "{log}");
     assert_eq!(log[2]["stream"], "STDERR");
+}
+
+async fn of_a_long_output_the_beginning_and_the_end_are_kept(database: TestDatabase) {
+    let desk = Desk::open(&database);
+    let worker = desk.worker("mailer", 1).await;
+    let run = desk.run("chatty", task(json!({}))).await;
+    let job = desk.job(&worker).await;
+    for request in 0..60 {
+        let lines: Vec<Value> = (0..200)
+            .map(|line| json!({ "text": format!("line {:05}", request * 200 + line) }))
+            .collect();
+        desk.ok("log", of(&worker, &job, json!({ "lines": lines }))).await;
+    }
+    let last = json!([{ "stream": "stderr", "text": "the disk is full" }]);
+    desk.ok("log", of(&worker, &job, json!({ "lines": last }))).await;
+    desk.ok("fail", of(&worker, &job, json!({ "message": "no", "retry": false }))).await;
+    desk.ended(&run).await;
+
+    let run: uuid::Uuid = run.as_str().unwrap().parse().unwrap();
+    let lines = database.store.lines_after(run, 0, 100_000).await.unwrap();
+    let texts: Vec<&str> = lines.iter().map(|line| &*line.text).collect();
+    assert!(texts.contains(&"line 07999") && !texts.contains(&"line 08000"));
+    let mark = texts.iter().position(|text| text.ends_with("left out ...")).unwrap();
+    assert_eq!(texts[mark], "... 2,001 lines (22 kB) left out ...");
+    // The last 2,000 lines: those of the errors among them.
+    assert_eq!(texts[mark + 1], "line 10001");
+    assert_eq!(texts[texts.len() - 2..], ["line 11999", "the disk is full"]);
+    let printed = texts.iter().filter(|text| text.starts_with("line ")).count();
+    assert_eq!(printed, 8_000 + 1_999);
 }
 
 async fn a_failure_is_tried_again_unless_the_worker_knows_better(database: TestDatabase) {

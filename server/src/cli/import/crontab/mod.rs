@@ -46,8 +46,14 @@ struct Settings {
     note: Vec<String>,
 }
 
-/// Why a file was not read: it seems to name users, but the caller did not say that it does.
-pub(super) struct NamesUsers(pub(super) String);
+/// Why a file was not read: it looks like the other form than the caller said or left open. The
+/// text is the evidence.
+pub(super) enum WrongForm {
+    /// Users seem to precede its commands.
+    NamesUsers(String),
+    /// No users seem to precede its commands, although the caller said that they do.
+    NamesPrograms(String),
+}
 
 /// Imports the entries of a file.
 pub(super) fn gather(
@@ -56,19 +62,8 @@ pub(super) fn gather(
     shown: &str,
     text: &str,
     form: Form<'_>,
-) -> Result<(), NamesUsers> {
-    if form.system.is_none() && form.user.is_none() {
-        let entries = text.lines().enumerate().filter_map(|(index, line)| {
-            let line = line.trim();
-            let is_entry = !line.starts_with('#') && assignment(line).is_none();
-            let (_, rest) = timing(line, form.dialect, &mut vec![]).ok().filter(|_| is_entry)?;
-            Some(form::Rest { line: index + 1, text: rest })
-        });
-        let entries: Vec<_> = entries.collect();
-        if let Some(shown) = form::names_users(file, &entries) {
-            return Err(NamesUsers(shown));
-        }
-    }
+) -> Result<(), WrongForm> {
+    check_form(file, text, form)?;
     let mut settings =
         Settings { zone: Ok(form.zone.to_owned()), env: BTreeMap::new(), note: vec![] };
     for (index, line) in text.lines().enumerate() {
@@ -90,6 +85,24 @@ pub(super) fn gather(
         settings.note.clear();
     }
     Ok(())
+}
+
+/// Refuses a file that looks like the other form, unless the caller said that it has no users.
+fn check_form(file: &Path, text: &str, form: Form<'_>) -> Result<(), WrongForm> {
+    let entries = text.lines().enumerate().filter_map(|(index, line)| {
+        let line = line.trim();
+        let is_entry = !line.starts_with('#') && assignment(line).is_none();
+        let (_, rest) = timing(line, form.dialect, &mut vec![]).ok().filter(|_| is_entry)?;
+        Some(form::Rest { line: index + 1, text: rest })
+    });
+    let wrong = match form.system {
+        None => form::names_users(file, &entries.collect::<Vec<_>>()).map(WrongForm::NamesUsers),
+        Some(true) => {
+            form::names_programs(file, &entries.collect::<Vec<_>>()).map(WrongForm::NamesPrograms)
+        }
+        Some(false) => None,
+    };
+    wrong.map_or(Ok(()), Err)
 }
 
 impl Settings {

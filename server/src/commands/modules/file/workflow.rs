@@ -152,6 +152,11 @@ impl WorkflowEntry {
         self.tasks.iter().flat_map(of_task).collect()
     }
 
+    /// Whether a task is a program that is to run as root.
+    pub(crate) fn needs_root(&self) -> bool {
+        self.tasks.iter().any(TaskEntry::needs_root)
+    }
+
     pub(in super::super) fn definition(self) -> Definition {
         let tasks = self.tasks.into_iter().map(TaskEntry::task).collect();
         Definition {
@@ -215,6 +220,11 @@ impl TaskEntry {
     /// The fields that hold a credential in clear, which no server accepts.
     pub(crate) fn literal_credentials(&self) -> Vec<String> {
         secrets::literal::literals(&self.target)
+    }
+
+    /// Whether it is a program that is to run as root, which no server accepts.
+    pub(crate) fn needs_root(&self) -> bool {
+        matches!(&self.target, Target::Command(command) if command.user.as_deref() == Some("root"))
     }
 
     /// The entry that declares the task.

@@ -386,6 +386,8 @@ async fn a_queue_that_no_worker_pulls_from_is_told_until_one_does(database: Test
         stop: false,
         lines: 0,
         line_bytes: 0,
+        head_lines: None,
+        head_bytes: None,
         output: None,
         error: None,
         is_final: false,
