@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::store::claims::{Advance, DueSchedule, NewFire};
 
-/// Cuts off the fires beyond the schedule's limit; returns the first of those.
+/// Cuts off the fires beyond the schedule's limit; returns the first of them.
 pub(in crate::engine) fn cut_off(
     schedule: &DueSchedule,
     fires: &mut Vec<NewFire>,
@@ -32,7 +32,7 @@ pub(in crate::engine) fn counted(fires: &[NewFire]) -> i64 {
     i64::try_from(fires.iter().filter(|fire| counts(fire)).count()).unwrap_or(i64::MAX)
 }
 
-/// Subtracts fires that were not written because their slot was taken.
+/// Subtracts fires that were not written because their instant already had a row.
 pub(in crate::engine) fn discount(
     advances: &mut [Advance],
     fires: &[NewFire],
@@ -117,7 +117,7 @@ mod tests {
         (0..).zip(verdicts).map(fire).collect()
     }
 
-    /// How many are kept, and the first one that is cut off.
+    /// How many fires are kept, and the first one that is cut off.
     fn cut(most: Option<i64>, count: i64, verdicts: &[Verdict]) -> (usize, Option<i64>) {
         let mut fires = fires(verdicts);
         let first = cut_off(&schedule(most, count), &mut fires);

@@ -37,7 +37,7 @@ impl RelayPace {
         due
     }
 
-    /// Takes all remaining wake-ups, for the last time.
+    /// Takes all remaining wake-ups, when the relay ends.
     pub(super) fn take_all(&mut self) -> Kinds {
         std::mem::take(&mut self.waiting)
     }

@@ -10,7 +10,7 @@ pub(crate) fn kept_tasks(
     definition: &Definition,
     last: impl Fn(&str) -> Option<task_run::State>,
 ) -> Vec<&str> {
-    // A definition that cannot be read keeps nothing.
+    // If the definition cannot be read, no result is kept.
     let Ok(graph) = Graph::of(&definition.tasks) else { return Vec::new() };
     let mut kept = vec![false; definition.tasks.len()];
     for &index in graph.order() {

@@ -7,24 +7,25 @@ use crate::store::{
     retention::{Layout, PartitionRange},
 };
 
-/// How many days are created in advance: a server that cannot create any for a week continues as
-/// before.
+/// How many days are created in advance: a server that cannot create any for a week still works.
 const AHEAD_DAYS: i64 = 7;
-/// The approximate maximum number of partitions of a table: each one costs a little whenever all
-/// are searched. If history is kept for more days than this, a partition covers several days.
+/// The approximate maximum number of partitions of a table, because each one costs a little in
+/// every query that searches all of them. If history is kept for more days than this, a partition
+/// covers several days.
 const MAX: i32 = 60;
-/// The widest stretch created in advance, for history that is kept for ten years.
+/// The widest partition that is created in advance, in days: enough for history that is kept for
+/// ten years.
 const WIDEST: i64 = 61;
 
-/// A stretch to create.
+/// A partition to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct New {
     pub(super) stretch: PartitionRange,
-    /// Whether it is created from everything that the overflow partition holds.
+    /// Whether it is created from all rows that the overflow partition holds.
     pub(super) seal: bool,
 }
 
-/// The stretches to create, in order.
+/// The partitions to create, in order.
 pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<New> {
     let today = day_of(now.0);
     let mut made = Vec::new();
@@ -43,15 +44,15 @@ pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<New>
     made
 }
 
-/// The stretches that ended a day before `last`, oldest first. Within that day, most of what began
-/// in them has settled: the rest would have to be moved.
+/// The partitions that ended at least a day before `last`, oldest first. Most of what began in them
+/// has settled within that day; the rest would have to be moved.
 pub(super) fn to_drop(layout: &Layout, last: Timestamp) -> Vec<PartitionRange> {
     layout.stretches.iter().copied().take_while(|stretch| is_over(stretch, last)).collect()
 }
 
-/// The start of the days that remain after these are dropped: rows before it are removed with their
-/// partition, not one by one. A stretch that was created from all earlier history may span years,
-/// so its rows may be deleted individually.
+/// The start of the days that remain after these partitions are dropped. Older rows are removed
+/// with their partition, not one by one. A partition that was created from all earlier history may
+/// span years, so its rows may be deleted one by one.
 pub(super) fn kept_from(layout: &Layout, last: Timestamp) -> i64 {
     let first = layout.stretches.iter().find(|stretch| !is_over(stretch, last));
     match first {

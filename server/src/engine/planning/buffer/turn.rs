@@ -14,7 +14,7 @@ use crate::{
 /// The known facts about the schedule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BufferFacts<'a> {
-    /// `None`: its row is gone.
+    /// `None` if its row is gone.
     pub(super) queue: Option<&'a BufferQueue>,
     pub(super) live: Option<Live>,
     pub(super) buffered: Buffered,
@@ -44,8 +44,8 @@ impl BufferDecisions {
     }
 }
 
-/// Decides about one schedule's unowned intents: those that wait, head of the queue first, and
-/// those that have become due.
+/// Decides about the unowned intents of one schedule: those that wait, in queue order, and those
+/// that have become due.
 pub(super) fn turn(intents: Vec<Intent>, facts: BufferFacts<'_>) -> BufferDecisions {
     let mut turn = BufferDecisions::default();
     let standing = facts.queue.map(handoff::SchedulePrecondition::from);
@@ -63,16 +63,16 @@ pub(super) fn turn(intents: Vec<Intent>, facts: BufferFacts<'_>) -> BufferDecisi
     let live = facts.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
     let (Buffered { waiting: buffered, .. }, stoppable) = (facts.buffered, facts.stoppable);
     let standing = Occupancy { live, waiting: buffered, stoppable };
-    // Unowned intents outside the buffer belong to a catch-up: nothing else is claimed before its
-    // time.
+    // Unowned intents outside the buffer belong to a catch-up, and nothing else is claimed before
+    // its time.
     let plan = policy.follow(standing, due.len());
     let mut in_the_way = facts.live.map(|live| live.latest);
 
     if let Some(head) = waiting.first().filter(|head| head.made_up_for.is_none())
         && let others @ (Others::Cancel | Others::Terminate) = policy.presses(standing)
     {
-        // Also stops runs that began after the fire started to wait, and those beyond the limit of
-        // an earlier transaction.
+        // This also stops runs that began after the fire started to wait, and those beyond the
+        // limit of an earlier transaction.
         turn.clearing.press(Demand {
             schedule_id: queue.id,
             fire_id: head.id,
@@ -95,7 +95,7 @@ pub(super) fn turn(intents: Vec<Intent>, facts: BufferFacts<'_>) -> BufferDecisi
             Fate::Wait | Fate::Overlap | Fate::BufferFull | Fate::Replaced => {
                 place += 1;
                 let behind = match intent.made_up_for {
-                    // It keeps why it is late.
+                    // The fire keeps the reason for its delay.
                     Some(_) => intent.detail.clone(),
                     None => in_the_way.map(|run| run.to_string()),
                 };

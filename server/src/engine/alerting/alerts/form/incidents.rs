@@ -52,8 +52,8 @@ impl Severity {
     }
 }
 
-/// The events of a message: one for each alert listed, and one for those that it only counts. A
-/// test opens an incident and closes it.
+/// The events of a message: one for each alert that it lists, and one for the alerts that it only
+/// counts. A test message opens an incident and closes it.
 fn events<'a>(message: &str, body: &'a Value) -> Vec<IncidentEvent<'a>> {
     let summary = body["summary"].as_str().unwrap_or_default();
     if body["rule"].is_null() {
