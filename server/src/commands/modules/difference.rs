@@ -1,4 +1,4 @@
-//! Two definitions compared key by key, as a module's file spells them.
+//! Compares two definitions key by key, in the spelling of a module's file.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ const MAX: usize = 100;
 /// Maximum number of characters to show of a value.
 const SHOWN: usize = 200;
 
-/// A definition with its real values, and as it may be shown, with secrets masked.
+/// A definition with its real values, and with its secrets masked for display.
 pub(super) struct Pictured {
     pub(super) real: Value,
     pub(super) shown: Value,

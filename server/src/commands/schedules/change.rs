@@ -1,13 +1,13 @@
-//! A description of an edit: the line that a schedule's history shows.
+//! Describes an edit, for the line in a schedule's history.
 
 use serde_json::Value;
 
 use crate::model::spec::Spec;
 
-/// Maximum length of an old or new value that a line shows in full.
+/// Maximum length of an old or new value that is shown in full.
 const SHOWN: usize = 48;
 
-/// The fields that differ, one phrase each.
+/// The fields that differ, with one phrase each.
 pub(in crate::commands) fn between(before: &Spec, after: &Spec) -> Vec<String> {
     let mut phrases = Vec::new();
     if before.timing.expressions != after.timing.expressions {
@@ -26,7 +26,7 @@ pub(in crate::commands) fn between(before: &Spec, after: &Spec) -> Vec<String> {
     phrases
 }
 
-/// The fields in reading order, apart from the expressions.
+/// The fields in reading order, without the expressions.
 fn fields(spec: &Spec) -> [(&'static str, Value); 24] {
     let (timing, misfire) = (&spec.timing, &spec.misfire);
     [

@@ -1,5 +1,5 @@
-//! Restores an earlier definition of a schedule: read from its history, written as a new version.
-//! Its position in the timetable is not rolled back: the old definition starts from now.
+//! Restores an earlier definition of a schedule: reads it from the history and writes it as a new
+//! version. The position in the timetable is not rolled back: the old definition starts from now.
 
 use entity::{schedule, workflow};
 use uuid::Uuid;
@@ -72,9 +72,9 @@ impl Commands {
         Ok(saved)
     }
 
-    /// The workflow that an old version of a schedule ran. If no other schedule runs it, its
-    /// definition of that time is restored; a workflow that is shared, or that a module declares,
-    /// stays as it is now.
+    /// The workflow that an old version of a schedule ran. Its definition of that time is restored,
+    /// unless another schedule runs the workflow or a module declares it: such a workflow stays as
+    /// it is.
     pub(in crate::commands) async fn resolve_past(
         &self,
         tx: &DatabaseTransaction,
@@ -108,7 +108,7 @@ fn as_it_is(row: workflow::Model) -> Resolved {
     Resolved { id: row.id, name: row.name, version: row.version, change: None, unset: vec![] }
 }
 
-/// What the schedule ran according to a snapshot.
+/// The workflow that the schedule ran according to a snapshot.
 fn past_work(snapshot: &serde_json::Value) -> Option<Work> {
     let workflow = &snapshot["workflow"];
     let name = workflow["name"].as_str()?.to_owned();

@@ -13,11 +13,11 @@ use crate::{
     target::check_output,
 };
 
-/// Limits of one request: the number of lines, the longest line, and all lines together.
+/// Limits of one request: the number of lines, the length of a line, and the length of all lines.
 const MAX_LINES: usize = 200;
 const MAX_LINE_BYTES: usize = 16 * 1024;
 const MAX_LINES_BYTES: usize = 256 * 1024;
-/// How much is stored of one job's lines; the rest is left out.
+/// How many lines and bytes of one job are stored; the rest is left out.
 const MAX_JOB_LINES: i64 = 10_000;
 const MAX_JOB_BYTES: i64 = 4 * 1024 * 1024;
 const LEFT_OUT: &str = "the rest is left out: of a job's log 10000 lines and 4 MiB are kept";
@@ -26,14 +26,14 @@ const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 /// The answer to a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeartbeatAnswer {
-    /// Jobs that no longer belong to the worker: it must drop their work.
+    /// Jobs that the worker has lost: it must drop its work on them.
     pub lost: Vec<Uuid>,
     /// Jobs that it must stop.
     pub stop: Vec<Uuid>,
 }
 
 impl Commands {
-    /// Handles a heartbeat of a worker that is at work on these jobs.
+    /// Handles the heartbeat of a worker that is working on these jobs.
     pub async fn keep_jobs(
         &self,
         who: &Viewer,
@@ -57,8 +57,8 @@ impl Commands {
         Ok(HeartbeatAnswer { lost, stop })
     }
 
-    /// Stores lines that a job has printed: whether each was an error, and its text. Lines over the
-    /// limit of a job are left out, and its log says so.
+    /// Stores lines that a job has printed: whether each is an error, and its text. Lines beyond
+    /// the limit of a job are left out, and its log says so.
     pub async fn log_job(
         &self,
         who: &Viewer,
@@ -98,7 +98,7 @@ impl Commands {
         Ok(self.store.commit(tx).await?)
     }
 
-    /// Completes a job with that output.
+    /// Completes a job with this output.
     pub async fn complete_job(
         &self,
         who: &Viewer,
@@ -113,7 +113,7 @@ impl Commands {
         self.end_job(claim, JobEnd::Completed(output)).await
     }
 
-    /// Fails a job: why, and whether another attempt would fail as well.
+    /// Fails a job with an error; also says whether another attempt would fail as well.
     pub async fn fail_job(
         &self,
         who: &Viewer,
@@ -159,8 +159,8 @@ impl Commands {
     }
 }
 
-/// The lines that are stored for the job, with a final note in place of the first one that is left
-/// out; and the bytes that the job has then, stored or not.
+/// The lines to store for the job; a note replaces the first line that is left out. Also returns
+/// the bytes that the job has then printed, stored or not.
 fn within_limit(job: &job::Model, lines: Vec<(bool, String)>) -> (Vec<(bool, String)>, i64) {
     let (mut count, mut bytes) = (job.lines, job.line_bytes);
     let mut taken = Vec::with_capacity(lines.len());

@@ -6,8 +6,8 @@
 //!
 //! - `schedule`, `workflow`, `calendar`, `alerts`: the entries
 //! - `scalars`: durations and expressions as text
-//! - `reading`: from text, with the place of a mistake; `saying`: in words that have nothing of the
-//!   file but its keys; `writing`: to text
+//! - `reading`: from text, with the position of a mistake; `saying`: error messages that contain
+//!   nothing of the file but its keys; `writing`: to text
 
 mod alerts;
 mod calendar;
