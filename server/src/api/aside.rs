@@ -1,8 +1,8 @@
-//! Requests that compute, executed away from the event loop.
+//! Executes requests that compute away from the event loop.
 //!
-//! A preview of a timing, an export or an introspection is CPU work, and blocks its thread while it
-//! lasts. Such a request is executed as a whole on a blocking thread, with a small limit per caller
-//! and per node. Large answers have a limit per caller, too, wherever they are built.
+//! A preview of a timing, an export or an introspection is CPU work and blocks its thread. Such a
+//! request is executed as a whole on a blocking thread, within a small limit per caller and per
+//! node. Large answers have a limit per caller, too, wherever they are built.
 
 use std::{
     any::TypeId,
@@ -32,18 +32,18 @@ use super::{
 };
 use crate::{access::Viewer, clock::Clock, config::Introspection};
 
-/// The largest number of concurrent requests of one caller.
+/// Maximum number of concurrent computing requests of one caller.
 const MAX_OF_CALLER: usize = 2;
-/// The largest number of concurrent queries of one caller that compute nothing. The rows that a
-/// query has read are in memory before its answer is, and counted nowhere.
+/// Maximum number of concurrent queries of one caller that do not compute. No other limit counts
+/// the rows that such a query has read and keeps in memory until its answer is built.
 const MAX_QUERIES_OF_CALLER: usize = 6;
-/// The largest number of large answers of one caller that are being built or written.
+/// Maximum number of one caller's large answers that are being built or written.
 const MAX_LARGE_OF_CALLER: usize = 2;
-/// The smallest limit of concurrent requests of all callers.
+/// The lowest possible limit of concurrent computing requests of all callers.
 const MIN_OF_NODE: usize = 4;
 /// How long a request waits for a permit.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Number of callers remembered before those without a request are forgotten.
+/// Number of callers to remember before those without a request are forgotten.
 const REMEMBERED: usize = 1_000;
 
 /// Executes a query or mutation, away from the event loop if it computes.
@@ -58,7 +58,8 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
         return busy();
     };
     let (schema, handle) = (schema.clone(), Handle::current());
-    // If the caller goes away, its end is dropped, and the execution stops at its next await point.
+    // If the caller goes away, its end of the channel is dropped, and the execution stops at the
+    // next await point.
     let (caller, gone) = oneshot::channel::<()>();
     let executed = async move {
         tokio::select! {
@@ -77,7 +78,7 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     drop(caller);
     match response {
         Ok(Some(response)) => response,
-        // Its runtime is shutting down.
+        // The runtime is shutting down.
         Ok(None) => busy(),
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
@@ -86,14 +87,14 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     }
 }
 
-/// The responses of any operation, each with its place: a subscription's events, or the single
+/// The responses of any operation, each with its place: the events of a subscription, or the single
 /// response of a query or mutation.
 pub fn execute_stream(
     schema: &Schema,
     mut request: Request,
 ) -> BoxStream<'static, (Response, AnswerPlace)> {
     if limits::is_subscription(&mut request) {
-        // Each event has a place of its own, while it is built.
+        // Each event has a place of its own while it is built.
         let events = schema.execute_stream(request);
         return events.map(|event| (event, AnswerPlace::default())).boxed();
     }
@@ -136,8 +137,8 @@ fn rate_limited(text: String) -> Response {
 }
 
 /// The place of one answer among its caller's large ones. It is taken when the answer turns out to
-/// be large, and free again when the last clone is dropped. Add one to a request's data to hold the
-/// place until the answer is written; otherwise it is free when the answer has been built.
+/// be large, and becomes free when the last clone is dropped. If it is added to a request's data,
+/// it is held until the answer is written; otherwise, until the answer is built.
 #[derive(Clone, Debug, Default)]
 pub struct AnswerPlace(Arc<OnceCell<OwnedSemaphorePermit>>);
 
@@ -147,7 +148,8 @@ impl AnswerPlace {
         self.0.initialized()
     }
 
-    /// Takes the place, unless that is done; waits while the caller has too many.
+    /// Takes the place, unless it is already taken; waits while the caller has too many large
+    /// answers.
     pub(super) async fn take(&self, ctx: &ExtensionContext<'_>) -> ServerResult<()> {
         let Some(asides) = ctx.data_opt::<Asides>().filter(|_| !self.is_taken()) else {
             return Ok(());
@@ -183,7 +185,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The largest number of one caller.
+    /// The limit for one caller.
     fn max(self) -> usize {
         match self {
             Self::Computes => MAX_OF_CALLER,
@@ -202,8 +204,8 @@ impl Default for Asides {
 }
 
 impl Asides {
-    /// Executes what computes nothing. A mutation waits for no other: many are committed together,
-    /// and some take long.
+    /// Executes a request that does not compute. Mutations do not wait for each other: many share a
+    /// commit, and some take long.
     async fn execute_here(&self, schema: &Schema, mut request: Request) -> Response {
         let known = viewer(&request).map(|viewer| viewer.id);
         let Some(caller) = known.filter(|_| !limits::is_mutation(&mut request)) else {
@@ -219,8 +221,8 @@ impl Asides {
         }
     }
 
-    /// Acquires a permit of the caller's own, then one of the node's: a caller with many requests
-    /// waits where it blocks no other caller.
+    /// Acquires a permit of the caller first and one of the node second, so that a caller with many
+    /// requests does not block other callers while it waits.
     async fn places(&self, caller: Uuid) -> [Option<OwnedSemaphorePermit>; 2] {
         let own = self.of(caller, Kind::Computes).acquire_owned().await.ok();
         [own, self.node.clone().acquire_owned().await.ok()]

@@ -105,7 +105,7 @@ impl OrderingProblems {
         ProblemPayload::of(cx, done).await
     }
 
-    /// Takes the acknowledgement of a problem back.
+    /// Withdraws the acknowledgement of a problem.
     #[graphql(complexity = "LOOKED_AT + child_complexity")]
     async fn unacknowledge_problem(
         &self,
@@ -137,7 +137,7 @@ impl ProblemPayload {
     }
 }
 
-/// Who has taken a problem on.
+/// Who has acknowledged a problem.
 #[derive(SimpleObject)]
 pub(crate) struct Acknowledgement {
     at: Instant,
@@ -175,7 +175,7 @@ fn checked(
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Problem {
-    /// The same for as long as runs fail with the same error, or fires are lost for the same reason.
+    /// Stays the same while runs fail with the same error, or fires are lost for the same reason.
     id: Uuid,
     kind: ProblemKind,
     schedule: Schedule,
@@ -185,14 +185,15 @@ pub(crate) struct Problem {
     since: Instant,
     /// When the last of them occurred.
     last: Instant,
-    /// The first line of the error; masked for those who may not see payloads. Null for lost fires.
+    /// The first line of the error; masked for callers who may not see payloads. Null for lost
+    /// fires.
     error: Option<String>,
     /// Why the fires were lost; null for runs.
     reason: Option<ReasonCode>,
     /// Whether it is ongoing: no later run of the schedule has succeeded, or no later fire has
     /// started.
     is_open: bool,
-    /// Null if it is not acknowledged, or no longer.
+    /// Null if it is not acknowledged now.
     acknowledgement: Option<Acknowledgement>,
     #[graphql(skip)]
     last_run: Option<Uuid>,

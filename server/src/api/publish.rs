@@ -1,4 +1,4 @@
-//! Broker events as they are shown: with secrets masked.
+//! Broker events for display, with secrets masked.
 
 use async_graphql::{Enum, SimpleObject, Union};
 
@@ -17,7 +17,7 @@ pub(crate) struct PublishTarget {
     event: CloudEvent,
 }
 
-/// A broker, and a destination in it.
+/// A broker, with a destination in it.
 #[derive(Union)]
 pub(crate) enum Broker {
     Kafka(KafkaTopic),
@@ -38,7 +38,7 @@ pub(crate) struct BrokerAddress {
     password: Option<String>,
 }
 
-/// A topic of Kafka.
+/// A Kafka topic.
 #[derive(SimpleObject)]
 pub(crate) struct KafkaTopic {
     connection: BrokerAddress,
@@ -65,7 +65,7 @@ pub(crate) enum Sasl {
     ScramSha512,
 }
 
-/// A subject of NATS JetStream.
+/// A NATS JetStream subject.
 #[derive(SimpleObject)]
 pub(crate) struct NatsSubject {
     connection: BrokerAddress,
@@ -74,7 +74,7 @@ pub(crate) struct NatsSubject {
     stream: Option<String>,
 }
 
-/// An exchange of RabbitMQ.
+/// A RabbitMQ exchange.
 #[derive(SimpleObject)]
 pub(crate) struct RabbitmqExchange {
     connection: BrokerAddress,
@@ -84,7 +84,7 @@ pub(crate) struct RabbitmqExchange {
     routing_key: String,
 }
 
-/// A stream of Redis.
+/// A Redis stream.
 #[derive(SimpleObject)]
 pub(crate) struct RedisStream {
     connection: BrokerAddress,
@@ -94,7 +94,7 @@ pub(crate) struct RedisStream {
     max_length: Option<u32>,
 }
 
-/// A queue of Amazon SQS.
+/// An Amazon SQS queue.
 #[derive(SimpleObject)]
 pub(crate) struct SqsQueue {
     queue_url: String,
@@ -104,7 +104,7 @@ pub(crate) struct SqsQueue {
     secret_access_key: String,
     /// Masked, unless it names a secret.
     session_token: Option<String>,
-    /// Events of the same group stay in order, if the queue keeps an order.
+    /// Events of the same group stay in order, if the queue is ordered.
     group: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! A broker event as a form sends it.
+//! Broker events in the format of a form.
 
 use async_graphql::{InputObject, OneofObject};
 use serde_json::Value;
@@ -44,7 +44,7 @@ pub(crate) struct BrokerAddressInput {
     password: Option<String>,
 }
 
-/// A topic of Kafka.
+/// A Kafka topic.
 #[derive(InputObject)]
 pub(crate) struct KafkaTopicInput {
     connection: BrokerAddressInput,
@@ -60,7 +60,7 @@ pub(crate) struct KafkaTopicInput {
     partition: Option<String>,
 }
 
-/// A subject of a NATS JetStream stream.
+/// A NATS JetStream subject.
 #[derive(InputObject)]
 pub(crate) struct NatsSubjectInput {
     connection: BrokerAddressInput,
@@ -69,7 +69,7 @@ pub(crate) struct NatsSubjectInput {
     stream: Option<String>,
 }
 
-/// An exchange of RabbitMQ.
+/// A RabbitMQ exchange.
 #[derive(InputObject)]
 pub(crate) struct RabbitmqExchangeInput {
     connection: BrokerAddressInput,
@@ -82,7 +82,7 @@ pub(crate) struct RabbitmqExchangeInput {
     routing_key: String,
 }
 
-/// A stream of Redis.
+/// A Redis stream.
 #[derive(InputObject)]
 pub(crate) struct RedisStreamInput {
     connection: BrokerAddressInput,
@@ -94,7 +94,7 @@ pub(crate) struct RedisStreamInput {
     max_length: Option<u32>,
 }
 
-/// A queue of Amazon SQS.
+/// An Amazon SQS queue.
 #[derive(InputObject)]
 pub(crate) struct SqsQueueInput {
     queue_url: String,
@@ -106,8 +106,8 @@ pub(crate) struct SqsQueueInput {
     /// The session token of temporary credentials. On an update, the mask `***` keeps the current
     /// one.
     session_token: Option<String>,
-    /// For a queue that keeps an order: events of the same group stay in order. Defaults to the
-    /// schedule's name.
+    /// For an ordered queue: events of the same group stay in order. Defaults to the schedule's
+    /// name.
     group: Option<String>,
 }
 

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The largest number of schedules listed with their own retention.
+/// Maximum number of schedules listed with their own retention.
 const MAX: u64 = 1_000;
 
 /// How long a namespace keeps settled history.
@@ -78,7 +78,7 @@ pub(crate) struct RetentionThought {
     namespace: String,
     /// The name of the schedule in it, if the change concerns one.
     schedule: Option<String>,
-    /// The number of days, 1 to 3650; null removes the retention of its own.
+    /// The number of days, 1 to 3650; null removes its own retention.
     days: Option<i64>,
 }
 
@@ -105,7 +105,7 @@ impl RetentionPreview {
         self.0.policies.shortest
     }
 
-    /// The rows that would be removed, by table and namespace; tables without any are omitted. At
+    /// The rows that would be removed, by table and namespace, without tables that lose none. At
     /// most 1000 entries.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn tables(
@@ -129,8 +129,8 @@ impl RetentionPreview {
         Ok(figures.iter().map(table).collect())
     }
 
-    /// Partitions that are old enough to be dropped, of all namespaces together; 0 if only one is
-    /// covered. PostgreSQL only.
+    /// The number of partitions that are old enough to be dropped, with the history of all
+    /// namespaces; 0 if only one namespace is covered. PostgreSQL only.
     async fn partitions(&self) -> usize {
         self.0.partitions
     }
@@ -148,7 +148,7 @@ impl RetentionPreview {
 #[derive(SimpleObject)]
 pub(crate) struct RetentionFigure {
     table: &'static str,
-    /// The namespace of the rows; null for rows that belong to none.
+    /// The namespace of the rows; null for rows that do not belong to a namespace.
     namespace: Option<String>,
     rows: Long,
     /// The estimated size of their contents.

@@ -47,7 +47,7 @@ pub(crate) struct ScheduleStats {
     /// Runs that were created in the range, alive or not.
     runs: i64,
     succeeded: i64,
-    /// Failed or timed out.
+    /// Runs that failed or timed out.
     failed: i64,
     cancelled: i64,
     /// From start to end; null if no run has started and ended.

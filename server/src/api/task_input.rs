@@ -1,4 +1,4 @@
-//! A task as a form sends it.
+//! Tasks in the format of a form.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(crate) struct TaskInput {
     allow_failure: bool,
 }
 
-/// When a failed attempt is followed by another.
+/// When a failed attempt is repeated.
 #[derive(InputObject)]
 pub(crate) struct RetryInput {
     #[graphql(default = 1)]
@@ -73,7 +73,8 @@ pub(crate) struct HttpTargetInput {
     url: String,
     /// On an update, the mask `***` keeps the current value.
     headers: Option<Vec<HeaderInput>>,
-    /// A text. A JSON object or array is sent as `application/json` unless a header says otherwise.
+    /// A text. A JSON object or array is sent as `application/json` unless a header specifies
+    /// another type.
     body: Option<String>,
     /// A JSON body, instead of `body`. Strings in it may be templates.
     json: Option<Value>,
@@ -108,7 +109,7 @@ pub(crate) struct CommandTargetInput {
     program: Option<String>,
     args: Option<Vec<String>>,
     script: Option<String>,
-    /// All variables, also on an update; there the mask `***` keeps a value.
+    /// All variables, also on an update, where the mask `***` keeps a value.
     environment: Option<Vec<HeaderInput>>,
     directory: Option<String>,
     user: Option<String>,
@@ -117,7 +118,7 @@ pub(crate) struct CommandTargetInput {
 /// A task for a worker that pulls it from a queue.
 #[derive(InputObject)]
 pub(crate) struct WorkerTargetInput {
-    /// The queue that workers pull it from: 1 to 64 of a-z 0-9 . _ -
+    /// The queue from which workers pull it: 1 to 64 of a-z 0-9 . _ -
     queue: String,
     /// The name of the worker's task to run: 1 to 64 of a-z A-Z 0-9 . _ -
     task: String,
@@ -191,8 +192,8 @@ fn policy(input: RetryInput) -> Result<timetable::retry::Policy, BadInput> {
     })
 }
 
-/// Converts seconds from a form. Each field's limits are checked with the definition; this refuses
-/// only what exceeds every field's limit.
+/// Converts seconds from a form. The definition checks the limits of each field; this only refuses
+/// values beyond every limit.
 pub(super) fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
     const MAX: f64 = 30.0 * 86_400.0;
     if !(0.0..=MAX).contains(&seconds) {
@@ -241,7 +242,7 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     };
     http.expected_body = input.expected_body;
     http.max_redirects = match input.max_redirects {
-        // The marker for "keep" is not a number of redirects.
+        // The marker for "keep" is not a valid number of redirects.
         Some(KEPT_REDIRECTS) => KEPT_REDIRECTS - 1,
         given => given.unwrap_or(KEPT_REDIRECTS),
     };

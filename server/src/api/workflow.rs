@@ -76,7 +76,7 @@ impl Workflow {
         Ok(definition.timeout_ms.map(seconds))
     }
 
-    /// How many tasks of one run may be at work at once.
+    /// Maximum number of tasks of one run in progress at once.
     async fn max_parallel(&self, cx: &Context<'_>) -> Result<i64> {
         Ok(definition(cx, self.row.id, self.version).await?.max_parallel)
     }
@@ -86,7 +86,7 @@ impl Workflow {
         Ok(definition(cx, self.row.id, self.version).await?.runs_on)
     }
 
-    /// Its definitions, newest first. A run keeps the one that it began with.
+    /// Its definitions, newest first. A run keeps the definition that it began with.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn versions(
         &self,
@@ -171,7 +171,7 @@ pub(crate) struct Task {
     timeout_seconds: f64,
     kill_grace_seconds: f64,
     retry: Retry,
-    /// Only these failures are retried; all if empty.
+    /// Only these failures are retried; all failures if empty.
     retry_on: Vec<String>,
 }
 
@@ -183,7 +183,7 @@ pub(crate) enum TaskCondition {
     Success,
     /// One of them failed, or was skipped because something before it failed.
     Failure,
-    /// All of them have ended, however.
+    /// All of them have ended, in whatever way.
     Always,
 }
 

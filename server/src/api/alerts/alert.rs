@@ -84,12 +84,12 @@ impl Alert {
         self.0.ended_at.map(Into::into)
     }
 
-    /// When the first message about it was created.
+    /// When the first message about it was created; null before that.
     async fn told_at(&self) -> Option<Instant> {
         self.0.told_at.map(Into::into)
     }
 
-    /// When it was acknowledged; null if it was not, or is no longer.
+    /// When it was acknowledged; null if it is not acknowledged now.
     async fn acknowledged_at(&self, cx: &Context<'_>) -> Option<Instant> {
         self.acknowledged(cx)?.acknowledged_at.map(Into::into)
     }
@@ -99,7 +99,7 @@ impl Alert {
         self.acknowledged(cx)?.acknowledged_by.as_deref()
     }
 
-    /// What they noted.
+    /// The note that they left.
     async fn acknowledged_note(&self, cx: &Context<'_>) -> Option<&str> {
         self.acknowledged(cx)?.acknowledged_note.as_deref()
     }
@@ -118,7 +118,7 @@ impl Alert {
     }
 }
 
-/// What an alert is about.
+/// What an alert reports.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "alert::Kind")]
 pub(crate) enum AlertKind {
@@ -136,7 +136,7 @@ pub(crate) enum AlertKind {
     Slow,
     /// A coming clock change affects a schedule's times.
     ClockChange,
-    /// A node is gone.
+    /// A node was lost.
     NodeLost,
 }
 
@@ -145,7 +145,7 @@ pub(crate) enum AlertKind {
 pub(crate) struct AlertFilter {
     rule_id: Option<Uuid>,
     schedule_id: Option<Uuid>,
-    /// Whether they are still open.
+    /// Whether they are open.
     open: Option<bool>,
 }
 

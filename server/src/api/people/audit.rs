@@ -14,7 +14,7 @@ pub(crate) struct AuditEvent {
     source: String,
     /// The namespace that it concerns.
     namespace: Option<String>,
-    /// As in `schedule.pause`.
+    /// Such as `schedule.pause`.
     action: String,
     /// The id of the object that was changed.
     subject_id: Option<Uuid>,
@@ -50,7 +50,7 @@ impl From<Audited> for AuditEvent {
 #[derive(InputObject, Default)]
 pub(crate) struct AuditFilter {
     actor: Option<String>,
-    /// As in `schedule.pause`.
+    /// Such as `schedule.pause`.
     action: Option<String>,
     /// The first part of an action: `schedule`, `run`, `user`, `token`.
     kind: Option<String>,

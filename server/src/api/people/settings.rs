@@ -43,7 +43,7 @@ impl SettingsMutation {
         Ok(ViewerSettingsPayload { settings: own(cx).await?.unwrap_or_default() })
     }
 
-    /// Saves a view for you. It replaces a view of the same page and name.
+    /// Saves a view for you. It replaces a view of the same page with the same name.
     async fn save_view(
         &self,
         cx: &Context<'_>,
@@ -116,7 +116,7 @@ impl ViewerSettings {
         self.0.density.into()
     }
 
-    /// The user has seen everything up to this instant.
+    /// The user has seen all events up to this instant.
     async fn seen_until(&self) -> Option<Instant> {
         self.0.seen_until.map(Into::into)
     }
@@ -186,7 +186,7 @@ impl From<commands::View> for SavedView {
 pub(crate) struct UpdateMySettingsInput {
     theme: Option<Theme>,
     density: Option<Density>,
-    /// You have seen everything up to this instant. It never moves back.
+    /// You have seen all events up to this instant. It never moves back.
     seen_until: Option<Instant>,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct ReadingRuns;
 /// Queries of fires, runs, logs and backfills.
 #[Object]
 impl ReadingRuns {
-    /// Runs, newest first unless `sort` says otherwise.
+    /// Runs, newest first unless `sort` specifies another order.
     #[graphql(
         complexity = "search_cost(search.as_deref()) + sort_cost(sort.is_some()) + cost(first, last, child_complexity)"
     )]

@@ -28,7 +28,7 @@ pub(crate) struct ReadingSchedules;
 /// Queries of schedules, and previews of what they would do.
 #[Object]
 impl ReadingSchedules {
-    /// Schedules by name, ignoring case, unless `sort` says otherwise.
+    /// Schedules by name, ignoring case, unless `sort` specifies another order.
     #[graphql(
         complexity = "search_cost(search.as_deref()) + sort_cost(sort.is_some()) + cost(first, last, child_complexity)"
     )]
@@ -130,7 +130,7 @@ impl ReadingSchedules {
         }
     }
 
-    /// Warnings about a timing that is valid but probably not what was intended.
+    /// Warnings about a timing that is valid but probably not intended.
     #[graphql(complexity = "preview_cost(&timing, None) + DECLARED * child_complexity")]
     async fn lint(
         &self,

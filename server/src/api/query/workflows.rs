@@ -93,7 +93,7 @@ impl ReadingShared {
         Ok(calendars::by_name(cx.store().read(), namespace, &name).await?.map(Calendar))
     }
 
-    /// The concurrency groups, by name without regard to case; at most 500.
+    /// Concurrency groups by name, ignoring case; at most 500.
     #[graphql(complexity = "cost_by(500, 500, child_complexity)")]
     async fn concurrency_groups(
         &self,
