@@ -31,7 +31,8 @@ impl OrderingDeployed {
         cx: &Context<'_>,
         source: String,
         #[graphql(default_with = "ModuleFormat::Yaml")] format: ModuleFormat,
-        #[graphql(default = false, desc = "Only report what would happen.")] dry_run: bool,
+        #[graphql(default = false, desc = "If true, only reports what would happen.")]
+        dry_run: bool,
         #[graphql(default = true)] prune: bool,
         #[graphql(default = false)] adopt: bool,
         reason: Option<String>,

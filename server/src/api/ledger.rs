@@ -38,7 +38,7 @@ impl ReadingLedger {
     async fn ledger(
         &self,
         cx: &Context<'_>,
-        #[graphql(desc = "All namespaces that you may see, if absent.")] namespace: Option<String>,
+        #[graphql(desc = "If absent, all namespaces that you may see.")] namespace: Option<String>,
         filter: Option<LedgerFilter>,
         #[graphql(desc = "Selects schedules, in the search language of docs/search.md, as in \
                     `tag:billing -zone:UTC`.")]
@@ -63,7 +63,7 @@ impl ReadingLedger {
     async fn ledger_totals(
         &self,
         cx: &Context<'_>,
-        #[graphql(desc = "All namespaces that you may see, if absent.")] namespace: Option<String>,
+        #[graphql(desc = "If absent, all namespaces that you may see.")] namespace: Option<String>,
         filter: Option<LedgerFilter>,
         #[graphql(desc = "Selects schedules, in the search language of docs/search.md.")]
         search: Option<String>,

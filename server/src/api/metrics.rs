@@ -64,7 +64,7 @@ impl ReadingFigures {
     async fn run_stats(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         #[graphql(desc = "An hour before `until` if absent.")] from: Option<Instant>,
         #[graphql(desc = "Now if absent.")] until: Option<Instant>,

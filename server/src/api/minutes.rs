@@ -42,7 +42,7 @@ impl ReadingMinutes {
     async fn upcoming_by_minute(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         #[graphql(
             desc = "Only schedules that match this search, in the language of docs/search.md."
@@ -51,9 +51,9 @@ impl ReadingMinutes {
         #[graphql(desc = "Now if absent; a past instant counts as now. At most a year ahead.")]
         from: Option<Instant>,
         #[graphql(default = 1_440, desc = "How many minutes, 1 to 10080.")] minutes: i32,
-        #[graphql(desc = "A timing to try.")] candidate: Option<TimingInput>,
+        #[graphql(desc = "A timing to try out.")] candidate: Option<TimingInput>,
         #[graphql(
-            desc = "The schedule that the candidate edits, if any: its fires are left out of the \
+            desc = "The schedule that the candidate edits, if any; its fires are left out of the \
                     counts."
         )]
         schedule_id: Option<Uuid>,

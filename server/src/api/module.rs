@@ -38,7 +38,7 @@ impl ReadingDeployed {
     async fn modules(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         first: Option<i32>,
         after: Option<String>,
@@ -70,14 +70,14 @@ impl ReadingDeployed {
         &self,
         cx: &Context<'_>,
         #[graphql(default = "default")] namespace: String,
-        #[graphql(desc = "Only what this module declares.")] module: Option<String>,
+        #[graphql(desc = "Only objects that this module declares.")] module: Option<String>,
         #[graphql(
-            desc = "Only schedules that match this search, in the language of docs/search.md, and what they refer to."
+            desc = "Only schedules that match this search, in the language of docs/search.md, and the objects they use."
         )]
         search: Option<String>,
         #[graphql(
             default = "exported",
-            desc = "The name of the module that declares objects made by hand."
+            desc = "The name of the module that declares objects created by hand."
         )]
         name: String,
         #[graphql(default_with = "ModuleFormat::Yaml")] format: ModuleFormat,

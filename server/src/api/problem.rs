@@ -44,7 +44,7 @@ impl ReadingProblems {
     async fn problems(
         &self,
         cx: &Context<'_>,
-        #[graphql(desc = "All namespaces that you may see, if absent.")] namespace: Option<String>,
+        #[graphql(desc = "If absent, all namespaces that you may see.")] namespace: Option<String>,
         #[graphql(desc = "24 hours ago if absent; at the earliest 30 days ago.")] since: Option<
             Instant,
         >,
@@ -90,9 +90,9 @@ impl OrderingProblems {
         &self,
         cx: &Context<'_>,
         schedule_id: Uuid,
-        #[graphql(desc = "Of the problem.")] id: Uuid,
-        #[graphql(desc = "For those who see it next.")] note: Option<String>,
-        #[graphql(desc = "Until it is over, if absent.")] until: Option<Instant>,
+        #[graphql(desc = "The id of the problem.")] id: Uuid,
+        #[graphql(desc = "A note for people who see it.")] note: Option<String>,
+        #[graphql(desc = "If absent, until it is over.")] until: Option<Instant>,
         idempotency_key: Option<String>,
     ) -> Result<ProblemPayload> {
         let right = cx.operator()?;
@@ -111,7 +111,7 @@ impl OrderingProblems {
         &self,
         cx: &Context<'_>,
         schedule_id: Uuid,
-        #[graphql(desc = "Of the problem.")] id: Uuid,
+        #[graphql(desc = "The id of the problem.")] id: Uuid,
         idempotency_key: Option<String>,
     ) -> Result<ProblemPayload> {
         let right = cx.operator()?;

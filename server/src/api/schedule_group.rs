@@ -27,7 +27,7 @@ impl ReadingScheduleGroups {
     async fn schedule_groups(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         by: ScheduleGrouping,
         filter: Option<ScheduleFilter>,

@@ -45,7 +45,7 @@ impl Following {
     async fn run_events(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         schedule_id: Option<Uuid>,
         run_id: Option<Uuid>,
@@ -104,7 +104,7 @@ impl Following {
     async fn schedule_events(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         ids: Option<Vec<Uuid>>,
         since: Option<String>,

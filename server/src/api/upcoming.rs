@@ -50,7 +50,7 @@ impl ReadingAhead {
     async fn upcoming(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         #[graphql(desc = "Now if absent; a past instant counts as now. At most a year ahead.")]
         from: Option<Instant>,

@@ -137,8 +137,8 @@ impl AlertMutation {
         &self,
         cx: &Context<'_>,
         id: Uuid,
-        #[graphql(desc = "For those who see it next.")] note: Option<String>,
-        #[graphql(desc = "As long as the alert is open, if absent.")] until: Option<Instant>,
+        #[graphql(desc = "A note for people who see it.")] note: Option<String>,
+        #[graphql(desc = "If absent, until the alert ends.")] until: Option<Instant>,
         idempotency_key: Option<String>,
     ) -> Result<AlertPayload> {
         let right = cx.operator()?;

@@ -51,7 +51,7 @@ impl AlertQuery {
     async fn alert_rules(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
     ) -> Result<Vec<AlertRule>> {
         cx.viewer()?;
@@ -66,7 +66,7 @@ impl AlertQuery {
     async fn alert_channels(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
     ) -> Result<Vec<AlertChannel>> {
         cx.viewer()?;
@@ -103,7 +103,7 @@ impl AlertQuery {
     async fn alerts(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         filter: Option<AlertFilter>,
         first: Option<i32>,
@@ -122,7 +122,7 @@ impl AlertQuery {
     async fn notifications(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         state: Option<NotificationState>,
         first: Option<i32>,

@@ -72,7 +72,7 @@ impl OrderingMany {
         &self,
         cx: &Context<'_>,
         which: ManyInput,
-        #[graphql(default = 1, desc = "Per schedule, 1 to 100.")] count: i32,
+        #[graphql(default = 1, desc = "The number of fires per schedule, 1 to 100.")] count: i32,
         reason: String,
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {

@@ -97,7 +97,7 @@ impl ReadingFleet {
     async fn overview(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
     ) -> Result<Overview> {
         cx.viewer()?;

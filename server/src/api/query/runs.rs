@@ -42,7 +42,7 @@ impl ReadingRuns {
     async fn runs(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         filter: Option<RunFilter>,
         #[graphql(
@@ -97,7 +97,7 @@ impl ReadingRuns {
     async fn backfills(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         schedule_id: Option<Uuid>,
         state: Option<BackfillState>,

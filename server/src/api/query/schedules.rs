@@ -36,7 +36,7 @@ impl ReadingSchedules {
     async fn schedules(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         filter: Option<ScheduleFilter>,
         #[graphql(
@@ -108,7 +108,7 @@ impl ReadingSchedules {
         from: Option<Instant>,
         #[graphql(default = 10)] count: i32,
         #[graphql(
-            desc = "The schedule being edited, if any: it determines what `H` stands for and \
+            desc = "The schedule being edited, if any: it determines the value of `H` and \
                     where `@every` counts from."
         )]
         schedule_id: Option<Uuid>,

@@ -29,7 +29,7 @@ impl ReadingShared {
     async fn workflows(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         first: Option<i32>,
         after: Option<String>,
@@ -70,7 +70,7 @@ impl ReadingShared {
     async fn calendars(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         first: Option<i32>,
         after: Option<String>,
@@ -98,7 +98,7 @@ impl ReadingShared {
     async fn concurrency_groups(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
     ) -> Result<Vec<ConcurrencyGroup>> {
         cx.viewer()?;
