@@ -1,4 +1,4 @@
-//! Reads what another version has stored, without requiring the schema of this one.
+//! Reads what another version has stored, without requiring this version's schema.
 
 use entity::Strings;
 use sea_orm::{DatabaseConnection, FromQueryResult};
@@ -7,14 +7,14 @@ use uuid::Uuid;
 use super::open::DatabaseLocation;
 use crate::store::{Dialect, Options, StoreError};
 
-/// A connection to a database whose schema may be an earlier one.
+/// A connection to a database that may have the schema of an earlier version.
 #[derive(Debug)]
 pub struct Stored {
     single: DatabaseConnection,
     dialect: Dialect,
 }
 
-/// When a schedule fires.
+/// The timing of a schedule.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct StoredTiming {
     /// The schedule.
@@ -29,7 +29,7 @@ pub struct StoredTiming {
     pub zone: String,
 }
 
-/// What a workflow does.
+/// The definition of a workflow.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct StoredDefinition {
     /// The workflow.
@@ -42,7 +42,7 @@ pub struct StoredDefinition {
     pub definition: serde_json::Value,
 }
 
-/// A node that is alive, or died without a word.
+/// A node that is alive, or that died without leaving the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct StoredNode {
     /// Its name.
@@ -62,8 +62,8 @@ impl Stored {
         Ok(Self { single, dialect })
     }
 
-    /// Some timings of schedules that are not deleted, after that schedule, in key order; none at
-    /// the end.
+    /// Some timings of schedules that are not deleted, after the given schedule, in key order;
+    /// empty at the end.
     pub async fn timings_after(&self, after: Uuid) -> Result<Vec<StoredTiming>, StoreError> {
         let sql = "SELECT s.id, s.name, n.name AS namespace, s.expressions, s.zone \
              FROM schedule s JOIN namespace n ON n.id = s.namespace_id \

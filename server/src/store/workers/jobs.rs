@@ -40,7 +40,7 @@ pub enum JobEnd {
     Failed(String, bool),
 }
 
-/// What waiting jobs require.
+/// The requirements of waiting jobs.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
 pub struct JobKind {
     /// The namespace.
@@ -117,7 +117,7 @@ impl Store {
         self.lock_jobs(tx, kept.iter().map(|claim| claim.id)).await?;
         let statement = claims(kept.iter()).statement(
             self.dialect(),
-            // A lease that was extended is not shortened.
+            // A lease that was extended further is not shortened.
             "UPDATE job SET lease_until = CASE WHEN job.lease_until > {0} + job.lease_ms \
                THEN job.lease_until ELSE {0} + job.lease_ms END FROM v \
              WHERE job.id = v.id AND job.worker_id = v.worker_id AND job.token = v.token \
@@ -130,8 +130,8 @@ impl Store {
     }
 
     /// Ends jobs as their workers report, if the workers still hold them; returns those that were
-    /// ended. A job that must be stopped can only fail: the outcome of its attempt is already
-    /// decided. No job may be named twice.
+    /// ended. A job that must be stopped can only fail, because the outcome of its attempt is
+    /// already decided. No job may be named twice.
     pub async fn settle_jobs_if_held(
         &self,
         ends: &[(JobClaim, JobEnd)],
@@ -171,7 +171,7 @@ impl Store {
         Ok(ended)
     }
 
-    /// Locks these jobs in a fixed order, so that no deadlock arises.
+    /// Locks these jobs in a fixed order, to prevent deadlocks.
     pub(in crate::store) async fn lock_jobs(
         &self,
         tx: &DatabaseTransaction,
@@ -189,7 +189,7 @@ impl Store {
         Ok(())
     }
 
-    /// What the waiting jobs require, and the workers that have jobs to stop.
+    /// The requirements of waiting jobs, and the workers that have jobs to stop.
     pub async fn waiting_for_workers(
         &self,
         now: Timestamp,
@@ -244,8 +244,8 @@ pub async fn held_by_each<C: ConnectionTrait>(
     Ok(held.into_iter().collect())
 }
 
-/// The jobs that were handed over to a worker, that it has not reported on and that are not among
-/// those it knows, at most `limit`: they are handed over once more, but not a third time.
+/// At most `limit` jobs that were handed over to a worker, but that it has not reported on and does
+/// not know. They are handed over again, but not a third time.
 pub async fn hand_over_again(
     tx: &DatabaseTransaction,
     worker: Uuid,
@@ -261,8 +261,8 @@ pub async fn hand_over_again(
     Ok(rows)
 }
 
-/// Returns jobs to their queues that were handed over to a worker but never arrived: jobs that it
-/// has not reported on and does not know.
+/// Returns jobs to their queues that were handed over to a worker but did not reach it: jobs that
+/// it has not reported on and does not know.
 pub async fn put_back<C: ConnectionTrait>(
     tx: &C,
     worker: Uuid,
@@ -325,7 +325,7 @@ fn update_of(claim: &JobClaim) -> sea_orm::UpdateMany<Entity> {
         .filter(Column::State.eq(State::Held))
 }
 
-/// Extends a job's lease once; it never becomes shorter.
+/// Extends a job's lease once; never shortens it.
 pub async fn extend_if_held<C: ConnectionTrait>(
     tx: &C,
     claim: &JobClaim,
