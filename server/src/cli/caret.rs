@@ -6,7 +6,8 @@ const AROUND: usize = 48;
 /// The text with marks under the bytes `at`, as two indented lines. None if a terminal could not
 /// align the two.
 pub(super) fn mark(text: &str, at: Range<usize>) -> Option<String> {
-    // Requires one column per character: wider or narrower ones would shift the marks.
+    // Requires one column per character, because wider or narrower characters would shift the
+    // marks.
     if !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || at.start > text.len() {
         return None;
     }

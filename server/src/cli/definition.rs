@@ -6,7 +6,7 @@ use clap::{ArgMatches, CommandFactory, builder::StyledStr, error::ErrorKind, par
 use super::{Cli, guide::GUIDE};
 
 /// The command with its help in groups, an example for each subcommand, and the flags that may also
-/// come before the subcommand.
+/// precede the subcommand.
 pub(super) fn command() -> clap::Command {
     // A subcommand with such a flag shows its own; for the others it is useless.
     let mut command = Cli::command().mut_args(|arg| {

@@ -1,6 +1,7 @@
-//! `carillon upgrade --check`: whether this version can go on with what another one has left.
+//! `carillon upgrade --check`: whether this version can continue with what another version has
+//! stored.
 //!
-//! It changes nothing, and needs no schema of its own: it is asked before any migration.
+//! It changes nothing and does not require its own schema, because it is run before any migration.
 
 use clap::Args;
 use secrecy::ExposeSecret;
@@ -19,12 +20,12 @@ use crate::{
 /// Check whether this version can take over the configured database, before it is migrated
 ///
 /// Reads the configuration, the schema, all schedules and all workflows as this version reads them,
-/// and changes nothing. Exits with 1 if something would not go on.
+/// and changes nothing. Exits with 1 if this version cannot read all of them.
 #[derive(Debug, Args)]
 pub(super) struct Upgrade {
     #[command(flatten)]
     place: SettingsArgs,
-    /// Only check: the upgrade itself is to replace the program, and to start it
+    /// Only check; to upgrade, replace the program and start it
     #[arg(long, required = true)]
     check: bool,
     /// Answer as JSON
@@ -32,10 +33,10 @@ pub(super) struct Upgrade {
     json: bool,
 }
 
-/// The maximum number of unreadable objects that are named.
+/// Maximum number of unreadable objects that are named.
 const MAX_NAMED: usize = 20;
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default, Serialize)]
 struct Report {
     /// The version of this program.
@@ -62,17 +63,18 @@ struct Node {
 
 impl Upgrade {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        // The settings are read as this version reads them: an error of theirs ends here.
+        // The settings are read as this version reads them, so an error in them ends the check
+        // here.
         let config = self.place.config()?;
         let options = app::database(&config);
         let mut report = Report { version: env!("CARGO_PKG_VERSION"), ..Report::default() };
         let file = backup::file_of(config.database.url.expose_secret()).ok();
-        // Looking for a schema would create the file.
+        // Reading the schema would create the file.
         if file.is_none_or(|file| file.exists()) {
             let Schema { applied, pending } = Store::schema(&options).await?;
             (report.schema, report.pending) = (applied.last().cloned(), pending);
         }
-        // An empty database has nothing to go on with.
+        // An empty database has nothing to continue with.
         if report.schema.is_some() {
             report.read(&options).await?;
         }
@@ -108,7 +110,7 @@ impl Report {
                 let definition = definition(expressions, &row.zone, now, DstPolicy::default());
                 match Timetable::new(&definition) {
                     Ok(_) => {}
-                    // It was accepted when it still could.
+                    // It was accepted when it could still fire.
                     Err(error) if error.never_fires => {}
                     Err(error) => {
                         self.problem(format!("schedule {}/{}: {error}", row.namespace, row.name));

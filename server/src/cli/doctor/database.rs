@@ -22,7 +22,7 @@ use crate::{
 
 /// The oldest PostgreSQL that supports the change feed.
 const OLDEST: (i64, &str) = (130_000, "13");
-/// Clock offsets from here on are worth a warning before they are worth an error.
+/// Clock offsets from this value on produce a warning, before they are large enough for an error.
 const NOTICED_MS: i64 = 1_000;
 /// Connections that a node briefly opens in addition to its pool.
 const BESIDE_POOL: i64 = 3;
@@ -89,7 +89,7 @@ fn writes(look: &Inspection) -> Finding {
     }
 }
 
-/// The smallest possible difference between our clock and the database's.
+/// The smallest possible difference between this clock and the database's.
 fn time(asked: DateTime<Utc>, database: DateTime<Utc>, answered: DateTime<Utc>) -> Finding {
     let offset = TimeDelta::zero().clamp(asked - database, answered.max(asked) - database);
     let ms = offset.num_milliseconds();
@@ -205,7 +205,7 @@ fn people(nobody: bool) -> Finding {
     Finding::ok("people", "there are users")
 }
 
-/// Which roles the live nodes and one with this configuration would perform.
+/// The roles of the live nodes together with one that has this configuration.
 fn nodes(own: BTreeSet<&str>, living: Vec<&str>) -> Finding {
     let needed = [Role::Api, Role::Scheduler, Role::Worker].map(Role::word);
     let missing: Vec<&str> =

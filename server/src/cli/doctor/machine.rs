@@ -8,17 +8,17 @@ use timetable::ZoneData;
 use super::Finding;
 use crate::{config::Config, target::programs_user};
 
-/// Zone rules change several times a year: data from the year before last is outdated for some
+/// Zone rules change several times a year, so data from the year before last is outdated for some
 /// zone.
 const OLD_YEARS: i32 = 2;
 /// The default number of runs that a node works on.
 const CAPACITY: u64 = 512;
 /// A command has three pipes and two files; a request has a socket.
 const FILES_OF_COMMAND: u64 = 5;
-/// Besides runs and database connections: browsers, tools, files.
+/// For files other than those of runs and database connections: browsers, tools, files.
 const FILES_BESIDE: u64 = 256;
 
-/// Which zone data is in use, and whether it is plausible for the current time.
+/// Reports which zone data is in use, and whether it is plausible for the current time.
 pub(super) fn zone_data(data: &ZoneData, now: DateTime<Utc>) -> Finding {
     const CHECK: &str = "zone data";
     let ZoneData { version, source } = data;

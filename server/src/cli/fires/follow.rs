@@ -14,7 +14,7 @@ use crate::{
 /// The polling interval.
 const BETWEEN: Duration = Duration::from_secs(1);
 
-/// Rows due longer ago than this no longer change, or so rarely that they are not watched.
+/// Rows that were due longer ago than this rarely change, so they are not watched.
 const WINDOW: TimeDelta = TimeDelta::hours(1);
 
 /// Prints the last rows, then new and changed ones until it is stopped.

@@ -1,7 +1,7 @@
 //! Converts `OnCalendar=` expressions to cron.
 //!
-//! If systemd restricts both the weekday and the date, both must match: the day of week gets a `+`,
-//! which requires both here.
+//! If systemd restricts both the weekday and the date, both must match. So the day of week gets a
+//! `+`, which has the same effect here.
 
 /// A systemd expression in our dialect.
 #[derive(Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::{
 
 use crate::cli::{CliError, modules};
 
-/// The largest number of drop-ins of one unit.
+/// Maximum number of drop-ins of one unit.
 const MAX_DROP_INS: usize = 100;
 
 /// The file names that a unit may have: its own, and its template's.
