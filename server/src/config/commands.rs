@@ -11,11 +11,11 @@ const MAX_LISTED: usize = 1_000;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Commands {
-    /// The namespaces whose tasks may run programs; `*` stands for all.
+    /// The namespaces whose tasks may run programs; `*` means all.
     #[serde(deserialize_with = "listed")]
     pub namespaces: Vec<String>,
-    /// The user that programs run as, if the server may change the user; defaults to
-    /// `carillon-task`, or `nobody` if there is no such user.
+    /// The user as which programs run, if the server may change the user; defaults to
+    /// `carillon-task`, or to `nobody` if there is no such user.
     pub user: Option<String>,
     /// Further users that a task may name.
     #[serde(deserialize_with = "listed")]

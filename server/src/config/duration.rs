@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, de};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub Duration);
 
-/// Not a duration.
+/// The error for a text that is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no duration; write numbers with units, such as 500ms, 5s, 1h30m or 7d")]
 pub struct NotASpan(String);
@@ -31,7 +31,7 @@ impl FromStr for Span {
 
 fn parse(text: &str) -> Option<Duration> {
     let (mut rest, mut total) = (text, 0_u64);
-    // Units decrease from left to right: `30m1h` is a mistake.
+    // Units decrease from left to right, so `30m1h` is a mistake.
     let mut last = u64::MAX;
     while !rest.is_empty() {
         let (digits, tail) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);

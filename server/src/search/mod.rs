@@ -54,7 +54,7 @@ pub enum List {
 /// A search: all of its terms must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
-    /// In the order in which they were written.
+    /// The terms in the order in which they were written.
     pub terms: Vec<Term>,
 }
 
@@ -70,7 +70,7 @@ pub struct Term {
 /// The condition of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// The text occurs somewhere; case does not matter.
+    /// The text occurs somewhere, ignoring case.
     Text(String),
     /// The state is one of these.
     State(Vec<State>),
@@ -78,22 +78,23 @@ pub enum Test {
     Trigger(Vec<Trigger>),
     /// The field has one of these words.
     Word(WordField, Vec<String>),
-    /// The time compares accordingly.
+    /// The comparison holds for the time.
     Time(TimeField, TimeOperand),
-    /// The duration compares accordingly.
+    /// The comparison holds for the duration.
     Span(SpanField, Order, Span),
 }
 
-/// What a time is compared with.
+/// The operand with which a time is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeOperand {
     /// There is no such time.
     Never,
-    /// It is on that day of UTC.
+    /// It is on this day in UTC.
     On(NaiveDate),
-    /// It is this far from now: ahead for future times, ago for past ones.
+    /// The comparison holds for its distance from now, ahead for future times and ago for past
+    /// ones.
     Away(Order, Span),
-    /// It compares accordingly with an instant.
+    /// The comparison with an instant holds.
     At(Order, DateTime<Utc>),
 }
 
@@ -111,7 +112,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The reversed comparison: more of a distance ago is an earlier time.
+    /// The reversed comparison: a longer distance ago means an earlier time.
     pub fn reversed(self) -> Self {
         match self {
             Self::Less => Self::More,
@@ -123,7 +124,7 @@ impl Order {
 }
 
 impl Search {
-    /// Parses a search of `list`. An empty one finds everything.
+    /// Parses a search of `list`. An empty search finds everything.
     pub fn parse(list: List, text: &str) -> Result<Self, SearchError> {
         parser::parse(list, text)
     }

@@ -162,7 +162,7 @@ proptest! {
     }
 }
 
-/// However long it is: it is parsed in one pass, or refused.
+/// A search of any length is parsed in one pass or refused.
 #[test]
 fn a_search_of_any_length_is_read_or_refused() {
     for part in

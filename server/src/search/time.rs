@@ -6,7 +6,7 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(i64);
 
-/// The units, the largest first.
+/// The units, largest first.
 const UNITS: [(&str, i64); 6] = [
     ("w", 7 * 24 * 60 * 60 * 1_000),
     ("d", 24 * 60 * 60 * 1_000),
@@ -30,7 +30,7 @@ impl Span {
         self.0
     }
 
-    /// Parses a text like `1h30m`: numbers with a unit each.
+    /// Parses a text like `1h30m`: numbers, each with a unit.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (mut rest, mut sum) = (text, 0_i64);
         while !rest.is_empty() {
@@ -65,7 +65,7 @@ impl std::fmt::Display for Span {
 
 /// A day, as in 2026-01-31.
 pub(super) fn day(text: &str) -> Option<NaiveDate> {
-    // The year has four digits: other notations of a day would be ambiguous.
+    // The year must have four digits, because other notations of a day would be ambiguous.
     let day = (text.len() == 10).then(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok())??;
     within(day.and_time(chrono::NaiveTime::MIN).and_utc()).map(|at| at.date_naive())
 }
@@ -83,7 +83,8 @@ pub(super) fn instant(text: &str) -> Option<DateTime<Utc>> {
     within(found?.and_utc())
 }
 
-/// In whole milliseconds, like all instants of the ledger; `None` outside the years 1970 to 9999.
+/// The instant in whole milliseconds, like all instants of the ledger; `None` outside the years
+/// 1970 to 9999.
 fn within(at: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let most = NaiveDate::from_ymd_opt(9999, 12, 31)?;
     let at = DateTime::from_timestamp_millis(at.timestamp_millis())?;

@@ -1,16 +1,16 @@
-//! The receiver of a target, as far as its definition shows: targets with the same one fail
+//! The receiver of a target, as far as its definition shows. Targets with the same receiver fail
 //! together.
 
 use url::Url;
 
 use super::{Target, command::Command, http};
 
-/// Maximum length of a distinguished origin, in bytes: a host name has at most 253.
+/// Maximum length of an origin, in bytes. A host name has at most 253.
 const MAX_ORIGIN: usize = 300;
 
 impl Target {
     /// Scheme, host and port of a URL, `command:` and the program, or `worker:` and the queue.
-    /// `None` if a template decides it, and for a target without a receiver.
+    /// `None` if a template determines it, and for a target without a receiver.
     pub fn origin(&self) -> Option<String> {
         let origin = match self {
             Self::Http(definition) => of_address(&definition.url),

@@ -78,7 +78,7 @@ fn request(mut parameters: Map<String, Value>) -> Result<Request, Refusal> {
     }
 }
 
-/// Whether the body says that it is JSON in UTF-8.
+/// Whether the headers declare the body as JSON in UTF-8.
 fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let mut parts = kind.unwrap_or_default().split(';').map(str::trim);

@@ -5,16 +5,16 @@ use crate::target::{
     text::{Bytes, WithSeparators},
 };
 
-/// Maximum number of bytes kept of an output's end: they wait in memory until the output ends.
+/// Maximum number of bytes kept of the end of an output. They stay in memory until the output ends.
 const MAX_TAIL_BYTES: usize = 256 * 1024;
 
-/// Maximum number of lines kept of the end: a short line takes more memory than its text.
+/// Maximum number of lines kept of the end, because a short line takes more memory than its text.
 const MAX_TAIL_LINES: usize = 2_000;
 
 /// The last lines of an output that exceeds the limit.
 ///
-/// Of both streams: if one prints a lot, the other still keeps its last lines. A program's message
-/// about its failure is often read before the rest of its output.
+/// Both streams are kept: if one prints a lot, the other still keeps its last lines. A program's
+/// message about its failure is often read before the rest of its output.
 #[derive(Debug)]
 pub(super) struct Tail {
     stdout: TailLines,
@@ -25,7 +25,7 @@ pub(super) struct Tail {
     left_out_bytes: u64,
 }
 
-/// The last lines of one stream, each with its position among those of both.
+/// The last lines of one stream, each with its position among the lines of both.
 #[derive(Debug, Default)]
 struct TailLines {
     lines: VecDeque<(u64, Line)>,
@@ -33,7 +33,7 @@ struct TailLines {
 }
 
 impl Tail {
-    /// Keeps about `max_bytes`: the last line of each stream is kept whatever its size.
+    /// Keeps about `max_bytes`, but always the last line of each stream.
     fn new(max_bytes: usize) -> Self {
         let (stdout, stderr) = (TailLines::default(), TailLines::default());
         Self { stdout, stderr, max_bytes, next: 0, left_out_lines: 0, left_out_bytes: 0 }
@@ -45,8 +45,8 @@ impl Tail {
         (limit - of_end, Self::new(of_end))
     }
 
-    /// Adds the next line, and drops the oldest if there are too many. Returns whether this is the
-    /// first time that one was dropped.
+    /// Adds the next line, and drops the oldest one if there are too many. Returns whether this is
+    /// the first dropped line.
     pub(super) fn push(&mut self, line: Line) -> bool {
         let had_room = self.left_out_lines == 0;
         let place = self.next;
@@ -66,8 +66,7 @@ impl Tail {
         had_room && self.left_out_lines > 0
     }
 
-    /// Removes the oldest line of the stream with more output, while both together exceed the
-    /// limit.
+    /// Removes the oldest line of the longer stream, if both together exceed the limit.
     fn superfluous(&mut self) -> Option<Line> {
         let (stdout, stderr) = (&mut self.stdout, &mut self.stderr);
         let louder = if stdout.lines.len() + stderr.lines.len() > MAX_TAIL_LINES {
@@ -111,7 +110,7 @@ impl Tail {
     }
 }
 
-/// The size of a line: its line end counts as well, or empty lines would be free.
+/// The size of a line. It includes the line end, because empty lines would otherwise cost nothing.
 pub(super) fn cost(line: &Line) -> usize {
     line.text.len() + 1
 }

@@ -21,7 +21,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Parses PEM. The error says what is missing and shows nothing of the text.
+    /// Parses PEM. The error says what is missing, and shows nothing of the text.
     pub(super) fn from_pem(pem: &str) -> Result<Self, String> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
         let chain = chain.map_err(|_| "its certificate cannot be read".to_owned())?;
@@ -51,7 +51,7 @@ impl<C> Default for Clients<C> {
 }
 
 impl<C: Clone> Clients<C> {
-    /// The client of that identity; `make` creates it if there is none yet.
+    /// The client of this identity; `make` creates it if there is none yet.
     pub(super) fn get<E>(
         &self,
         identity: &Identity,

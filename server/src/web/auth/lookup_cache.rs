@@ -11,9 +11,9 @@ const FEW: usize = 64;
 
 /// A short-lived, single-flight lookup cache.
 ///
-/// A result is valid for a moment ([`LookupMoment`]) for all callers: a program that sends many requests
-/// with one token causes ten lookups a second, not one for each request. If a lookup takes longer
-/// than that, callers that arrive meanwhile share the next one.
+/// A result is valid for a moment ([`LookupMoment`]) for all callers, so that a program that sends
+/// many requests with one token causes ten lookups a second, not one per request. If a lookup takes
+/// longer than that, callers that arrive meanwhile share the next one.
 pub(in crate::web) struct LookupCache<V, E> {
     clock: Clock,
     slots: SingleFlight<String, LastResult<V, E>>,
@@ -21,7 +21,7 @@ pub(in crate::web) struct LookupCache<V, E> {
 
 /// The last result.
 struct LastResult<V, E> {
-    /// When its lookup began; for an error, when it ended.
+    /// When its lookup began, or, for an error, when it ended.
     at: LookupMoment,
     found: Result<V, E>,
 }
@@ -47,7 +47,7 @@ impl<V: Clone, E: Clone> LookupCache<V, E> {
         }
         let began = LookupMoment::of(&self.clock);
         let found = look.await;
-        // Callers that waited for a database that does not answer get that error, and do not wait
+        // Callers that waited for a database that does not answer get this error, and do not wait
         // again.
         let at = if found.is_ok() { began } else { LookupMoment::of(&self.clock) };
         *last = Some(LastResult { at, found: found.clone() });
@@ -56,7 +56,7 @@ impl<V: Clone, E: Clone> LookupCache<V, E> {
 }
 
 impl<V, E> LastResult<V, E> {
-    /// Whether it is valid for new callers. An error is only for callers that waited for it.
+    /// Whether it is valid for new callers. An error is only valid for callers that waited for it.
     fn holds(&self, clock: &Clock) -> bool {
         self.found.is_ok() && self.at.is_recent(clock)
     }
