@@ -21,3 +21,4 @@ mod tracing;
 mod watched;
 mod workers;
 mod workers_arrival;
+mod workers_refused;
