@@ -132,7 +132,7 @@ async function filterAnswer(server: Server, context: BrowserContext): Promise<st
   }
   await page.close();
   return (
-    `A key in the filter of ${schedules.toLocaleString("en")} schedules to the list that answers it: ` +
+    `From a key press in the filter of ${schedules.toLocaleString("en")} schedules to the filtered list: ` +
     `median ${median(times).toFixed(0)} ms, worst of ${times.length} ${Math.max(...times).toFixed(0)} ms.`
   );
 }
