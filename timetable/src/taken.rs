@@ -6,9 +6,9 @@ use crate::{Fire, Timetable, misfire::Entry};
 
 /// Consecutive instants.
 struct Stretch {
-    /// The first.
+    /// The first fire.
     fire: Fire,
-    /// The last; the same as the first for a single instant.
+    /// The last instant; the same as the first for a single instant.
     last: DateTime<Utc>,
     /// Number of instants.
     count: u64,

@@ -123,12 +123,12 @@ impl Calendar {
         }
     }
 
-    /// Its name.
+    /// The calendar's name.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// What it does to fires.
+    /// Whether fires inside or outside of it are suppressed.
     pub fn mode(&self) -> CalendarMode {
         self.mode
     }

@@ -6,7 +6,7 @@ use timetable::{Definition, DstPolicy, Gap, Overlap, Timetable, Warning, Warning
 
 use crate::support::{definition, instant, timetable};
 
-/// The description of `*/1` matches what fires.
+/// The description of `*/1` agrees with its fires.
 #[test]
 fn a_step_of_one_restricts_nothing() {
     let (from, until) = (instant("2026-01-01T00:00:00Z"), instant("2027-01-01T00:00:00Z"));
