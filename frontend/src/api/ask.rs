@@ -62,7 +62,8 @@ impl Request {
     /// Sends the request and returns the value at its place in the answer.
     ///
     /// # Errors
-    /// The first error of the answer, or why there was no answer. A missing or null value is an error too.
+    /// The first error of the answer, or the reason why there was none. A missing or null value is
+    /// an error too.
     pub(crate) async fn send(self, abort: Option<AbortSignal>) -> Result<Value, Failure> {
         let mut data = client::post(self.body.to_string(), abort).await?;
         pluck(&mut data, self.at).ok_or_else(|| {
@@ -80,7 +81,7 @@ pub(crate) fn pluck(data: &mut Value, at: &str) -> Option<Value> {
 /// Deserializes an answer.
 ///
 /// # Errors
-/// What does not fit the type, and where.
+/// The part that does not match the type, and its position.
 pub(crate) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
     serde_json::from_value(answer).map_err(Failure::unreadable)
 }

@@ -58,7 +58,7 @@ impl Field {
         Self { hint, ..self }
     }
 
-    /// `number`, `password`, `datetime-local`, ...
+    /// The type of the input, such as `number`, `password` or `datetime-local`.
     pub(crate) fn kind(self, kind: &'static str) -> Self {
         Self { kind: Signal::stored(kind), ..self }
     }
@@ -73,12 +73,12 @@ impl Field {
         Self { autocomplete, ..self }
     }
 
-    /// Suggestions come from the `datalist` with this id.
+    /// Offers suggestions from the `datalist` with this id.
     pub(crate) fn list(self, list: &'static str) -> Self {
         Self { list: Some(list), ..self }
     }
 
-    /// Shown in a monospaced font.
+    /// Shows the field in a monospaced font.
     pub(crate) fn code(self) -> Self {
         Self { is_code: true, ..self }
     }
@@ -87,17 +87,17 @@ impl Field {
         Self { is_required: true, ..self }
     }
 
-    /// Gets the focus when its dialog opens.
+    /// Gives the field the focus when its dialog opens.
     pub(crate) fn first(self) -> Self {
         Self { is_first: true, ..self }
     }
 
-    /// A button or a mark at the end of the line.
+    /// Adds a button or a mark at the end of the line.
     pub(crate) fn extra(self, extra: AnyView) -> Self {
         Self { extra, ..self }
     }
 
-    /// A single line.
+    /// Builds a field of a single line.
     pub(crate) fn text(self) -> AnyView {
         let (id, value, error, kind) = (self.id.clone(), self.value, self.error, self.kind);
         let described = self.described_by();
@@ -125,7 +125,7 @@ impl Field {
         frame(self.id, self.label, self.hint, error, value, control.into_any())
     }
 
-    /// Several lines.
+    /// Builds a field of several lines.
     pub(crate) fn area(self, rows: i32) -> AnyView {
         let (id, value, error) = (self.id.clone(), self.value, self.error);
         let described = self.described_by();
@@ -145,7 +145,7 @@ impl Field {
         frame(self.id, self.label, self.hint, error, value, control.into_any())
     }
 
-    /// A choice of one of a few options.
+    /// Builds a choice of one of a few options.
     pub(crate) fn choice(self, choices: &[Choice]) -> AnyView {
         let (id, value, error) = (self.id.clone(), self.value, self.error);
         let described = self.described_by();

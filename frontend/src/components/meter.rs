@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::model::RunForecast;
 
-/// Full at the 95th percentile.
+/// The meter of a live run; it is full at the 95th percentile.
 pub(crate) fn meter(elapsed: i64, forecast: &RunForecast) -> AnyView {
     let (width, state) = filled(elapsed, forecast);
     let name = if state == "missed" { "Longer than usual" } else { "Within what is usual" };

@@ -47,7 +47,7 @@ pub(crate) fn use_ending_feed<T: DeserializeOwned + 'static>(
     });
 }
 
-/// What a feed calls.
+/// The callbacks of a feed.
 #[derive(Clone)]
 struct Listeners {
     on_batch: Rc<dyn Fn(Vec<Value>)>,
@@ -58,7 +58,7 @@ struct Listeners {
 fn follow(request: Request, ends: bool, listeners: Listeners) {
     let Listeners { on_batch, on_gap, on_end } = listeners;
     let batch = Rc::new(RefCell::new(Vec::new()));
-    // Lives as long as the page: a timer that fires later finds it disposed.
+    // This value lives as long as the page: a timer that fires later finds it disposed.
     let here = StoredValue::new(());
     let (press, hold) = (use_press(), use_hold());
     let at = request.at;
@@ -87,7 +87,7 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
             None
         }
         Notice::End => {
-            // After the last batch, which may still be waiting.
+            // Called after the last batch, which may still be waiting.
             let deliver = unless_left(on_end.clone());
             set_timeout(move || when_free(press, hold, deliver), BEAT);
             None

@@ -1,4 +1,4 @@
-//! The user's menu: how the console looks, and signing out.
+//! The user's menu: the look of the console, and signing out.
 
 use leptos::prelude::*;
 

@@ -33,7 +33,7 @@ pub(crate) struct Tally {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleGroups {
     pub(crate) groups: Vec<ScheduleGroup>,
-    /// The number of schedules in none.
+    /// The number of schedules that belong to no group.
     pub(crate) without: i64,
     /// Whether there are more groups.
     pub(crate) is_cut: bool,
@@ -64,13 +64,14 @@ pub(crate) struct ScheduleRow {
     pub(crate) last_fire_at: Option<Moment>,
     pub(crate) tally: Tally,
     pub(crate) last_run: Option<LastRun>,
-    /// Only lists request it; an event leaves the known value unchanged.
+    /// Whether the schedule is a favourite. Only lists request it; an event leaves the known value
+    /// unchanged.
     #[serde(default)]
     pub(crate) is_favourite: bool,
-    /// Newest first; only lists request them.
+    /// The last fires, newest first; only lists request them.
     #[serde(default)]
     pub(crate) recent_fires: Vec<RecentFire>,
-    /// The module that declares it, if one does; only lists request it.
+    /// The module that declares the schedule, if any; only lists request it.
     #[serde(default)]
     pub(crate) module: Option<String>,
 }
@@ -85,12 +86,12 @@ pub(crate) struct RecentFire {
     pub(crate) run: Option<RecentRun>,
 }
 
-/// Its run.
+/// The run of a recent fire.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecentRun {
     pub(crate) state: RunState,
-    /// Null until it has started and ended.
+    /// The duration; null until the run has started and ended.
     pub(crate) duration_ms: Option<i64>,
 }
 
@@ -128,7 +129,7 @@ pub(crate) struct PausedFire {
     pub(crate) kind: FireKind,
     pub(crate) verdict: Verdict,
     pub(crate) reason: ReasonCode,
-    /// The calendar that suppresses it, if one does.
+    /// The calendar that suppresses the fire, if any.
     pub(crate) detail: Option<String>,
 }
 
@@ -188,18 +189,18 @@ pub(crate) struct ScheduleMore {
     pub(crate) work: Work,
     pub(crate) misfire: Misfire,
     pub(crate) on_overlap: OverlapPolicy,
-    /// Only if fires wait in a buffer.
+    /// The size of the buffer, if fires wait in one.
     pub(crate) buffer_limit: Option<i64>,
     pub(crate) group: Option<String>,
     pub(crate) priority: i64,
     pub(crate) start_deadline_seconds: Option<i64>,
-    /// How many days its history is kept, if that differs from its namespace.
+    /// How many days the schedule's history is kept, if that differs from its namespace.
     pub(crate) retention_days: Option<i64>,
     pub(crate) context: Value,
-    /// Calendars that suppress some of its fires.
+    /// The calendars that suppress some of the schedule's fires.
     pub(crate) calendars: Vec<Named>,
     pub(crate) max_fires: Option<i64>,
-    /// The module file that declares it, if one does.
+    /// The module that declares the schedule, if any.
     pub(crate) module: Option<String>,
     pub(crate) created_at: Moment,
     pub(crate) updated_at: Moment,
@@ -218,7 +219,7 @@ pub(crate) struct Policy {
     pub(crate) jitter_seconds: i64,
 }
 
-/// The workflow's tasks.
+/// The tasks of the schedule's workflow.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Work {
     pub(crate) tasks: Vec<Task>,
@@ -235,26 +236,26 @@ pub(crate) struct Misfire {
     pub(crate) window_seconds: i64,
 }
 
-/// The latest definitions, newest first.
+/// The latest versions of the definition, newest first.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Versions {
     pub(crate) nodes: Vec<Version>,
 }
 
-/// What resuming would do, for each way to resume.
+/// The effect of resuming, for each catch-up policy.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ResumeEffect {
     pub(crate) choices: Vec<ResumeChoice>,
 }
 
-/// One way to resume: what happens to the fires that fell into the pause.
+/// One catch-up policy and its effect on the fires that fell into the pause.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResumeChoice {
     pub(crate) missed: CatchUp,
-    /// Number of those fires that would run.
+    /// The number of these fires that would run.
     pub(crate) runs: i64,
-    /// Number of those fires that would not.
+    /// The number of these fires that would not run.
     pub(crate) others: i64,
     pub(crate) next_fire_at: Option<Moment>,
 }

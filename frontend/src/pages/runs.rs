@@ -34,7 +34,7 @@ const FILTERS: [(&str, &str, &[RunState]); 5] = [
 
 /// An order of the list, with the server's sort if it is not the default.
 struct Order {
-    /// Its name in the address.
+    /// The order's name in the address.
     name: &'static str,
     words: &'static str,
     /// The field to sort by, and whether descending.
@@ -84,7 +84,7 @@ fn order_picker(filters: Filters) -> AnyView {
     .into_any()
 }
 
-/// The runs list.
+/// The list of runs.
 #[component]
 pub(crate) fn Runs() -> impl IntoView {
     use_title(|| "Runs".to_owned());

@@ -18,7 +18,7 @@ use crate::{
 
 pub(crate) use crate::api::operations::planning::{create_calendar, update_calendar};
 
-/// The first two hundred.
+/// The first two hundred calendars.
 pub(crate) fn calendars(namespace: String) -> Ask<Page<Calendar>> {
     Ask::new::<CalendarList>(calendar_list::Variables { namespace: within(namespace) })
 }
@@ -226,7 +226,7 @@ pub(crate) fn delete_workflow(id: String, expected_version: i64) -> Ask<String> 
     Ask::new::<DeleteWorkflow>(delete_workflow::Variables { id, expected_version })
 }
 
-/// The first two hundred.
+/// The first two hundred modules.
 pub(crate) fn modules(namespace: String) -> Ask<Vec<Module>> {
     Ask::new::<Modules>(modules::Variables { namespace: within(namespace) })
 }
@@ -235,7 +235,7 @@ pub(crate) fn drift(namespace: String, name: String) -> Ask<Drift> {
     Ask::new::<ModuleDrift>(module_drift::Variables { namespace, name })
 }
 
-/// The files of all modules, of one, or of what a search finds.
+/// The files of all modules, of one module, or of the objects that a search finds.
 pub(crate) fn export(
     namespace: String,
     module: Option<String>,

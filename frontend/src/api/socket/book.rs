@@ -34,7 +34,7 @@ struct Entry {
     subscriber: Subscriber,
     wire: u64,
     since: Option<String>,
-    /// How often the server has refused it since its last event.
+    /// How often the server has refused the subscription since its last event.
     tries: u32,
 }
 

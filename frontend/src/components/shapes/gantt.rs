@@ -9,11 +9,11 @@ const LENGTH: f64 = 1_000.0;
 /// The minimum width of a bar, so that an attempt that took no time is still visible.
 const LEAST: f64 = 4.0;
 
-/// One row. Its name is a button: selecting it filters what is shown beside the chart.
+/// One row. Its name is a button: selecting it filters the content beside the chart.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GanttRow {
     pub(crate) name: String,
-    /// Its state in a word, and further notes.
+    /// The row's state in a word, and further notes.
     pub(crate) note: String,
     pub(crate) state: &'static str,
     pub(crate) bars: Vec<GanttBar>,
@@ -26,7 +26,7 @@ pub(crate) struct GanttBar {
     pub(crate) state: &'static str,
     pub(crate) from: i64,
     pub(crate) to: i64,
-    /// Its tooltip.
+    /// The bar's tooltip.
     pub(crate) title: String,
 }
 

@@ -18,9 +18,9 @@ pub(crate) type Parts = Vec<(&'static str, &'static str)>;
 /// One step of time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BarColumn {
-    /// Its time, in words.
+    /// The column's time, in words.
     pub(crate) name: String,
-    /// Where its runs are listed.
+    /// The address of the list of the column's runs.
     pub(crate) href: Option<String>,
     /// One count per part.
     pub(crate) counts: Vec<i64>,

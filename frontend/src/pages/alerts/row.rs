@@ -54,7 +54,7 @@ pub(super) fn row(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView 
     .into_any()
 }
 
-/// Who acknowledged it, when, until when, and their note.
+/// Who acknowledged the alert, when, until when, and their note.
 fn acknowledged(alert: &Alert, by: &str) -> AnyView {
     let at = alert.acknowledged_at.map(|at| when(at, None));
     let until = alert.acknowledged_until.map(|until| view! { ", until "{when(until, None)} });
@@ -65,7 +65,7 @@ fn acknowledged(alert: &Alert, by: &str) -> AnyView {
     .into_any()
 }
 
-/// A link to the charts of its schedule around the time of the alert.
+/// A link to the charts of the alert's schedule around the time of the alert.
 fn chart(alert: &Alert) -> Option<AnyView> {
     let schedule = alert.schedule.as_ref()?;
     let length = alert.last_at.since(alert.began_at).max(HOUR_MS);

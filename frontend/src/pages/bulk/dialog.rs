@@ -179,7 +179,7 @@ impl BulkForm {
         }
     }
 
-    /// Takes a pause back.
+    /// Undoes a pause.
     fn resume(self, namespace: String, portions: Portions) {
         spawn_local(async move {
             let order = Order::Resume { missed: CatchUp::Latest };
@@ -235,7 +235,7 @@ impl BulkForm {
         view! { {reason}{until} }.into_any()
     }
 
-    /// The button that performs the action, once there is something to perform it on.
+    /// The button that performs the action, once at least one schedule matches.
     fn button(self) -> AnyView {
         live(move || match self.stage.get() {
             Stage::Counted(outcome) if outcome.matched > 0 && !outcome.too_many => {

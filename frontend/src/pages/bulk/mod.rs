@@ -60,7 +60,8 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
         }
     });
     let has_more = move || {
-        // An action on all needs a search, so that one cannot change everything by accident.
+        // An action on all schedules needs a search, so that a user cannot change everything by
+        // accident.
         let more = total.get().filter(|total| *total > selection.count() as i64);
         more.filter(|_| !search.get().is_empty())
     };

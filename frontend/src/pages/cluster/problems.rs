@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_node_like_the_others_has_no_problem() {
         assert!(of(json!({})).is_empty());
-        // Neither has the newest node, nor one that is leaving.
+        // Neither the newest node nor one that is leaving has a problem.
         assert!(of(json!({ "zoneData": "2026c", "schema": "m0014" })).is_empty());
         assert!(of(json!({ "zoneData": "2025a", "state": "DRAINING" })).is_empty());
         assert!(of(json!({ "clockOffsetMs": -5_000 })).is_empty());

@@ -72,7 +72,7 @@ fn named(label: &'static str, items: Vec<AnyView>) -> AnyView {
     view! { <ul class="finding-names" aria-label=label>{items}</ul> }.into_any()
 }
 
-/// The events of a rule that would report it.
+/// The events of an alert rule that would report the finding.
 fn watched(code: &str) -> Option<&'static str> {
     Some(match code {
         "missed" => "missed",

@@ -32,7 +32,7 @@ const NAMES: [&str; 2] = ["tag", "schedule"];
 const LOOK: Duration = Duration::from_secs(10);
 const WEEK: i64 = 7 * 86_400_000;
 
-/// The page.
+/// The page of the metrics.
 #[component]
 pub(crate) fn Metrics() -> impl IntoView {
     use_title(|| "Metrics".to_owned());
@@ -111,7 +111,7 @@ fn use_schedule_id(filters: Filters) -> Memo<Option<String>> {
     })
 }
 
-/// The charts of the range. Each can be dragged over, and watched by an alert rule.
+/// The charts of the range. The user can drag over each, and create an alert rule from it.
 fn range_charts(filters: Filters, stats: Load<RunStats>) -> AnyView {
     let (zone, address) = (use_zone(), filters.address());
     let runs = Callback::new(move |(from, until)| untrack(|| runs_between(filters, from, until)));
@@ -211,7 +211,7 @@ fn runs_between(filters: Filters, from: Moment, until: Moment) -> String {
     Route::Runs.narrowed(&[("q", &terms.join(" "))])
 }
 
-/// What ended, by weekday and hour.
+/// The number of ended runs, by weekday and hour.
 fn by_hour(stats: &RunStats, zone: &str) -> Week {
     let mut week: Week = [[0; 24]; 7];
     for point in &stats.points {

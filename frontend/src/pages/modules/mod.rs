@@ -26,7 +26,7 @@ fn route_of(name: &str) -> Route {
     Route::Module(js_sys::encode_uri_component(name).into())
 }
 
-/// The list.
+/// The list of modules.
 #[component]
 pub(crate) fn Modules() -> impl IntoView {
     use_title(|| "Modules".to_owned());

@@ -25,7 +25,7 @@ struct Dialogs {
     rename: Asked<Namespace>,
 }
 
-/// The list.
+/// The list of namespaces.
 #[component]
 pub(crate) fn Namespaces() -> impl IntoView {
     use_title(|| "Namespaces and retention".to_owned());

@@ -1,4 +1,5 @@
-//! The health of the work in one line: how many schedules are failing, and how many are losing fires.
+//! The health of the schedules' runs in one line: how many schedules are failing, and how many are
+//! losing fires.
 
 use leptos::prelude::*;
 

@@ -22,7 +22,7 @@ const CHOICES: &[(&str, &str)] = &[
     ("Admin", "administer it (Admin)"),
 ];
 
-/// The list.
+/// The list of members.
 #[component]
 pub(super) fn Members() -> impl IntoView {
     let namespace = kit::use_namespace();

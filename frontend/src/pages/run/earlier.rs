@@ -1,4 +1,4 @@
-//! The runs of the same schedule, and how this one compares with the last successful one.
+//! The runs of the same schedule, and how this run compares with the last successful one.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ use crate::{
 
 const BARS: usize = 40;
 
-/// Empty for a run without a schedule.
+/// The earlier runs; empty for a run without a schedule.
 #[component]
 pub(super) fn Earlier(run: Load<RunDetail>) -> impl IntoView {
     let address = use_address();
@@ -53,7 +53,7 @@ fn of(address: Address) -> RunQuery {
     RunQuery { namespace: address.namespace(), ..RunQuery::default() }
 }
 
-/// Oldest first; the height is the duration.
+/// The bars of the runs, oldest first; the height is the duration.
 fn bars(page: &Page<RunRow>) -> AnyView {
     let bar = |run: &RunRow| {
         let mark = Mark::Run(run.state);

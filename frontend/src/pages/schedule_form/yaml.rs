@@ -1,5 +1,5 @@
-//! The same schedule as a module file: values that equal the default are left out, and so are secrets. References to
-//! secrets stay.
+//! The same schedule as a module file. Values that equal the default and secrets are left out;
+//! references to secrets stay.
 
 use leptos::prelude::*;
 use serde_json::{Value, json};

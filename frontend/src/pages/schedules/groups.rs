@@ -15,7 +15,8 @@ use crate::{
     time::grouped,
 };
 
-/// What the list can be grouped by: the word in the address, which is the field of the search, and the button.
+/// The ways to group the list: the word in the address, which is the field of the search, and the
+/// button's label.
 const CHOICES: [(&str, &str); 2] = [("tag", "By tag"), ("module", "By module")];
 const LOOK: Duration = Duration::from_secs(30);
 
@@ -57,7 +58,7 @@ pub(super) fn list() -> AnyView {
     })
 }
 
-/// What the address groups by; tracked.
+/// The grouping that the address names; tracked.
 fn by(address: Address) -> Option<(&'static str, ScheduleGrouping)> {
     match address.query("group").as_str() {
         "tag" => Some(("tag", ScheduleGrouping::Tag)),

@@ -34,7 +34,7 @@ const SIZE: usize = 50;
 /// How often a list that cannot follow all changes is loaded again.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// The list.
+/// The list of schedules.
 #[component]
 pub(crate) fn Schedules() -> impl IntoView {
     use_title(|| "Schedules".to_owned());
@@ -145,7 +145,8 @@ fn follow(
             match event.schedule {
                 Some(row) if schedules.list.knows(&row.id) => {
                     schedules.merge(vec![with_history(row, schedules)], false, |_| true);
-                    // Only the server knows whether it still matches the search, and its newest bar.
+                    // Only the server knows whether the schedule still matches the search, and its
+                    // newest bar.
                     loading.refresh();
                 }
                 // Only the server knows whether a new schedule belongs on this page, and where.
@@ -154,7 +155,8 @@ fn follow(
             }
         }
     };
-    // Other rows need another feed: each belongs to its run of the effect, which drops the previous one.
+    // Other rows need another feed: each feed belongs to its run of the effect, which drops the
+    // previous one.
     let address = use_address();
     Effect::new(move |_| {
         if let Some(ids) = shown.get() {

@@ -18,7 +18,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Tracked.
+    /// The view that the address names; tracked.
     pub(super) fn of(address: Address) -> Self {
         Self {
             namespace: address.namespace(),
@@ -33,7 +33,7 @@ impl Wanted {
         self.favourites || !self.text.trim().is_empty()
     }
 
-    /// The same of the whole list, whichever page of it is shown.
+    /// The same for the whole list, without the page.
     pub(super) fn whole(self) -> Self {
         Self { sort: String::new(), place: Place::default(), ..self }
     }

@@ -108,7 +108,7 @@ fn row(minute: &Minute<'_>) -> AnyView {
             .into_any()
     };
     let links: Vec<_> = names.iter().take(20).map(link).collect();
-    // The form of one of them offers quieter minutes, and `H`.
+    // The form of one of these schedules offers quieter minutes, and `H`.
     let spread = names.keys().next_back().filter(|_| names.len() > 1 && use_session().edits());
     let spread = spread.map(|(name, id)| {
         let href = Route::EditSchedule((*id).to_owned()).path();

@@ -26,7 +26,7 @@ const TABS: &[Tab] = &[
     Tab { name: "versions", words: "Versions" },
 ];
 
-/// The page.
+/// The page of one workflow.
 #[component]
 pub(crate) fn Workflow(id: String) -> impl IntoView {
     let address = use_address();

@@ -102,7 +102,7 @@ fn target(target: &Target) -> Vec<String> {
             lines.push("worker:".to_owned());
             lines.push(format!("  queue: {}", text(&worker.queue)));
             lines.push(format!("  task: {}", text(&worker.task)));
-            // JSON is YAML.
+            // JSON is also valid YAML.
             lines.extend(worker.input.as_ref().map(|input| format!("  input: {input}")));
             if !worker.tags.is_empty() {
                 lines.push(format!("  tags: [{}]", worker.tags.join(", ")));

@@ -12,7 +12,7 @@ const BEYOND: usize = 20;
 const LETTERS: i32 = 20;
 /// Maximum number of lines to print, the last ones; a longer log can be downloaded instead.
 const PRINTED: usize = 5_000;
-/// Within this distance of its end, the log counts as followed.
+/// Within this distance of the end, the log counts as followed.
 const NEAR: i32 = 24;
 
 /// The scrolling frame, and its position.

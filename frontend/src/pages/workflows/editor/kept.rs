@@ -74,7 +74,7 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
                 field.set(text.clone());
             }
         }
-        // A task may stand where another one stood before: it must not keep that one's credentials.
+        // A task may be at the position of another one: it must not keep that one's credentials.
         for (name, field) in task.fields.secrets() {
             field.set(kept.fields.get(name).cloned().unwrap_or_default());
         }

@@ -48,7 +48,7 @@ type Save = Arc<dyn Fn(Definition, String) -> (Ask<SavedWorkflow>, String) + Sen
 
 /// The initial state of an editor.
 struct Start {
-    /// The key of its draft.
+    /// The key of the editor's draft.
     key: String,
     /// The name of an existing workflow, which cannot change.
     fixed_name: Option<String>,
@@ -200,8 +200,8 @@ fn editor(draft: Draft, start: Start, save: Save) -> AnyView {
     .into_any()
 }
 
-/// What is shown in place of the form once the workflow is saved, if the server warns: another change would have to
-/// begin with the saved version.
+/// The view that replaces the form once the workflow is saved, if the server warns: another change
+/// would have to begin with the saved version.
 fn with_warnings(saved: &SavedWorkflow) -> AnyView {
     let (id, name) = (saved.workflow.id.clone(), saved.workflow.name.clone());
     let secrets =
