@@ -71,7 +71,7 @@ pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
         let name = variable["name"].as_str().unwrap();
         assert!(is_variable(name), "{name} is no setting");
     }
-    // All select the pods that the deployment creates.
+    // All objects select the pods that the deployment creates.
     let labels = &of_kind("Deployment")["spec"]["template"]["metadata"]["labels"];
     for (kind, path) in [
         ("Deployment", "/spec/selector/matchLabels"),

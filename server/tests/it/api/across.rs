@@ -120,7 +120,7 @@ async fn the_health_of_all_namespaces_is_that_of_those_one_may_see(database: Tes
     let eve = member_of(namespace(&desk, "west").await, Role::Viewer);
     let seen = desk.send_as(&eve, query, json!({})).await.data.into_json().unwrap();
     let checks = seen["health"]["checks"].as_array().unwrap();
-    // What concerns the whole server is for those who see all of it.
+    // Checks that concern the whole server are for callers who may see all namespaces.
     assert!(checks.iter().all(|check| check["name"] != "brokers"), "{checks:?}");
     let seen = missed(seen);
     assert_eq!((&seen["value"], &seen["schedules"]), (&json!("20"), &json!([{ "name": "Abe" }])));
@@ -169,7 +169,7 @@ async fn runs_of_all_namespaces_are_followed(database: TestDatabase) {
     assert_eq!(seen, ["default", "east", "west"]);
 }
 
-/// The lists of objects that people and modules create, and of what these lead to.
+/// The lists of objects that people and modules create, and of their results.
 const MADE: &str = "query($in: String) {
     alertRules(namespace: $in) { namespace }
     alertChannels(namespace: $in) { namespace }

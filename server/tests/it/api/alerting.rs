@@ -1,5 +1,5 @@
 //! Rules and channels over the API: secrets go in and never come out, and no caller reaches another
-//! namespace's.
+//! namespace's objects.
 
 use std::time::Duration;
 
@@ -252,13 +252,13 @@ async fn an_alert_is_acknowledged_with_a_note_and_an_end(database: TestDatabase)
     let by_ada = json!({ "acknowledgedAt": "2026-03-01T12:00:00Z", "acknowledgedBy": "ada",
         "acknowledgedNote": "on it", "acknowledgedUntil": null });
     assert_eq!(done, by_ada);
-    // Who only clicks again does not take it over.
+    // A user who only clicks again does not take it over.
     desk.clock.pass(Duration::from_secs(60));
     assert_eq!(seen(desk.ask(acknowledge, json!({ "id": id })).await).await, by_ada);
     let hour = json!({ "id": id, "until": "2026-03-01T13:00:00Z" });
     let hour = seen(desk.ask(acknowledge, hour).await).await;
     assert_eq!(hour["acknowledgedUntil"], "2026-03-01T13:00:00Z");
-    // Without an end, it lasts as long as the alert from now on.
+    // Without an end, the acknowledgement lasts as long as the alert from now on.
     let endless = seen(desk.ask(acknowledge, json!({ "id": id })).await).await;
     assert_eq!(endless["acknowledgedUntil"], Value::Null);
     desk.ask(acknowledge, json!({ "id": id, "until": "2026-03-01T13:00:00Z" })).await;

@@ -42,7 +42,7 @@ async fn rows(desk: &Desk) -> [u64; 5] {
     ]
 }
 
-/// The row without the fields that differ from row to row.
+/// The row without the fields that differ from one schedule to the next.
 fn alike(mut row: schedule::Model) -> Value {
     row.id = uuid::Uuid::nil();
     row.workflow_id = uuid::Uuid::nil();

@@ -50,12 +50,11 @@ async fn each_of_many_calls_at_once_gets_its_own_answer(database: TestDatabase) 
     let read = desk.database.store.read();
     assert_eq!(schedule::Entity::find().count(read).await.unwrap(), 80);
     assert_eq!(schedule_version::Entity::find().count(read).await.unwrap(), 80);
-    // One row per schedule, one per own workflow, and one for the workflow that others share.
+    // One row per schedule, one per own workflow, and one for the workflow that the others share.
     assert_eq!(audit_event::Entity::find().count(read).await.unwrap(), 80 + 40 + 1);
 }
 
-/// Columns that are not read back are known as well: the audit log shows the definition from the
-/// history.
+/// The answer also contains columns that are not read back: they are known from the input.
 async fn what_is_answered_is_what_is_written(database: TestDatabase) {
     let desk = Desk::open(database).await;
     make_workflow(&desk).await;
@@ -160,8 +159,8 @@ async fn nothing_is_made_for_who_has_hung_up_before_their_turn(database: TestDat
     let (desk, texts) = observed(database).await;
     let store = &desk.database.store;
     make_workflow(&desk).await;
-    // By then everything needed to compose one is cached: until it is written, a call sends no
-    // query.
+    // By then everything needed to compose a schedule is cached: until it is written, a call sends
+    // no query.
     desk.ask(CREATE, of_workflow("known")).await;
     // Nothing else writes schedules meanwhile; on SQLite nothing else writes at all.
     let busy = store.begin().await.unwrap();

@@ -39,7 +39,7 @@ const STATS: &str = "query($from: DateTime, $until: DateTime, $step: Int) {
         at ended succeeded failed missed skipped averageDurationMs maxDurationMs averageLatenessMs
         durations { p50 p95 p99 } latenesses { p50 p99 } } } }";
 
-/// An end that many minutes before noon.
+/// Adds rows for the given minutes before noon.
 async fn plant(desk: &Desk, minutes: &[(i64, Rollup)], missed: i64) {
     let store = &desk.database.store;
     let namespace_id = namespaces::by_name(store.read(), "default").await.unwrap().unwrap().id;
@@ -120,7 +120,7 @@ async fn a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs(database: TestDataba
     let tag = "mutation($id: UUID!) { updateSchedule(input: {
         id: $id, expectedVersion: 1, tags: [\"billing\"] }) { schedule { id } } }";
     desk.ask(tag, json!({ "id": other })).await;
-    // Created now, by the clock of their keys, and ended in the minute after.
+    // The runs were created now, by the clock of their keys, and ended in the minute after.
     for (schedule, state, took) in [
         (&mine, State::Succeeded, 100),
         (&mine, State::Failed, 300),
@@ -186,7 +186,8 @@ async fn metrics_are_those_of_the_last_hour(database: TestDatabase) {
                 "successRate": 0.4 },
         })
     );
-    // For ten seconds the answer stays the same; then due instants have not been claimed.
+    // For ten seconds the answer stays the same; then it shows due instants that have not been
+    // claimed.
     desk.clock.pass(Duration::from_secs(90));
     let answer = desk.ask(query, json!({})).await;
     assert_eq!(answer["metrics"]["oldestUnclaimedMs"], 30_000);

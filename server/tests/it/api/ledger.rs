@@ -22,7 +22,7 @@ on_both!(
     the_newest_fires_of_a_page_of_schedules_are_read_at_once,
 );
 
-/// A ledger row that many minutes before noon.
+/// A ledger row for an instant that many minutes before noon.
 pub(super) fn planted_fire(
     schedule: &str,
     namespace_id: Uuid,
@@ -97,7 +97,7 @@ async fn the_ledger_of_all_namespaces_is_paged_in_the_order_of_time(database: Te
     let home = namespace(&desk, "default").await;
     let (theirs, other) = elsewhere(&desk).await;
     let of_mine = [1, 3, 5, 7].map(|minutes| planted_fire(&mine, home, minutes, STARTED));
-    // One at the same instant as the other's.
+    // One row has the same instant as a row of the other schedule.
     let of_theirs = [2, 3, 4].map(|minutes| planted_fire(&theirs, other, minutes, SKIPPED));
     plant(&desk, of_mine.into_iter().chain(of_theirs)).await;
 

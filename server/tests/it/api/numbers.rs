@@ -67,7 +67,7 @@ async fn what_outgrows_an_int_is_told_as_a_long(database: TestDatabase) {
     outgrow(&desk).await;
     let mut large = BTreeSet::new();
     let mut asked: Vec<String> = walk.deep_fields().into_iter().map(|asked| asked.text).collect();
-    // The walk queries those of one schedule, which are read from its runs.
+    // The walk queries the statistics of one schedule, which are read from its runs.
     asked.push("runStats { points { ended missed skipped abandoned maxDurationMs } }".to_owned());
     for text in asked {
         let answer = desk.ask(&format!("{{ {text} }}"), json!({})).await;

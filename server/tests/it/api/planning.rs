@@ -174,7 +174,7 @@ async fn what_was_made_by_hand_is_taken_over_only_when_that_is_asked_for(databas
     );
     let again = desk.ask(DEPLOY, adopt).await;
     assert_eq!(told(&again["deployModule"]), [""; 0]);
-    // Never from another module.
+    // Adopting never takes over objects of another module.
     let other = source.replace("module: m", "module: n");
     let error = desk.refused(DEPLOY, json!({ "source": other, "adopt": true })).await;
     assert!(

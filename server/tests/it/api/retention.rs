@@ -97,7 +97,7 @@ async fn a_preview_names_what_would_go(database: TestDatabase) {
     assert!(tables[0]["estimatedBytes"].as_i64().unwrap() > 100, "{tables}");
 }
 
-/// Of a namespace and of a schedule, before any is set.
+/// The previews are of a namespace and of a schedule, before any retention is set.
 async fn a_preview_says_what_another_retention_would_free(database: TestDatabase) {
     let desk = Desk::open(database).await;
     for name in ["tick", "tock"] {
@@ -123,7 +123,7 @@ async fn a_preview_says_what_another_retention_would_free(database: TestDatabase
     let of_one = look(json!({ "schedule": "tock", "days": 7 })).await;
     assert_eq!((&of_one["longestDays"], &of_one["shortestDays"]), (&json!(45), &json!(7)));
     assert_eq!(of_one["tables"][0]["rows"], 1);
-    // In the preview its own retention is removed again; the namespace's does not apply to it.
+    // The preview ignores the schedule's own retention again; the namespace's does not apply to it.
     desk.ask(SET, json!({ "days": 7 })).await;
     assert_eq!(look(json!(null)).await["tables"][0]["rows"], 2);
     assert_eq!(look(json!({ "days": null })).await["tables"], json!([]));

@@ -223,7 +223,8 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
     let field = "task.target.http.headers.X-Token";
     let warning = json!({ "code": "secret_not_set", "field": field });
     assert_eq!(answer["updateSchedule"]["warnings"], json!([warning, warning]));
-    // As long as it is unset, also for a task that is saved unchanged.
+    // The warning is repeated as long as the secret is unset, even for a task that is saved
+    // unchanged.
     let same = json!({ "id": id, "expectedVersion": 3, "task": task["task"] });
     let answer = desk.ask(update, json!({ "input": same })).await;
     assert_eq!(answer["updateSchedule"]["warnings"], json!([warning, warning]));
@@ -239,7 +240,7 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
     assert_eq!(warnings[0]["field"], "tasks[1].target.http.url", "{warnings}");
     assert!(warnings[0]["message"].as_str().unwrap().contains("`second`"), "{warnings}");
 
-    // For a module before it is deployed.
+    // A module is warned before it is deployed.
     let source = "module: m\nschedules:\n  tick:\n    when: '@daily'\n    task:\n      target:\n        \
                   http: { url: 'https://example.org/{{ secrets.gone }}' }\n";
     let deploy = "mutation($source: String!, $dryRun: Boolean!) {
@@ -250,7 +251,7 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
         let told = desk.ask(deploy, json!({ "source": source, "dryRun": is_dry })).await;
         assert_eq!(told["deployModule"]["changes"], expected);
     }
-    // Once it is set, it is no longer mentioned.
+    // Once the secret is set, there is no warning.
     desk.ask(set, json!({ "name": "gone" })).await;
     let other = source.replace("example.org", "example.com");
     let told = desk.ask(deploy, json!({ "source": other, "dryRun": false })).await;
@@ -277,7 +278,7 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
         json!({ "name": "own", "timing": timing, "task": own }),
         json!({ "name": "runs", "timing": timing, "workflow": "shared" }),
         json!({ "name": "pings", "timing": timing, "task": { "target": { "noop": {} } }, "ping": ping }),
-        // Only the word, in a text that is no template.
+        // A text that only contains the word is no template.
         json!({ "name": "none", "timing": timing, "context": { "about": "secrets.key" },
             "task": { "target": { "noop": {} } } }),
     ] {
@@ -287,7 +288,7 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
         name: $name, kind: SLACK, url: $url }) { channel { id } } }";
     let url = "https://hooks.example/{{ secrets.hook }}";
     desk.ask(channel, json!({ "name": "ops", "url": url })).await;
-    // Where the address is masked, it does not show the name.
+    // Where the address is masked, it does not show the name of the secret.
     let url = "https://hooks.example/{{ secrets.hook }}?t=x-{{ secrets.token }}";
     desk.ask(channel, json!({ "name": "masked", "url": url })).await;
     let query = "{ secrets { nodes { name usedBy { count isCut users { kind name } } } } }";

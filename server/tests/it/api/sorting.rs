@@ -22,7 +22,7 @@ on_both!(
     how_the_last_attempt_of_a_run_ended_is_told,
 );
 
-/// Ends a run in this way, a second after noon plus its duration.
+/// Ends a run in this state; it started a second after noon and took this long.
 pub(super) async fn settle(desk: &Desk, run: &str, state: State, took_ms: i64) {
     let started = Timestamp::from(noon() + TimeDelta::seconds(1));
     let tx = desk.database.store.begin().await.unwrap();
@@ -47,7 +47,7 @@ fn names(answer: &Value, list: &str) -> Vec<String> {
     nodes.iter().map(|node| node["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The names on all pages of two, forward; and then the page before the last cursor.
+/// The names on all pages of two rows, forward; and then the page before the last cursor.
 async fn paged(desk: &Desk, sort: &Value) -> (Vec<String>, Vec<String>) {
     let (mut all, mut after) = (Vec::new(), Value::Null);
     loop {
@@ -148,7 +148,7 @@ async fn runs_are_sorted_and_paged_in_each_order(database: TestDatabase) {
         let all: Vec<String> = ids(&first).into_iter().chain(ids(&rest)).collect();
         assert_eq!(all.iter().collect::<Vec<_>>(), expected, "{sort}");
     }
-    // All began at the same instant, except the one that has not begun.
+    // All runs began at the same instant, except the one that has not begun.
     let started = desk.ask(query, json!({ "sort": { "by": "STARTED" } })).await;
     assert_eq!(ids(&started).last(), Some(&waiting));
     let usual = desk.ask(query, json!({})).await;

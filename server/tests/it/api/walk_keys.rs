@@ -1,4 +1,4 @@
-//! Each position for a key, with the key of another namespace's object.
+//! Tries each position for a key with the key of another namespace's object.
 //!
 //! A caller with all permissions in their own namespace gives one key of another namespace, and
 //! otherwise their own keys: in arguments, in nested values and in optional ones. The positions
@@ -64,8 +64,8 @@ pub(super) fn named(place: &Place) -> String {
     format!("{}.{}", place.field, place.path.join("."))
 }
 
-/// Why a caller is refused, if they are: `NOT_FOUND`, `FORBIDDEN`, that an object does not exist,
-/// or another reason, unrelated to the key.
+/// Why a caller is refused: `NOT_FOUND`, `FORBIDDEN`, that an object does not exist, or another
+/// reason that has nothing to do with the key.
 pub(super) async fn refusal(desk: &Desk, who: &Viewer, query: &str) -> Result<Value, String> {
     let response = desk.send_as(who, query, json!({})).await;
     let Some(error) = response.errors.first() else {
@@ -124,9 +124,9 @@ async fn no_place_takes_the_key_of_something_that_lies_elsewhere(database: TestD
     with_their_own(&desk, &eve, &own, tried).await;
 }
 
-/// Proves that the key was the reason: with their own key, no caller is told that it does not
-/// exist. Deletions come last, or other queries would not find the object; a schedule is restored
-/// after it was deleted.
+/// Proves that the key was the reason: with their own key, no caller gets that refusal. Deletions
+/// come last, or other queries would not find the object; a schedule is restored after it was
+/// deleted.
 async fn with_their_own(
     desk: &Desk,
     eve: &Viewer,
@@ -154,7 +154,7 @@ async fn with_their_own(
     }
 }
 
-/// What every user has of their own: other users' objects cannot be reached at all.
+/// Objects that belong to one user: those of other users cannot be reached at all.
 const OWN: [&str; 4] = ["revokeApiToken", "revokeCalendarFeed", "deleteView", "setFavourite"];
 /// Lists that a viewer does not see, or that are about users.
 const KEPT: [&str; 5] = ["auditEvents", "calendarFeeds", "sessions", "taskLog", "alertRulePreview"];
@@ -239,7 +239,7 @@ async fn nothing_is_followed_by_the_key_of_something_that_lies_elsewhere(databas
         known += 1;
     }
     assert_eq!(known, 4);
-    // Among several keys only theirs counts.
+    // Among several keys only the other namespace's key counts.
     let keys = [&theirs, &own].map(|walk| {
         let key = walk.keys.iter().find(|(of, _)| *of == "schedule").unwrap();
         key.1.clone()

@@ -27,7 +27,7 @@ const LIST: &str = "{ schedules { totalCount } }";
 const CREATE: &str = "mutation { createSchedule(input: { name: \"new\", \
     timing: { expressions: [\"@daily\"] }, task: { target: { noop: {} } } }) { schedule { id } } }";
 
-/// Calls, and must get an answer within the time in which the call may be repeated.
+/// Sends a query that must be answered as unavailable within the time limit.
 async fn is_unavailable(node: &Node, token: &str, query: &str, said: &str) {
     let asked = Clock::system().instant();
     let answer = ask(node, token, query).await;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Command, Server, TestDatabase, on_both};
 
-/// What it finds, and its exit code.
+/// The doctor's findings, and its exit code.
 pub(super) fn examined(command: Command) -> (Value, i32) {
     let finished = command.run();
     let found = serde_json::from_str(&finished.out).unwrap_or_else(|_| panic!("{finished:?}"));
@@ -53,7 +53,7 @@ async fn a_server_that_runs_is_found_well(database: TestDatabase) {
     } else {
         assert_eq!(check(&found, "disk").0, "ok");
     }
-    // For people: a line for each check, and below it what to do.
+    // For people, the doctor prints a line for each check, and below it what to do.
     let said = Command::new(&["doctor", "--listen", listen]).on(&database).run().done();
     assert!(said.lines().any(|line| line.starts_with("ok       schema")), "{said}");
 }

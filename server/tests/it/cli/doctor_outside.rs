@@ -150,7 +150,7 @@ async fn an_identity_provider_and_a_mail_server_are_asked_whether_they_will_do()
     assert_check(&found, "sign-in", "ok", &provider.issuer);
     assert_check(&found, "mail", "ok", "lets this server sign in");
 
-    // Several at once: one finding does not hide another.
+    // Several problems at once: one finding does not hide another.
     let slash = format!("{}/realms/none", provider.issuer);
     for (issuer, more, why, host, password, problem) in [
         (&*slash, private, "status 404", "localhost", "wrong one", "Invalid username or password"),

@@ -194,7 +194,7 @@ fn a_masked_unit_hides_the_one_of_the_vendor() {
         }
         assert!(!module.contains("/bin/a"), "{module}");
     }
-    // In its own folder, or only in the vendor's: nothing hides the unit.
+    // In its own folder, or only in the vendor's folder: nothing hides the unit.
     let (told, _) = import(&["systemd", vendor.to_str().unwrap(), "--tz", "UTC"], "");
     assert!(told.iter().any(|(outcome, _)| outcome == "imported"), "{told:?}");
 }

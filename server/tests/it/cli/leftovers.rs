@@ -1,4 +1,4 @@
-//! What servers keep outside the database while programs run, and what is left of it afterwards.
+//! Files that servers keep outside the database while programs run, and the cleanup afterwards.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -100,7 +100,7 @@ async fn who_starts_programs_is_replaced_when_killed_and_ends_with_the_server() 
     desk.until(&["runs", "--state", "succeeded"], |runs| !runs.as_array().unwrap().is_empty());
     let second = starter(&desk.server).unwrap();
     assert_ne!(first, second);
-    // Killed.
+    // Dropping the desk kills the server.
     drop(desk);
     await_end(second).await;
 }

@@ -119,7 +119,7 @@ fn every_line_of_a_batch_is_answered() {
     );
     let at = |fire: &Value| fire["at"].as_str().unwrap().to_owned();
     let fires: Vec<String> = answers[0]["fires"].as_array().unwrap().iter().map(at).collect();
-    // Anchored at `from`, which itself does not fire.
+    // The expression is anchored at `from`, which itself does not fire.
     assert_eq!(fires, ["2025-01-01T00:01:30Z", "2025-01-01T00:03:00Z"]);
     for (index, part) in [
         (1, "61"),

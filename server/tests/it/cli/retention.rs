@@ -12,7 +12,7 @@ on_both!(
     what_another_retention_would_free_is_said_before_it_is_set,
 );
 
-/// Nothing fires by itself.
+/// Schedules that never fire by themselves.
 const MODULE: &str = "module: shop
 schedules:
   nightly: { when: '@daily', paused: true, task: { target: { noop: {} } } }
@@ -58,7 +58,7 @@ async fn what_another_retention_would_free_is_said_before_it_is_set(database: Te
     desk.until(&["runs", "--schedule", "nightly"], |runs| {
         runs.as_array().is_some_and(|runs| runs.iter().any(|run| run["state"] == "SUCCEEDED"))
     });
-    // And one like it that settled ten days ago.
+    // Another run like it settled ten days ago.
     let store = &database.store;
     let run = run::Entity::find().one(store.read()).await.unwrap().unwrap();
     let then = Timestamp(run.created_at.0 - 10 * 86_400_000);

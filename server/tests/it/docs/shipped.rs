@@ -158,14 +158,14 @@ fn the_action_and_the_hook_call_the_binary_as_it_is() {
     assert_eq!(hook["entry"], "carillon lint");
     assert_eq!(hook["args"][0], "--files");
     assert_taken(&["lint", "--files", "--strict"]);
-    // What scripts/dist also asks of the binary.
+    // The calls of the binary in scripts/dist.
     assert_taken(&["man"]);
     assert_taken(&["completions"]);
 
     let action = yaml("action.yml");
     let steps = action["runs"]["steps"].as_array().unwrap();
     let script: String = steps.iter().filter_map(|step| step["run"].as_str()).collect();
-    // Every call of the program, with its flags.
+    // Every call of the program in the script, with its flags.
     let calls = script.lines().filter_map(|line| line.split("carillon ").nth(1));
     let mut called = BTreeSet::new();
     for call in calls {

@@ -49,7 +49,8 @@ async fn a_definition_that_cannot_be_read_holds_up_no_other_schedule(database: T
     let fine = world.due_now(noop(), |row| row.next_scheduled_at = broken.next_scheduled_at).await;
     let engine = world.engine().await;
     world.settled_run(fine.id).await;
-    // Recovery retries the other as often as it may: rolling back the program could still save it.
+    // Recovery retries the other fire as often as it may: a rollback of the program could still
+    // save it.
     let fire = world.decided(broken.id, 1).await.remove(0);
     assert_eq!((fire.verdict, fire.reason), (Verdict::Abandoned, Reason::AttemptsExhausted));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();

@@ -98,7 +98,7 @@ fn standing(fire: &fire::Model) -> (Verdict, Reason) {
     (fire.verdict, fire.reason)
 }
 
-/// The run that a request belongs to.
+/// The run to which a request belongs.
 fn run_of(arrival: &Arrival) -> Uuid {
     arrival.body["run_id"].as_str().unwrap().parse().unwrap()
 }
@@ -502,8 +502,8 @@ async fn what_settles_while_the_planner_rests_from_a_long_look_is_released_soon_
         .await;
     first.answer(200);
     world.settled(schedule, 1).await;
-    // Far less than the five seconds after which it looks in any case. A round that began before
-    // the run had settled finds the rest later.
+    // Far less than the five seconds after which the planner looks in any case. A round that began
+    // before the run had settled finds the rest later.
     clock.pass(Duration::from_secs(2));
     let mut waited = 0;
     let second = loop {

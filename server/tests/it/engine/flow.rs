@@ -100,7 +100,7 @@ async fn tasks_fan_out_and_join_and_find_what_those_before_them_gave_back(databa
     assert_eq!(both.iter().map(from).collect::<Vec<_>>(), ["left", "right"]);
     let context = json!({ "base": 0, "from": "start", "rows": 7 });
     assert!(both.iter().all(|arrival| arrival.body["context"] == context));
-    // The later in the definition wins, whichever ends first.
+    // The later task in the definition wins, whichever ends first.
     both.remove(1).answer_with(200, json!({ "from": "right", "right": true }));
     let run = only_run(&world, schedule.id).await;
     task_is(&world, run.id, "right", State::Succeeded).await;
@@ -178,7 +178,7 @@ async fn a_task_that_waits_for_its_next_attempt_holds_up_no_other(database: Test
     assert_eq!(from(&second), "b");
     second.answer_with(200, json!({}));
 
-    // Nothing is at work any more: the run returns its place.
+    // No task is at work any more: the run returns its place.
     let run = world.run_is(run.id, run::State::Retrying).await;
     assert_eq!(run.available_at, (clock.now() + TimeDelta::seconds(60)).into());
     clock.advance(Duration::from_millis(59_999));
@@ -325,7 +325,7 @@ async fn a_run_over_its_time_limit_is_stopped_and_timed_out(database: TestDataba
     tried.retry.max_attempts = 10;
     tried.retry.initial_ms = 60_000;
     tried.retry.jitter = 0.0;
-    // A lone task, too: the limit is that of all its attempts.
+    // The limit also applies to a run of a single task: it covers all attempts.
     let alone = Definition { timeout_ms: Some(90_000), ..Definition::single(tried.clone()) };
     let schedule = world.due_now(alone, |_| {}).await;
     let engine = world.engine().await;
@@ -342,7 +342,7 @@ async fn a_run_over_its_time_limit_is_stopped_and_timed_out(database: TestDataba
     assert!(run.error.as_deref().unwrap().contains("90000 ms"), "{:?}", run.error);
     assert_eq!(states(&world, run.id, "main").await, [State::Failed, State::TimedOut]);
 
-    // The time while it waits for its next attempt counts as well.
+    // The time in which the run waits for its next attempt counts as well.
     tried.retry.initial_ms = 3_600_000;
     tried.retry.max_ms = 3_600_000;
     let waits = Definition { timeout_ms: Some(90_000), ..Definition::single(tried) };
@@ -368,7 +368,7 @@ async fn a_run_keeps_within_its_own_limit_and_the_nodes_room(database: TestDatab
     let wide = Definition::of(steps(&gate, 5));
     let schedule = world.due_now(wide, |_| {}).await;
     let engine = world.engine().await;
-    // Two places: two tasks at a time, and never none.
+    // With two places there are two tasks at a time, and never none.
     for round in [2, 2, 1] {
         let mut at_work = Vec::new();
         for _ in 0..round {

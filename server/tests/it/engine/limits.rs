@@ -124,7 +124,7 @@ async fn what_recovery_ends_is_counted_as_executions_that_ended(database: TestDa
     let engine = world.engine().await;
     world.run_is(given_up.id, run::State::Failed).await;
     world.run_is(cancelled.id, run::State::Cancelled).await;
-    // Counted once the transaction that ends them has ended.
+    // The retries are counted once their transaction has ended.
     let mut rounds = engine.recovery_reports();
     let told = rounds.wait_for(|(_, report)| report.abandoned == 1);
     tokio::time::timeout(Duration::from_secs(60), told).await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Commits whose answer is lost, or late: what a node knows meanwhile about its own attempts. Its
+//! Commits whose answer is lost, or late: the node's knowledge of its own attempts meanwhile. Its
 //! services are executed by hand, and no time passes.
 
 use std::{
@@ -43,8 +43,8 @@ fn lost() -> Answer {
     Err(StoreError::Database(lost))
 }
 
-/// The same store, where `answer` replaces the answer to the first commit that puts a run into
-/// `state`.
+/// The same store, except that `answer` replaces the answer to the first commit that puts a run
+/// into `state`.
 pub(super) fn answering(
     store: &Store,
     state: run::State,
@@ -119,7 +119,7 @@ async fn what_the_dispatcher_begins_is_known_before_its_commit(database: TestDat
     is_known_before_its_commit(database, true).await;
 }
 
-/// Recovery looks while the answer is on its way.
+/// Recovery looks while the answer is in transit.
 async fn is_known_before_its_commit(database: TestDatabase, by_dispatcher: bool) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let group = group_for(&world, by_dispatcher).await;
@@ -165,7 +165,7 @@ async fn is_known_before_its_commit(database: TestDatabase, by_dispatcher: bool)
     assert_eq!((run.state, run.attempt, run.node_id), (run::State::Running, 1, own));
 }
 
-/// The second try finds what the first has written, and not another node's work.
+/// The second try finds the rows that the first has written, and not another node's work.
 async fn an_outcome_whose_commit_had_no_answer_is_counted_once(database: TestDatabase) {
     let mut world = World::new(database).await;
     let telemetry = Telemetry::unexported(world.clock.clone()).unwrap();

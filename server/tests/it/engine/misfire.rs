@@ -220,7 +220,7 @@ async fn the_runs_of_catch_up_all_follow_one_another(database: TestDatabase) {
     let runs = world.settled(schedule, 7).await;
     let ledger = world.ledger(schedule).await;
     for fire in &ledger {
-        // Having waited for the previous run does not hide why it is late.
+        // The fire says why it is late although it also waited for the previous run.
         assert_eq!((fire.verdict, fire.reason), (Verdict::Started, Reason::CaughtUp));
         let why = fire.detail.as_deref().unwrap_or_default();
         assert!(why.starts_with("no scheduler was running before 2026-"), "{why:?}");
@@ -233,7 +233,7 @@ async fn the_runs_of_catch_up_all_follow_one_another(database: TestDatabase) {
     engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 }
 
-/// It is claimed within the grace and handed over after it: for the policy it was in time.
+/// The fire is claimed within the grace and handed over after it: for the policy it was in time.
 async fn a_fire_claimed_within_the_grace_is_late_and_not_caught_up(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:04:59Z")).await;
     let schedule = world

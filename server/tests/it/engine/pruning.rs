@@ -175,7 +175,7 @@ async fn what_is_alive_is_looked_for_from_its_oldest_day_to_the_next() {
 
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 
-    // There are more queries about groups if a run of one waits.
+    // There are more queries about groups if a run of a group waits.
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     world
         .past(&schedule, 0, 0, |_, run| {

@@ -71,23 +71,23 @@ async fn what_is_alive_or_young_stays_however_old_its_key(database: TestDatabase
                 .await,
         );
     }
-    // It took weeks.
+    // This run took weeks.
     kept.push(world.past(&schedule, 52, 1, |_, run| run.finished_at = Some(yesterday)).await);
-    // Made up for yesterday.
+    // This fire was caught up on yesterday.
     let made_up = world
         .past(&schedule, 53, 1, |fire, _| {
             (fire.verdict, fire.reason) = (Verdict::Started, Reason::CaughtUp);
             (fire.claimed_at, fire.decided_at) = (yesterday, Some(yesterday));
         })
         .await;
-    // Waits for its turn.
+    // This fire waits for its turn.
     let pending = world
         .past(&schedule, 54, 1, |fire, _| {
             (fire.verdict, fire.reason) = (Verdict::Pending, Reason::AwaitingHandoff);
             (fire.decided_at, fire.run_id, fire.claimed_by) = (None, None, None);
         })
         .await;
-    // One row for the instants of weeks, up to yesterday.
+    // This row accounts for the instants of weeks, up to yesterday.
     let range = world
         .past(&schedule, 55, 1, |fire, _| {
             (fire.verdict, fire.reason) = (Verdict::Missed, Reason::Outage);
@@ -112,7 +112,7 @@ async fn what_is_alive_or_young_stays_however_old_its_key(database: TestDatabase
     };
     world.retain(45).await;
     check(&world).await;
-    // Not in a later round either.
+    // These rows are not removed in a later round either.
     clock.advance(Duration::from_secs(24 * 3600));
     world.retain(45).await;
     check(&world).await;
@@ -391,7 +391,7 @@ async fn a_slot_that_the_cursor_has_still_before_it_stays_taken(database: TestDa
         })
         .await;
     let fires = async || world.ledger(schedule.id).await.iter().map(|f| f.id).collect::<Vec<_>>();
-    // An edit has set it back, and the schedule is paused.
+    // An edit has set the cursor back, and the schedule is paused.
     let cursor = Timestamp::from(noon() - TimeDelta::days(51));
     let sql = "UPDATE schedule SET next_scheduled_at = $1, enabled = $2";
     world.write(sql, [cursor.0.into(), false.into()]).await;
@@ -429,7 +429,7 @@ async fn firing_goes_on_while_a_large_history_is_removed(database: TestDatabase)
     world.database.store = world.database.store.clone().with_observer(move |sql| {
         if sql.contains("DELETE FROM run") || sql.contains("DELETE FROM fire") {
             log.lock().unwrap().push("chunk");
-            // Each chunk takes a second of the schedule's time.
+            // Each chunk takes a second by the service's clock.
             time.advance(Duration::from_secs(1));
         } else if sql.contains("INSERT INTO fire") {
             log.lock().unwrap().push("fire");

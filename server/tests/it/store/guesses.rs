@@ -46,7 +46,7 @@ async fn what_is_refused_takes_nothing(database: TestDatabase) {
 async fn who_guess_at_once_share_what_is_left(database: TestDatabase) {
     let store = &database.store;
     let tries = (0..20).map(|number| async move {
-        // In either order.
+        // The guesses are counted in either order.
         let mut wanted = [guess("ada", 5), guess("home", 100)];
         if number % 2 == 0 {
             wanted.reverse();
@@ -93,7 +93,7 @@ async fn a_clock_that_was_set_back_locks_nobody_out(database: TestDatabase) {
     let GuessOutcome::Refused(left) = take_if_left(store, &ada).await.unwrap() else { panic!() };
     assert!(left[0].missing_ms <= 4 * HOUR, "one pause is to be waited for: {left:?}");
 
-    // Waiting helps.
+    // Waiting makes another guess available.
     let transaction = store.begin().await.unwrap();
     let waited = format!("UPDATE guess SET full_at = full_at - {}", HOUR + 1);
     transaction.execute_unprepared(&waited).await.unwrap();

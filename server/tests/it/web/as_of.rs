@@ -1,4 +1,4 @@
-//! A run that is started by hand for another instant: what its target receives.
+//! A run that is started by hand for another instant: the instant reaches its target.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ on_both!(
     a_program_and_its_repetition_are_told_the_instant_that_was_asked_for,
 );
 
-/// Neither now nor an instant of the schedule's own.
+/// An instant that is neither now nor one of the schedule's own.
 const AS_OF: &str = "2026-02-03T04:05:06Z";
 
 struct Desk {

@@ -157,7 +157,7 @@ async fn a_body_that_is_no_request_is_refused() {
     for (request, status) in [
         (post().body("{"), StatusCode::BAD_REQUEST),
         (post().body("[1]"), StatusCode::BAD_REQUEST),
-        // Several at once: otherwise each would have the limits for itself.
+        // Several documents at once are refused: otherwise each would have the limits for itself.
         (post().body("[{\"query\": \"{ me { name } }\"}]"), StatusCode::BAD_REQUEST),
         (post().body(r#"{"query": 7}"#), StatusCode::BAD_REQUEST),
         (post().body(format!("{{\"a\": {}", "[".repeat(200))), StatusCode::BAD_REQUEST),
@@ -196,7 +196,7 @@ async fn a_method_that_is_not_taken_and_a_socket_that_is_none_are_refused_in_jso
     }
 }
 
-/// It works without another network, and under the console's policy.
+/// The page works without another network, and under the console's policy.
 #[tokio::test]
 async fn the_page_to_try_graphql_out_is_all_ours() {
     let database = TestDatabase::sqlite().await;
@@ -245,7 +245,7 @@ async fn a_reason_that_a_socket_opens_with_is_in_the_audit_log() {
     assert!(long.init(payload).await.is_none_or(|answer| answer["type"] != "connection_ack"));
 }
 
-/// Clients send it in this many ways.
+/// Clients send the token in several ways.
 #[tokio::test]
 async fn a_socket_is_opened_with_a_header_in_its_payload() {
     let database = TestDatabase::sqlite().await;

@@ -232,7 +232,8 @@ async fn a_job_is_one_workers_however_many_pull(database: TestDatabase) {
     }
 }
 
-/// They share a transaction: a report of a job that is not the worker's changes nothing for others.
+/// The reports share a transaction: a report of a job that is not the worker's changes nothing for
+/// others.
 async fn reports_at_once_count_each_for_itself(database: TestDatabase) {
     const JOBS: usize = 40;
     let desk = Desk::open(&database);
@@ -306,7 +307,7 @@ async fn a_cancelled_run_is_stopped_and_late_words_change_nothing(database: Test
     let job = desk.job(&worker).await;
     let cancel = "mutation ($id: UUID!) { cancelRun(id: $id) { run { id } } }";
     desk.graphql(cancel, json!({ "id": run })).await;
-    // Workers that wait for jobs are told at once.
+    // Workers that wait for jobs are notified at once.
     let ask = json!({ "workerId": worker, "free": 0, "waitSeconds": 20 });
     let named = json!([{ "id": job["id"], "token": job["token"] }]);
     let polled = desk.ok("poll", ask).await;

@@ -18,7 +18,7 @@ async fn what_did_not_arrive_is_handed_over_once_more(database: TestDatabase) {
     let worker = desk.worker("mailer", 2).await;
     let run = desk.run("nightly", task(json!({}))).await;
     let job = desk.job(&worker).await;
-    // It knows of none: the answer was lost on its way.
+    // The worker does not know the job: the answer was lost in transit.
     let poll = async |has: serde_json::Value| {
         let ask = json!({ "workerId": worker, "free": 1, "waitSeconds": 0, "jobs": has });
         desk.ok("poll", ask).await["jobs"].clone()
@@ -53,7 +53,7 @@ async fn what_never_arrived_goes_back_into_its_queue_when_the_worker_leaves(
     let (begun, again) = (of_run(&begun).unwrap(), of_run(&again).unwrap());
     let ended = desk.ended(&runs[again]).await;
     assert_eq!((&ended["state"], &ended["attempt"]), (&json!("SUCCEEDED"), &json!(1)), "{ended}");
-    // Its jobs are lost.
+    // The worker's jobs are lost.
     let ended = desk.ended(&runs[begun]).await;
     assert_eq!(ended["state"], "FAILED", "{ended}");
 }
@@ -93,7 +93,7 @@ async fn what_is_to_be_stopped_can_only_fail(database: TestDatabase) {
     assert_eq!(polled["stop"][0], job["id"], "{polled}");
     let (status, _) = desk.word("complete", of(&worker, &job, json!({}))).await;
     assert_eq!(status, StatusCode::CONFLICT);
-    // That ends it at once, not after the grace.
+    // The report ends the job at once, not after the grace.
     desk.ok("fail", of(&worker, &job, json!({ "message": "stopped" }))).await;
     assert_eq!(desk.ended(&run).await["state"], "CANCELLED");
 }

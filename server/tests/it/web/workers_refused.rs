@@ -94,7 +94,7 @@ async fn a_refusal_names_the_field_that_is_wrong(database: TestDatabase) {
         assert_eq!(status, StatusCode::BAD_REQUEST, "{word}: {answer}");
         assert_eq!(answer["error"]["field"], field, "{word}: {answer}");
     }
-    // None of it has ended the job.
+    // None of these requests has ended the job.
     desk.ok("complete", of(&worker, &job, json!({}))).await;
     for (target, field) in [
         (json!({ "queue": "No!", "task": "send" }), "task.target.worker.queue"),

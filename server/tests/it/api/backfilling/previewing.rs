@@ -122,7 +122,7 @@ async fn what_a_calendar_suppresses_is_not_run(database: TestDatabase) {
     assert_eq!((&preview["suppressed"], &preview["selected"]), (&json!(1), &json!(2)));
     let made = desk.ask(ORDER, wanted).await;
     assert_eq!(made["createBackfill"]["backfill"]["progress"]["total"], 2);
-    // It was run by hand before: it may run again.
+    // The instant was run by hand before: it may run again.
     run_of(&desk, id, "10:00", "failed").await;
     let wanted = with(window(id, "10:00", "11:00"), json!({ "mode": "MISSING_AND_FAILED" }));
     assert_eq!(desk.ask(PREVIEW, wanted).await["previewBackfill"]["selected"], 1);
@@ -209,7 +209,7 @@ async fn a_range_accounts_only_for_what_its_own_timing_named(database: TestDatab
         .iter()
         .map(|fire| fire["fire"].is_object())
         .collect();
-    // From 08:30 on, of which the old timing produced 09:00 and 10:00.
+    // The backfill's instants from 08:30 on; the old timing produced 09:00 and 10:00.
     assert_eq!(accounted, [false, true, false, true, false]);
 }
 
@@ -290,7 +290,7 @@ async fn a_backfill_of_a_million_fires_is_told_the_limit_and_an_end_that_fits() 
     let within = with(wanted, json!({ "to": "2026-02-17T02:46:40Z" }));
     let preview = desk.ask(PREVIEW, within.clone()).await;
     assert_eq!(preview["previewBackfill"]["selected"], 10_000);
-    // All of them can be listed.
+    // All of them can be listed in one page.
     let late = preview_page(&desk, &within, json!({ "first": 200 })).await;
     let after = (1_771_296_398_000_i64).to_string();
     let last = preview_page(&desk, &within, json!({ "first": 200, "after": after })).await;

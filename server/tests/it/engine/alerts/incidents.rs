@@ -98,7 +98,7 @@ async fn what_was_taken_of_a_message_is_not_sent_again(database: TestDatabase) {
         watch.ends(&schedule, run::State::Failed).await;
     }
     node.tells(&watch, 1).await;
-    // The second is too much for it.
+    // The second request is too much for the service.
     inbox.answers_in_turn(&[202, 429]);
     node.send(&watch).await;
     let message = watch.messages().await.remove(0);
@@ -160,7 +160,7 @@ async fn a_key_belongs_to_its_kind_and_to_its_address(database: TestDatabase) {
     let Err(CommandError::BadInput(bad)) = make(Kind::Opsgenie, open).await else { panic!("?") };
     assert_eq!(bad.field, "url", "{bad}");
     make(Kind::Opsgenie, key("{{ secrets.opsgenie }}")).await.unwrap();
-    // Without an address it goes to the service's own.
+    // Without an address the channel uses the service's own.
     let made = make(Kind::Pagerduty, key("{{ secrets.pagerduty }}")).await.unwrap();
     let edit = |url: &str, key: Option<&str>| ChannelEdit {
         id: made.id,

@@ -37,7 +37,7 @@ async fn a_schedule_that_fails_is_told_once_and_so_is_its_recovery(database: Tes
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
-    // Before the rule existed.
+    // The run failed before the rule existed.
     watch.ends(&schedule, run::State::Failed).await;
     watch.ends(&schedule, run::State::Succeeded).await;
     watch.rule(rule(&[Failed, Recovered], channel)).await;
@@ -122,7 +122,7 @@ async fn a_failure_that_ends_after_a_later_success_is_told(database: TestDatabas
     let failed = watch
         .ends_as(&schedule, |_, run| {
             run.state = run::State::Failed;
-            // It ends long after the next one.
+            // This run ends long after the next one.
             run.finished_at = run.finished_at.map(|at| Timestamp(at.0 + 3_600_000));
         })
         .await;
@@ -206,7 +206,7 @@ async fn what_ran_late_or_not_at_all_is_told_each_time(database: TestDatabase) {
     watch.pass(3_600);
     forge::intent(&watch.world, &schedule, missed).await;
     assert_eq!(node.tells(&watch, 2).await[1], "[test] nightly missed 4 fires");
-    // Committed some time after the instant of its verdict: behind the cursor, and reported all the
+    // The verdict is committed some time after its instant: behind the cursor, and reported all the
     // same.
     let late = forge::intent(&watch.world, &schedule, |fire| {
         missed(fire);
@@ -288,7 +288,7 @@ async fn a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends(datab
             (run::State::Running, Some(run.created_at), None);
     };
     let run = watch.ends_as(&nightly, begins).await;
-    // For this one, the usual duration is not known.
+    // For this schedule, the usual duration is not known.
     watch.ends_as(&young, begins).await;
     watch.pass(1_700);
     node.look(&watch).await;
@@ -432,7 +432,8 @@ async fn a_long_queue_of_one_schedule_hides_no_other(database: TestDatabase) {
     };
     let long = watch.schedule(|row| row.name = "long".to_owned()).await;
     let first = watch.ends_as(&long, waits).await;
-    // As many as are checked in a namespace, each waiting longer than the other's.
+    // As many schedules as are checked in a namespace, each waiting longer than the one of the
+    // other namespace.
     let store = &watch.world.database.store;
     let row = run::Entity::find_by_id(first).one(store.read()).await.unwrap().unwrap();
     let many: Vec<_> = (0..600)
@@ -446,7 +447,7 @@ async fn a_long_queue_of_one_schedule_hides_no_other(database: TestDatabase) {
     watch.pass(400);
     let told = node.tells(&watch, 1).await;
     assert_eq!(told, ["[test] 2 stalled"]);
-    // One of them resumes while the other still waits.
+    // One of the runs resumes while the other still waits.
     watch.world.write("DELETE FROM run WHERE id = $1", [last.into()]).await;
     assert_eq!(node.tells(&watch, 2).await[1], "[test] other is taken up again");
 }
@@ -485,7 +486,7 @@ async fn a_rule_is_about_the_schedules_that_its_search_finds(database: TestDatab
     billing.search = "tag:billing -name:test".to_owned();
     let billing = watch.rule(billing).await;
     let all = watch.rule(rule(&[Failed], channel)).await;
-    // Another namespace's rule, about the same.
+    // Another namespace's rule about the same events.
     let other = Uuid::now_v7();
     let sql = "INSERT INTO namespace (id, name, created_at) VALUES ($1, 'other', 0)";
     watch.world.write(sql, [other.into()]).await;

@@ -17,7 +17,7 @@ use super::{
 const START: &str = "epmd -port $ERL_EPMD_PORT -address 127.0.0.1 & \
                      exec \"$(ls -d /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin)/rabbitmq-server\"";
 
-/// What exists from the start.
+/// The definitions that exist from the start.
 const DEFINITIONS: &str = r#"{
     "vhosts": [{ "name": "/" }],
     "users": [

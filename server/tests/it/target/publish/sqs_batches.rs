@@ -76,7 +76,7 @@ async fn answer(State(calls): State<Calls>, headers: HeaderMap, body: Bytes) -> 
             successful.push(json!({ "Id": id, "MessageId": number.unwrap_or("none") }));
         }
     }
-    // In another order than they were sent in.
+    // The answers come in a different order than the messages.
     successful.reverse();
     json!({ "Successful": successful, "Failed": refused }).to_string()
 }
