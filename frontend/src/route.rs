@@ -195,13 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_list_leads_to_is_in_its_care() {
+    fn pages_of_objects_belong_to_their_list() {
         assert_eq!(Route::EditSchedule("x".to_owned()).care(), Route::Schedules);
         assert_eq!(Route::Cluster.care(), Route::Cluster);
     }
 
     #[test]
-    fn what_the_server_itself_answers_is_no_place() {
+    fn addresses_of_the_server_are_not_pages() {
         for path in ["/graphiql", "/ns", "/schedules/x/delete", "/ns/a/runs/x/y"] {
             assert_eq!(Route::parse(path), None, "{path}");
         }

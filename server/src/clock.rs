@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_manual_clock_that_stands_still_keeps_its_sleepers_asleep() {
+    async fn a_stopped_manual_clock_keeps_its_sleepers_asleep() {
         let manual = ManualClock::new(at(100));
         let clock = manual.clock();
         let mut sleep = Box::pin(clock.sleep(Duration::from_secs(5)));
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_clock_that_is_stepped_back_holds_up_no_duration() {
+    async fn a_clock_that_is_stepped_back_delays_no_duration() {
         let manual = ManualClock::new(at(100));
         let clock = manual.clock();
         let mut until = Box::pin(clock.sleep_until(at(105)));

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_up_for_follows_one_another_and_none_is_skipped() {
+    fn caught_up_fires_follow_one_another_and_none_is_skipped() {
         let policies = [
             Policy::Skip,
             Policy::BufferOne,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn where_more_is_alive_than_may_be_stopped_the_last_fire_waits() {
+    fn if_more_runs_are_live_than_may_be_stopped_the_last_fire_waits() {
         for policy in [Policy::CancelOther, Policy::TerminateOther] {
             let many = plan(policy, 11, 1, 2);
             assert_eq!(many.fates, [Fate::Replaced, Fate::Wait]);

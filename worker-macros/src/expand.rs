@@ -148,7 +148,7 @@ mod tests {
     const GOOD: &str = "async fn send() -> Result<(), Failure> { Ok(()) }";
 
     #[test]
-    fn a_bad_schedule_is_told() {
+    fn an_invalid_schedule_is_reported() {
         for (arguments, expected) in [
             (r#"queue = "a""#, "`cron` is missing"),
             (r#"cron = "0 25 * * *", queue = "a""#, "25"),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_can_be_no_task_is_told() {
+    fn a_function_that_cannot_be_a_task_is_refused() {
         for (item, expected) in [
             ("fn send() -> Result<(), Failure> { }", "a task is an `async fn`"),
             ("async fn send() { }", "a task gives back a `Result<"),

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_limit_cut_off_is_not_done() {
+    fn storms_beyond_the_limit_do_not_count_as_done() {
         let over: Over =
             serde_json::from_str(r#"{"seconds": 120.0, "done": 60, "first_seconds": null}"#)
                 .unwrap();

@@ -82,7 +82,7 @@ mod tests {
     use super::deviation;
 
     #[test]
-    fn what_is_lost_is_said_beside_what_is_doubled() {
+    fn losses_and_duplicates_are_reported_separately() {
         assert_eq!(deviation("runs", 10, 10, 10), None);
         assert_eq!(deviation("runs", 10, 9, 9).unwrap(), "runs 1 lost");
         assert_eq!(deviation("runs", 10, 10, 12).unwrap(), "runs 2 doubled");

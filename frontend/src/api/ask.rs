@@ -91,7 +91,7 @@ mod tests {
     use crate::api::calls;
 
     #[test]
-    fn what_is_left_out_is_not_sent_at_all() {
+    fn an_omitted_field_is_not_sent() {
         let ask = calls::schedule("x".to_owned());
         assert_eq!(ask.request.body["variables"]["id"], "x");
         let ask = ask.without("/variables", "id").without("/nowhere", "id");

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_longer_than_usual_is_full_and_says_so() {
+    fn the_meter_of_a_slow_run_is_full_and_says_so() {
         let usual = RunForecast {
             usual_ms: 1_000,
             p95_ms: 4_000,

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_is_said_in_words() {
+    fn an_account_is_described_in_words() {
         let of = |p50| Some(Percentiles { p50, p95: p50, p99: p50 });
         let account = SlotAccount {
             expected: 144,

@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_of_an_event_becomes_what_the_api_takes() {
+    fn an_event_from_the_api_becomes_its_input() {
         let told = json!({
             "__typename": "PublishTarget",
             "to": {

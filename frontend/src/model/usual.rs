@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_run_is_said_to_be_so_and_what_it_will_do() {
+    fn a_slow_run_is_marked_with_its_forecast() {
         let slow = forecast();
         assert_eq!(slow.comparison(1_380_000), "2.3× its usual 10 min");
         assert_eq!(slow.comparison(600_000), "usually 10 min");

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instant_is_refused() {
+    fn a_text_that_is_not_an_instant_is_refused() {
         for text in ["", "2026-11-21", "2026-11-21T09:33:30", "soon", "2026-11-21T09:33:30+1"] {
             assert_eq!(millis(text), None, "{text}");
         }

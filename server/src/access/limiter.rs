@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_remembers_is_bounded() {
+    fn the_limiter_has_bounded_memory() {
         let limiter = Limiter::new(Clock::system());
         for n in 0..30_000_u32 {
             let _ = limiter.attempt("ada", IpAddr::from(n.to_be_bytes()));

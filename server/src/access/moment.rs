@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_found_holds_while_both_clocks_say_so() {
+    fn a_lookup_is_valid_while_both_clocks_agree() {
         let manual = ManualClock::new(DateTime::UNIX_EPOCH);
         let clock = manual.clock();
         let moment = LookupMoment::of(&clock);

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_granted_nothing_may_nothing() {
+    fn a_viewer_without_grants_may_do_nothing() {
         let refused = viewer(Grants::default()).viewer().unwrap_err().to_string();
         assert_eq!(refused, "this needs the role viewer; you have none");
     }

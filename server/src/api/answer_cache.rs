@@ -61,7 +61,7 @@ mod tests {
     use crate::clock::ManualClock;
 
     #[tokio::test]
-    async fn a_question_that_takes_long_holds_up_no_other_and_its_answer_is_good_from_its_end() {
+    async fn a_slow_query_delays_no_other_and_its_answer_is_valid_from_its_end() {
         let manual = ManualClock::new(DateTime::UNIX_EPOCH);
         let clock = manual.clock();
         let answers = AnswerCache::new(Duration::from_secs(10));

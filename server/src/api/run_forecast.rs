@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_that_takes_longer_than_any_is_told_to_be_in_the_way() {
+    fn a_run_that_takes_longer_than_any_is_expected_to_block_the_next_fire() {
         let usual = Usual::of(vec![600_000; 9]).unwrap();
         let started = DateTime::<Utc>::UNIX_EPOCH;
         let at = |minutes| started + TimeDelta::minutes(minutes);

@@ -212,7 +212,7 @@ mod tests {
     const AGES_AGO: Timestamp = Timestamp(i64::MIN);
 
     #[test]
-    fn what_is_long_past_is_by_the_hour() {
+    fn old_statistics_have_steps_of_hours() {
         let since = Timestamp(7_200_000);
         assert_eq!(steps(at(7_200), at(7_500), Some(60), since), Ok((7_200, 7_500, 60)));
         assert_eq!(steps(at(7_199), at(7_500), Some(60), since), Ok((3_600, 10_800, 3_600)));

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_cannot_keep_a_key_goes_on_without() {
+    fn a_server_that_cannot_store_a_key_starts_without_one() {
         let config = config("sqlite:/nope/carillon.db");
         assert!(make_own_key(Vault::default(), &config).current().is_err());
     }

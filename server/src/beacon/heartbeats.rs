@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_wrote_is_not_heard() {
+    fn values_that_are_not_heartbeats_are_ignored() {
         assert_eq!(Heartbeat::of_text(&heartbeat(9).to_text()), Some(heartbeat(9)));
         for text in ["", "1", "{}", "{\"beat\":-1,\"held\":0,\"clock_offset_ms\":0}"] {
             assert_eq!(Heartbeat::of_text(text), None, "{text}");

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_marks_stand_under_the_place() {
+    fn the_marks_are_under_the_position() {
         assert_eq!(mark("0 25 * * *", 2..4).unwrap(), "  0 25 * * *\n    ^^");
         assert_eq!(mark("0 0 * *", 7..7).unwrap(), "  0 0 * *\n         ^");
     }
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_shows_otherwise_is_not_marked() {
+    fn texts_that_a_terminal_shows_differently_are_not_marked() {
         assert_eq!(mark("0 ０ * * *", 2..5), None);
         assert_eq!(mark("0\t0 * * *", 0..1), None);
         assert_eq!(mark("0", 5..6), None);

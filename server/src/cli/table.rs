@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_cannot_control_the_terminal() {
+    fn shown_texts_cannot_control_the_terminal() {
         let row = ["a\u{1b}[2Jb\nc".to_owned()];
         let text = render(["NAME"], &[row], Looks { width: None, colour: false });
         assert_eq!(text, "NAME\na\u{fffd}[2Jb c\n");

@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_near_a_limit_is_counted_exactly() {
+    fn schedules_near_a_limit_are_counted_exactly() {
         let limits = Quotas { schedules: Some(100), fires_a_minute: Some(60), ..Quotas::default() };
         let usage = Usage { schedules: 80, fires_an_hour: 0 };
         let count = QuotaCount { at: crate::clock::Clock::system().instant(), limits, usage };

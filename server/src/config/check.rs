@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_out_of_bounds_is_told_them() {
+    fn an_error_about_a_setting_names_its_bounds() {
         assert_eq!(
             problem_of(|config| config.engine.heartbeat_interval = Span(Duration::ZERO)),
             "engine.heartbeat_interval: '0s' is too short; give 100ms to 1d"

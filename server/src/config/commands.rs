@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_told() {
+    fn invalid_settings_of_commands_are_refused() {
         let problem = |change: fn(&mut Commands)| {
             let mut commands = Commands::default();
             change(&mut commands);

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_target_is_given_is_no_setting() {
+    fn variables_of_command_targets_are_not_settings() {
         let given = include_str!("../target/command/environment.rs");
         let names = given.split("(\"CARILLON_").skip(1).filter_map(|rest| rest.split('"').next());
         let names: Vec<_> = names.map(str::to_lowercase).collect();

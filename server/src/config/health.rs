@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_goes_before_its_namespace_and_that_before_the_rest() {
+    fn limits_of_a_tag_override_those_of_its_namespace_and_of_the_server() {
         let limits = |missed, stalled| Limits { missed, stalled, ..Limits::default() };
         let health = Health {
             namespaces: [("shop".to_owned(), limits(Some(3), Some(2)))].into(),

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named_with_its_origin() {
+    fn an_invalid_value_is_named_with_its_source() {
         let misfit = |name: &str, value| {
             let mut layers = Layers::default();
             layers.merge(json!({ "name": "a", "inner": { "count": 1 } }), "file");

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_refused_without_being_told() {
+    fn other_texts_are_refused_without_being_repeated() {
         for text in [
             "",
             "secret",

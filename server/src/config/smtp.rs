@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_must_agree_are_told_by_their_names() {
+    fn contradictory_settings_are_named() {
         assert_eq!(problem(|_| {}), "");
         assert!(problem(|smtp| smtp.from = None).starts_with("smtp.from: '' is no address"));
         assert!(problem(|smtp| smtp.host = Some("a b".to_owned())).starts_with("smtp.host"));

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_out_of_bounds_is_told_them() {
+    fn an_error_about_a_number_names_its_bounds() {
         let error = number("misfire.max", 0, 1..=1_000, "").unwrap_err();
         assert_eq!(error.to_string(), "misfire.max \"0\": is too small; give 1 to 1000");
     }

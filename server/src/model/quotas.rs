@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_goes_before_the_configuration_and_nought_is_no_limit() {
+    fn a_namespaces_quota_overrides_the_configuration_and_zero_means_no_limit() {
         let usual = Quotas { schedules: Some(10), live_runs: Some(5), ..Quotas::default() };
         let of = |json| OwnQuotas::of_column(Some(&json)).over(usual);
         assert_eq!(of(json!({})), usual);

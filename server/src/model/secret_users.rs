@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_channel_names_what_is_listed_and_what_it_shows() {
+    fn a_channel_uses_the_secrets_that_it_lists_and_shows() {
         let names = |kept: Value| named_by(&kept).into_iter().collect::<Vec<_>>();
         let shown = json!({ "url": "https://h/{{ secrets.a }}", "key": "{{ secrets.b }}" });
         assert_eq!(names(shown), ["a", "b"]);

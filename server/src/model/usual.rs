@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_is_likely_to_end_like_those_that_took_longer() {
+    fn a_live_run_is_expected_to_end_like_longer_runs() {
         let usual = Usual::of(vec![10, 20, 30, 40, 60]).unwrap();
         assert_eq!(usual.likely_ms(0), Some(30));
         assert_eq!(usual.likely_ms(30), Some(40));

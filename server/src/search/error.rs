@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_likely_meant_is_named() {
+    fn the_likely_intention_is_suggested() {
         assert_eq!(nearest("worflow", &["tag", "workflow"]), Some("workflow"));
         assert_eq!(nearest("Stat", &["state", "tag"]), Some("state"));
         assert_eq!(nearest("x", &["tag"]), None);

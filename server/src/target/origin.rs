@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_template_decides_and_what_is_no_address_has_none() {
+    fn a_templated_host_or_an_invalid_address_has_no_origin() {
         for address in ["https://{{ context.host }}/a", "{{ context.url }}", "nothing", "://"] {
             assert_eq!(of(address), None, "{address}");
         }

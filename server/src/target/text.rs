@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_database_stores_is_replaced() {
+    fn characters_that_no_database_stores_are_replaced() {
         assert_eq!(storable(b"a\0b\xffc"), "a\u{fffd}b\u{fffd}c");
         assert_eq!(storable("grüße".as_bytes()), "grüße");
     }

@@ -173,7 +173,7 @@ mod tests {
     use crate::telemetry::{Canary, exposition};
 
     #[test]
-    fn what_is_not_found_any_more_is_not_shown_any_more() {
+    fn figures_that_are_not_found_any_more_are_not_shown() {
         let registry = Registry::new();
         let exporter = opentelemetry_prometheus::exporter().with_registry(registry.clone());
         let reader = exporter.build().unwrap();

@@ -143,7 +143,7 @@ mod tests {
         SecretScope::Secret { namespace: Uuid::from_u128(1), name: "smtp" };
 
     #[test]
-    fn what_was_sealed_opens_in_its_place_with_its_key_alone() {
+    fn a_sealed_value_opens_only_in_its_place_with_its_key() {
         let sealed = key().seal(HERE, &"hunter2".into()).unwrap();
         assert!(!sealed.contains("hunter2"));
         assert_eq!(key().open(HERE, &sealed).unwrap().expose_secret(), "hunter2");

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_off_in_the_middle_is_masked() {
+    fn a_secret_that_was_cut_off_is_masked() {
         let long = "x".repeat(2_000);
         assert!(masked(&format!("{long}p@ss/w")).ends_with("x***"));
         assert_eq!(masked("ends in p@ss/w"), "ends in p@ss/w");
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrapped_into_lines_is_masked_line_by_line() {
+    fn a_wrapped_secret_is_masked_line_by_line() {
         let secret: String = (0..120).map(|at| char::from(b'!' + (at * 7 % 90) as u8)).collect();
         let mask = mask(&secret);
         for (before, width) in [("", 76), ("user:", 76), ("u", 64), ("us", 64)] {
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn of_forms_with_the_same_beginning_the_one_that_stands_there_is_masked() {
+    fn among_forms_with_the_same_beginning_the_present_one_is_masked() {
         let long = format!("{}first", "same".repeat(10));
         let short = &long[..10];
         let mask = Mask::of([&SecretString::from(&*long), &SecretString::from(short)].into_iter());

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_the_wrong_shape_is_refused_by_its_name() {
+    fn a_parameter_of_the_wrong_type_is_refused_by_name() {
         let deep = format!("{{\"query\": {}1{}}}", "[".repeat(200), "]".repeat(200));
         for (body, told) in [
             ("", "no JSON"),

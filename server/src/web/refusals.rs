@@ -141,7 +141,7 @@ mod tests {
     use crate::clock::ManualClock;
 
     #[test]
-    fn a_kind_is_told_at_once_and_then_once_a_minute_with_its_count() {
+    fn a_kind_is_logged_at_once_and_then_once_a_minute_with_its_count() {
         let clock = ManualClock::new(DateTime::UNIX_EPOCH);
         let refusals = Refusals::new(clock.clock());
         assert_eq!(refusals.count(RefusalKind::Site, "a"), Some(1));

@@ -134,7 +134,7 @@ fn the_image_calls_the_binary_as_it_is() {
 }
 
 #[test]
-fn the_unit_is_good_and_shuts_off_what_is_not_needed() {
+fn the_unit_is_valid_and_sandboxes_what_is_not_needed() {
     let unit = repository(UNIT);
     let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
     let line: Vec<&str> = start.split_whitespace().collect();

@@ -168,7 +168,7 @@ fn a_year_of_seconds_is_counted_in_a_zone_with_clock_changes() {
 }
 
 #[test]
-fn what_is_far_away_is_found_and_what_never_comes_is_known() {
+fn distant_fires_are_found_and_impossible_ones_are_recognised() {
     let from = instant("2026-01-01T00:00:00Z");
     let far = timetable("0 0 0 1 1 * 4999", "Europe/Berlin").next(from).expect("it comes");
     assert_eq!(far.local.to_string(), "4999-01-01 00:00:00");

@@ -59,7 +59,7 @@ const POLICIES: [DstPolicy; 3] = [
 ];
 
 #[test]
-fn a_day_that_a_zone_leaves_out_is_not_made_up() {
+fn a_day_that_a_zone_leaves_out_is_not_invented() {
     for dst in POLICIES {
         let fires = fires(
             "0 12 * * *",

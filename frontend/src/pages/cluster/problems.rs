@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_a_sentence_each() {
+    fn each_problem_is_one_sentence() {
         let wrong = of(json!({
             "redisProblem": "connection refused", "clockOffsetMs": -6_000,
             "zoneData": "2025a", "schema": "m0012",

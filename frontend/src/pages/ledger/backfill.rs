@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_up_for_is_not_lost() {
+    fn backfilled_fires_are_not_lost() {
         let run = json!({ "run": {
             "id": "r", "state": "SUCCEEDED", "startedAt": null, "durationMs": 1, "latenessMs": 1, "node": null,
         } });

@@ -51,7 +51,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_schedule_counts_once_and_only_while_it_goes_on() {
+    fn a_schedule_counts_once_and_only_while_its_problem_is_open() {
         let problems = [
             problem("a", &json!({})),
             problem("a", &json!({ "error": "exit 2" })),

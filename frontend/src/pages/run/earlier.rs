@@ -100,7 +100,7 @@ mod tests {
     use super::words;
 
     #[test]
-    fn a_difference_is_told_where_it_is_one() {
+    fn a_difference_is_mentioned_only_if_it_is_large_enough() {
         assert_eq!(words(5_000, 1_000).unwrap(), "This one took 4.0 s longer, by 5.0 times.");
         assert_eq!(words(500, 1_500).unwrap(), "This one took 1.0 s shorter, by 3.0 times.");
         assert_eq!([words(1_050, 1_000), words(20, 2), words(7, 7)], [None, None, None]);

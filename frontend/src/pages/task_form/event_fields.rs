@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_is_what_is_read() {
+    fn fields_return_the_event_that_they_were_set_to() {
         let connection =
             json!({ "servers": ["a:1", "b"], "tls": true, "username": "u", "password": "***" });
         for to in [

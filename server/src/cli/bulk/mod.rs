@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn why_runs_are_cancelled_is_said_of_each() {
+    fn each_cancelled_run_has_its_own_reason() {
         let line = read(&["cancel-runs", "state:queued", "--reason", "enough"]).unwrap();
         let (order, _) = line.bulk.verb.order().unwrap();
         assert!(order.query().contains("reason: $reason"), "{}", order.query());
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stopped_says_how_it_goes_on() {
+    fn an_interrupted_command_says_how_to_continue() {
         let line = read(&["retry-runs", "state:failed"]).unwrap();
         let (order, sought) = line.bulk.verb.order().unwrap();
         let error = |problem: &str| {

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_reached_is_named_with_what_to_do() {
+    fn an_unreachable_channel_is_named_with_advice() {
         assert_eq!(examine(&[])[0].level, Level::Ok);
         assert_eq!(examine(&[channel("ops", 0)])[0].level, Level::Ok);
         let found = examine(&[channel("ops", 0), channel("team", 2)]);

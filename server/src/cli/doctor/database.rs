@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_does_is_named() {
+    fn roles_without_a_node_are_named() {
         let finding = nodes(BTreeSet::from(["api"]), vec!["worker"]);
         assert_eq!(finding.level, Level::Warning);
         assert!(finding.found.contains("the role scheduler,"), "{finding:?}");
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn pending_migrations_are_an_error_where_nobody_applies_them() {
+    fn pending_migrations_are_an_error_if_nothing_applies_them() {
         let pending = || Ok(Schema { applied: vec![], pending: vec!["m0001".to_owned()] });
         assert_eq!(schema(pending(), true).level, Level::Warning);
         assert_eq!(schema(pending(), false).level, Level::Error);

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_file_only_what_is_wrong_is_to_be_changed() {
+    fn the_advice_on_a_file_names_only_wrong_permissions() {
         let help = |mode: u32, is_of_group| {
             judge(Path::new("a.key"), 0o100000 | mode, is_of_group).and_then(|found| found.help)
         };

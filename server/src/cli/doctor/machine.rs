@@ -105,7 +105,7 @@ mod tests {
     use super::{super::Level, *};
 
     #[test]
-    fn zone_data_of_another_time_than_the_clock_is_told() {
+    fn zone_data_that_contradicts_the_clock_is_reported() {
         let level = |year: &str| {
             let data = ZoneData { version: year.to_owned(), source: ZoneSource::System };
             zone_data(&data, "2026-11-22T00:00:00Z".parse().unwrap()).level
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_with_the_servers_rights_are_told() {
+    fn programs_with_the_servers_rights_are_reported() {
         let own = Uid::from_raw(1_000);
         assert_eq!(judge_user(None, own, "default").level, Level::Warning);
         assert_eq!(judge_user(Some("nobody"), own, "default").level, Level::Ok);

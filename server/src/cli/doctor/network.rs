@@ -143,7 +143,7 @@ mod tests {
     use super::{super::Level, *};
 
     #[test]
-    fn names_that_strangers_may_read_are_told() {
+    fn names_that_strangers_may_read_are_reported() {
         let mut config = Config::default();
         config.metrics.schedules = vec!["billing/invoices".to_owned()];
         assert_eq!(instruments(&config).level, Level::Ok);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_in_the_clear_are_told() {
+    fn unencrypted_passwords_are_reported() {
         let mut config = Config::default();
         config.console.dist = Some("dist".into());
         assert_eq!(browsers(&config).level, Level::Ok);

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_told_once_for_each_verdict() {
+    fn a_row_is_printed_once_for_each_verdict() {
         let row = |verdict: &str| json!({ "id": "a", "scheduledAt": "2026-11-26T02:00:00Z", "verdict": verdict });
         let mut told = PrintedVerdicts::default();
         let news = ["PENDING", "PENDING", "STARTED", "STARTED"].map(|v| told.is_news(&row(v)));

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_its_side_means_the_same_for_every_flag() {
+    fn an_explicit_direction_means_the_same_for_every_flag() {
         for (text, expected) in [
             ("now", "2026-11-27 13:15:00+0100"),
             ("2h ago", "2026-11-27 11:15:00+0100"),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_say_its_side_is_where_the_flag_looks() {
+    fn without_a_direction_the_flag_decides() {
         for (text, past, future) in [
             ("2h", "2026-11-27 11:15:00+0100", "2026-11-27 15:15:00+0100"),
             ("14:30", "2026-11-26 14:30:00+0100", "2026-11-27 14:30:00+0100"),

@@ -79,7 +79,7 @@ mod tests {
     use super::cell;
 
     #[test]
-    fn what_would_be_a_formula_is_text() {
+    fn a_formula_becomes_text() {
         for bad in ["=1+1", "+1", "-1", "@SUM(A1)", "＝1", "＋1", "－1", "＠a"] {
             assert_eq!(cell(bad), format!("\"'{bad}\""));
         }

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_that_differs_is_told_with_its_place() {
+    fn each_changed_key_is_listed_with_its_path() {
         let before = Pictured::open(json!({
             "when": "@daily", "misfire": { "grace": "1m", "max": 3 },
             "tasks": [{ "name": "a", "target": 1 }, { "target": { "noop": {} } }],
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_changes_is_told_without_its_value() {
+    fn a_changed_secret_is_listed_without_its_value() {
         let of = |secret: &str| Pictured {
             real: json!({ "headers": { "Authorization": secret } }),
             shown: json!({ "headers": { "Authorization": "***" } }),

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_with_the_old_and_the_new_value() {
+    fn a_change_is_described_with_the_old_and_the_new_value() {
         let mut after = spec();
         after.timing.expressions = vec!["0 3 * * *".to_owned()];
         after.timing.zone = "Europe/Berlin".to_owned();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_changed_is_nothing_told() {
+    fn nothing_is_reported_without_a_change() {
         assert!(between(&spec(), &spec()).is_empty());
     }
 }

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_under_secret_names_are_masked_wherever_they_stand() {
+    fn texts_under_secret_names_are_masked_everywhere() {
         let given = serde_json::json!({
             "region": "eu", "api_token": "hush", "rows": [{ "password": "hush", "key": 7 }],
             "secrets": { "a": "shown, as its own name says nothing" },
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_of_secrets_by_their_words() {
+    fn names_suggest_secrets_by_their_words() {
         for name in [
             "Authorization",
             "X-Api-Key",

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_in_clear_is_refused_where_it_stands() {
+    fn a_literal_credential_is_refused_with_its_position() {
         let http = |more: Value| {
             let mut http = json!({ "url": "https://a.example/x" });
             http.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

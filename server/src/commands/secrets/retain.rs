@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_keeps_what_it_says_the_mask_of_and_nothing_else() {
+    fn a_mask_in_a_file_keeps_its_stored_secret_and_nothing_else() {
         let mut old = Http::post("https://a/x?k=1");
         old.headers = [("Authorization".to_owned(), Secret::new("Bearer 1"))].into();
         old.signing_secret = Some(Secret::new("whsec_1"));

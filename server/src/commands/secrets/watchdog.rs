@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_an_address_its_server_is_shown_and_the_names_of_secrets() {
+    fn only_the_server_and_the_names_of_secrets_of_an_address_are_shown() {
         for (address, shown) in [
             ("https://hc.example", "https://hc.example"),
             ("https://hc.example/", "https://hc.example/"),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_as_it_is_shown_stays() {
+    fn an_address_sent_back_as_shown_is_kept() {
         let ping = |success: &str, failure: Option<&str>| Ping {
             success: Secret::new(success),
             start: None,

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_is_woken_for_what_it_may_take() {
+    fn a_worker_is_woken_for_jobs_that_it_may_take() {
         let kind = |queue: &str, tags: Option<&[&str]>| JobKind {
             namespace_id: Uuid::nil(),
             queue: queue.to_owned(),

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_the_limit_of_a_job_is_left_out_and_said_once() {
+    fn lines_over_the_limit_of_a_job_are_left_out_with_one_notice() {
         let lines = |count: usize, text: &str| vec![(false, text.to_owned()); count];
         let texts = |job: &job::Model, lines: Vec<(bool, String)>| {
             let (taken, bytes) = within_limit(job, lines);

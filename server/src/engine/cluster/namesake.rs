@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_silence_of_a_row_that_hardly_anybody_writes_proves_nothing() {
+    fn the_silence_of_a_rarely_written_row_proves_nothing() {
         let mut namesake = member("a");
         (namesake.node.beats_in, namesake.silence) = (BeatsIn::Redis, EXPIRY * 9);
         namesake.read_at = Timestamp(1_000_000);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heartbeat_is_told_by_its_number_or_by_the_row() {
+    fn a_heartbeat_is_recognised_by_its_number_or_by_the_row() {
         let (first, mut now) = (member("a"), member("a"));
         assert!(!has_beaten(&first, &now));
         let heard = |beat| Living { beat: Some(beat), ..first.clone() };

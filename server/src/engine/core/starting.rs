@@ -120,7 +120,7 @@ mod tests {
     use crate::clock::Clock;
 
     #[test]
-    fn an_attempt_is_among_them_until_the_last_who_entered_it_is_gone() {
+    fn an_attempt_counts_until_its_last_entry_is_dropped() {
         let all = StartingAttempts::default();
         let hold =
             |attempt| RunLease { run_id: Uuid::nil(), attempt, node_id: Uuid::nil(), epoch: 1 };

@@ -372,7 +372,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_long_message_beginning_and_end_are_kept() {
+    fn a_long_message_keeps_its_beginning_and_its_end() {
         let said = |message: &str| {
             let message = message.to_owned();
             let failed = shortened(Outcome::Failed { message, output: Value::Null });

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_lost_its_hold_writes_nothing() {
+    fn a_node_without_its_hold_writes_nothing() {
         let task = task();
         assert_eq!(settle(failure(), Some(StopReason::Lost), standing(1, 1, &task)), None);
     }

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_come_in_comes_along_as_far_as_there_is_room() {
+    fn waiting_outcomes_join_a_batch_as_far_as_there_is_room() {
         let (sender, mut settlements) = mpsc::channel(BATCH);
         let mut batch = vec![settlement(1), settlement(1)];
         take_along(&mut settlements, &mut batch);

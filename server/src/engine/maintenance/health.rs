@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn history_that_quotas_shorten_is_told_and_is_not_unhealthy() {
+    fn history_shortened_by_a_quota_is_reported_and_not_unhealthy() {
         assert_eq!(short(&[], &[]).issue, None);
         let cut = Cut { name: "shop".to_owned(), until: Timestamp(0) };
         let check = short(&[cut], &[("billing".to_owned(), 1_000)]);

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_read_to_the_end_stays() {
+    fn periods_that_were_not_read_to_the_end_stay() {
         let period = |number: i64| number * PERIOD_MS;
         let rows = [1, 2, 3, 4].map(|number| (period(number), 0, 100));
         assert_eq!(until(&rows, 150), Some((period(1), period(4))));

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_is_what_can_be_taken() {
+    fn the_room_is_the_number_of_free_places() {
         for share in [1, 50, 67, 80, 99, 100] {
             for (capacity, others) in [(1, 0), (7, 3), (64, 10), (512, 300)] {
                 let mut account = PlaceAccount::new(capacity, share);

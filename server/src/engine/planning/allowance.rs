@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_behind_the_last_that_counts_is_cut_off() {
+    fn instants_after_the_last_permitted_fire_are_cut_off() {
         use Verdict::{Missed, Pending, Skipped};
         let some = [Missed, Pending, Skipped, Pending, Skipped, Pending];
         assert_eq!(cut(None, 0, &some), (6, None));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn where_none_is_left_nothing_is_kept() {
+    fn without_remaining_fires_no_instant_is_kept() {
         assert_eq!(cut(Some(5), 5, &[Verdict::Pending; 2]), (0, Some(0)));
         assert_eq!(cut(Some(5), 7, &[Verdict::Missed]), (0, Some(0)));
     }

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_counts_once_whether_the_database_has_counted_it_or_not() {
+    fn written_bytes_count_once_whether_the_database_has_counted_them_or_not() {
         let meter = Meter::new(Quotas { log_bytes: Some(100), ..Quotas::default() });
         let run = AtomicI64::default();
         meter.set_kept_log([("shop".to_owned(), 50)]);

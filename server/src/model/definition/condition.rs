@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_condition_is_refused_with_what_would_be() {
+    fn an_invalid_condition_is_refused_with_the_valid_ones() {
         for text in [
             "",
             "sometimes",

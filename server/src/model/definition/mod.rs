@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_is_not_written_so_old_definitions_stay_what_they_are() {
+    fn defaults_are_not_written_so_old_definitions_keep_their_text() {
         let json = serde_json::to_value(Definition::single(noop("main"))).unwrap();
         let keys: Vec<_> = json["tasks"][0].as_object().unwrap().keys().cloned().collect();
         assert_eq!(json.as_object().unwrap().len(), 1, "{json}");
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_lone_task_without_a_limit_on_its_run_goes_without_a_plan() {
+    fn only_a_single_task_without_a_limit_on_its_run_needs_no_plan() {
         let lone = Definition::single(noop("main"));
         assert!(lone.only_task().is_some());
         assert!(Definition { timeout_ms: Some(1_000), ..lone.clone() }.only_task().is_none());

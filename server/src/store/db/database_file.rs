@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_was_moved_or_replaced_is_told_from_the_one_that_is_open() {
+    fn a_moved_or_replaced_file_differs_from_the_open_one() {
         let folder = tempfile::tempdir().unwrap();
         let (path, elsewhere) = (folder.path().join("a.db"), folder.path().join("b.db"));
         std::fs::write(&path, "").unwrap();

@@ -368,7 +368,7 @@ mod tests {
     use super::{AWAY, StoreError, is_busy, passes, refuses};
 
     #[test]
-    fn a_database_that_is_away_is_told_from_one_that_is_locked_or_refuses() {
+    fn an_unavailable_database_differs_from_one_that_is_locked_or_refuses() {
         let away = StoreError::unanswered();
         assert_eq!(away.unavailable(), Some(AWAY));
         let full = StoreError::DiskFull { source: DbErr::Custom("full".to_owned()) };
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_told_from_what_stays() {
+    fn transient_errors_are_distinguished_from_permanent_ones() {
         // Deadlock, shutdown, standby, lock timeout, idle transaction; busy, locked.
         for code in ["40P01", "57P01", "25006", "55P03", "25P03", "5", "517", "6"] {
             assert!(passes(code), "{code}");
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_be_stored_is_told_from_what_may_be_stored_later() {
+    fn values_that_can_never_be_stored_are_distinguished_from_temporary_failures() {
         // Text with NUL, a violated constraint, a value too large; a trigger, a value too large on
         // SQLite.
         for code in ["22P05", "22021", "23514", "54000", "1811", "18"] {

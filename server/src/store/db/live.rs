@@ -235,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_alive_the_present_is_named() {
+    fn without_live_rows_only_the_present_days_are_named() {
         let live = LiveDays::default();
         live.replace(Some(ScannedRanges { at: NOW.0, spans: Spans::default() }));
         assert_eq!(days(&live.of_fires("at", NOW, Since::Margin)), Some((99, 102)));
     }
 
     #[test]
-    fn what_may_be_caught_up_elsewhere_is_within_the_days() {
+    fn the_named_days_include_catch_ups_of_other_nodes() {
         let found = live(100, 100);
         let since = Since::Instant(Timestamp(90 * DAY_MS + 5));
         assert_eq!(days(&found.of_fires("at", NOW, since)), Some((89, 102)));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_process_writes_is_within_the_days_at_once() {
+    fn the_named_days_include_own_writes_at_once() {
         let found = live(100, 100);
         found.widen(std::iter::once((first_key(80 * DAY_MS), Timestamp(70 * DAY_MS))));
         assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((70, 102)));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_while_a_look_is_under_way_outlives_it() {
+    fn writes_during_a_query_outlive_its_result() {
         let found = live(100, 100);
         let looked = Some(ScannedRanges { at: NOW.0, spans: Spans::default() });
         found.widen(std::iter::once((Uuid::nil(), Timestamp(70 * DAY_MS))));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_long_ago_is_not_believed() {
+    fn an_old_query_result_is_not_used() {
         let found = live(100, 100);
         for later in [NOW.0 + VALID + 1, NOW.0 - VALID - 1] {
             assert_eq!(found.of_runs("run.id", Timestamp(later)), "");

@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_goes_on_while_it_may() {
+    fn a_statement_continues_within_its_time_limit() {
         let until = Until::new();
         assert!(!until.goes_on());
         until.allow(Duration::from_secs(3_600));

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_no_longer_counts_and_what_another_retention_keeps_counts_there() {
+    fn removed_rows_do_not_count_and_rows_of_another_retention_count_there() {
         let counted = CountedHistory {
             namespace_id: Uuid::nil(),
             rows: [(at(1, 0), 5), (at(2, 0), 6), (at(3, 0), 7), (at(4, 0), 8)].into(),

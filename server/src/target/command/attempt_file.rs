@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_and_the_file_goes_away() {
+    fn the_written_output_is_read_and_its_file_removed() {
         let (_temp, file) = file();
         assert_eq!(file.read(), Ok(None));
         fs::write(file.path(), " {\"rows\": 7}\n").unwrap();

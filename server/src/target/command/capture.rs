@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_kept_whole() {
+    fn output_within_the_limit_is_kept_whole() {
         let text: String = (0..20).map(|number| format!("{number:03}\n")).collect();
         let (lines, capture) = captured(80, text.as_bytes(), b"");
         assert_eq!(shown(&lines).concat(), text.replace('\n', ""));

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_dead_left_goes_and_nothing_else() {
+    fn leftovers_of_dead_servers_are_removed_and_nothing_else() {
         let temp = tempfile::tempdir().unwrap();
         let (dead, link) = (format!("{PREFIX}dead"), format!("{PREFIX}link"));
         let [dead, link] = [dead, link].map(|name| temp.path().join(name));

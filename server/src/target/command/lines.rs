@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_line_the_beginning_is_kept_in_whole_characters() {
+    fn the_beginning_of_a_long_line_is_kept_in_whole_characters() {
         let long = format!("x{}", "ü".repeat(MAX_LINE_BYTES));
         let text = format!("{long}\nshort");
         let lines = read(text.as_bytes().chunks(1000));

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_stream_said_is_not_lost_to_the_other() {
+    fn one_stream_does_not_displace_the_end_of_the_other() {
         let mut tail = Tail::new(1_000);
         tail.push(line(Stream::Stderr, "the error"));
         for _ in 0..10_000 {

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_user_that_cannot_be_is_told() {
+    fn an_impossible_configured_user_is_reported() {
         for (name, may_switch, own, said) in [
             ("root", true, ROOT, "\"root\" is root, and programs must not run as root"),
             ("no-such-user", true, ROOT, "there is no user \"no-such-user\" on this machine"),

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_receives_is_an_error() {
+    fn a_message_without_a_receiver_is_an_error() {
         let (near, far) = pair().unwrap();
         drop(far);
         assert!(send(&near, &1, &[]).is_err());

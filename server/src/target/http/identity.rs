@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn a_missing_part_of_a_certificate_is_named() {
         let (certificate, key) = pem();
         let problem = |pem: &str| Identity::from_pem(pem).unwrap_err();
         assert_eq!(problem(""), "there is no certificate in it");

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_goes_on_only_where_the_status_says_so() {
+    fn a_redirect_keeps_the_body_only_if_the_status_says_so() {
         let (from, to) = (url("https://a.example/"), url("https://a.example/new"));
         for code in [301, 302, 303] {
             let sent = forward(message(), status(code), &from, &to);

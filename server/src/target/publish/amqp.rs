@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_is_refused() {
+    fn bytes_that_are_not_a_frame_are_refused() {
         assert!(read(b"AMQP\0\0\x09\x01").is_err());
         assert!(read(b"\x01\0\0\0\0\0\x01x!").is_err());
     }

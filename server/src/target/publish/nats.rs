@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_finds_who_waits_for_it() {
+    fn an_answer_reaches_its_caller() {
         let (mut protocol, mut out) = (protocol(), Vec::new());
         let (reply, mut answer) = oneshot::channel();
         let asked = NatsRequest {

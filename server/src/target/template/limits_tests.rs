@@ -94,7 +94,7 @@ fn what_nests_too_deep_is_refused_before_it_is_parsed() {
 }
 
 #[test]
-fn what_is_just_within_the_limit_leaves_the_stack_a_margin() {
+fn a_template_just_within_the_limit_leaves_the_stack_a_margin() {
     on_a_small_stack(|| {
         for shape in SHAPES {
             for times in 1..=MAX_DEPTH {
@@ -360,7 +360,7 @@ fn made(template: &str) -> String {
 }
 
 #[test]
-fn what_is_no_text_is_written_as_json_writes_it() {
+fn values_other_than_texts_are_written_as_json() {
     for (template, expected) in [
         ("{{ context.yes }} {{ context.no }} {{ context.none }}", "true false null"),
         ("{{ true }} {{ none }} {{ 1 == 2 }} {{ context.n }}", "true null false 1.5"),
@@ -380,7 +380,7 @@ fn what_is_no_text_is_written_as_json_writes_it() {
 }
 
 #[test]
-fn what_the_reader_takes_for_raw_is_judged_as_the_parser_sees_it() {
+fn raw_parts_are_checked_as_the_parser_sees_them() {
     for text in [
         // A text that resembles the end of the raw part does not end it, and a text that resembles
         // a comment is raw.

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_wrote_itself_is_not_believed() {
+    fn addresses_that_a_client_wrote_are_not_believed() {
         assert_eq!(seen("10.0.0.1", &["6.6.6.6, 198.51.100.1"]), "198.51.100.1");
         assert_eq!(seen("10.0.0.1", &["198.51.100.1, nonsense"]), "10.0.0.1");
         assert_eq!(seen("10.0.0.1", &[]), "10.0.0.1");

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_found_holds_for_a_moment() {
+    async fn a_lookup_is_valid_for_a_moment() {
         let (looks, clock) = looks();
         assert_eq!(looks.share("key", ready(Ok(1))).await, Ok(1));
         assert_eq!(looks.share("key", ready(Ok(2))).await, Ok(1));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_comes_during_a_look_is_told_what_it_finds() {
+    async fn requests_during_a_lookup_share_its_result() {
         let (looks, _clock) = looks();
         let (end, ended) = oneshot::channel();
         let mut first = Box::pin(looks.share("key", async { ended.await.unwrap() }));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_comes_during_a_long_look_shares_the_next() {
+    async fn requests_during_a_long_lookup_share_the_next() {
         let (looks, clock) = looks();
         let (end, ended) = oneshot::channel();
         let mut first = Box::pin(looks.share("key", async { ended.await.unwrap() }));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keys_that_nobody_asks_for_any_more_are_forgotten() {
+    async fn keys_that_are_no_longer_requested_are_forgotten() {
         let (looks, clock) = looks();
         let count = || looks.slots.len();
         for key in 0..FEW {

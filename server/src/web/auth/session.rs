@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_is_used_goes_on_until_its_absolute_end() {
+    fn a_used_session_lasts_until_its_absolute_end() {
         let (user, limits) = (user(), config::Session::default());
         let mut session = SignedIn::new(&user, String::new(), hour(0));
         assert_eq!(session.standing(&user, &limits, hour(0)), SessionState::Good);

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_badge_says_what_stands_worst() {
+    fn a_badge_shows_the_worst_state() {
         let of = |passing, failing, unknown, paused, schedule: Option<&str>| {
             let schedule = schedule.map(str::to_owned);
             message(&BadgeCounts { schedule, passing, failing, unknown, paused }).0

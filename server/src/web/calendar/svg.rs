@@ -93,7 +93,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_label_is_the_picture_has_the_elements_that_it_has(label in any::<String>()) {
+        fn no_label_changes_the_elements_of_the_picture(label in any::<String>()) {
             let picture = badge(&label, "passing", BadgeLook::Passing);
             let plain = badge("x", "passing", BadgeLook::Passing);
             let marks = |text: &str| text.matches(['<', '>']).count();

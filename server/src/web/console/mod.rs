@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_navigation_is_told_from_a_request_of_a_script() {
+    fn a_navigation_is_distinguished_from_a_scripts_request() {
         let of = |pairs: &[(&'static str, &str)]| {
             let mut headers = HeaderMap::new();
             for (name, value) in pairs {

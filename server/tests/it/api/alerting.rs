@@ -14,8 +14,8 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_channels_secrets_are_nowhere_to_be_read,
     a_rule_is_made_changed_muted_and_deleted,
-    what_cannot_be_is_refused_with_the_field_and_the_limit,
-    nobody_uses_or_sees_what_is_anothers,
+    an_invalid_input_is_refused_with_its_field_and_the_limit,
+    nobody_uses_or_sees_objects_of_another_namespace,
     an_alert_is_acknowledged_with_a_note_and_an_end,
 );
 
@@ -148,7 +148,7 @@ async fn a_rule_is_made_changed_muted_and_deleted(database: TestDatabase) {
     }
 }
 
-async fn what_cannot_be_is_refused_with_the_field_and_the_limit(database: TestDatabase) {
+async fn an_invalid_input_is_refused_with_its_field_and_the_limit(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let channel = hook(&desk, "ops").await;
     let webhook = |more: Value| {
@@ -193,7 +193,7 @@ async fn what_cannot_be_is_refused_with_the_field_and_the_limit(database: TestDa
     }
 }
 
-async fn nobody_uses_or_sees_what_is_anothers(database: TestDatabase) {
+async fn nobody_uses_or_sees_objects_of_another_namespace(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let channel = hook(&desk, "ops").await;
     let namespace = "mutation { createNamespace(name: \"other\") { namespace { id } } }";

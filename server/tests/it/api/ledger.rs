@@ -18,7 +18,7 @@ on_both!(
     a_ledger_is_read_newest_first_and_counted,
     the_ledger_of_all_namespaces_is_paged_in_the_order_of_time,
     totals_add_up_to_what_was_due,
-    the_ledger_is_narrowed_to_what_was_asked_for,
+    the_ledger_is_filtered_as_requested,
     the_newest_fires_of_a_page_of_schedules_are_read_at_once,
 );
 
@@ -159,7 +159,7 @@ async fn totals_add_up_to_what_was_due(database: TestDatabase) {
     );
 }
 
-async fn the_ledger_is_narrowed_to_what_was_asked_for(database: TestDatabase) {
+async fn the_ledger_is_filtered_as_requested(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let mine = desk.schedule("mine", "@hourly").await;
     let home = namespace(&desk, "default").await;

@@ -40,7 +40,7 @@ async fn a_request_that_asks_for_too_much_is_refused() {
 }
 
 #[tokio::test]
-async fn what_counts_rows_fits_into_a_request_a_few_times() {
+async fn fields_that_count_rows_are_few_in_a_request() {
     let previews: String =
         (0..6).map(|number| format!("a{number}: retentionPreview {{ partitions }} ")).collect();
     let message = refused(&format!("{{ {previews} }}")).await;
@@ -118,7 +118,7 @@ fn chain(begin: &str, length: usize) -> String {
 }
 
 #[tokio::test]
-async fn fragments_that_nobody_spreads_are_counted_as_well() {
+async fn unused_fragments_are_counted_as_well() {
     assert!(refused(&chain("", 5_000)).await.contains("5001 fragments"));
     assert!(refused(&chain("", 40)).await.contains("nests deeper"));
     // Each fragment spreads the next one twice, and the last one selects an unknown field.
@@ -171,7 +171,7 @@ async fn directives_by_the_hundred_are_refused() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_not_repeated_in_full() {
+async fn an_error_about_a_document_repeats_only_a_part_of_it() {
     let message = refused(&format!("{{ me {{ {} ! }} }}", "näme ".repeat(10_000))).await;
     assert!(message.chars().count() < 320, "{message}");
     assert!(message.contains("1:") && message.contains("expected"), "{message}");

@@ -6,7 +6,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     modules_are_listed_by_name,
     a_fire_is_found_by_its_key,
-    what_is_to_come_is_counted_by_the_hour_and_listed,
+    upcoming_fires_are_counted_by_the_hour_and_listed,
 );
 
 async fn modules_are_listed_by_name(database: TestDatabase) {
@@ -47,7 +47,7 @@ async fn a_fire_is_found_by_its_key(database: TestDatabase) {
     assert_eq!(none["fire"], json!(null));
 }
 
-async fn what_is_to_come_is_counted_by_the_hour_and_listed(database: TestDatabase) {
+async fn upcoming_fires_are_counted_by_the_hour_and_listed(database: TestDatabase) {
     let desk = Desk::open(database).await;
     desk.schedule("hourly", "@hourly").await;
     desk.schedule("minutely", "* * * * *").await;

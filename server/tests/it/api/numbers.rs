@@ -19,7 +19,7 @@ use super::{
 };
 use crate::support::{TestDatabase, on_both};
 
-on_both!(what_outgrows_an_int_is_told_as_a_long, what_is_in_milliseconds_or_bytes_is_no_int,);
+on_both!(numbers_beyond_an_int_are_longs, fields_in_milliseconds_or_bytes_are_no_ints,);
 
 /// More than an `Int` holds: 58 days in milliseconds.
 const MANY: i64 = 5_000_000_000;
@@ -61,7 +61,7 @@ async fn outgrow(desk: &Desk) {
     store.commit(tx).await.unwrap();
 }
 
-async fn what_outgrows_an_int_is_told_as_a_long(database: TestDatabase) {
+async fn numbers_beyond_an_int_are_longs(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let walk = Walk::begin(&desk).await;
     outgrow(&desk).await;
@@ -98,7 +98,7 @@ async fn what_outgrows_an_int_is_told_as_a_long(database: TestDatabase) {
     }
 }
 
-async fn what_is_in_milliseconds_or_bytes_is_no_int(database: TestDatabase) {
+async fn fields_in_milliseconds_or_bytes_are_no_ints(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let walk = Walk::begin(&desk).await;
     let measures = [walk.scalars("Ms"), walk.scalars("Bytes")].concat();

@@ -23,7 +23,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     an_order_for_many_is_counted_first_and_then_done,
-    who_cannot_be_ordered_is_told_and_the_others_are_done,
+    refused_items_of_a_bulk_order_are_listed_and_the_others_are_done,
     an_order_for_many_that_is_repeated_is_done_once,
     runs_are_cancelled_and_retried_together,
     tags_are_given_and_taken_together,
@@ -111,7 +111,7 @@ async fn an_order_for_many_is_counted_first_and_then_done(database: TestDatabase
     assert_eq!(left["schedules"]["totalCount"], 3);
 }
 
-async fn who_cannot_be_ordered_is_told_and_the_others_are_done(database: TestDatabase) {
+async fn refused_items_of_a_bulk_order_are_listed_and_the_others_are_done(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let source = "module: billing\nschedules:\n  declared:\n    when: \"@daily\"\n    \
                   task: { target: { noop: {} } }\n";

@@ -18,7 +18,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     people_come_change_and_go,
     one_administrator_who_can_sign_in_always_remains,
-    an_administrator_of_a_namespace_says_who_its_members_are,
+    an_administrator_of_a_namespace_manages_its_members,
     a_member_sees_and_does_what_the_membership_says,
     a_token_has_no_more_than_its_owner,
     what_groups_gave_outlives_neither_the_sign_in_for_long_nor_the_provider,
@@ -171,7 +171,7 @@ async fn what_groups_gave_outlives_neither_the_sign_in_for_long_nor_the_provider
     assert_eq!(roles(ours).await, operator);
 }
 
-async fn an_administrator_of_a_namespace_says_who_its_members_are(database: TestDatabase) {
+async fn an_administrator_of_a_namespace_manages_its_members(database: TestDatabase) {
     let desk = Desk::open(database).await;
     namespace(&desk, "mine").await;
     namespace(&desk, "theirs").await;

@@ -11,7 +11,7 @@ on_both!(
     a_long_resume_is_read_page_by_page,
     a_resume_promises_no_run_that_its_deadline_forbids,
     what_a_long_pause_leaves_is_counted_exactly,
-    what_is_not_paused_has_nothing_to_resume,
+    a_schedule_that_is_not_paused_has_nothing_to_resume,
 );
 
 const PREVIEW: &str = "query($id: UUID!) { resumePreview(id: $id) { at paused choices {
@@ -211,7 +211,7 @@ fn instant(at: Timestamp) -> String {
     at.utc().to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }
 
-async fn what_is_not_paused_has_nothing_to_resume(database: TestDatabase) {
+async fn a_schedule_that_is_not_paused_has_nothing_to_resume(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "* * * * *").await;
     desk.clock.set("2026-03-01T15:10:00Z".parse().unwrap());

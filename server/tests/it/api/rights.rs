@@ -415,7 +415,7 @@ async fn nothing_but_the_question_who_i_am_is_answered_to_nobody() {
 }
 
 #[tokio::test]
-async fn who_may_only_look_changes_nothing() {
+async fn a_viewer_changes_nothing() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     for (name, query) in mutations().into_iter().filter(|(name, _)| !OWN.contains(name)) {
         let query = format!("mutation {{ {query} }}");

@@ -9,10 +9,10 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_credential_in_clear_is_refused_however_it_comes,
     a_secret_is_stored_and_never_shown,
-    what_a_request_expects_is_said_shown_and_kept,
+    the_expected_answer_of_a_request_is_set_shown_and_kept,
     texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask_comes_back,
-    a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved,
-    a_secret_says_what_names_it,
+    saving_a_task_warns_of_its_unset_secrets,
+    a_secret_lists_the_objects_that_use_it,
     a_secret_is_found_in_any_number_of_workflows,
     a_secret_says_when_not_all_was_examined,
 );
@@ -96,7 +96,7 @@ async fn a_secret_is_stored_and_never_shown(database: TestDatabase) {
     }
 }
 
-async fn what_a_request_expects_is_said_shown_and_kept(database: TestDatabase) {
+async fn the_expected_answer_of_a_request_is_set_shown_and_kept(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let http = json!({
         "url": "https://example.org/hook", "json": { "rows": [1] }, "expectedBody": "done",
@@ -183,7 +183,7 @@ async fn texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask
     assert_eq!(stored().await, context);
 }
 
-async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(database: TestDatabase) {
+async fn saving_a_task_warns_of_its_unset_secrets(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let set =
         "mutation($name: String!) { setSecret(input: { name: $name, value: \"open-sesame\" }) {
@@ -258,7 +258,7 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
     assert_eq!(told["deployModule"]["changes"][0]["warnings"], json!([]));
 }
 
-async fn a_secret_says_what_names_it(database: TestDatabase) {
+async fn a_secret_lists_the_objects_that_use_it(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let set =
         "mutation($name: String!) { setSecret(input: { name: $name, value: \"open-sesame\" }) {

@@ -18,8 +18,8 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     schedules_are_sorted_and_paged_in_each_order,
     runs_are_sorted_and_paged_in_each_order,
-    what_the_runs_of_a_schedule_came_to_is_told,
-    how_the_last_attempt_of_a_run_ended_is_told,
+    the_statistics_of_a_schedules_runs_are_shown,
+    the_ending_of_a_runs_last_attempt_is_shown,
 );
 
 /// Ends a run in this state; it started a second after noon and took this long.
@@ -155,7 +155,7 @@ async fn runs_are_sorted_and_paged_in_each_order(database: TestDatabase) {
     assert_eq!(ids(&usual)[0], waiting, "the newest first");
 }
 
-async fn what_the_runs_of_a_schedule_came_to_is_told(database: TestDatabase) {
+async fn the_statistics_of_a_schedules_runs_are_shown(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let busy = desk.schedule("busy", "@hourly").await;
     desk.schedule("idle", "@hourly").await;
@@ -201,7 +201,7 @@ async fn attempt(desk: &Desk, run: &str, task: &str, number: i32, output: Value)
     desk.database.store.commit(tx).await.unwrap();
 }
 
-async fn how_the_last_attempt_of_a_run_ended_is_told(database: TestDatabase) {
+async fn the_ending_of_a_runs_last_attempt_is_shown(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("ends", "@hourly").await;
     let last = [

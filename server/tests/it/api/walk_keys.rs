@@ -18,9 +18,9 @@ use super::{
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    no_place_takes_the_key_of_something_that_lies_elsewhere,
-    nothing_is_followed_by_the_key_of_something_that_lies_elsewhere,
-    who_looks_changes_nothing_by_any_key,
+    no_argument_accepts_the_key_of_another_namespaces_object,
+    no_subscription_accepts_the_key_of_another_namespaces_object,
+    a_viewer_changes_nothing_by_any_key,
 );
 
 /// These filter a list: objects of another namespace are not in it.
@@ -83,7 +83,7 @@ pub(super) fn is_nothing(answer: &Value) -> bool {
     answer.is_null() || items.is_some_and(|items| items.iter().all(Value::is_null))
 }
 
-async fn no_place_takes_the_key_of_something_that_lies_elsewhere(database: TestDatabase) {
+async fn no_argument_accepts_the_key_of_another_namespaces_object(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let theirs = Walk::begin(&desk).await;
     let own = theirs.beside(&desk, "other").await;
@@ -161,7 +161,7 @@ const KEPT: [&str; 5] = ["auditEvents", "calendarFeeds", "sessions", "taskLog", 
 
 /// A viewer of one namespace names existing objects, and those of another namespace, in each
 /// position for a key: nothing is changed, and nothing of the other namespace is revealed.
-async fn who_looks_changes_nothing_by_any_key(database: TestDatabase) {
+async fn a_viewer_changes_nothing_by_any_key(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let theirs = Walk::begin(&desk).await;
     let own = theirs.beside(&desk, "other").await;
@@ -207,7 +207,7 @@ async fn who_looks_changes_nothing_by_any_key(database: TestDatabase) {
 /// The beginning of time, as a cursor.
 const BEGIN: &str = "since: \"-1.00000000000000000000000000000000\"";
 
-async fn nothing_is_followed_by_the_key_of_something_that_lies_elsewhere(database: TestDatabase) {
+async fn no_subscription_accepts_the_key_of_another_namespaces_object(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let theirs = Walk::begin(&desk).await;
     let own = theirs.beside(&desk, "other").await;

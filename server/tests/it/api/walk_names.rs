@@ -14,7 +14,7 @@ use super::{
 };
 use crate::support::{TestDatabase, on_both};
 
-on_both!(no_place_takes_the_name_of_something_that_lies_elsewhere, a_secret_of_elsewhere_is_none);
+on_both!(no_argument_accepts_the_name_of_another_namespaces_object, a_secret_of_elsewhere_is_none);
 
 /// Feeds are created for a user in the database, which the administrator here is not.
 const OF_PEOPLE: &str = "createCalendarFeed.input.schedule";
@@ -82,7 +82,7 @@ fn is_missing(answer: &Result<Value, String>, place: &Place) -> bool {
     }
 }
 
-async fn no_place_takes_the_name_of_something_that_lies_elsewhere(database: TestDatabase) {
+async fn no_argument_accepts_the_name_of_another_namespaces_object(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let own = Walk::begin(&desk).await.beside(&desk, "other").await;
     one_of_each_named(&desk, "default", "theirs").await;

@@ -34,7 +34,7 @@ pub(super) fn assert_check(found: &Value, name: &str, level: &str, part: &str) {
     assert!(is == level && says.contains(part), "{name} is {is}: {says}");
 }
 
-on_both!(a_server_that_runs_is_found_well, a_schema_of_another_version_is_told);
+on_both!(a_server_that_runs_is_found_well, a_schema_of_another_version_is_reported);
 
 async fn a_server_that_runs_is_found_well(database: TestDatabase) {
     let server = Server::start_with(&database, &["--init-admin"]);
@@ -58,7 +58,7 @@ async fn a_server_that_runs_is_found_well(database: TestDatabase) {
     assert!(said.lines().any(|line| line.starts_with("ok       schema")), "{said}");
 }
 
-async fn a_schema_of_another_version_is_told(database: TestDatabase) {
+async fn a_schema_of_another_version_is_reported(database: TestDatabase) {
     let run = |sql: &'static str| {
         let store = database.store.clone();
         async move {

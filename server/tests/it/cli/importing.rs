@@ -164,7 +164,7 @@ fn a_crontab_of_the_system_names_users() {
 }
 
 #[test]
-fn manifests_become_commands_and_say_what_is_otherwise() {
+fn manifests_become_commands_with_their_differences_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("jobs.yaml");
     fs::write(&file, CRONJOBS).unwrap();
@@ -230,7 +230,7 @@ fn timers_bring_their_services_along() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_imported_is_applied_and_fires_as_it_did() {
+async fn imported_jobs_are_applied_and_fire_as_before() {
     let database = TestDatabase::sqlite().await;
     let create = ["token", "create", "shell", "--role", "editor"];
     let token = Command::new(&create).on(&database).run().done().trim().to_owned();

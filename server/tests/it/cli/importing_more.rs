@@ -21,7 +21,7 @@ fn import(args: &[&str], input: &str) -> (Vec<(String, String)>, String) {
 }
 
 #[test]
-fn a_crontab_of_the_other_form_is_told_and_not_imported() {
+fn a_crontab_of_the_other_form_is_reported_and_not_imported() {
     let folder = tempfile::tempdir().unwrap();
     let of_system = folder.path().join("cron.d");
     fs::create_dir(&of_system).unwrap();

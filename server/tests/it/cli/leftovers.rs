@@ -36,7 +36,7 @@ fn left(temp: &Path) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn what_a_killed_server_left_goes_with_the_next_and_what_others_use_stays() {
+async fn leftovers_of_a_killed_server_are_removed_and_files_in_use_stay() {
     let temp = tempfile::tempdir().unwrap();
     let temp = temp.path();
     let [one, two, three] =
@@ -84,7 +84,7 @@ async fn await_end(process: i32) {
 }
 
 #[tokio::test]
-async fn who_starts_programs_is_replaced_when_killed_and_ends_with_the_server() {
+async fn the_process_that_starts_programs_is_replaced_and_ends_with_the_server() {
     let temp = tempfile::tempdir().unwrap();
     let database = TestDatabase::sqlite().await;
     let desk = desk(&database, temp.path());

@@ -10,7 +10,7 @@ use super::desk::Desk;
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    a_resume_is_told_row_by_row_before_it_is_done,
+    a_resume_is_previewed_row_by_row,
     a_schedule_goes_back_to_an_earlier_version,
     a_buffer_is_listed_reordered_and_purged,
     a_run_is_cancelled_and_done_again,
@@ -52,7 +52,7 @@ fn texts(list: &Value, field: &str) -> Vec<String> {
     items.map(|item| item[field].as_str().unwrap().to_owned()).collect()
 }
 
-async fn a_resume_is_told_row_by_row_before_it_is_done(database: TestDatabase) {
+async fn a_resume_is_previewed_row_by_row(database: TestDatabase) {
     let desk = Desk::open(&database, MODULE);
     let until = ["--until", "2099-01-01T00:00:00Z"];
     let pause = [&["pause", "tick", "--reason", "stock-taking"], &until[..]].concat();

@@ -255,7 +255,7 @@ fn utc_rules() -> Vec<u8> {
 }
 
 #[test]
-fn a_batch_of_bytes_that_are_no_text_goes_on() {
+fn a_batch_continues_after_bytes_that_are_not_text() {
     let lines = [b"\xff\xfe\n".as_slice(), b"{\"expr\":\"@daily\",\"count\":1}\n"].concat();
     let answers = Command::new(&["preview", "--batch", "-"]).input(lines).run().done();
     let answers: Vec<Value> =

@@ -9,7 +9,7 @@ use crate::support::{Command, TestDatabase, on_both};
 on_both!(
     a_dry_run_removes_nothing_and_a_round_does,
     how_long_history_is_kept_is_shown_and_set,
-    what_another_retention_would_free_is_said_before_it_is_set,
+    a_retention_is_previewed_before_it_is_set,
 );
 
 /// Schedules that never fire by themselves.
@@ -52,7 +52,7 @@ async fn how_long_history_is_kept_is_shown_and_set(database: TestDatabase) {
     assert!(desk.command(&missing).run().refused(1).contains("there is no schedule 'missing'"));
 }
 
-async fn what_another_retention_would_free_is_said_before_it_is_set(database: TestDatabase) {
+async fn a_retention_is_previewed_before_it_is_set(database: TestDatabase) {
     let desk = admin(&database);
     desk.said(&["trigger", "nightly"]);
     desk.until(&["runs", "--schedule", "nightly"], |runs| {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::desk::Desk;
 use crate::support::{Command, Finished, TestDatabase, on_both};
 
-on_both!(a_database_that_can_be_upgraded_is_read_and_one_that_cannot_is_told);
+on_both!(an_upgradable_database_is_read_and_others_are_reported);
 
 const MODULE: &str = "module: reports
 schedules:
@@ -24,9 +24,7 @@ fn report(finished: &Finished) -> Value {
     serde_json::from_str(&finished.out).unwrap_or_else(|_| panic!("{finished:?}"))
 }
 
-async fn a_database_that_can_be_upgraded_is_read_and_one_that_cannot_is_told(
-    database: TestDatabase,
-) {
+async fn an_upgradable_database_is_read_and_others_are_reported(database: TestDatabase) {
     let run = async |sql: &str| {
         let tx = database.store.begin().await.unwrap();
         tx.execute_unprepared(sql).await.unwrap();
@@ -62,7 +60,7 @@ async fn a_database_that_can_be_upgraded_is_read_and_one_that_cannot_is_told(
 }
 
 #[test]
-fn where_there_is_no_database_none_is_made() {
+fn a_missing_database_is_not_created() {
     let (mut command, folder) = Command::new(&["upgrade", "--check"]).into_inner();
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -243,7 +243,7 @@ async fn the_chart_starts_nodes_that_pass_their_own_probes() {
 }
 
 #[test]
-fn the_chart_has_what_is_switched_on_and_nothing_else() {
+fn the_chart_renders_what_is_enabled_and_nothing_else() {
     let plain = manifests(&Renderer::new(&[]));
     let kinds: Vec<&str> = plain.iter().filter_map(|manifest| manifest["kind"].as_str()).collect();
     let usual = ["ConfigMap", "Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"];

@@ -63,7 +63,7 @@ fn run(program: &str, args: &[&str]) -> String {
 }
 
 #[test]
-fn the_packages_come_out_the_same_twice_and_hold_what_a_server_needs() {
+fn the_packages_are_reproducible_and_contain_what_a_server_needs() {
     let folder = tempfile::tempdir().unwrap();
     let binary = stand_in(folder.path());
     let out = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -142,7 +142,7 @@ async fn step(terminal: &mut Terminal<'_>, command: &str, shown: Option<&String>
 }
 
 #[test]
-fn what_differs_from_the_page_is_noticed() {
+fn differences_from_the_page_are_noticed() {
     assert!(is_as_shown("a 1 b\nc\nd\n", "a ... b\n...\nd\n"));
     assert!(is_as_shown("a\n", "a\n...\n"));
     assert!(!is_as_shown("a 1 b\nx\n", "a ... c\nx\n"));

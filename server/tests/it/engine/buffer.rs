@@ -36,7 +36,7 @@ on_both!(
     late_fires_that_become_due_wait_as_well,
     a_manual_run_that_settles_releases_what_waits_for_it,
     a_storm_without_buffers_asks_nothing_about_them,
-    what_settles_while_the_planner_rests_from_a_long_look_is_released_soon_after,
+    a_run_that_settles_during_the_planners_rest_releases_the_next_soon_after,
 );
 
 /// A schedule that is due every minute, and whose fire of 12:00 is at work.
@@ -477,7 +477,7 @@ async fn a_storm_without_buffers_asks_nothing_about_them(mut database: TestDatab
     assert_eq!(about(&["concurrency_group", "v JOIN"]), 0);
 }
 
-async fn what_settles_while_the_planner_rests_from_a_long_look_is_released_soon_after(
+async fn a_run_that_settles_during_the_planners_rest_releases_the_next_soon_after(
     database: TestDatabase,
 ) {
     let (mut world, clock) = World::at(database, at("2026-03-01T11:59:30Z")).await;

@@ -22,7 +22,7 @@ on_both!(
     a_suppressed_fire_has_a_row_that_names_the_calendar,
     an_outage_ends_its_ranges_where_a_calendar_begins,
     the_latest_fire_that_is_allowed_runs_for_those_that_were_missed,
-    what_a_calendar_suppresses_in_a_pause_is_not_skipped_by_it,
+    suppressed_instants_in_a_pause_are_not_skipped_by_it,
     a_changed_calendar_is_obeyed_by_the_next_claim,
     what_came_before_a_change_goes_by_the_calendar_of_then,
     a_schedule_whose_calendar_is_gone_is_paused_with_the_reason,
@@ -119,7 +119,7 @@ async fn the_latest_fire_that_is_allowed_runs_for_those_that_were_missed(databas
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-async fn what_a_calendar_suppresses_in_a_pause_is_not_skipped_by_it(database: TestDatabase) {
+async fn suppressed_instants_in_a_pause_are_not_skipped_by_it(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-08T12:20:00Z")).await;
     let calendar = world.calendar("weekends", Mode::Exclude, weekends()).await;
     let schedule = world

@@ -17,7 +17,7 @@ on_both!(
     a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice,
     a_running_attempt_outlives_a_step_of_the_clock,
     a_clock_that_is_stepped_back_stops_no_heartbeat,
-    what_is_past_ends_with_the_range_that_reaches_furthest,
+    past_instants_end_with_the_range_that_reaches_furthest,
 );
 
 async fn a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice(database: TestDatabase) {
@@ -111,7 +111,7 @@ async fn a_clock_that_is_stepped_back_stops_no_heartbeat(database: TestDatabase)
 }
 
 /// The new timing begins at the last instant that any clock had reached.
-async fn what_is_past_ends_with_the_range_that_reaches_furthest(database: TestDatabase) {
+async fn past_instants_end_with_the_range_that_reaches_furthest(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-01T15:00:00Z")).await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     let store = &world.database.store;

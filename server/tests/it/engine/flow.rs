@@ -22,13 +22,13 @@ use super::{
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    tasks_fan_out_and_join_and_find_what_those_before_them_gave_back,
+    tasks_fan_out_and_join_and_find_the_outputs_of_earlier_ones,
     a_failure_skips_what_needs_success_and_starts_what_answers_to_it,
     a_task_that_waits_for_its_next_attempt_holds_up_no_other,
     what_a_killed_node_had_finished_is_not_done_again,
     a_run_parked_between_attempts_goes_on_in_the_next_life,
     cancelling_a_run_stops_all_its_tasks,
-    a_run_that_does_not_end_in_time_is_passed_on_with_what_was_done,
+    a_run_that_does_not_end_in_time_is_released_with_its_finished_tasks,
     a_run_over_its_time_limit_is_stopped_and_timed_out,
     a_run_keeps_within_its_own_limit_and_the_nodes_room,
     a_step_by_a_stale_hold_changes_nothing,
@@ -77,7 +77,7 @@ async fn task_is(world: &World, run: Uuid, task: &str, state: State) {
         .await;
 }
 
-async fn tasks_fan_out_and_join_and_find_what_those_before_them_gave_back(database: TestDatabase) {
+async fn tasks_fan_out_and_join_and_find_the_outputs_of_earlier_ones(database: TestDatabase) {
     let world = World::new(database).await;
     let mut gate = Gate::open().await;
     let definition = Definition::of(vec![
@@ -289,7 +289,9 @@ async fn cancelling_a_run_stops_all_its_tasks(database: TestDatabase) {
     assert!(!gate.has_more());
 }
 
-async fn a_run_that_does_not_end_in_time_is_passed_on_with_what_was_done(database: TestDatabase) {
+async fn a_run_that_does_not_end_in_time_is_released_with_its_finished_tasks(
+    database: TestDatabase,
+) {
     let world = World::new(database).await;
     let mut gate = Gate::open().await;
     let definition =

@@ -21,7 +21,7 @@ on_both!(
     an_orphaned_run_is_abandoned_at_the_limits,
     an_orphaned_run_that_was_to_be_cancelled_is_cancelled,
     a_repeated_run_that_is_given_up_leaves_the_fire_as_it_was,
-    what_recovery_ends_is_counted_as_executions_that_ended,
+    runs_ended_by_recovery_count_as_ended_executions,
 );
 
 type ChangeSchedule = fn(&mut schedule::Model);
@@ -111,7 +111,7 @@ async fn an_orphaned_run_is_abandoned_at_the_limits(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-async fn what_recovery_ends_is_counted_as_executions_that_ended(database: TestDatabase) {
+async fn runs_ended_by_recovery_count_as_ended_executions(database: TestDatabase) {
     let (mut world, _clock) = World::at(database, at(NOW)).await;
     let telemetry = Telemetry::unexported(world.clock.clone()).unwrap();
     world.metrics = telemetry.metrics().clone();

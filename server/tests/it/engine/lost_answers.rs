@@ -27,10 +27,10 @@ use super::{
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    what_a_hand_off_began_without_an_answer_is_taken_over_at_once,
-    what_the_dispatcher_began_without_an_answer_is_taken_over_at_once,
-    what_a_hand_off_begins_is_known_before_its_commit,
-    what_the_dispatcher_begins_is_known_before_its_commit,
+    attempts_of_a_hand_off_without_an_answer_are_taken_over_at_once,
+    attempts_of_the_dispatcher_without_an_answer_are_taken_over_at_once,
+    attempts_of_a_hand_off_are_known_before_its_commit,
+    attempts_of_the_dispatcher_are_known_before_its_commit,
     an_outcome_whose_commit_had_no_answer_is_counted_once,
     a_doubt_that_could_not_be_settled_is_settled_by_a_later_round,
 );
@@ -75,11 +75,13 @@ pub(super) async fn group_for(world: &World, dispatcher: bool) -> Option<Uuid> {
     if dispatcher { Some(group(world, 1).await) } else { None }
 }
 
-async fn what_a_hand_off_began_without_an_answer_is_taken_over_at_once(database: TestDatabase) {
+async fn attempts_of_a_hand_off_without_an_answer_are_taken_over_at_once(database: TestDatabase) {
     is_taken_over_at_once(database, false).await;
 }
 
-async fn what_the_dispatcher_began_without_an_answer_is_taken_over_at_once(database: TestDatabase) {
+async fn attempts_of_the_dispatcher_without_an_answer_are_taken_over_at_once(
+    database: TestDatabase,
+) {
     is_taken_over_at_once(database, true).await;
 }
 
@@ -111,11 +113,11 @@ async fn is_taken_over_at_once(database: TestDatabase, by_dispatcher: bool) {
     assert_eq!((run.state, run.attempt, run.node_id), (run::State::Running, 2, own));
 }
 
-async fn what_a_hand_off_begins_is_known_before_its_commit(database: TestDatabase) {
+async fn attempts_of_a_hand_off_are_known_before_its_commit(database: TestDatabase) {
     is_known_before_its_commit(database, false).await;
 }
 
-async fn what_the_dispatcher_begins_is_known_before_its_commit(database: TestDatabase) {
+async fn attempts_of_the_dispatcher_are_known_before_its_commit(database: TestDatabase) {
     is_known_before_its_commit(database, true).await;
 }
 

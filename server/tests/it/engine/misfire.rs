@@ -30,7 +30,7 @@ on_both!(
     several_fires_within_the_grace_are_decided_by_catch_up_and_not_by_overlap,
     the_runs_of_catch_up_all_follow_one_another,
     a_fire_claimed_within_the_grace_is_late_and_not_caught_up,
-    an_outage_of_the_scheduler_is_named_by_what_it_made_late,
+    a_late_fire_names_the_outage_of_the_scheduler,
 );
 
 /// An hourly schedule that was not claimed from 06:00 to 12:20.
@@ -275,7 +275,7 @@ async fn a_fire_claimed_within_the_grace_is_late_and_not_caught_up(database: Tes
     assert_eq!(world.runs(schedule.id).await.len(), 1);
 }
 
-async fn an_outage_of_the_scheduler_is_named_by_what_it_made_late(database: TestDatabase) {
+async fn a_late_fire_names_the_outage_of_the_scheduler(database: TestDatabase) {
     let (world, schedule, engine) = after_a_short_outage(database, |_| {}).await;
     for fire in world.decided(schedule, 7).await {
         let why = fire.detail.unwrap_or_default();

@@ -191,7 +191,7 @@ async fn a_day_whose_last_runs_ended_in_the_next_one_still_goes_as_a_whole() {
 }
 
 #[tokio::test]
-async fn history_that_is_kept_for_long_lies_in_weeks_and_goes_by_the_week() {
+async fn long_kept_history_is_partitioned_and_dropped_by_week() {
     let (world, clock) = World::at(TestDatabase::postgres().await, noon()).await;
     world.retain(365).await;
     clock.advance(DAY);
@@ -213,7 +213,7 @@ async fn history_that_is_kept_for_long_lies_in_weeks_and_goes_by_the_week() {
 }
 
 #[tokio::test]
-async fn what_is_written_while_a_day_is_looked_through_is_kept() {
+async fn rows_written_while_a_day_is_searched_are_kept() {
     for (written, place_of_them) in [(20, "fire_past"), (1_100, "fire_20260302")] {
         let (mut world, clock) = World::at(TestDatabase::postgres().await, noon()).await;
         world.retain(45).await;

@@ -287,7 +287,7 @@ async fn the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due(
 /// can the test act between the planner's read and its lock: SQLite's single writer admits nothing
 /// in between, and a test that held it could block an earlier round for good.
 #[tokio::test]
-async fn a_pause_that_is_renewed_while_it_ends_goes_on() {
+async fn a_pause_that_is_extended_while_it_ends_continues() {
     let database = TestDatabase::postgres().await;
     let (mut world, clock, schedule) = paused(database, "0 * * * *", |row| {
         row.paused_until = Some(ms("2026-03-01T12:30:00Z"));

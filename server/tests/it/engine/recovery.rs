@@ -45,7 +45,7 @@ on_both!(
     a_fire_that_is_days_late_is_recovered_when_its_hand_off_is_lost,
     how_long_recovery_tries_counts_from_the_claim,
     a_run_that_its_own_node_does_not_know_is_taken_over,
-    a_node_disowns_what_it_does_not_know_while_another_does_recovery,
+    a_node_gives_up_unknown_attempts_while_another_does_recovery,
     a_run_that_is_alive_is_never_fired_again,
     recovery_has_time_to_act_however_short_its_pace_is,
     a_settlement_by_a_stale_hold_changes_nothing,
@@ -255,7 +255,7 @@ async fn a_run_that_its_own_node_does_not_know_is_taken_over(database: TestDatab
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-async fn a_node_disowns_what_it_does_not_know_while_another_does_recovery(database: TestDatabase) {
+async fn a_node_gives_up_unknown_attempts_while_another_does_recovery(database: TestDatabase) {
     let world = World::new(database).await;
     let other = forge::node(&world).await;
     let lease = world

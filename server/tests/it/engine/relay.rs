@@ -130,7 +130,7 @@ async fn a_cancellation_that_is_asked_on_one_node_stops_the_attempt_on_another()
 }
 
 #[tokio::test]
-async fn who_follows_on_one_node_hears_what_another_writes() {
+async fn followers_on_one_node_see_the_writes_of_another() {
     let two = Two::new("api", "scheduler,worker").await;
     let here = two.here.engine().await;
     let there = two.there.engine().await;
@@ -156,7 +156,7 @@ async fn a_node_that_connects_again_wakes_everything_once() {
 }
 
 #[tokio::test]
-async fn a_storm_is_told_in_a_few_calls() {
+async fn a_storm_takes_few_notifications() {
     let two = Two::new("scheduler,worker", "api").await;
     let here = two.here.engine().await;
     let mut wire = two.there.database.store.wire().await.unwrap().expect("a wire");

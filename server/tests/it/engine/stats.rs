@@ -30,9 +30,9 @@ on_both!(
     each_run_counts_once_whatever_dies,
     two_that_count_from_the_same_position_do_not_count_twice,
     runs_that_come_after_all_others_were_removed_count,
-    what_came_to_no_run_counts_where_it_was_decided,
+    fires_without_a_run_count_where_they_were_decided,
     hours_that_are_long_past_have_one_row_and_lose_nothing,
-    what_was_skipped_is_read_from_its_index_alone,
+    skipped_fires_are_read_from_their_index_alone,
 );
 
 /// All statistics of the world's namespace.
@@ -147,7 +147,7 @@ async fn two_that_count_from_the_same_position_do_not_count_twice(database: Test
     assert_eq!((sums.succeeded, sums.duration_sum_ms, sums.duration_max_ms), (2, 60, 40));
 }
 
-async fn what_came_to_no_run_counts_where_it_was_decided(database: TestDatabase) {
+async fn fires_without_a_run_count_where_they_were_decided(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:30Z")).await;
     let skip = |row: &mut schedule::Model| row.catch_up = schedule::CatchUp::Skip;
     let schedule = world.schedule("* * * * *", noop(), skip).await.id;
@@ -235,7 +235,7 @@ async fn hours_that_are_long_past_have_one_row_and_lose_nothing(database: TestDa
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-async fn what_was_skipped_is_read_from_its_index_alone(database: TestDatabase) {
+async fn skipped_fires_are_read_from_their_index_alone(database: TestDatabase) {
     let texts = Arc::new(Mutex::new(Vec::new()));
     let seen = texts.clone();
     let store = database.store.clone();

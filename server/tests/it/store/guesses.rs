@@ -6,8 +6,8 @@ use sea_orm::ConnectionTrait;
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    what_is_refused_takes_nothing,
-    who_guess_at_once_share_what_is_left,
+    a_refused_guess_takes_nothing,
+    concurrent_guesses_share_the_remaining_allowance,
     what_is_removed_says_least,
     a_clock_that_was_set_back_locks_nobody_out,
 );
@@ -22,7 +22,7 @@ fn is_taken(counted: &GuessOutcome) -> bool {
     matches!(counted, GuessOutcome::Taken(_))
 }
 
-async fn what_is_refused_takes_nothing(database: TestDatabase) {
+async fn a_refused_guess_takes_nothing(database: TestDatabase) {
     let store = &database.store;
     let (ada, home) = (guess("ada", 2), guess("home", 3));
     let both = [ada.clone(), home.clone()];
@@ -43,7 +43,7 @@ async fn what_is_refused_takes_nothing(database: TestDatabase) {
     assert!(!is_taken(&take_if_left(store, &both).await.unwrap()));
 }
 
-async fn who_guess_at_once_share_what_is_left(database: TestDatabase) {
+async fn concurrent_guesses_share_the_remaining_allowance(database: TestDatabase) {
     let store = &database.store;
     let tries = (0..20).map(|number| async move {
         // The guesses are counted in either order.

@@ -58,7 +58,7 @@ async fn a_new_file_is_for_its_user_alone() {
 }
 
 #[tokio::test]
-async fn of_servers_that_start_at_once_one_migrates() {
+async fn only_one_of_several_starting_servers_migrates() {
     let database = TestDatabase::postgres().await;
     let transaction = database.store.begin().await.unwrap();
     let empty = "DROP SCHEMA public CASCADE; CREATE SCHEMA public";

@@ -75,7 +75,7 @@ async fn a_failure_says_the_code_and_the_last_word() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_is_named() {
+async fn a_program_that_cannot_be_started_is_named() {
     for (definition, expected) in [
         (
             json!({"program": "no-such-program"}),
@@ -140,7 +140,7 @@ async fn of_a_long_line_the_beginning_is_kept() {
 }
 
 #[tokio::test]
-async fn a_large_context_is_in_a_file_that_goes_away() {
+async fn a_large_context_is_in_a_file_that_is_removed() {
     let script = "test -z \"$CARILLON_CONTEXT\" || exit 1
         stat -c '%a %U' \"$CARILLON_CONTEXT_FILE\"; wc -c < \"$CARILLON_CONTEXT_FILE\"
         cat | cmp - \"$CARILLON_CONTEXT_FILE\" && echo $CARILLON_CONTEXT_FILE";

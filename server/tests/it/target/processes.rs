@@ -145,7 +145,7 @@ async fn a_stop_lets_the_program_clean_up() {
 }
 
 #[tokio::test]
-async fn what_the_leader_leaves_behind_is_killed_with_its_end() {
+async fn leftover_processes_are_killed_when_the_leader_ends() {
     let mut attempt = Attempt::start(&format!("{HOLD_LIFE} & read line < \"$1/gate\""));
     let life = tokio::spawn(fs::read(attempt.pipe("life")));
     assert_eq!(attempt.stdout().await, "ready");

@@ -25,7 +25,7 @@ async fn a_token_opens_the_control_plane_until_it_is_revoked(database: TestDatab
 }
 
 #[tokio::test]
-async fn a_stranger_is_told_to_sign_in() {
+async fn strangers_must_sign_in() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
     let query = json!({ "query": "{ schedules { totalCount } }" });
@@ -86,7 +86,7 @@ async fn a_socket_knows_who_opened_it() {
 }
 
 #[tokio::test]
-async fn a_socket_is_worth_what_its_opener_is_worth_now() {
+async fn a_socket_has_the_current_rights_of_its_opener() {
     let database = TestDatabase::sqlite().await;
     let token = token(&database, "ci");
     let add = ["user", "add", "ada", "--role", "admin", "--password-stdin"];
@@ -113,7 +113,7 @@ async fn a_socket_is_worth_what_its_opener_is_worth_now() {
 }
 
 #[tokio::test]
-async fn what_the_library_refuses_over_a_socket_has_a_code_too() {
+async fn refusals_of_the_library_over_a_socket_have_codes() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
     let mut socket = Socket::open(Socket::request(&server, "/graphql/ws")).await;

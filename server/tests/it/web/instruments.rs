@@ -38,7 +38,7 @@ pub(super) struct Family {
 pub(super) type Families = BTreeMap<String, Family>;
 
 #[tokio::test]
-async fn metrics_are_what_the_documents_the_dashboard_and_the_alert_rules_take_them_for() {
+async fn metrics_match_the_documents_the_dashboard_and_the_alert_rules() {
     let database = TestDatabase::sqlite().await;
     // A session that retention will remove.
     let old = "INSERT INTO session (id, data, expires_at) VALUES ('old', '{}', 1)";
@@ -98,7 +98,7 @@ async fn metrics_are_what_the_documents_the_dashboard_and_the_alert_rules_take_t
 }
 
 #[test]
-fn what_is_in_bad_form_is_found() {
+fn malformed_expositions_are_found() {
     for (bad, why) in [
         ("a 1\n", "is of no family"),
         ("# HELP a_total x\n# TYPE a_total counter\na_total -1\n", "negative"),

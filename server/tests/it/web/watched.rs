@@ -240,7 +240,7 @@ fn chrono_millis() -> i64 {
 }
 
 #[tokio::test]
-async fn what_does_not_exist_is_not_healthy() {
+async fn a_missing_namespace_or_tag_is_not_healthy() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
     let token = Command::new(&["token", "create", "watch", "--role", "viewer"]).on(&database);

@@ -13,7 +13,7 @@ on_both!(
     a_job_is_one_workers_however_many_pull,
     reports_at_once_count_each_for_itself,
     a_cancelled_run_is_stopped_and_late_words_change_nothing,
-    what_a_worker_leaves_behind_is_lost_and_tried_again,
+    jobs_that_a_worker_leaves_behind_are_lost_and_tried_again,
     the_highest_priority_goes_first_and_no_more_than_the_queue_allows,
 );
 
@@ -325,7 +325,7 @@ async fn a_cancelled_run_is_stopped_and_late_words_change_nothing(database: Test
     assert_eq!(status, StatusCode::CONFLICT);
 }
 
-async fn what_a_worker_leaves_behind_is_lost_and_tried_again(database: TestDatabase) {
+async fn jobs_that_a_worker_leaves_behind_are_lost_and_tried_again(database: TestDatabase) {
     let desk = Desk::open(&database);
     let leaving = desk.worker("leaving", 1).await;
     let mut task = task(json!({}));

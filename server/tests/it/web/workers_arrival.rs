@@ -7,13 +7,13 @@ use super::workers::{Desk, of, task};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    what_did_not_arrive_is_handed_over_once_more,
-    what_never_arrived_goes_back_into_its_queue_when_the_worker_leaves,
-    nobody_else_speaks_of_a_job_whatever_they_know,
-    what_is_to_be_stopped_can_only_fail,
+    a_job_that_did_not_arrive_is_handed_over_once_more,
+    a_job_that_never_arrived_returns_to_its_queue_when_the_worker_leaves,
+    only_the_jobs_own_worker_may_report_on_it,
+    a_stopped_job_can_only_fail,
 );
 
-async fn what_did_not_arrive_is_handed_over_once_more(database: TestDatabase) {
+async fn a_job_that_did_not_arrive_is_handed_over_once_more(database: TestDatabase) {
     let desk = Desk::open(&database);
     let worker = desk.worker("mailer", 2).await;
     let run = desk.run("nightly", task(json!({}))).await;
@@ -32,7 +32,7 @@ async fn what_did_not_arrive_is_handed_over_once_more(database: TestDatabase) {
     assert_eq!((&ended["state"], &ended["attempt"]), (&json!("SUCCEEDED"), &json!(1)), "{ended}");
 }
 
-async fn what_never_arrived_goes_back_into_its_queue_when_the_worker_leaves(
+async fn a_job_that_never_arrived_returns_to_its_queue_when_the_worker_leaves(
     database: TestDatabase,
 ) {
     let desk = Desk::open(&database);
@@ -58,7 +58,7 @@ async fn what_never_arrived_goes_back_into_its_queue_when_the_worker_leaves(
     assert_eq!(ended["state"], "FAILED", "{ended}");
 }
 
-async fn nobody_else_speaks_of_a_job_whatever_they_know(database: TestDatabase) {
+async fn only_the_jobs_own_worker_may_report_on_it(database: TestDatabase) {
     let desk = Desk::open(&database);
     let worker = desk.worker("mailer", 1).await;
     let other = desk.worker("other", 1).await;
@@ -81,7 +81,7 @@ async fn nobody_else_speaks_of_a_job_whatever_they_know(database: TestDatabase) 
     assert_eq!(desk.ended(&run).await["state"], "SUCCEEDED");
 }
 
-async fn what_is_to_be_stopped_can_only_fail(database: TestDatabase) {
+async fn a_stopped_job_can_only_fail(database: TestDatabase) {
     let desk = Desk::open(&database);
     let worker = desk.worker("mailer", 1).await;
     let run = desk.run("nightly", task(json!({}))).await;

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pen_goes_on_from_line_to_line() {
+    fn the_pen_carries_over_from_line_to_line() {
         let mut pen = Pen::default();
         read("\u{1b}[33mbegin", &mut pen);
         let (_, strokes) = read("still yellow", &mut pen);

@@ -199,7 +199,7 @@ mod tests {
     use super::columns;
 
     #[test]
-    fn whole_letters_go_into_a_row() {
+    fn a_row_has_whole_characters_only() {
         assert_eq!(columns(1_000, 144), Some(138));
         assert_eq!(columns(10, 144), Some(8));
         assert_eq!(columns(0, 0), None);

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_what_is_sent() {
+    fn an_unedited_draft_is_sent_as_it_was_read() {
         with_draft(|draft| {
             let sent = untrack(|| draft.definition());
             assert_eq!(sent, Ok(Definition::read(TEXT).unwrap()));
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_stands_behind_its_task_under_a_name_of_its_own() {
+    fn a_copy_follows_its_task_under_a_new_name() {
         with_draft(|draft| {
             draft.duplicate(key_of(draft, "send"));
             let names: Vec<String> =

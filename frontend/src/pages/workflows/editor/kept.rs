@@ -100,7 +100,7 @@ mod tests {
           "target": { "publish": { "to": { "nats": { "subject": "x" } } } } } ] }"#;
 
     #[test]
-    fn what_is_kept_comes_back() {
+    fn the_saved_state_is_restored() {
         Owner::new().with(|| {
             let definition = Definition::read(TEXT).unwrap();
             let draft = Draft::of(&definition);

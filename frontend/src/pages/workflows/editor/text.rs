@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_text_is_not_written_over_and_a_mended_one_is_taken() {
+    fn a_broken_text_is_not_overwritten_and_a_corrected_one_is_applied() {
         Owner::new().with(|| {
             let draft = Draft::new();
             let pane = TextPane::beside(draft, None);

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_told_from_entries() {
+    fn settings_are_distinguished_from_entries() {
         let pair = |name: &str, value: &str| Some((name.to_owned(), value.to_owned()));
         assert_eq!(assignment("MAILTO=\"\""), pair("MAILTO", ""));
         assert_eq!(assignment("'A B' = c"), None);

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_in_the_next_word_or_behind_its_letter() {
+    fn a_flags_value_is_the_next_word_or_follows_its_letter() {
         let flock = wrapper("flock").unwrap();
         for (option, next) in
             [("-w", true), ("-nw", true), ("-w5", false), ("-n", false), ("--wait=5", false)]

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_refused() {
+    fn a_timing_without_an_equivalent_is_refused() {
         for text in ["", "*-*-* 25", "*-*~29", "*:*:00.5", "Foo 10:00", "a b c d", "*-*-*-* 1:1"] {
             if text.is_empty() {
                 // An empty value clears the previous ones, and is never passed to `read`.

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_may_come_again_go_on_and_be_taken_back() {
+    fn keys_may_be_repeated_continued_and_reset() {
         let mut unit = Unit::default();
         unit.add(
             "[Timer]\n# no\nOnCalendar=daily\nOnCalendar=\nOnCalendar=a \\\n; between\n  b\n\

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_of_a_channel_is_named_or_refused_and_never_repeated() {
+    fn a_channels_secrets_are_names_or_refused_and_never_repeated() {
         let key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
         for (bad, field, said) in [
             (entry(Kind::Slack, "https://hooks.slack.example/T0/hush", None), "url", "in clear"),

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_of_a_yaml_file_is_told() {
+    fn errors_repeat_no_value_of_a_yaml_file() {
         let schedule =
             |rest: &str| format!("module: m\nschedules: {{a: {{when: '@daily', {rest}}}}}");
         let task = |rest: &str| schedule(&format!("task: {{target: {{noop: {{}}}}, {rest}}}"));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_of_a_toml_file_is_told() {
+    fn errors_repeat_no_value_of_a_toml_file() {
         let schedule = |rest: &str| format!("module = 'm'\n[schedules.a]\nwhen = '@daily'\n{rest}");
         for (source, expected) in [
             (format!("module = 'm'\nschedules = '{SECRET}'"), "map"),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_what_was_expected_are_told() {
+    fn errors_name_the_keys_and_the_expected_types() {
         let source = "module: m\nschedules: {a: {zoen: UTC}}";
         let said = said(source, Format::Yaml);
         assert!(said.contains("unknown field `zoen`, expected one of"), "{said}");

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_text_looks_like_it_reads_back_as_itself_in_both_formats() {
+    fn any_text_survives_writing_and_reading_in_both_formats() {
         let long = "word ".repeat(60);
         let texts = [
             "",

@@ -442,7 +442,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_attempt_at_a_mail_begins_with_another_of_those_who_wait() {
+    fn each_attempt_at_a_mail_begins_with_a_different_waiting_recipient() {
         let to = ["a", "b", "c", "d"].map(str::to_owned);
         let mut progress = DeliveryProgress::default();
         progress.delivered.push("b".to_owned());

@@ -162,7 +162,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn who_drains_is_silent_or_has_a_wrong_clock_owns_no_shard() {
+    fn a_node_that_drains_is_silent_or_has_a_wrong_clock_owns_no_shard() {
         let fleet = fleet([
             member("a"),
             changed("b", |other| other.node.draining_at = Some(Timestamp(1))),
@@ -176,7 +176,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn who_has_older_zone_data_than_another_scheduler_owns_no_shard() {
+    fn a_node_with_older_zone_data_than_another_scheduler_owns_no_shard() {
         let has = |name, zone_data: &'static str| {
             changed(name, move |other| other.node.zone_data = zone_data.to_owned())
         };

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_between_nodes_is_named_with_them() {
+    fn differences_between_nodes_are_named_with_the_nodes() {
         let differ = fleet(|other| other.node.zone_data = "2025b".to_owned());
         assert!(problems(&differ, &[])[0].ends_with("(2025b on b; 2026b on a)"));
         let differ = fleet(|other| other.node.version = "0.9.0".to_owned());
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_known_hears_no_names() {
+    fn unknown_callers_get_no_names() {
         let differ = fleet(|other| {
             other.node.name = "beta".to_owned();
             other.node.clock_offset_ms = 3_600_000;

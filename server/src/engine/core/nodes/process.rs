@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_known_while_it_goes_on() {
+    fn a_process_is_recognised_while_it_runs() {
         let own = own_process();
         assert_eq!(goes_on(&own), Some(true));
         let (place, _) = own.rsplit_once(' ').unwrap();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_was_killed_is_gone_before_anybody_asked_after_it() {
+    fn a_killed_process_is_gone_without_being_waited_for() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let began_at = began(child.id()).unwrap();
         let own = own_process();

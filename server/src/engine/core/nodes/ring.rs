@@ -141,7 +141,7 @@ mod tests {
 
         /// When a node leaves, its shards go to their second owners, and no other shard moves.
         #[test]
-        fn only_what_a_node_had_moves_when_it_goes(names in names(), gone: prop::sample::Index) {
+        fn only_the_shards_of_a_node_move_when_it_leaves(names in names(), gone: prop::sample::Index) {
             let all = borrowed(&names);
             prop_assume!(all.len() > 1);
             let gone = all[gone.index(all.len())];
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_another_nodes_first_is_looked_at_later() {
+    fn a_node_looks_later_at_shards_that_another_owns_first() {
         let now = Timestamp(10_000);
         let next = |rows: &[CursorAhead]| share().next(rows, now).map(|at| at.0);
         assert_eq!(next(&[ahead(0, 12_000), ahead(1, 11_500)]), Some(12_000));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_due_for_some_time_is_claimed_by_the_second_and_then_by_all() {
+    fn overdue_schedules_are_claimed_by_the_second_owner_and_then_by_all() {
         let share = share();
         let turns = share.turns(Timestamp(10_000));
         assert_eq!((turns.second, turns.last), (Timestamp(9_000), Timestamp(8_000)));

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_silent_before_anybody_looked_is_found_at_the_first_look() {
+    fn a_node_that_was_already_silent_is_found_at_the_first_look() {
         let start = Clock::system().instant();
         let mut witness = HeartbeatObserver::default();
         witness.look(&[beaten_at(100, 131)], start);

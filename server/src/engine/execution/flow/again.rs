@@ -32,7 +32,7 @@ mod tests {
     };
 
     #[test]
-    fn what_failed_and_all_behind_it_is_done_again() {
+    fn failed_tasks_and_all_after_them_are_repeated() {
         let task = |name: &str, needs: &[&str]| Task {
             needs: needs.iter().map(|need| (*need).to_owned()).collect(),
             ..Task::new(name, Target::Noop(Noop::default()))

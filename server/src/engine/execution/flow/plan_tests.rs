@@ -67,7 +67,7 @@ fn a_condition_decides_what_follows_a_task() {
 }
 
 #[test]
-fn a_failure_is_felt_behind_what_was_skipped_because_of_it() {
+fn a_failure_counts_after_tasks_that_it_skipped() {
     use TaskProgress::{Succeeded, Untouched};
     let definition = Definition::of(vec![
         task("a", &[], When::Success),

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn where_each_round_is_slow_or_fails_the_dead_are_found_all_the_same() {
+    fn dead_nodes_are_found_even_if_each_round_is_slow_or_fails() {
         for (took, fails) in [(second(6), false), (second(1), true)] {
             let start = Clock::system().instant();
             let mut grace = Grace::new(SPAN, LONGEST, start);

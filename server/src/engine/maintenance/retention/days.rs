@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn history_that_is_kept_for_years_lies_in_longer_stretches() {
+    fn history_kept_for_years_is_in_longer_partitions() {
         assert_eq!([1, 45, 60, 61, 365, 3_650].map(width_in_days), [1, 1, 1, 2, 7, 61]);
         let made = to_make(&layout(40..101), NOW, 3_650);
         assert_eq!(made, [New { stretch: stretch(101, 162), seal: false }]);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_day_that_is_kept_goes_with_it() {
+    fn rows_in_a_kept_day_are_dropped_with_it() {
         assert_eq!(kept_from(&layout(50..108), Timestamp(53 * DAY_MS)), 52 * DAY_MS);
         assert_eq!(kept_from(&layout(50..108), Timestamp(20 * DAY_MS)), 50 * DAY_MS);
         let weeks = [stretch(0, 7), stretch(7, 14)].to_vec();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_before_the_first_day_goes_row_by_row() {
+    fn rows_before_the_first_day_are_removed_one_by_one() {
         let all = Layout { stretches: [stretch(0, 101)].to_vec(), beyond: 101 * DAY_MS };
         assert_eq!(kept_from(&all, Timestamp(55 * DAY_MS)), 55 * DAY_MS);
     }

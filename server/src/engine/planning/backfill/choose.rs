@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_run_meanwhile_takes_no_room() {
+    fn instants_that_ran_meanwhile_take_no_place() {
         let at = Timestamp(0);
         let run = RunAt { at, run_id: Uuid::nil(), state: run::State::Succeeded };
         let facts =
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_the_planner_holds_up_nothing_behind_it() {
+    fn an_instant_that_waits_for_the_planner_delays_no_later_one() {
         let to_come = InstantFacts { is_to_come: true, ..InstantFacts::default() };
         let facts = HashMap::from([(Timestamp(0), to_come.clone())]);
         let next = choose(&waiting(2), true, &facts, &[], &backfill(), 2, now());

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_is_what_the_best_of_its_runs_is() {
+    fn an_instants_standing_is_that_of_its_best_run() {
         use run::State::{Cancelled, Failed, Queued, Succeeded, TimedOut};
         let started = Some(Verdict::Started);
         for (verdict, states, standing) in [
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_planner_has_not_decided_about_waits_for_it() {
+    fn an_undecided_instant_waits_for_the_planner() {
         let to_come = |states| InstantFacts { is_to_come: true, ..facts(None, states) };
         for states in [&[][..], &[run::State::Failed]] {
             assert_eq!(to_come(states).standing(), InstantState::Live);

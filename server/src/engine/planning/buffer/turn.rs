@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_due_waits_behind_what_waits_already() {
+    fn due_fires_wait_behind_those_already_waiting() {
         let queue = queue(Overlap::BufferAll);
         let turn = turn(vec![intent(1, Some(4)), intent(2, None)], facts(&queue, 0, (1, 4)));
         assert_eq!(started(&turn), [1]);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_up_for_waits_for_what_is_alive_and_stops_nothing() {
+    fn caught_up_fires_wait_for_live_runs_and_stop_none() {
         for overlap in [Overlap::Skip, Overlap::BufferOne, Overlap::CancelOther] {
             let queue = queue(overlap);
             let made_up = |number, place| Intent {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_refused_as_soon_as_the_schedule_is_another() {
+    fn a_waiting_fire_is_refused_once_its_schedule_has_changed() {
         let edited = BufferQueue { version: 5, fires_version: 5, ..queue(Overlap::BufferAll) };
         let waiting = vec![intent(1, Some(4)), intent(2, Some(5))];
         let turn = turn(waiting, facts(&edited, 1, (0, 5)));

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn where_too_many_are_refused_no_more_are_set_aside() {
+    fn if_too_many_schedules_are_refused_no_more_are_set_aside() {
         let start = Clock::system().instant();
         let mut aside = Quarantine::default();
         let mut ids = (0..MAX as u128).map(refused);

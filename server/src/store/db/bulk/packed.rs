@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_in_many_rows_is_bound_as_it_is() {
+    fn a_value_shared_by_many_rows_is_bound_once() {
         let same = |count| text(Kind::Int, vec![7_i64.into(); count]).0;
         for bare in [same(1), same(MANY), text(Kind::Int, vec![Value::BigInt(None); 2]).0] {
             assert!(bare.contains("SELECT ?2 FROM row"), "{bare}");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_batch_comes_first_though_an_index_begins_with_what_is_given() {
+    async fn the_batch_is_read_first_although_an_index_begins_with_the_given_column() {
         let database = Database::connect("sqlite::memory:").await.unwrap();
         database
             .execute_unprepared("CREATE TABLE fire (schedule BIGINT, at BIGINT)")

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_cannot_be_is_told_why() {
+    fn an_invalid_address_is_refused_with_the_reason() {
         assert!(problem("postgres://a,,b/x").starts_with("names an empty host"));
         assert!(
             problem("postgres://a:5432,b:x/x").starts_with("has for b a port that is no number")
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_that_is_not_encoded_is_told_how_and_not_shown() {
+    fn an_unencoded_password_is_explained_and_not_shown() {
         for url in [
             "postgres://u:s3cr/t@a/x",
             "postgres://u:s3cr?t@a/x",

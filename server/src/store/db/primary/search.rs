@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_the_one_in_use_stays() {
+    fn among_equal_servers_the_one_in_use_stays() {
         assert_eq!(chosen(&[primary(0, 1), primary(1, 1)], Some(1)), Some(1));
         assert_eq!(chosen(&[primary(0, 1), primary(1, 1)], None), Some(0));
     }

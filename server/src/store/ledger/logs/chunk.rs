@@ -190,7 +190,7 @@ mod tests {
         }
 
         #[test]
-        fn what_describes_a_row_wrongly_leaves_one_line(told in "[oes0-9*,-]{0,24}") {
+        fn a_row_with_a_wrong_description_is_read_as_one_line(told in "[oes0-9*,-]{0,24}") {
             let mut chunk = Chunk::default();
             chunk.push(Timestamp(7), Stream::Stdout, "one\ntwo\nthree");
             let mut row = model(chunk.row(Uuid::nil(), 9, "main", 1).unwrap());

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_keep_history_alike_nobody_is_asked() {
+    fn with_one_retention_for_all_no_schedule_is_queried() {
         assert_eq!(rule(45, 45).joins(), "");
         assert_eq!(rule(45, 45).cutoff(), (55 * DAY_MS).to_string());
         assert_eq!(rule(45, 45).reach(), 55 * DAY_MS);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_the_writer_lists_no_live_runs() {
+    fn the_holder_of_the_writer_does_not_list_live_runs() {
         for rule in [rule(45, 45), rule(45, 10)] {
             assert!(rule.fire_is_old().contains(LIVE));
             let still = rule.fire_is_still_old(7);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn for_whom_keeps_history_the_longest_nothing_is_deleted_from_the_days_that_are_kept() {
+    fn kept_days_lose_no_rows_of_the_longest_retention() {
         let from = 50 * DAY_MS;
         let alike = rule(45, 45).keeping(Family::Fires, from);
         assert!(alike.fire_is_old().starts_with("(t.scheduled_at < 4320000000 AND"));

@@ -16,7 +16,7 @@ use crate::{
 };
 
 on_both!(
-    what_a_rule_would_have_told_is_what_it_did_tell,
+    the_preview_of_a_rule_matches_its_reports,
     a_schedule_that_has_never_succeeded_is_read_once,
 );
 
@@ -28,7 +28,7 @@ async fn foretold(watch: &Watch, rule: Rule) -> Vec<String> {
     preview.messages.into_iter().map(|message| message.subject).collect()
 }
 
-async fn what_a_rule_would_have_told_is_what_it_did_tell(database: TestDatabase) {
+async fn the_preview_of_a_rule_matches_its_reports(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     let all = rule(&[Failed, Recovered, Late, Missed], channel);

@@ -20,7 +20,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     an_incident_begins_with_an_alert_and_ends_with_it,
     an_alert_is_closed_by_its_alias,
-    what_was_taken_of_a_message_is_not_sent_again,
+    accepted_parts_of_a_message_are_not_sent_again,
     a_card_says_what_happened,
     a_key_belongs_to_its_kind_and_to_its_address,
     a_module_names_the_key_of_an_incident_service,
@@ -86,7 +86,7 @@ async fn an_alert_is_closed_by_its_alias(database: TestDatabase) {
     assert!(arrived.iter().all(|one| one.header("authorization") == format!("GenieKey {KEY}")));
 }
 
-async fn what_was_taken_of_a_message_is_not_sent_again(database: TestDatabase) {
+async fn accepted_parts_of_a_message_are_not_sent_again(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let inbox = Inbox::open().await;
     let channel = watch.channel(Kind::Pagerduty, keyed(&inbox, "/v2/enqueue")).await;

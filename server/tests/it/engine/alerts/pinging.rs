@@ -27,8 +27,8 @@ on_both!(
     a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody,
     a_watchdog_that_is_away_is_called_ever_less_often_whatever_happens,
     a_namespace_whose_watchdogs_are_silent_holds_up_no_other,
-    what_is_too_much_for_one_look_is_looked_at_at_once,
-    a_run_that_has_ended_before_the_first_look_is_told,
+    events_beyond_one_look_are_read_by_the_next_at_once,
+    a_run_that_ended_before_the_first_look_is_reported,
     an_address_names_a_secret_and_nothing_says_it,
     a_running_engine_calls_by_itself,
     a_change_of_a_run_is_not_left_to_the_next_regular_look,
@@ -111,7 +111,7 @@ async fn a_watchdog_is_called_at_start_success_and_failure(database: TestDatabas
 }
 
 /// The run is of the first schedule with a URL: before that, the feed was not followed.
-async fn a_run_that_has_ended_before_the_first_look_is_told(database: TestDatabase) {
+async fn a_run_that_ended_before_the_first_look_is_reported(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let inbox = Inbox::open().await;
     let node = watch.node("a").await;
@@ -277,7 +277,7 @@ async fn a_namespace_whose_watchdogs_are_silent_holds_up_no_other(database: Test
     }
 }
 
-async fn what_is_too_much_for_one_look_is_looked_at_at_once(database: TestDatabase) {
+async fn events_beyond_one_look_are_read_by_the_next_at_once(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let inbox = Inbox::open().await;
     let node = watch.node("a").await;

@@ -31,9 +31,9 @@ on_both!(
     what_one_message_does_not_hold_is_the_next_ones_and_goes_with_its_rule,
     a_digest_waits_for_what_comes_after_the_first,
     quiet_hours_hold_until_they_end_on_a_night_on_which_the_clock_changes,
-    a_muted_rule_tells_what_goes_on_when_it_speaks_again,
-    an_acknowledged_alert_tells_its_end_and_what_outlasts_the_acknowledgement,
-    an_acknowledgement_taken_back_tells_a_beginning_that_was_never_told,
+    a_rule_reports_open_alerts_after_its_mute,
+    an_acknowledged_alert_reports_its_end_or_outlasts_the_acknowledgement,
+    a_withdrawn_acknowledgement_reports_an_unreported_beginning,
 );
 
 async fn a_storm_of_failures_is_one_message(database: TestDatabase) {
@@ -188,7 +188,7 @@ async fn quiet_hours_hold_until_they_end_on_a_night_on_which_the_clock_changes(
     assert_eq!(watch.subjects().await[1], "[test] 1 failed, 1 recovered");
 }
 
-async fn a_muted_rule_tells_what_goes_on_when_it_speaks_again(database: TestDatabase) {
+async fn a_rule_reports_open_alerts_after_its_mute(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     let id = watch.rule(rule(&[Failed, Recovered, Missed], channel)).await;
@@ -220,7 +220,7 @@ async fn a_muted_rule_tells_what_goes_on_when_it_speaks_again(database: TestData
     assert_eq!(node.tells(&watch, 1).await, ["[test] on failed"]);
 }
 
-async fn an_acknowledged_alert_tells_its_end_and_what_outlasts_the_acknowledgement(
+async fn an_acknowledged_alert_reports_its_end_or_outlasts_the_acknowledgement(
     database: TestDatabase,
 ) {
     let mut watch = Watch::begin(database).await;
@@ -264,9 +264,7 @@ async fn an_acknowledged_alert_tells_its_end_and_what_outlasts_the_acknowledgeme
     assert_eq!(node.tells(&watch, 3).await[2], "[test] lasting has recovered");
 }
 
-async fn an_acknowledgement_taken_back_tells_a_beginning_that_was_never_told(
-    database: TestDatabase,
-) {
+async fn a_withdrawn_acknowledgement_reports_an_unreported_beginning(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     let all = Rule { digest_seconds: 300, ..rule(&[Failed, Recovered], channel) };

@@ -28,7 +28,7 @@ on_both!(
     an_instant_that_the_planner_fires_at_the_same_moment_runs_once,
     a_run_of_a_backfill_is_not_in_the_way_of_the_schedules_next_fire,
     what_a_pause_leaves_goes_around_what_a_backfill_ran,
-    what_an_outage_leaves_and_a_backfill_account_for_each_instant_once,
+    an_outage_and_a_backfill_account_for_each_instant_once,
     an_instant_that_a_backfill_ran_is_in_no_later_fires_way,
     an_outage_around_a_thousand_instants_that_have_run_is_claimed_in_parts,
 );
@@ -150,9 +150,7 @@ async fn what_a_pause_leaves_goes_around_what_a_backfill_ran(database: TestDatab
     assert_eq!(foreseen, written);
 }
 
-async fn what_an_outage_leaves_and_a_backfill_account_for_each_instant_once(
-    database: TestDatabase,
-) {
+async fn an_outage_and_a_backfill_account_for_each_instant_once(database: TestDatabase) {
     let (world, _clock) = World::at(database, at(NOW)).await;
     let schedule = world
         .schedule("* * * * *", noop(), |row| {

@@ -29,7 +29,7 @@ on_both!(
     the_newest_come_first_and_no_more_than_the_concurrency_are_alive,
     a_verdict_that_is_there_stays,
     failed_instants_run_again_and_succeeded_ones_do_not,
-    a_fire_that_fails_is_told_and_the_next_one_starts,
+    a_failed_fire_is_recorded_and_the_next_one_starts,
     a_turn_that_finds_nothing_to_do_is_no_news,
 );
 
@@ -195,7 +195,7 @@ async fn failed_instants_run_again_and_succeeded_ones_do_not(database: TestDatab
     }
 }
 
-async fn a_fire_that_fails_is_told_and_the_next_one_starts(database: TestDatabase) {
+async fn a_failed_fire_is_recorded_and_the_next_one_starts(database: TestDatabase) {
     let (world, _clock) = World::at(database, at(NOW)).await;
     let mut gate = Gate::open().await;
     let schedule = world.schedule("0 * * * *", gate.task(), paused).await;

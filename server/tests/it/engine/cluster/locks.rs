@@ -30,7 +30,7 @@ fn is_due(row: &mut schedule::Model, id: Uuid, at: DateTime<Utc>) {
 }
 
 #[tokio::test]
-async fn of_two_that_go_for_a_fire_one_goes_first() {
+async fn of_two_nodes_only_one_claims_a_fire_first() {
     let mut redis = Redis::start().await;
     let (a, b) = (patient_beacon(&redis).await, patient_beacon(&redis).await);
     let (of_a, of_b) = (Uuid::now_v7(), Uuid::now_v7());

@@ -318,7 +318,7 @@ async fn who_writes_no_row_for_long_is_declared_dead_however_loud_it_is() {
 }
 
 #[tokio::test]
-async fn a_row_from_the_future_tells_nobody_a_wrong_time() {
+async fn a_row_from_the_future_misleads_no_node() {
     let (redis, mut world) = (Redis::start().await, world().await);
     let (a, b) = (node(&mut world, &redis, "a").await, node(&mut world, &redis, "b").await);
     know_each_other(&[&a, &b]).await;
@@ -334,7 +334,7 @@ async fn a_row_from_the_future_tells_nobody_a_wrong_time() {
 }
 
 #[tokio::test]
-async fn a_node_without_redis_beside_others_with_it_asks_them_and_is_told() {
+async fn a_node_without_redis_asks_the_others_through_the_database() {
     let (redis, mut world) = (Redis::start().await, world().await);
     let with = node(&mut world, &redis, "with").await;
     world.settings.beacon = None;

@@ -141,7 +141,7 @@ async fn a_server_that_is_asked_too_often_is_not_asked_for_each_event_instead() 
 }
 
 #[tokio::test]
-async fn events_that_are_sent_together_lie_in_the_queue_once_each() {
+async fn events_that_are_sent_together_are_in_the_queue_once_each() {
     for name in ["orders", "orders.fifo"] {
         let sqs = server().await;
         let queue = queue(&sqs, name, json!({})).await;

@@ -379,7 +379,7 @@ async fn what_a_session_kept_of_one_person_does_not_go_along_with_the_next() {
 }
 
 #[test]
-fn what_is_no_provider_is_refused_at_the_start() {
+fn a_server_that_is_not_a_provider_is_refused_at_the_start() {
     let (issuer, client) = ("issuer = \"https://id.example.org\"", "client_id = \"carillon\"");
     for (settings, said) in [
         (vec![issuer], "client_id"),

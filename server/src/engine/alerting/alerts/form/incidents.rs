@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_only_counts_is_an_event_of_its_own() {
+    fn alerts_that_a_message_only_counts_become_one_event() {
         let calls = pagerduty("m", &body(9_997));
         assert_eq!(calls.len(), 4);
         assert_eq!(calls[3].body["dedup_key"], "carillon-more-m");

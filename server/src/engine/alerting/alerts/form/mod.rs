@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_printed_mentions_nobody() {
+    fn output_of_a_program_mentions_nobody() {
         let text = slack("[default] 10000 failed", &body())["text"].as_str().unwrap().to_owned();
         assert_eq!(
             text,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_what_is_over_is_told_as_past() {
+    fn the_error_of_an_ended_alert_is_in_the_past_tense() {
         let mut body = body();
         body["alerts"] = json!([{
             "text": "nightly has recovered", "began_at": "2026-03-01T12:00:00Z",
