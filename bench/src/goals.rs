@@ -85,9 +85,10 @@ pub(crate) const P23_CPU: Goal = at_most("P23", 2.5, 1.6);
 pub(crate) const P24: Goal = at_most("P24", 25.0, 10.0);
 /// ... and at the 99th percentile.
 pub(crate) const P24_P99: Goal = at_most("P24", 100.0, 40.0);
-/// Events that a broker acknowledged a second in a storm, over the exec/s of one that does nothing.
+/// Events per second that a broker acknowledged in a storm, relative to the exec/s of a storm that
+/// does nothing.
 pub(crate) const P25: Goal = at_least("P25", 0.6, 0.8);
-/// Jobs that workers completed a second in a storm, over the same ...
+/// Jobs per second that workers completed in a storm, relative to the same ...
 pub(crate) const P26: Goal = at_least("P26", 0.3, 0.5);
 /// ... and milliseconds from the due instant to the handler, at the median ...
 pub(crate) const P26_P50: Goal = at_most("P26", 20.0, 10.0);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// What a calendar does to fires.
+/// Whether a calendar suppresses fires inside or outside of its times.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]

@@ -16,9 +16,9 @@ pub struct Model {
     pub namespace_id: Uuid,
     /// Unique in the namespace.
     pub name: String,
-    /// Maximum number of its runs at work at once.
+    /// Maximum number of runs of the group that may be at work at once.
     pub max_runs: i32,
-    /// The number of its changes.
+    /// How often the group was changed.
     pub version: i32,
     /// The module that declares it; null if a person created it.
     pub module: Option<String>,

@@ -17,7 +17,7 @@ pub struct Model {
     pub seq: i64,
     /// When it arrived.
     pub at: Timestamp,
-    /// Whether it was printed as an error.
+    /// Whether the line was printed to standard error.
     pub is_error: bool,
     /// The text.
     pub text: String,

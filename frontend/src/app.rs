@@ -26,8 +26,8 @@ pub(crate) fn App() -> impl IntoView {
     }
 }
 
-/// The pages for signed-in users, or the sign-in page. The URL stays the same, so signing in leads
-/// to the page that was requested.
+/// The pages for signed-in users, or the sign-in page. The URL stays the same, so after signing in
+/// the requested page is shown.
 #[component]
 fn Door() -> impl IntoView {
     let session = use_session();

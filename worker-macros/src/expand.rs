@@ -199,7 +199,7 @@ mod tests {
     const GOOD: &str = "async fn send() -> Result<(), Failure> { Ok(()) }";
 
     #[test]
-    fn a_bad_schedule_is_told() {
+    fn an_invalid_schedule_is_reported() {
         for (arguments, expected) in [
             (r#"queue = "a""#, "`cron` is missing"),
             (r#"cron = "0 25 * * *", queue = "a""#, "25"),

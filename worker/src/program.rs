@@ -34,7 +34,7 @@ pub struct Change {
     pub action: String,
     /// The kind of object.
     pub kind: String,
-    /// Its name.
+    /// The object's name.
     pub name: String,
     /// What changed.
     pub detail: Option<String>,

@@ -293,7 +293,7 @@ async fn failures_say_why_and_whether_to_try_again() {
 }
 
 #[tokio::test]
-async fn what_is_not_answered_is_told_again_and_what_is_stale_is_dropped() {
+async fn an_unanswered_report_is_repeated_and_a_stale_one_is_dropped() {
     let fake = Fake::start().await;
     fake.script("register", 503, "UNAVAILABLE");
     fake.script("poll", 429, "RATE_LIMITED");
@@ -332,7 +332,7 @@ async fn a_worker_declared_lost_registers_again_and_drops_its_jobs() {
 }
 
 #[tokio::test]
-async fn a_function_is_told_to_stop() {
+async fn a_function_is_asked_to_stop() {
     let fake = Fake::start().await;
     let worker = start(&fake, 2);
     fake.give("waits", json!({}));

@@ -82,7 +82,7 @@ impl Daemon {
         }
     }
 
-    /// Ends it as a power failure would, and waits until it is gone.
+    /// Ends the process as a power failure would, and waits until it is gone.
     pub(super) async fn stop(mut self) -> Result<()> {
         self.kill();
         self.child.wait().await?;

@@ -32,13 +32,12 @@ pub(super) struct Outcome {
 
 #[expect(clippy::cast_precision_loss, reason = "counts of schedules")]
 impl Outcome {
-    /// Schedules per second, counting those that it completed: what the limit cut off counts
-    /// against it.
+    /// Schedules per second, counting only those that it completed within the limit.
     pub(super) fn rate(&self) -> f64 {
         self.done as f64 / self.seconds
     }
 
-    /// The same per second of CPU.
+    /// Schedules per CPU second.
     pub(super) fn thrift(&self) -> f64 {
         self.done as f64 / self.cpu.total()
     }
@@ -127,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_limit_cut_off_is_not_done() {
+    fn storms_beyond_the_limit_do_not_count_as_done() {
         let over: Over =
             serde_json::from_str(r#"{"seconds": 120.0, "done": 60, "first_seconds": null}"#)
                 .unwrap();

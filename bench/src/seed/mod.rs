@@ -130,7 +130,7 @@ pub(crate) async fn begin_with(
     Ok(Seeded { namespace_id, workflow_id, template: Uuid::nil(), count: 0, made_ms })
 }
 
-/// Writes this many more schedules, with a name and a timing of their own.
+/// Writes this many more schedules, with their own names and timing.
 pub(crate) async fn more(
     store: &Store,
     seeded: &Seeded,

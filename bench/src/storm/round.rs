@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// Number of schedules that are due at one instant.
     #[arg(long)]
     schedules: usize,
-    /// What their task does, as JSON; by default nothing.
+    /// What the schedules' task does, as JSON; by default nothing.
     #[arg(long)]
     target: Option<String>,
 }

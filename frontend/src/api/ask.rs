@@ -98,7 +98,7 @@ pub(crate) fn pluck(data: &mut Value, at: &str) -> Option<Value> {
 /// Deserializes an answer.
 ///
 /// # Errors
-/// What does not fit the type, and where.
+/// The part that does not match the type, and its position.
 pub(crate) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
     serde_json::from_value(answer).map_err(Failure::unreadable)
 }
@@ -108,7 +108,7 @@ mod tests {
     use crate::api::calls;
 
     #[test]
-    fn what_is_left_out_is_not_sent_at_all() {
+    fn an_omitted_field_is_not_sent() {
         let ask = calls::schedule("x".to_owned());
         assert_eq!(ask.request.body["variables"]["id"], "x");
         let ask = ask.without("/variables", "id").without("/nowhere", "id");

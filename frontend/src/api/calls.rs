@@ -36,7 +36,7 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScheduleQuery {
     pub(crate) namespace: String,
-    /// In the search language.
+    /// A search, in the search language.
     pub(crate) search: Option<String>,
     /// Only the caller's favourites.
     pub(crate) favourites: bool,
@@ -49,7 +49,7 @@ pub(crate) struct ScheduleQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunQuery {
     pub(crate) namespace: String,
-    /// In the search language.
+    /// A search, in the search language.
     pub(crate) search: Option<String>,
     pub(crate) states: Vec<RunState>,
     pub(crate) schedule: Option<String>,
@@ -302,19 +302,19 @@ pub(crate) fn next_schedules(namespace: String) -> Ask<Vec<NextSchedule>> {
     Ask::new::<operations::NextSchedules>(operations::next_schedules::Variables { namespace })
 }
 
-/// Up to when the signed-in user has seen what happened.
+/// The instant up to which the signed-in user has seen the events.
 pub(crate) fn seen() -> Ask<Seen> {
     Ask::new::<operations::Seen>(operations::seen::Variables)
 }
 
-/// What a chart shows a series of.
+/// Selects the series that a chart shows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SeriesQuery {
     pub(crate) namespace: String,
     pub(crate) from: Moment,
     /// The end of the range; now if `None`.
     pub(crate) until: Option<Moment>,
-    /// In seconds.
+    /// The length of a step, in seconds.
     pub(crate) step: i64,
     pub(crate) tag: Option<String>,
     /// A schedule's key.

@@ -153,7 +153,7 @@ fn root<'a>(document: &'a Document<'a, &'a str>) -> (&'a str, &'a SelectionSet<'
     }
 }
 
-/// The parser's types share one lifetime. In a test, leaking the text is fine.
+/// Leaks the text, because the parser's types share one lifetime; in a test that is fine.
 fn kept<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
@@ -180,7 +180,7 @@ fn every_answer_that_the_schema_promises_is_read() {
         for (is_full, member) in [(true, 0), (true, 1), (true, 2), (false, 0)] {
             let sample = Sample { world, fragments: fragments.clone(), is_full, member };
             let mut data = sample.object(root, selection);
-            // The root may be null: nothing was found then, and there is no answer to read.
+            // A null root means that nothing was found, so there is no answer to read.
             let Some(answer) = pluck(&mut data, at) else {
                 assert!(!is_full, "{file}: nothing stands at {at}");
                 continue;

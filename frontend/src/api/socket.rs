@@ -43,7 +43,7 @@ pub(crate) enum Link {
     Idle,
     Connecting,
     Live,
-    /// Lost; it reconnects on its own.
+    /// The connection is lost, and reconnects on its own.
     Waiting,
 }
 
@@ -51,7 +51,7 @@ struct Inner {
     book: RefCell<Book>,
     line: RefCell<Option<Line>>,
     link: RwSignal<Link>,
-    /// Whether it should be connected.
+    /// Whether the socket should be connected.
     wanted: Cell<bool>,
     failures: Cell<u32>,
     retry: RefCell<Option<TimeoutHandle>>,
@@ -59,12 +59,12 @@ struct Inner {
     asked_at: Cell<Moment>,
 }
 
-/// A handle; all clones are the same socket.
+/// A handle to the socket; all clones share it.
 #[derive(Clone)]
 pub(crate) struct Socket(Rc<Inner>);
 
 impl Socket {
-    /// Called once: from then on it listens to events of the window.
+    /// Creates the socket. Called once: from then on it listens to events of the window.
     pub(crate) fn new() -> Self {
         let now = Moment::now();
         let socket = Self(Rc::new(Inner {

@@ -84,12 +84,12 @@ impl Field {
         Self { autocomplete, ..self }
     }
 
-    /// Suggestions come from the `datalist` with this id.
+    /// Offers suggestions from the `datalist` with this id.
     pub(crate) fn list(self, list: &'static str) -> Self {
         Self { list: Some(list), ..self }
     }
 
-    /// Shown in a monospaced font.
+    /// Shows the field in a monospaced font.
     pub(crate) fn code(self) -> Self {
         Self { is_code: true, ..self }
     }
@@ -98,17 +98,17 @@ impl Field {
         Self { is_required: true, ..self }
     }
 
-    /// Gets the focus when its dialog opens.
+    /// Gives the field the focus when its dialog opens.
     pub(crate) fn first(self) -> Self {
         Self { is_first: true, ..self }
     }
 
-    /// A button or a mark at the end of the line.
+    /// Adds a button or a mark at the end of the line.
     pub(crate) fn extra(self, extra: AnyView) -> Self {
         Self { extra, ..self }
     }
 
-    /// A single line.
+    /// Builds a field of a single line.
     pub(crate) fn text(self) -> AnyView {
         let (id, value, error, kind) = (self.id.clone(), self.value, self.error, self.kind);
         let described = self.described_by();
@@ -136,7 +136,7 @@ impl Field {
         frame(self.id, self.label, self.hint, self.note, error, value, control.into_any())
     }
 
-    /// Several lines.
+    /// Builds a field of several lines.
     pub(crate) fn area(self, rows: i32) -> AnyView {
         let (id, value, error) = (self.id.clone(), self.value, self.error);
         let described = self.described_by();
@@ -156,7 +156,7 @@ impl Field {
         frame(self.id, self.label, self.hint, self.note, error, value, control.into_any())
     }
 
-    /// A choice of one of a few options.
+    /// Builds a choice of one of a few options.
     pub(crate) fn choice(self, choices: &[Choice]) -> AnyView {
         let (id, value, error) = (self.id.clone(), self.value, self.error);
         let described = self.described_by();

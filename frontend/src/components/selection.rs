@@ -8,7 +8,7 @@ use leptos::prelude::*;
 #[derive(Clone, Copy)]
 pub(crate) struct Selection {
     chosen: RwSignal<BTreeSet<String>>,
-    /// Where a range begins.
+    /// The row at which a range begins.
     anchor: StoredValue<Option<String>>,
 }
 

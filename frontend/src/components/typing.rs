@@ -14,7 +14,7 @@ pub(crate) struct Typing {
     search: Callback<String>,
     /// Runs while further keys may follow.
     timer: StoredValue<Option<TimeoutHandle>>,
-    /// Text typed since the last search.
+    /// The text that was typed since the last search.
     waiting: StoredValue<Option<String>>,
 }
 

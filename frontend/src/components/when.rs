@@ -35,27 +35,28 @@ impl When {
         }
     }
 
-    /// An instant of a schedule in this zone.
+    /// Sets the schedule's zone.
     pub(crate) fn zone(self, zone: Option<String>) -> Self {
         Self { zone, ..self }
     }
 
-    /// To the minute, without seconds: where they do not matter.
+    /// Shows the instant to the minute, without seconds, where these do not matter.
     pub(crate) fn minutes(self) -> Self {
         Self { has_seconds: false, ..self }
     }
 
-    /// With its distance from now: `in 5 h`.
+    /// Adds the distance from now: `in 5 h`.
     pub(crate) fn far(self) -> Self {
         Self { has_distance: true, ..self }
     }
 
-    /// The tooltip also opens on focus: for an instant that stands alone. In a table, each row is one tab stop.
+    /// Lets the tooltip open on focus as well, for an instant that stands alone. In a table, each
+    /// row is one tab stop.
     pub(crate) fn focusable(self) -> Self {
         Self { is_exact_by_focus: true, ..self }
     }
 
-    /// Struck out if a calendar suppresses it.
+    /// Strikes the instant out if a calendar suppresses it.
     pub(crate) fn suppressed(self, by: Option<String>) -> Self {
         Self { suppressed_by: by, ..self }
     }

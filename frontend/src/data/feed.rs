@@ -54,7 +54,7 @@ pub(crate) fn use_ending_feed<T: DeserializeOwned + 'static>(
     });
 }
 
-/// What a feed calls.
+/// The callbacks of a feed.
 #[derive(Clone)]
 struct Listeners {
     on_batch: Rc<dyn Fn(Vec<Value>)>,
@@ -100,7 +100,7 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
             None
         }
         Notice::End => {
-            // After the last batch, which may still be waiting.
+            // Called after the last batch, which may still be waiting.
             let deliver = unless_left(on_end.clone());
             set_timeout(move || when_free(press, hold, deliver), BEAT);
             None

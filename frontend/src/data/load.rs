@@ -81,7 +81,7 @@ struct Work {
 /// Is notified of each request, as a list needs to be.
 pub(super) trait Watcher {
     fn begun(&self);
-    /// With the data, if the request succeeded.
+    /// Called when the request has ended, with the data if it succeeded.
     fn ended(&self, data: Option<Held>);
 }
 
@@ -153,7 +153,8 @@ impl Loading {
             let is_wanted = work.turn == turn && work.under_way.take().is_some();
             is_wanted.then(|| (work.is_stale, work.watcher.clone()))
         });
-        // Otherwise the page has been left, or a newer request is running.
+        // If there is no state, the page has been left; if the turn differs, a newer request is
+        // running.
         let Some(Some((is_stale, watcher))) = ended else { return };
         let data = match outcome.and_then(|answer| self.take(answer)) {
             Ok(data) => {

@@ -18,14 +18,14 @@ use crate::{
 
 const FOUND: usize = 6;
 
-/// What a line of the palette does.
+/// The action of a line of the palette.
 #[derive(Clone, Debug, PartialEq)]
 enum Act {
     Go(String),
     Run { id: String, name: String },
 }
 
-/// A line: what it does, in words.
+/// A line: its action, in words.
 #[derive(Clone, Debug, PartialEq)]
 struct Line {
     words: String,
@@ -103,8 +103,8 @@ fn content(open: RwSignal<bool>) -> AnyView {
     .into_any()
 }
 
-/// The lines that fit the text: pages at once, and schedules once the server has found them. `sought` follows the text
-/// with a delay.
+/// The lines that match the text: pages at once, and schedules once the server has found them.
+/// `sought` follows the text with a delay.
 fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>> {
     let (address, session) = (use_address(), use_session());
     let found = use_load(move || {
@@ -153,7 +153,7 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
     })
 }
 
-/// The list of the lines; a click takes one.
+/// The list of the lines; a click on one runs it.
 fn options(
     lines: Memo<Vec<Line>>,
     active: RwSignal<usize>,

@@ -38,7 +38,7 @@ pub(crate) struct GroupRun {
     pub(crate) waits_for: Vec<WaitText>,
 }
 
-/// What a run waits for, in words.
+/// The reason why a run waits, in words.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct WaitText {
     pub(crate) text: String,

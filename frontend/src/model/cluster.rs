@@ -22,16 +22,16 @@ pub(crate) struct Member {
     pub(crate) tags: Vec<String>,
     pub(crate) started_at: Moment,
     pub(crate) heartbeat_at: Moment,
-    /// Time since its last heartbeat, by the database's clock; null once it is gone.
+    /// Time since the node's last heartbeat, by the database's clock; null once it is gone.
     pub(crate) silent_ms: Option<i64>,
     pub(crate) clock_offset_ms: i64,
     pub(crate) runs: i64,
     pub(crate) capacity: i64,
     pub(crate) version: String,
     pub(crate) zone_data: String,
-    /// The last migration that its version knows.
+    /// The last migration that the node's version knows.
     pub(crate) schema: String,
-    /// Why it cannot reach Redis, if it is configured to use it and cannot.
+    /// Why the node cannot reach Redis, if it is configured to use it and cannot.
     pub(crate) redis_problem: Option<String>,
     pub(crate) first_shards: i64,
     pub(crate) second_shards: i64,
@@ -61,7 +61,7 @@ pub(crate) struct Shard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct ClusterEvent {}
 
-/// A service that one node runs for all.
+/// A service that one node runs for the whole cluster.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Lease {
     pub(crate) name: String,
@@ -69,7 +69,7 @@ pub(crate) struct Lease {
 }
 
 impl Member {
-    /// Whether it takes part: it sends heartbeats, or finishes the work that it holds.
+    /// Whether the node takes part: it sends heartbeats, or finishes the work that it holds.
     pub(crate) fn is_here(&self) -> bool {
         match self.state {
             NodeState::Alive | NodeState::Draining | NodeState::Drained => true,

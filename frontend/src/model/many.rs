@@ -13,7 +13,8 @@ pub(crate) struct ManyOutcome {
     pub(crate) done: i64,
     pub(crate) refused: i64,
     pub(crate) refusals: Vec<Refusal>,
-    /// Not done because the request ran out of time: sending the same action again continues with them.
+    /// The number of objects that were not reached because the request ran out of time: sending the
+    /// same action again continues with them.
     pub(crate) remaining: i64,
     pub(crate) sample: Vec<Match>,
 }
@@ -34,7 +35,7 @@ impl Match {
     }
 }
 
-/// Why one of them was refused.
+/// Why an object was refused.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Refusal {
     pub(crate) message: String,

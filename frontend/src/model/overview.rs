@@ -47,7 +47,8 @@ pub(crate) struct LiveRun {
     pub(crate) started_at: Option<Moment>,
     pub(crate) workflow: Named,
     pub(crate) schedule: Option<Named>,
-    /// Null before it has started, and while there are too few runs to estimate from.
+    /// The forecast; null before the run has started, and while there are too few runs to estimate
+    /// from.
     pub(crate) forecast: Option<RunForecast>,
 }
 
@@ -84,7 +85,7 @@ pub(crate) struct NextFire {
     pub(crate) suppressed_by: Option<String>,
 }
 
-/// Up to when a user has seen what happened.
+/// The instant up to which a user has seen the events.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Seen {
     pub(crate) settings: Option<SeenUntil>,

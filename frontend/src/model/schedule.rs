@@ -23,7 +23,7 @@ pub(crate) struct Pause {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleGroups {
     pub(crate) groups: Vec<ScheduleGroup>,
-    /// The number of schedules in none.
+    /// The number of schedules that belong to no group.
     pub(crate) without: i64,
     /// Whether there are more groups.
     pub(crate) is_cut: bool,
@@ -53,7 +53,8 @@ pub(crate) struct ScheduleRow {
     pub(crate) next_fire_at: Option<Moment>,
     pub(crate) last_fire_at: Option<Moment>,
     pub(crate) last_run: Option<LastRun>,
-    /// Only lists request it; an event leaves the known value unchanged.
+    /// Whether the schedule is a favourite. Only lists request it; an event leaves the known value
+    /// unchanged.
     #[serde(default)]
     pub(crate) is_favourite: bool,
     /// The module that declares it, if one does; only lists request it.
@@ -114,7 +115,7 @@ pub(crate) struct PausedFire {
     pub(crate) kind: FireKind,
     pub(crate) verdict: Verdict,
     pub(crate) reason: ReasonCode,
-    /// The calendar that suppresses it, if one does.
+    /// The calendar that suppresses the fire, if any.
     pub(crate) detail: Option<String>,
 }
 
@@ -165,18 +166,18 @@ pub(crate) struct ScheduleMore {
     pub(crate) work: Work,
     pub(crate) misfire: Misfire,
     pub(crate) on_overlap: OverlapPolicy,
-    /// Only if fires wait in a buffer.
+    /// The size of the buffer, if fires wait in one.
     pub(crate) buffer_limit: Option<i64>,
     pub(crate) group: Option<String>,
     pub(crate) priority: i64,
     pub(crate) start_deadline_seconds: Option<i64>,
-    /// How many days its history is kept, if that differs from its namespace.
+    /// How many days the schedule's history is kept, if that differs from its namespace.
     pub(crate) retention_days: Option<i64>,
     pub(crate) context: Value,
     /// Calendars that suppress some of its fires.
     pub(crate) calendars: Vec<CalendarLink>,
     pub(crate) max_fires: Option<i64>,
-    /// The module file that declares it, if one does.
+    /// The module that declares the schedule, if any.
     pub(crate) module: Option<String>,
     pub(crate) created_at: Moment,
     pub(crate) updated_at: Moment,
@@ -195,7 +196,7 @@ pub(crate) struct Policy {
     pub(crate) jitter_seconds: i64,
 }
 
-/// The workflow's tasks.
+/// The tasks of the schedule's workflow.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Work {
     pub(crate) id: String,
@@ -220,7 +221,7 @@ pub(crate) struct Misfire {
     pub(crate) window_seconds: i64,
 }
 
-/// The latest definitions, newest first.
+/// The latest versions of the definition, newest first.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Versions {
     pub(crate) nodes: Vec<Version>,
@@ -245,14 +246,14 @@ pub(crate) struct ResumeEffect {
     pub(crate) choices: Vec<ResumeChoice>,
 }
 
-/// One way to resume: what happens to the fires that fell into the pause.
+/// One catch-up policy and its effect on the fires that fell into the pause.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResumeChoice {
     pub(crate) missed: CatchUp,
-    /// Number of those fires that would run.
+    /// The number of these fires that would run.
     pub(crate) runs: i64,
-    /// Number of those fires that would not.
+    /// The number of these fires that would not run.
     pub(crate) others: i64,
     pub(crate) next_fire_at: Option<Moment>,
     /// Number of rows that the ledger would get.

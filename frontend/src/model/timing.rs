@@ -1,4 +1,4 @@
-//! The fires that a timing leads to, and its warnings and errors.
+//! The fires of a timing, and its warnings and errors.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ pub(crate) struct PreviewFire {
     pub(crate) local: String,
     pub(crate) offset: String,
     pub(crate) kind: FireKind,
-    /// The calendar that suppresses it.
+    /// The calendar that suppresses the fire, if any.
     #[serde(rename = "suppressedBy")]
     pub(crate) suppressed_by: Option<String>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Warning {
 }
 
 impl Warning {
-    /// Whether it warns that no fire will ever come, which every list shows.
+    /// Whether the warning says that no fire will ever come, which every list shows.
     pub(crate) fn is_never(&self) -> bool {
         let never = ["never_fires", "never_allowed", "outside_bounds"];
         never.iter().any(|code| self.code.eq_ignore_ascii_case(code))
@@ -76,23 +76,23 @@ pub(crate) struct Preview {
 /// What an unsaved timing would add to each minute of the next week.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Candidate {
-    /// The busiest minute in which it fires; null if it does not fire in that week.
+    /// The busiest minute in which the timing fires; null if it does not fire in that week.
     pub(crate) busiest: Option<CandidateStart>,
-    /// Quietest first.
+    /// The shifts that lead to quieter minutes, quietest first.
     pub(crate) quieter: Vec<QuieterShift>,
 }
 
-/// A minute in which it fires.
+/// A minute in which the timing fires.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct CandidateStart {
     pub(crate) at: Moment,
-    /// Number of starts without it.
+    /// The number of starts without the timing.
     pub(crate) before: i64,
-    /// Number of starts with it.
+    /// The number of starts with the timing.
     pub(crate) after: i64,
 }
 
-/// A shift in minutes, negative for earlier, after which its busiest minute has fewer starts.
+/// A shift in minutes, negative for earlier, with which the busiest minute has fewer starts.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct QuieterShift {
     pub(crate) minutes: i64,

@@ -98,8 +98,8 @@ fn cursors(place: &Place) -> [(&str, &str); 2] {
     }
 }
 
-/// A text that is kept in the address under a name: an order, columns, a tab. A change returns the list to its first
-/// page.
+/// A text that is kept in the address under a name, such as an order, columns or a tab. A change
+/// returns the list to its first page.
 fn kept(address: Address, name: &'static str) -> Kept {
     let value = Memo::new(move |_| address.query(name));
     let change = move |text: String| {

@@ -11,7 +11,7 @@ use crate::{
     state::{use_session, use_title},
 };
 
-/// Name and password.
+/// The form with name and password.
 #[component]
 pub(crate) fn SignIn() -> impl IntoView {
     use_title(|| "Sign in".to_owned());

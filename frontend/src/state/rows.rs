@@ -26,7 +26,7 @@ pub(crate) struct Change {
     pub(crate) id: String,
     /// The current row; `None` when it no longer belongs to the list.
     pub(crate) row: Option<Held>,
-    /// Whether it is added if it is not in the list yet.
+    /// Whether the row is added if it is not in the list yet.
     pub(crate) enters: bool,
 }
 

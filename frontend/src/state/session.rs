@@ -64,7 +64,7 @@ impl Session {
         }
     }
 
-    /// Whether they may see every namespace; tracked.
+    /// Whether the user may see every namespace; tracked.
     pub(crate) fn sees_all(self) -> bool {
         self.viewer().is_some_and(|viewer| viewer.role_everywhere.is_some())
     }
@@ -80,7 +80,7 @@ impl Session {
         self.role().is_some_and(Role::operates)
     }
 
-    /// The same of what lies in a namespace, wherever one looks.
+    /// The same for the objects of a given namespace, whichever scope is shown.
     pub(crate) fn operates_in(self, namespace: &str) -> bool {
         self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::operates)
     }

@@ -4,12 +4,12 @@ use js_sys::Date;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use wasm_bindgen::JsValue;
 
-/// An instant: milliseconds since 1970 in UTC. RFC 3339 on the wire.
+/// An instant: milliseconds since 1970 in UTC; RFC 3339 in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(i64);
 
 impl Moment {
-    /// This browser's clock; used only for "3 s ago", never for a decision.
+    /// The current time of this browser's clock; used only for "3 s ago", never for a decision.
     pub(crate) fn now() -> Self {
         Self(Date::now() as i64)
     }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instant_is_refused() {
+    fn a_text_that_is_not_an_instant_is_refused() {
         for text in ["", "2026-11-21", "2026-11-21T09:33:30", "soon", "2026-11-21T09:33:30+1"] {
             assert_eq!(millis(text), None, "{text}");
         }

@@ -32,7 +32,7 @@ pub(crate) struct Wall {
 }
 
 impl Wall {
-    /// `None` when this browser does not know the zone.
+    /// The reading of the clock; `None` if this browser does not know the zone.
     pub(crate) fn read(at: Moment, zone: &str) -> Option<Self> {
         if zone == "UTC" {
             return Self::ahead(at, "");

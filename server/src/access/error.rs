@@ -34,7 +34,7 @@ pub enum PeopleError {
         /// The name.
         name: String,
     },
-    /// No administrator of the instance could sign in any more.
+    /// After the change, no administrator of the instance could sign in.
     #[error(
         "disable '{name}': it is the last administrator who can sign in; make another one first, \
          or say --force"
@@ -46,7 +46,7 @@ pub enum PeopleError {
     /// The hash could not be computed.
     #[error("hash the password: {0}")]
     Hash(String),
-    /// The store could not answer.
+    /// The store failed.
     #[error(transparent)]
     Store(StoreError),
 }

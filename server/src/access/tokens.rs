@@ -27,7 +27,7 @@ const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
 /// A token to create.
 #[derive(Debug)]
 pub struct NewToken {
-    /// Unique among the tokens that act for no user; for people.
+    /// A name for people, unique among the tokens that do not belong to a user.
     pub name: String,
     /// What it may do.
     pub role: Role,
@@ -40,7 +40,7 @@ pub struct NewToken {
     pub expires_at: Option<DateTime<Utc>>,
 }
 
-/// Creates a token. Only its hash is stored: this is the only time that it is shown.
+/// Creates a token. Only its hash is stored, so the token can be shown only now.
 pub async fn create_token(
     owner: &Owner,
     store: &Store,
@@ -140,13 +140,13 @@ pub async fn revoke_token(
     Ok(revoked)
 }
 
-/// The user or program that a token acts for, independent of the client's address.
+/// The user or program on whose behalf a token acts, independent of the client's address.
 #[derive(Clone, Debug)]
 pub struct TokenHolder {
     id: Uuid,
     name: String,
     grants: Grants,
-    /// The only queues that it gives access to, if it is a worker's.
+    /// The only queues that it gives access to, if it is a worker's token.
     queues: Option<Vec<String>>,
     expires_at: Option<Timestamp>,
 }
@@ -163,13 +163,13 @@ impl TokenHolder {
         let Some(names) = queues else {
             return Viewer::new(id, name, ViewerKind::Token, grants, source);
         };
-        // It gives access to nothing but queues.
+        // It only gives access to queues.
         let viewer = Viewer::new(id, name, ViewerKind::Token, Grants::default(), source);
         Viewer { queues: Some(Queues { grants, names }), ..viewer }
     }
 }
 
-/// The holder of the token with that [hash](token_hash), if they may still sign in.
+/// The holder of the token with this [hash](token_hash), if they may still sign in.
 pub async fn token_holder(
     store: &Store,
     clock: &Clock,
@@ -181,7 +181,7 @@ pub async fn token_holder(
     let Some(found) = found else { return Ok(None) };
     if found.used_at.is_none_or(|used| now - used.utc() >= USE_STAMP) {
         let (store, id) = (store.clone(), found.id);
-        // Stored in the background, so that the caller need not wait.
+        // Stored in the background, so that the caller does not wait for it.
         tokio::spawn(async move {
             let stamped = async {
                 let tx = store.begin().await?;
@@ -200,7 +200,7 @@ pub async fn token_holder(
                 Some(namespace) => Grants::new(None, [(namespace, limit)]),
                 None => Grants::new(Some(limit), []),
             };
-            // The prefix keeps a token from passing for a person of that name.
+            // The prefix keeps a token from passing for a person with the same name.
             (format!("token/{}", found.name), grants)
         }
         Some(owner) => {
@@ -222,7 +222,8 @@ pub fn token_hash(token: &str) -> Option<String> {
     (token.starts_with(PREFIX) && token.len() <= 256).then(|| hashed(token))
 }
 
-/// A token is 256 random bits: one round of a fast hash suffices, and is quick for each request.
+/// The hash of a token. A token is 256 random bits, so one round of a fast hash suffices, and is
+/// quick for each request.
 pub(crate) fn hashed(token: &str) -> String {
     hex(&Sha256::digest(token))
 }

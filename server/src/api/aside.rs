@@ -1,4 +1,4 @@
-//! Requests that compute, executed away from the event loop.
+//! Executes requests that compute away from the event loop.
 //!
 //! A preview of a timing, an export or an introspection is CPU work, and blocks its thread while it
 //! lasts. Such a request is executed as a whole on a blocking thread, with a small limit per caller
@@ -33,19 +33,19 @@ use super::{
 };
 use crate::{access::Viewer, clock::Clock, config::Introspection};
 
-/// The largest number of concurrent requests of one caller.
+/// Maximum number of concurrent computing requests of one caller.
 const MAX_OF_CALLER: usize = 2;
 /// The largest number of concurrent queries of one caller that compute nothing, and of mutations
 /// whose answers read lists. The rows that they have read are in memory before the answer is, and
 /// counted nowhere.
 const MAX_QUERIES_OF_CALLER: usize = 6;
-/// The largest number of large answers of one caller that are being built or written.
+/// Maximum number of one caller's large answers that are being built or written.
 const MAX_LARGE_OF_CALLER: usize = 2;
-/// The smallest limit of concurrent requests of all callers.
+/// The lowest possible limit of concurrent computing requests of all callers.
 const MIN_OF_NODE: usize = 4;
 /// How long a request waits for a permit.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Number of callers remembered before those without a request are forgotten.
+/// Number of callers to remember before those without a request are forgotten.
 const REMEMBERED: usize = 1_000;
 
 /// Executes a query or mutation, away from the event loop if it computes.
@@ -61,7 +61,8 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     };
     let request = request.data(ComputesAside);
     let (schema, handle) = (schema.clone(), Handle::current());
-    // If the caller goes away, its end is dropped, and the execution stops at its next await point.
+    // If the caller goes away, its end of the channel is dropped, and the execution stops at the
+    // next await point.
     let (caller, gone) = oneshot::channel::<()>();
     let executed = async move {
         tokio::select! {
@@ -80,7 +81,7 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     drop(caller);
     match response {
         Ok(Some(response)) => response,
-        // Its runtime is shutting down.
+        // The runtime is shutting down.
         Ok(None) => busy(),
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
@@ -100,7 +101,7 @@ pub fn execute_stream(
     mut request: Request,
 ) -> BoxStream<'static, (Response, AnswerPlace)> {
     if limits::is_subscription(&mut request) {
-        // Each event has a place of its own, while it is built.
+        // Each event has a place of its own while it is built.
         let events = schema.execute_stream(request);
         return events.map(|event| (event, AnswerPlace::default())).boxed();
     }
@@ -143,8 +144,8 @@ fn rate_limited(text: String) -> ServerError {
 }
 
 /// The place of one answer among its caller's large ones. It is taken when the answer turns out to
-/// be large, and free again when the last clone is dropped. Add one to a request's data to hold the
-/// place until the answer is written; otherwise it is free when the answer has been built.
+/// be large, and becomes free when the last clone is dropped. If it is added to a request's data,
+/// it is held until the answer is written; otherwise, until the answer is built.
 #[derive(Clone, Debug, Default)]
 pub struct AnswerPlace(Arc<OnceCell<OwnedSemaphorePermit>>);
 
@@ -218,7 +219,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The largest number of one caller.
+    /// The limit for one caller.
     fn max(self) -> usize {
         match self {
             Self::Computes => MAX_OF_CALLER,

@@ -17,7 +17,7 @@ use crate::{
     store::reads,
 };
 
-/// What it costs to count the fires of one backfill; at most ten thousand.
+/// The cost of counting the fires of one backfill, of which there are at most ten thousand.
 const PROGRESS: usize = 100;
 
 /// A request to run a schedule for past instants.
@@ -117,7 +117,7 @@ impl Backfill {
         self.0.finished_at.map(Into::into)
     }
 
-    /// How far it has come, counted per request.
+    /// How far it has come. Each request counts this anew.
     #[graphql(complexity = "PROGRESS + child_complexity")]
     async fn progress(&self, cx: &Context<'_>) -> Result<BackfillProgress> {
         let found = cx.rows().load_one(BackfillProgressOf(self.0.id)).await?.unwrap_or_default();
@@ -154,7 +154,7 @@ pub(crate) struct BackfillPause {
     /// The name of the user or token that paused it.
     by: String,
     at: Instant,
-    /// Why it paused itself: its next runs could not be started.
+    /// Why it paused itself, if its next runs could not be started.
     reason: Option<String>,
 }
 
@@ -254,7 +254,7 @@ impl BackfillFire {
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
     }
 
-    /// Why it was skipped or cancelled, or a note that its run is gone.
+    /// Why it was skipped or cancelled, or a note that its run no longer exists.
     async fn detail(&self) -> Option<&str> {
         self.0.detail.as_deref()
     }
@@ -274,7 +274,7 @@ impl BackfillFire {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::Mode")]
 pub(crate) enum BackfillMode {
-    /// Instants that nothing has run for.
+    /// Instants for which nothing has run.
     Missing,
     /// Also instants whose runs have all ended without success.
     MissingAndFailed,

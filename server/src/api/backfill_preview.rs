@@ -27,7 +27,7 @@ impl BackfillPreview {
         self.count(|_| true)
     }
 
-    /// Fires that nothing has run for.
+    /// Fires for which nothing has run.
     async fn missing(&self) -> i32 {
         self.of(InstantState::Missing)
     }
@@ -37,7 +37,7 @@ impl BackfillPreview {
         self.of(InstantState::Succeeded)
     }
 
-    /// Fires whose runs have ended, none with success.
+    /// Fires whose runs have ended, none of them successfully.
     async fn failed(&self) -> i32 {
         self.of(InstantState::Failed)
     }
@@ -47,12 +47,12 @@ impl BackfillPreview {
         self.of(InstantState::Live)
     }
 
-    /// Fires that nothing has run for and that a calendar of the schedule suppresses.
+    /// Fires for which nothing has run and that a calendar of the schedule suppresses.
     async fn suppressed(&self) -> i32 {
         self.of(InstantState::Suppressed)
     }
 
-    /// Fires so long ago that their runs may have been removed.
+    /// Fires so old that their runs may have been removed.
     async fn forgotten(&self) -> i32 {
         self.of(InstantState::Forgotten)
     }
@@ -62,7 +62,7 @@ impl BackfillPreview {
         self.count(|fire| fire.selected)
     }
 
-    /// The window's fires, oldest first: all of them, only those with this `standing`, or only
+    /// The window's fires, oldest first: all of them, or only those with this `standing`, or only
     /// those that would run.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn fires(
@@ -93,7 +93,7 @@ impl BackfillPreview {
         self.count(|fire| InstantState::from(fire.standing) == standing)
     }
 
-    /// There are at most 10,000.
+    /// Cannot overflow: there are at most 10,000 fires.
     fn count(&self, wanted: impl Fn(&PreviewedFire) -> bool) -> i32 {
         let count = self.0.fires.iter().filter(|fire| wanted(fire)).count();
         i32::try_from(count).unwrap_or(i32::MAX)
@@ -151,12 +151,12 @@ pub(crate) enum InstantState {
     Missing,
     /// A run for it succeeded.
     Succeeded,
-    /// Its runs have ended, none with success.
+    /// Its runs have ended, none of them successfully.
     Failed,
     /// A run for it is alive, or about to start.
     Live,
     /// Nothing has run for it, and a calendar of the schedule suppresses it.
     Suppressed,
-    /// It is so long ago that its runs may have been removed.
+    /// It is so old that its runs may have been removed.
     Forgotten,
 }

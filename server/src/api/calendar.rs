@@ -54,7 +54,7 @@ impl Calendar {
         Ok(self.entries()?.yearly)
     }
 
-    /// Days of every week.
+    /// Days of the week.
     async fn weekdays(&self) -> Result<Vec<Weekday>> {
         Ok(self.entries()?.weekdays.into_iter().map(Into::into).collect())
     }
@@ -91,7 +91,8 @@ impl Calendar {
     }
 }
 
-/// The cost of a calendar's share in reading the schedules of its namespace that have calendars.
+/// The cost of reading the schedules of a namespace that have calendars, divided among the
+/// calendars of a list.
 const COUNTED: usize = 20;
 
 impl Calendar {

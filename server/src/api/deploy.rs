@@ -23,7 +23,7 @@ pub(super) struct OrderingDeployed;
 impl OrderingDeployed {
     /// Makes schedules, workflows and alert rules match a module's file, all or nothing. Objects
     /// that the module declared before and no longer declares are deleted, unless `prune` is false.
-    /// Fails if objects of the same names were made by hand, unless `adopt` lets the module take
+    /// Fails if objects of the same names were created by hand, unless `adopt` lets the module take
     /// them over.
     #[graphql(complexity = "2000 + child_complexity")]
     async fn deploy_module(
@@ -31,7 +31,8 @@ impl OrderingDeployed {
         cx: &Context<'_>,
         source: String,
         #[graphql(default_with = "ModuleFormat::Yaml")] format: ModuleFormat,
-        #[graphql(default = false, desc = "Only report what would happen.")] dry_run: bool,
+        #[graphql(default = false, desc = "If true, only reports what would happen.")]
+        dry_run: bool,
         #[graphql(default = true)] prune: bool,
         #[graphql(default = false)] adopt: bool,
         reason: Option<String>,
@@ -53,8 +54,8 @@ impl OrderingDeployed {
         Ok(cx.commands().deploy(&right, wanted, &call).await?.into())
     }
 
-    /// Changes a schedule's note, whether or not a module declares the schedule: notes belong to
-    /// the operators.
+    /// Changes a schedule's note, even if a module declares the schedule: notes belong to the
+    /// operators.
     async fn annotate_schedule(
         &self,
         cx: &Context<'_>,
@@ -112,7 +113,7 @@ pub(crate) struct DeployChange {
     warnings: Vec<TimingWarning>,
 }
 
-/// A key of a module's file whose value differs. Secrets are masked and long values truncated.
+/// A key of a module's file whose value differs. Secrets are masked, and long values truncated.
 #[derive(SimpleObject)]
 pub(crate) struct FieldChange {
     /// The key's path inside the object, such as `misfire.grace` or `task.target.http.url`.
@@ -131,11 +132,11 @@ pub(crate) struct DeployEffect {
     from: Instant,
     /// End of the compared range: 30 days later.
     until: Instant,
-    /// How many fires are new; a lower bound if `isComplete` is false.
+    /// The number of new fires; a lower bound if `isComplete` is false.
     added: Long,
-    /// How many fires are gone; a lower bound if `isComplete` is false.
+    /// The number of removed fires; a lower bound if `isComplete` is false.
     removed: Long,
-    /// False if some schedule has more fires than are compared one by one.
+    /// False if a schedule has more fires than can be compared one by one.
     is_complete: bool,
     /// The schedules whose fires change, by name.
     #[graphql(complexity = "DECLARED * child_complexity")]
@@ -157,7 +158,7 @@ pub(crate) struct DeployScheduleEffect {
     removed: u64,
     /// The first new fires.
     added_sample: Vec<Instant>,
-    /// The first fires that are gone.
+    /// The first removed fires.
     removed_sample: Vec<Instant>,
     /// `added` and `removed` are counted up to this instant.
     compared_until: Instant,
@@ -173,11 +174,11 @@ pub(crate) enum ChangeAction {
     Create,
     /// It was changed.
     Update,
-    /// It was made by hand, and now belongs to the module.
+    /// It was created by hand, and now belongs to the module.
     Adopt,
     /// It was deleted.
     Delete,
-    /// It already was as declared.
+    /// It already matched the declaration.
     Unchanged,
 }
 

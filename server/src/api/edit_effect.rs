@@ -98,7 +98,7 @@ pub(super) struct DefinitionEffect {
     removed: u64,
     /// The first new fires; at most 20.
     added_fires: Vec<PreviewFire>,
-    /// The first fires that would be gone; at most 20.
+    /// The first fires that would be removed; at most 20.
     removed_fires: Vec<PreviewFire>,
     /// `added` and `removed` are counted up to this instant.
     compared_until: Instant,

@@ -16,8 +16,8 @@ use crate::{
     },
 };
 
-/// Parses a list's search, if there is one. Errors are searched only within one namespace: of
-/// several, one may show payloads and another not.
+/// Parses a list's search, if there is one. Errors can be searched only within one namespace,
+/// because the caller may see payloads in some namespaces and not in others.
 pub(super) fn sought(
     cx: &Context<'_>,
     within: &Within,
@@ -40,7 +40,7 @@ pub(super) fn sought_schedules(cx: &Context<'_>, text: Option<String>) -> Result
 /// Selects schedules.
 #[derive(InputObject, Default)]
 pub(crate) struct ScheduleFilter {
-    /// The name or note contains this text, in any case.
+    /// The name or note contains this text, ignoring case.
     text: Option<String>,
     /// They have this tag.
     tag: Option<String>,

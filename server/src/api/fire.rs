@@ -109,7 +109,7 @@ impl Fire {
         self.0.recovery_attempts
     }
 
-    /// The run that it started; for a fire that did not run itself, the run of a backfill that made
+    /// The run that it started. For a fire that did not run itself, the run of a backfill that made
     /// up for it.
     async fn run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         let Some(id) = self.0.run_id else { return Ok(None) };
@@ -118,8 +118,8 @@ impl Fire {
 }
 
 impl Fire {
-    /// The row's reason, refined with what only its run shows: whether the run that it waits for is
-    /// alive, and whether its own began on time.
+    /// The row's reason, refined by facts from runs: whether the run that it waits for is alive,
+    /// and whether its own run began on time.
     async fn why(&self, cx: &Context<'_>) -> Result<Reason> {
         let fire = &self.0;
         let plain = || Reason { code: fire.reason.into(), text: sentence::of(fire) };
@@ -128,7 +128,7 @@ impl Fire {
                 let before = fire.detail.as_deref().and_then(|run| Uuid::try_parse(run).ok());
                 let run = match before {
                     Some(before) => cx.rows().load_one(RunRow(before)).await?,
-                    // A caught-up fire keeps why it is late instead of the run before it.
+                    // A caught-up fire shows the reason for its delay, not the run before it.
                     None => cx.rows().load_one(LastRun(fire.schedule_id)).await?,
                 };
                 Ok(match run.filter(|run| run.state.is_live()) {
@@ -179,17 +179,17 @@ fn utc() -> chrono::FixedOffset {
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 #[graphql(remote = "fire::Verdict")]
 pub(crate) enum Verdict {
-    /// The intent is written but not handed over: nothing runs yet.
+    /// The intent is written but not handed over, so nothing runs yet.
     Pending,
-    /// Handed over: its run exists.
+    /// It was handed over: its run exists.
     Started,
-    /// Deliberately not run.
+    /// It was deliberately not run.
     Skipped,
     /// No node claimed it in time, and the misfire policy does not make up for it.
     Missed,
-    /// Missed; a later fire ran in its place.
+    /// It was missed, and a later fire ran in its place.
     Collapsed,
-    /// Could not be handed over within the limits of recovery.
+    /// It could not be handed over within the limits of recovery.
     Abandoned,
 }
 
@@ -206,17 +206,17 @@ pub(crate) struct Reason {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "fire::Reason")]
 pub(crate) enum ReasonCode {
-    /// Started when it was due, or within two seconds of it.
+    /// It started when it was due, or within two seconds of that.
     OnTime,
-    /// Not missed, but started later than that: the text says how late and why.
+    /// It was not missed, but started later than that: the text says how late and why.
     Late,
-    /// Missed, then run by the catch-up policy or after a pause.
+    /// It was missed, and then run by the catch-up policy or after a pause.
     CaughtUp,
-    /// Started by recovery after its hand-off was lost.
+    /// Recovery started it after its hand-off was lost.
     Recovered,
     /// A run of the same schedule was alive.
     Overlap,
-    /// A run of the same schedule was alive: the fire waits, or waited, until that run settled.
+    /// A run of the same schedule was alive. The fire waits, or waited, until that run settled.
     Buffered,
     /// A run of the same schedule was alive, and the buffer was full.
     BufferFull,
@@ -238,9 +238,9 @@ pub(crate) enum ReasonCode {
     StaleVersion,
     /// No scheduler claimed it in time.
     Outage,
-    /// Missed before the catch-up window.
+    /// It was missed before the catch-up window.
     CatchUpWindow,
-    /// Missed, and beyond the number of fires that the catch-up policy runs.
+    /// It was missed, and exceeds the number of fires that the catch-up policy runs.
     CatchUpLimit,
     /// A calendar of the schedule suppresses it.
     Calendar,
@@ -250,8 +250,8 @@ pub(crate) enum ReasonCode {
     AttemptsExhausted,
     /// Recovery found it too late.
     TooOld,
-    /// No row had accounted for it, and a backfill started it.
+    /// The ledger had no row for it until a backfill started it.
     Backfilled,
-    /// Claimed, waiting for its hand-off.
+    /// It was claimed, and waits for its hand-off.
     AwaitingHandoff,
 }

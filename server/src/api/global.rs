@@ -23,9 +23,9 @@ use super::{
 };
 use crate::commands::BadInput;
 
-/// The largest number of ids in one request.
+/// Maximum number of ids in one request.
 const MAX_IDS: usize = 100;
-/// The same, as the type in which the library computes costs.
+/// The same, in the type that the library uses for costs.
 const IDS: i32 = 100;
 /// The base cost of one object: it is looked up in all types.
 const LOOKUP: usize = 100;
@@ -92,7 +92,7 @@ impl ReadingGlobally {
 async fn load(cx: &Context<'_>, ids: &[ID]) -> Result<Vec<Option<Global>>> {
     let keys: Vec<Option<Uuid>> = ids.iter().map(|id| Uuid::try_parse(id).ok()).collect();
     let mut found: Vec<Option<Global>> = keys.iter().map(|_| None).collect();
-    // Objects of foreign namespaces are found but not shown, and need not be looked up any further.
+    // Objects of other namespaces are found but not shown, and need not be looked up further.
     let mut missing: Vec<Uuid> = keys.iter().flatten().copied().collect();
     macro_rules! look {
         ($row:ident, $made:expr) => {

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::store::groups::GroupUsage;
 
-/// A limit on how many runs may be at work at once, shared by the schedules that refer to it.
+/// A limit on the number of concurrent runs, shared by the schedules that refer to it.
 pub(crate) struct ConcurrencyGroup(pub(crate) concurrency_group::Model);
 
-/// A limit on how many runs may be at work at once, shared by the schedules that refer to it.
+/// A limit on the number of concurrent runs, shared by the schedules that refer to it.
 #[Object]
 impl ConcurrencyGroup {
     pub(crate) async fn id(&self) -> ID {
@@ -28,7 +28,7 @@ impl ConcurrencyGroup {
         &self.0.name
     }
 
-    /// How many of its runs may be at work at once.
+    /// Maximum number of its runs in progress at once.
     async fn max_runs(&self) -> i32 {
         self.0.max_runs
     }
@@ -43,12 +43,13 @@ impl ConcurrencyGroup {
         self.0.module.as_deref()
     }
 
-    /// Its runs at work.
+    /// The number of its runs in progress.
     async fn running(&self, cx: &Context<'_>) -> Result<i64> {
         Ok(self.load(cx).await?.running)
     }
 
-    /// Its runs that wait: for a place in the group, for a node or for their next attempt.
+    /// The number of its runs that wait: for room in the group, for a node, or for their next
+    /// attempt.
     async fn waiting(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(self.load(cx).await?.waiting.into())
     }

@@ -23,7 +23,7 @@ use crate::{
 pub(crate) struct Health {
     /// Whether every check has passed.
     healthy: bool,
-    /// What is wrong, one sentence each: the messages of `findings`.
+    /// What is wrong, one sentence per problem: the messages of `findings`.
     issues: Vec<String>,
     /// The checks and their results, the failing ones included.
     #[graphql(complexity = "DECLARED * child_complexity")]
@@ -42,7 +42,7 @@ pub(crate) struct Health {
 
 #[ComplexObject]
 impl Health {
-    /// What is wrong, the worst first, each with what to do about it; `/healthz` reports the same.
+    /// What is wrong, the worst first, with what to do about it. `/healthz` reports the same.
     // The cost of counting per schedule where something is wrong.
     #[graphql(complexity = "200 + DECLARED * child_complexity")]
     async fn findings(&self, cx: &Context<'_>) -> Result<Vec<HealthFinding>> {
@@ -84,7 +84,7 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Of one namespace, or of all that the caller may see.
+    /// One namespace, or all that the caller may see.
     pub(super) async fn of(cx: &Context<'_>, namespace: Option<String>) -> Result<Self> {
         let limits = cx.data_unchecked::<config::Health>().within(namespace.as_deref(), None);
         Ok(Self {

@@ -1,19 +1,19 @@
 //! The control plane: GraphQL over the store's reads and the engine's commands.
 //!
-//! Promises: nothing is answered to an unauthenticated caller, since every root field but `me`
-//! requires a permission before it reads; every list is bounded and every cursor stays valid; a
-//! refusal carries a code and what a form needs, and no internals. It decides nothing: writes go
-//! through `commands`, and `timetable` computes when a schedule fires.
+//! Promises: an unauthenticated caller learns nothing, because every root field except `me`
+//! requires a permission before it reads. Every list is bounded, and every cursor stays valid. A
+//! refusal contains a code and the details that a form needs, but no internals. This module decides
+//! nothing: writes go through `commands`, and `timetable` computes when a schedule fires.
 //!
 //! Its types are its own structs, one noun per file. A hop from a list to one row goes through a
 //! loader, so a page takes the same number of statements whatever its length.
 //!
-//! - `schema`, `limits`: the schema, its text in `server/schema.graphql`, and what a request may
-//!   ask for
+//! - `schema`, `limits`: the schema, its text in `server/schema.graphql`, and the limits of a
+//!   request
 //! - `aside`: requests that compute, executed off the event loop
 //! - `roots`: the root types, merged from `query`, `mutation`, `people` and others; `subscription`;
 //!   `payload`: results of mutations
-//! - `call`: the form in which an idempotency key remembers a mutation
+//! - `call`: the form in which a mutation is stored under its idempotency key
 //! - `context`: permissions and layers; `error`: refusals; `page`: Relay pages; `loaders`: batched
 //!   reads
 //! - `calm`: list items that keep batches whole; `follow`: continuous reading of a feed

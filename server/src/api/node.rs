@@ -32,7 +32,7 @@ pub(crate) struct Node {
     incarnation: i32,
     /// Whether it can take or hold work.
     state: NodeState,
-    /// The roles it performs: `api`, `scheduler`, `worker`.
+    /// Its roles: `api`, `scheduler`, `worker`.
     roles: Vec<String>,
     /// Tags that runs can require of the node that takes them.
     tags: Vec<String>,
@@ -48,24 +48,24 @@ pub(crate) struct Node {
     redis_problem: Option<String>,
     /// How far its clock was ahead of the database's at its last heartbeat.
     clock_offset_ms: Long,
-    /// Runs at work on it.
+    /// The number of runs in progress on it.
     runs: i64,
-    /// How many runs it takes at once.
+    /// Maximum number of runs that it executes at once.
     capacity: i32,
     /// The version of its binary.
     version: String,
     /// The version of its time zone data.
     zone_data: String,
-    /// The last migration known to its binary.
+    /// The newest migration that its binary knows.
     schema: String,
-    /// How many of the 256 shards it is first owner of: it claims their due schedules at once.
+    /// The number of shards whose first owner it is: it claims their due schedules at once.
     first_shards: i32,
-    /// The number of shards of which it is the second owner: it claims their due schedules soon
-    /// after the first owner should have.
+    /// The number of shards whose second owner it is: it claims their due schedules soon after the
+    /// first owner should have.
     second_shards: i32,
     /// Who drained it; null if it is not drained.
     drain: Option<NodeDrain>,
-    /// The cluster-wide services that it performs.
+    /// The cluster-wide services that it runs.
     #[graphql(complexity = "DECLARED * child_complexity")]
     leases: Vec<NodeLease>,
 }
@@ -80,12 +80,12 @@ pub(crate) struct NodeDrain {
     reason: String,
 }
 
-/// A service that one node performs for the cluster.
+/// A service that one node runs for the cluster.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct NodeLease {
     /// The name of the service, as in `retention`.
     name: String,
-    /// The number of the holder, from 1: each write of the service names it.
+    /// The number of the holder, from 1. Each write of the service names it.
     epoch: Long,
 }
 
@@ -101,7 +101,7 @@ pub(crate) enum Heartbeats {
 /// The state of a node: whether it can take or hold work.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeState {
-    /// Its heartbeat is fresh.
+    /// Its heartbeats arrive.
     Alive,
     /// It is shutting down, and finishes the work that it holds.
     Draining,
@@ -113,7 +113,7 @@ pub(crate) enum NodeState {
     Dead,
 }
 
-/// Facts shared by all nodes that are read together: their runs, leases and shards, and which are
+/// Facts that all nodes of one read share: their runs, leases and shards, and which of them are
 /// alive.
 pub(super) struct Around {
     runs: HashMap<Uuid, i64>,
@@ -123,7 +123,7 @@ pub(super) struct Around {
 }
 
 /// These facts as of an event, shared by all subscribers: the runs of all nodes are counted once
-/// per heartbeat, however many subscribers receive it.
+/// per heartbeat, however many subscribers there are.
 pub(super) type Surroundings = AnswerCache<Cursor, Arc<Around>>;
 
 impl Around {
@@ -211,7 +211,7 @@ impl Node {
     }
 }
 
-/// How many shards each node is first owner of, and how many second.
+/// How many shards each node owns first, and how many second.
 fn shards(names: &[&str]) -> HashMap<String, [i32; 2]> {
     let mut counts: HashMap<String, [i32; 2]> = HashMap::new();
     for shard in (0..SHARDS).filter_map(|shard| u8::try_from(shard).ok()) {

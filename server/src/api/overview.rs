@@ -63,7 +63,7 @@ impl Overview {
     /// Everything that ended in the last 24 hours, scheduled or manual; each is counted within
     /// seconds of its end.
     async fn executions(&self, cx: &Context<'_>) -> Result<Executions> {
-        // Includes what just ended by the clock of another node.
+        // Includes runs that have just ended by the clock of another node.
         let soon = (cx.commands().clock.now() + TimeDelta::minutes(1)).into();
         let day = stats::counts(cx.store(), &self.within, yesterday(cx), soon).await?;
         Ok(Executions::of(&day))

@@ -1,4 +1,4 @@
-//! Relay pages: bounded, by opaque cursors that stay valid while rows come and go.
+//! Relay pages: bounded, with opaque cursors that stay valid while rows come and go.
 
 use async_graphql::{
     Context, Object, OutputType,
@@ -13,7 +13,7 @@ use crate::{
 
 /// The default page size of a list.
 const USUAL: i32 = 50;
-/// The largest page size of a list.
+/// Maximum page size of a list.
 const MAX: i32 = 200;
 
 /// A page of a list.
@@ -81,7 +81,7 @@ pub(crate) fn cost(first: Option<i32>, last: Option<i32>, row: usize) -> usize {
     cost_by(last.or(first).unwrap_or(USUAL), MAX, row)
 }
 
-/// The cost factor of a list whose length is limited by what it describes, not by the caller; most
+/// The cost factor of a list whose length depends on the object, not on the caller. Most such lists
 /// are far shorter than their limit.
 pub(crate) const DECLARED: usize = 10;
 
@@ -117,7 +117,7 @@ impl Length {
     }
 }
 
-/// The cost of counting a list: it is read up to the limit, in an index.
+/// The cost of counting a list, which reads an index up to the limit.
 const COUNTED: usize = 200;
 
 /// The answer for a page of rows.

@@ -52,7 +52,7 @@ pub(crate) struct CreatedSchedule {
 }
 
 impl CreatedSchedule {
-    /// In the order of the inputs.
+    /// The created schedules, in the order of the inputs.
     pub(super) fn all(names: Vec<String>, saved: Vec<Saved>) -> Vec<Self> {
         let one = |(name, saved): (String, Saved)| {
             let warnings = told(saved.warnings, saved.unset);

@@ -60,7 +60,7 @@ impl Ping {
 
 #[ComplexObject]
 impl Ping {
-    /// The last call; null before the first.
+    /// The last call; null if there was none.
     async fn last(&self, cx: &Context<'_>) -> Result<Option<PingCall>> {
         Ok(cx.rows().load_one(PingRow(self.schedule)).await?.map(PingCall::from))
     }
@@ -81,7 +81,7 @@ pub(crate) struct PingCall {
     next_attempt_at: Option<Instant>,
     /// Why the last attempt failed.
     error: Option<String>,
-    /// When a call last arrived, whatever its event.
+    /// When a call last arrived, whatever event it reported.
     sent_at: Option<Instant>,
 }
 

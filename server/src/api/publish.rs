@@ -1,4 +1,4 @@
-//! Broker events as they are shown: with secrets masked.
+//! Broker events for display, with secrets masked.
 
 use async_graphql::{Enum, SimpleObject, Union};
 
@@ -17,7 +17,7 @@ pub(crate) struct PublishTarget {
     event: CloudEvent,
 }
 
-/// A broker, and a destination in it.
+/// A broker, with a destination in it.
 #[derive(Union)]
 pub(crate) enum Broker {
     Kafka(KafkaTopic),
@@ -40,7 +40,7 @@ pub(crate) struct BrokerAddress {
     password: Option<String>,
 }
 
-/// A topic of Kafka.
+/// A Kafka topic.
 #[derive(SimpleObject)]
 pub(crate) struct KafkaTopic {
     /// The brokers to connect to first; they report the others.
@@ -69,7 +69,7 @@ pub(crate) enum Sasl {
     ScramSha512,
 }
 
-/// A subject of NATS JetStream.
+/// A NATS JetStream subject.
 #[derive(SimpleObject)]
 pub(crate) struct NatsSubject {
     /// The servers.
@@ -80,7 +80,7 @@ pub(crate) struct NatsSubject {
     stream: Option<String>,
 }
 
-/// An exchange of RabbitMQ.
+/// A RabbitMQ exchange.
 #[derive(SimpleObject)]
 pub(crate) struct RabbitmqExchange {
     /// The servers.
@@ -93,7 +93,7 @@ pub(crate) struct RabbitmqExchange {
     routing_key: String,
 }
 
-/// A stream of Redis.
+/// A Redis stream.
 #[derive(SimpleObject)]
 pub(crate) struct RedisStream {
     /// The servers.
@@ -106,7 +106,7 @@ pub(crate) struct RedisStream {
     max_length: Option<u32>,
 }
 
-/// A queue of Amazon SQS.
+/// An Amazon SQS queue.
 #[derive(SimpleObject)]
 pub(crate) struct SqsQueue {
     /// The URL of the queue.
@@ -119,7 +119,7 @@ pub(crate) struct SqsQueue {
     secret_access_key: String,
     /// Masked, unless it names a secret.
     session_token: Option<String>,
-    /// Events of the same group stay in order, if the queue keeps an order.
+    /// Events of the same group stay in order, if the queue is ordered.
     group: Option<String>,
 }
 

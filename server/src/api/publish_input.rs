@@ -51,7 +51,7 @@ pub(crate) struct BrokerAddressInput {
     password: Option<String>,
 }
 
-/// A topic of Kafka.
+/// A Kafka topic.
 #[derive(InputObject)]
 pub(crate) struct KafkaTopicInput {
     /// The brokers to connect to first; they report the others.
@@ -69,7 +69,7 @@ pub(crate) struct KafkaTopicInput {
     partition: Option<String>,
 }
 
-/// A subject of a NATS JetStream stream.
+/// A NATS JetStream subject.
 #[derive(InputObject)]
 pub(crate) struct NatsSubjectInput {
     /// The servers.
@@ -80,7 +80,7 @@ pub(crate) struct NatsSubjectInput {
     stream: Option<String>,
 }
 
-/// An exchange of RabbitMQ.
+/// A RabbitMQ exchange.
 #[derive(InputObject)]
 pub(crate) struct RabbitmqExchangeInput {
     /// The servers.
@@ -95,7 +95,7 @@ pub(crate) struct RabbitmqExchangeInput {
     routing_key: String,
 }
 
-/// A stream of Redis.
+/// A Redis stream.
 #[derive(InputObject)]
 pub(crate) struct RedisStreamInput {
     /// The servers.
@@ -109,7 +109,7 @@ pub(crate) struct RedisStreamInput {
     max_length: Option<u32>,
 }
 
-/// A queue of Amazon SQS.
+/// An Amazon SQS queue.
 #[derive(InputObject)]
 pub(crate) struct SqsQueueInput {
     /// The URL of the queue: `https://sqs.eu-central-1.amazonaws.com/123456789012/orders`
@@ -123,8 +123,8 @@ pub(crate) struct SqsQueueInput {
     /// The session token of temporary credentials. On an update, the mask `***` keeps the current
     /// one.
     session_token: Option<String>,
-    /// For a queue that keeps an order: events of the same group stay in order. Defaults to the
-    /// schedule's name.
+    /// For an ordered queue: events of the same group stay in order. Defaults to the schedule's
+    /// name.
     group: Option<String>,
 }
 

@@ -21,7 +21,7 @@ use crate::{
 pub(crate) struct ResumePreview {
     /// The instant: pass it back as `at` to read the next page of rows.
     at: Instant,
-    /// Whether it is paused; otherwise resuming does nothing, and there are no choices unless
+    /// Whether it is paused. If not, resuming does nothing, and there are no choices unless
     /// `ifPaused` asks for them.
     paused: bool,
     /// The effects of each way to resume.
@@ -40,8 +40,7 @@ impl ResumeChoice {
         self.0.missed.into()
     }
 
-    /// How many of these fires would run. They run one after another, except under the overlap
-    /// policy ALLOW.
+    /// How many of these fires would run: one after another, except under the overlap policy ALLOW.
     async fn runs(&self) -> Long {
         self.0.foreseen.runs.into()
     }
@@ -51,8 +50,8 @@ impl ResumeChoice {
         self.0.foreseen.others.into()
     }
 
-    /// The rows that the ledger would get, in order; the first 10,000. Pass the first page's `at`
-    /// to read later pages of the same list.
+    /// The rows that the ledger would get, in order; at most the first 10,000. Pass the first
+    /// page's `at` to read later pages of the same list.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn rows(
         &self,

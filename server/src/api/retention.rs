@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The largest number of schedules listed with their own retention.
+/// Maximum number of schedules listed with their own retention.
 const MAX: u64 = 1_000;
 
 /// How long a namespace keeps settled history.
@@ -79,7 +79,7 @@ pub(crate) struct RetentionThought {
     namespace: String,
     /// The name of the schedule in it, if the change concerns one.
     schedule: Option<String>,
-    /// The number of days, 1 to 3650; null removes the retention of its own.
+    /// The number of days, 1 to 3650; null removes its own retention.
     days: Option<i64>,
 }
 
@@ -106,7 +106,7 @@ impl RetentionPreview {
         self.0.policies.shortest
     }
 
-    /// The rows that would be removed, by table and namespace; tables without any are omitted. At
+    /// The rows that would be removed, by table and namespace, without tables that lose none. At
     /// most 1000 entries.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn tables(
@@ -130,8 +130,8 @@ impl RetentionPreview {
         Ok(figures.iter().map(table).collect())
     }
 
-    /// Partitions that are old enough to be dropped, of all namespaces together; 0 if only one is
-    /// covered. PostgreSQL only.
+    /// The number of partitions that are old enough to be dropped, with the history of all
+    /// namespaces; 0 if only one namespace is covered. PostgreSQL only.
     async fn partitions(&self) -> usize {
         self.0.partitions
     }
@@ -150,7 +150,7 @@ impl RetentionPreview {
 pub(crate) struct RetentionFigure {
     /// The name of the table in the database.
     table: &'static str,
-    /// The namespace of the rows; null for rows that belong to none.
+    /// The namespace of the rows; null for rows that do not belong to a namespace.
     namespace: Option<String>,
     /// The number of rows.
     rows: Long,

@@ -1,7 +1,8 @@
-//! The root types, merged from what each part of the product adds to them.
+//! The root types, merged from the fields of each part of the API.
 //!
-//! They are merged in groups: each part of a list adds a frame of 50 KB (without optimisation) to the
-//! stack of all parts before it, and with sixteen in one list `createSchedule` overflowed a thread.
+//! They are merged in groups, because each part of a list adds a frame of 50 KB (without
+//! optimisation) to the stack of all parts before it. With sixteen parts in one list,
+//! `createSchedule` overflowed a thread's stack.
 
 use async_graphql::{MergedObject, MergedSubscription};
 
@@ -51,7 +52,7 @@ struct GovernanceQueries(PeopleQuery, ReadingSecrets, AlertQuery);
 struct FleetQueries(ReadingFigures, FeedQuery, ReadingGlobally, ReadingWorkers);
 
 /// Mutations. Each takes an optional idempotency key: a repeated call with the same key and the
-/// same arguments returns its answer and does nothing else.
+/// same arguments returns the first answer and changes nothing.
 #[derive(MergedObject, Default)]
 pub struct Mutation(WorkMutations, BulkMutations, GovernanceMutations, FleetMutations);
 
@@ -73,6 +74,6 @@ struct FleetMutations(
     OrderingWorkers,
 );
 
-/// Subscriptions. Each event carries a cursor from which to resume.
+/// Subscriptions. Each event contains a cursor from which to resume.
 #[derive(MergedSubscription, Default)]
 pub struct Subscription(Following, Watching);

@@ -42,7 +42,7 @@ impl Run {
         Ok(cx.rows().load_one(ScheduleRow(id)).await?.map(Schedule))
     }
 
-    /// The workflow, with the definition that this run keeps to its end.
+    /// The workflow, with the definition that this run keeps until it ends.
     async fn workflow(&self, cx: &Context<'_>) -> Result<Workflow> {
         Workflow::load(cx, self.0.workflow_id, Some(self.0.workflow_version)).await
     }
@@ -102,8 +102,8 @@ impl Run {
         Some((self.0.finished_at?.0 - self.0.started_at?.0).into())
     }
 
-    /// The current attempt, from 1; 0 before the first. For a run of several tasks, how often a
-    /// node has taken it; each task counts its own attempts.
+    /// The current attempt, from 1; 0 before the first. For a run of several tasks, this counts how
+    /// often a node has taken it; each task counts its own attempts.
     async fn attempt(&self) -> i32 {
         self.0.attempt
     }
@@ -118,8 +118,8 @@ impl Run {
         node_name(cx, self.0.node_id).await
     }
 
-    /// Why it failed. It may repeat a program's output, so it is masked for those who may not see
-    /// payloads.
+    /// Why it failed. It may contain a program's output, so it is masked for callers who may not
+    /// see payloads.
     async fn error(&self, cx: &Context<'_>) -> Option<&str> {
         let shown = cx.sees_payloads(self.0.namespace_id);
         self.0.error.as_deref().map(|error| if shown { error } else { MASK })
@@ -136,13 +136,13 @@ impl Run {
     }
 
     /// The context that it began with. Values whose names suggest secrets are masked; for callers
-    /// who may not see payloads, all of it is.
+    /// who may not see payloads, all values are.
     async fn context(&self, cx: &Context<'_>) -> serde_json::Value {
         cx.payload(self.0.namespace_id, secrets::masked_json(&self.0.context))
     }
 
     /// The outputs of its tasks, merged in the order of the definition; null if there are none, and
-    /// for those who may not see payloads.
+    /// for callers who may not see payloads.
     async fn output(&self, cx: &Context<'_>) -> Result<Option<serde_json::Value>> {
         if !cx.sees_payloads(self.0.namespace_id) {
             return Ok(None);
@@ -163,7 +163,7 @@ impl Run {
         self.0.is_recovery
     }
 
-    /// The idempotency key for the receiver, the same for all attempts.
+    /// The idempotency key that the receiver gets, the same for all attempts.
     async fn idempotency_key(&self) -> &str {
         &self.0.idempotency_key
     }
@@ -188,16 +188,16 @@ impl Run {
         self.0.runs_on.as_ref().map_or(&[], |tags| &tags.0)
     }
 
-    /// Why it waits although it could start; null if it is not waiting, waits only for its time, or
-    /// is about to be taken. `waitsFor` lists everything.
+    /// Why it waits although it could start; null if it is not waiting, waits only until a given
+    /// time, or is about to be taken. `waitsFor` lists everything.
     #[graphql(complexity = "3")]
     async fn stuck(&self, cx: &Context<'_>) -> Result<Option<String>> {
         let waits = waits_for(cx, &self.0).await?;
         Ok(waits.into_iter().find(RunWait::is_stuck).map(RunWait::into_text))
     }
 
-    /// What it is waiting for: its time, a node, its group, a share, or room on the node that
-    /// answers. Empty if it is at work, has settled or is about to be taken.
+    /// What it is waiting for: a time, a node, its group, a share, or room on the node that
+    /// answers. Empty if it is running, has settled or is about to be taken.
     #[graphql(complexity = "3 + 3 * child_complexity")]
     async fn waits_for(&self, cx: &Context<'_>) -> Result<Vec<RunWait>> {
         waits_for(cx, &self.0).await
@@ -208,7 +208,7 @@ impl Run {
         Backfill::of_run(cx, self.0.backfill_id).await
     }
 
-    /// How the last attempt ended; null while the run is live, and if its target reports none of
+    /// How the last attempt ended; null while the run is live, or if its target reports none of
     /// these.
     async fn ending(&self, cx: &Context<'_>) -> Result<Option<Ending>> {
         if self.0.state.is_live() {
@@ -217,7 +217,7 @@ impl Run {
         Ok(cx.rows().load_one(EndingOf(self.0.id)).await?.and_then(Ending::of))
     }
 
-    /// How it compares with the usual runs of its schedule; null unless it is at work, and if fewer
+    /// How it compares with the usual runs of its schedule. Null unless it is running, and if fewer
     /// than 5 runs of its schedule have succeeded in the last 30 days.
     #[graphql(complexity = "run_forecast::COST + child_complexity")]
     async fn forecast(&self, cx: &Context<'_>) -> Result<Option<RunForecast>> {
@@ -229,8 +229,8 @@ impl Run {
         Ok(cx.rows().load_one(TaskRunCount(self.0.id)).await?.unwrap_or_default().into())
     }
 
-    /// The first attempts at its tasks, in order: 50 by default, at most 1000, out of
-    /// `taskRunCount`. `tasks` has all attempts of each task.
+    /// The first attempts at its tasks, in order: 50 by default, at most 1000, of `taskRunCount` in
+    /// total. `tasks` has all attempts of each task.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn task_runs(
         &self,
@@ -247,7 +247,7 @@ impl Run {
 /// How an attempt ended.
 #[derive(SimpleObject, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
-    /// The exit code of a program that ended by itself.
+    /// The exit code of a program that was not killed.
     exit_code: Option<i32>,
     /// The signal that killed a program: `SIGKILL`.
     signal: Option<String>,
@@ -276,11 +276,11 @@ async fn node_name(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<String>>
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "run::State")]
 pub(crate) enum RunState {
-    /// Waits for a node with room.
+    /// It waits for a node with room.
     Queued,
     /// A node is executing it.
     Running,
-    /// An attempt failed; waits for the next one.
+    /// An attempt failed; the run waits for the next one.
     Retrying,
     /// It succeeded.
     Succeeded,
@@ -288,7 +288,7 @@ pub(crate) enum RunState {
     Failed,
     /// The last attempt took too long.
     TimedOut,
-    /// Stopped on request or by the overlap policy.
+    /// It was stopped on request or by the overlap policy.
     Cancelled,
 }
 
@@ -296,11 +296,11 @@ pub(crate) enum RunState {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "run::Trigger")]
 pub(crate) enum RunTrigger {
-    /// A fire.
+    /// A fire of its schedule.
     Schedule,
     /// A person or a tool.
     Manual,
-    /// A settled run was repeated on request.
+    /// A request to repeat a settled run.
     Retry,
     /// A backfill.
     Backfill,
@@ -371,12 +371,12 @@ impl TaskRun {
         node_name(cx, Some(self.0.node_id)).await
     }
 
-    /// Why it failed; masked for those who may not see payloads.
+    /// Why it failed; masked for callers who may not see payloads.
     async fn error(&self) -> Option<&str> {
         self.0.error.as_deref()
     }
 
-    /// The target's output; null for those who may not see payloads.
+    /// The target's output; null for callers who may not see payloads.
     async fn output(&self) -> Option<serde_json::Value> {
         self.0.output.as_ref().map(secrets::masked_json)
     }
@@ -386,7 +386,7 @@ impl TaskRun {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "task_run::State")]
 pub(crate) enum TaskRunState {
-    /// At work.
+    /// It is running.
     Running,
     /// It succeeded.
     Succeeded,
@@ -394,10 +394,10 @@ pub(crate) enum TaskRunState {
     Failed,
     /// It timed out.
     TimedOut,
-    /// Stopped on request or by the overlap policy.
+    /// It was stopped on request or by the overlap policy.
     Cancelled,
     /// The node that ran it died.
     Lost,
-    /// Never started: the tasks that it needs did not end as `when` requires.
+    /// It never started: the tasks that it needs did not end as `when` requires.
     Skipped,
 }

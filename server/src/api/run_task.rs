@@ -33,7 +33,7 @@ pub(crate) struct RunTask {
     /// The output that it returned to the run. Values whose names suggest secrets are masked. Null
     /// for callers who may not see payloads.
     output: Option<Value>,
-    /// Whether its success was kept from the run that this one repeats.
+    /// Whether the run kept this task's success from the run that it repeats.
     kept: bool,
     #[graphql(skip)]
     result: Option<Map<String, Value>>,
@@ -50,11 +50,11 @@ impl RunTask {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "ShownTaskState")]
 pub(crate) enum RunTaskState {
-    /// Its turn has not come.
+    /// It has not been its turn yet.
     Waiting,
-    /// At work.
+    /// It is running.
     Running,
-    /// An attempt failed; waits for the next one.
+    /// An attempt failed; the task waits for the next one.
     Retrying,
     /// It succeeded.
     Succeeded,
@@ -62,11 +62,11 @@ pub(crate) enum RunTaskState {
     Failed,
     /// Its last attempt took too long.
     TimedOut,
-    /// Stopped on request or by the overlap policy.
+    /// It was stopped on request or by the overlap policy.
     Cancelled,
     /// The tasks that it needs did not end as `when` requires.
     Skipped,
-    /// The run ended before its turn came.
+    /// The run ended before it was this task's turn.
     NotRun,
 }
 

@@ -112,7 +112,7 @@ impl Schedule {
         self.0.overlap.into()
     }
 
-    /// Only for BUFFER_ALL: the largest number of waiting fires.
+    /// Only for BUFFER_ALL: the maximum number of waiting fires.
     async fn buffer_limit(&self) -> Option<i32> {
         self.0.buffer_limit
     }
@@ -135,9 +135,9 @@ impl Schedule {
         Ok(cx.rows().load_one(BufferSize(self.0.id)).await?.unwrap_or(0))
     }
 
-    /// The fires that fell into its pause so far, as the ledger will show them if the pause ends on
-    /// its own; they are not in the ledger yet. Empty unless the schedule is paused; at most the
-    /// first 10,000. `resumePreview` shows the alternatives.
+    /// The fires that have fallen into its pause so far, as the ledger will show them if the pause
+    /// ends on its own; they are not in the ledger yet. Empty unless the schedule is paused; at
+    /// most the first 10,000. `resumePreview` shows the alternatives.
     #[graphql(complexity = "500 + cost(first, None, child_complexity)")]
     async fn paused_fires(
         &self,
@@ -187,8 +187,8 @@ impl Schedule {
         self.0.max_fires
     }
 
-    /// How many fires have started, or were about to, since its creation. Skipped, missed and
-    /// collapsed fires and manual runs do not count.
+    /// How many of its fires have started, or were claimed to start. Skipped, missed and collapsed
+    /// fires and manual runs do not count.
     async fn fire_count(&self) -> Long {
         self.0.fire_count.into()
     }
@@ -213,8 +213,9 @@ impl Schedule {
         self.0.last_fire_at.map(Into::into)
     }
 
-    /// The next instants of its timing after `from`, paused or not. Without `from`: after now,
-    /// leaving out instants that are already decided, such as fires skipped in advance.
+    /// The next instants of its timing after `from`, paused or not. Without `from`, the next
+    /// instants after now, without those that are already decided, such as fires skipped in
+    /// advance.
     #[graphql(complexity = "COMPILED + cost(Some(count), None, child_complexity)")]
     async fn next_fires(
         &self,
@@ -292,7 +293,7 @@ impl Schedule {
         Ok(cx.rows().load_one(DayTally(self.0.id)).await?.unwrap_or_default().into())
     }
 
-    /// The definitions it has had, newest first.
+    /// Its definitions, newest first.
     // The cost of one statement per schedule of a list.
     #[graphql(complexity = "500 + cost(first, None, child_complexity)")]
     async fn versions(
@@ -342,7 +343,7 @@ impl Schedule {
         Ok(next.map(|fire| fire.at))
     }
 
-    /// How many fires it may still start; None if unlimited.
+    /// How many more fires it may start; None if there is no limit.
     fn left(&self) -> Option<i64> {
         self.0.max_fires.map(|max| (max - self.0.fire_count).max(0))
     }
@@ -356,7 +357,7 @@ pub(crate) enum ScheduleState {
     Active,
     /// It is paused.
     Paused,
-    /// No fire is left: `endAt` has passed, or every instant has.
+    /// It has no fires left, because `endAt` has passed or its timing has no more instants.
     Finished,
     /// It has fired `maxFires` times.
     Exhausted,
@@ -393,7 +394,7 @@ pub(crate) enum CatchUp {
 pub(crate) enum OverlapPolicy {
     /// The fire is skipped.
     Skip,
-    /// The fire waits until the run has settled; while one waits, later ones are skipped.
+    /// The fire waits until the run has settled; while one fire waits, later ones are skipped.
     BufferOne,
     /// The fire waits until the run has settled, after those that are already waiting, up to
     /// `bufferLimit`.
@@ -414,9 +415,9 @@ pub(crate) struct Misfire {
     catch_up: CatchUp,
     /// A fire that is claimed later than this was missed.
     grace_seconds: i64,
-    /// Only for ALL: the largest number of fires that run.
+    /// Only for ALL: the maximum number of fires that run.
     max: i32,
-    /// Only for ALL: the time between two of them.
+    /// Only for ALL: the time between two of these fires.
     spacing_seconds: i64,
     /// Fires missed longer ago than this never run.
     window_seconds: i64,
@@ -427,13 +428,13 @@ pub(crate) struct Misfire {
 pub(crate) struct Tally {
     /// Their run succeeded.
     succeeded: Long,
-    /// Failed or timed out.
+    /// Their runs failed or timed out.
     failed: Long,
-    /// Not started yet, or at work.
+    /// Fires whose run has not started yet or has not ended.
     running: Long,
     /// Deliberately not run.
     skipped: Long,
-    /// Missed, collapsed into a later one, or abandoned.
+    /// Fires that were missed, collapsed into a later one, or abandoned.
     missed: Long,
 }
 
@@ -462,7 +463,7 @@ pub(crate) struct ScheduleVersion {
     /// What changed, in words.
     change: String,
     /// The whole definition. Values whose names suggest secrets are masked; for callers who may not
-    /// see payloads, the context is, too.
+    /// see payloads, the context is masked, too.
     snapshot: serde_json::Value,
 }
 
@@ -483,7 +484,7 @@ impl ScheduleVersion {
     }
 }
 
-/// Whether it never fires on its own, and so is never finished.
+/// Whether it never fires on its own, so that it cannot be finished.
 fn is_manual(schedule: &schedule::Model) -> bool {
     matches!(&schedule.expressions.0[..], [only] if only.trim().eq_ignore_ascii_case("@manually"))
 }

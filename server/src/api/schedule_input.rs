@@ -1,4 +1,4 @@
-//! Schedules as a form sends them.
+//! Schedules in the format of a form.
 
 use async_graphql::{InputObject, MaybeUndefined};
 use serde_json::json;
@@ -46,7 +46,7 @@ pub(crate) struct CreateScheduleInput {
     /// What to do about a fire while a run is alive.
     #[graphql(default_with = "OverlapPolicy::Skip")]
     overlap: OverlapPolicy,
-    /// Only for BUFFER_ALL: the largest number of waiting fires, 1 to 1000; 100 by default.
+    /// Only for BUFFER_ALL: the maximum number of waiting fires, 1 to 1000; 100 by default.
     buffer_limit: Option<i64>,
     /// A concurrency group's name.
     group: Option<String>,
@@ -170,7 +170,7 @@ impl TryFrom<CreateScheduleInput> for NewSchedule {
     }
 }
 
-/// Schedules to create together; an error names the input that it concerns.
+/// Schedules to create together. An error names the input that it concerns.
 pub(super) fn new_schedules(
     inputs: Vec<CreateScheduleInput>,
 ) -> Result<Vec<NewSchedule>, BadInput> {

@@ -49,7 +49,7 @@ pub(crate) struct ScheduleStats {
     runs: i64,
     /// Runs that succeeded.
     succeeded: i64,
-    /// Failed or timed out.
+    /// Runs that failed or timed out.
     failed: i64,
     /// Runs that were stopped on request or by the overlap policy.
     cancelled: i64,

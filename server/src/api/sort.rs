@@ -45,7 +45,7 @@ pub(crate) struct ScheduleSort {
 /// What schedules are sorted by.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScheduleSortField {
-    /// The name, without regard to case.
+    /// The name, ignoring case.
     Name,
     /// The next instant of the timing; a paused schedule has none.
     Next,
@@ -82,7 +82,7 @@ pub(super) fn sort_cost(is_sorted: bool) -> usize {
     if is_sorted { 2_000 } else { 0 }
 }
 
-/// The largest number of schedules that are sorted by their durations.
+/// Maximum number of schedules that can be sorted by their durations.
 const MAX_BY_P95: u64 = 1_000;
 
 /// A page of schedules in this order.
@@ -136,8 +136,8 @@ pub(super) async fn runs_page(
     Ok(connection(page, |row| number_cursor(by.key(row, descending)), Run))
 }
 
-/// Schedules by the 95th percentile of their durations, which the database does not store: all
-/// schedules that match the filter are sorted here.
+/// Schedules sorted by the 95th percentile of their durations. The database does not store it, so
+/// all schedules that match the filter are sorted here.
 async fn page_by_p95(
     cx: &Context<'_>,
     within: &Within,

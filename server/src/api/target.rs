@@ -1,4 +1,4 @@
-//! Targets as they are shown: with secrets masked.
+//! Targets for display, with secrets masked.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     target::{self, Secret},
 };
 
-/// What a task does.
+/// The action of a task.
 #[derive(Union)]
 pub(crate) enum Target {
     Http(HttpTarget),
@@ -42,7 +42,7 @@ pub(crate) struct HttpTarget {
     output: HttpAnswer,
     /// Whether requests carry a signature by the Standard Webhooks specification.
     signed: bool,
-    /// The secret that holds the client certificate (mTLS), as `{{ secrets.name }}`.
+    /// The secret that contains the client certificate (mTLS), as `{{ secrets.name }}`.
     client_certificate: Option<String>,
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct TaskInput {
     allow_failure: bool,
 }
 
-/// When a failed attempt is followed by another.
+/// When a failed attempt is repeated.
 #[derive(InputObject)]
 pub(crate) struct RetryInput {
     /// The number of attempts, the first one included: 1 to 100.
@@ -90,7 +90,8 @@ pub(crate) struct HttpTargetInput {
     url: String,
     /// On an update, the mask `***` keeps the current value.
     headers: Option<Vec<HeaderInput>>,
-    /// A text. A JSON object or array is sent as `application/json` unless a header says otherwise.
+    /// A text. A JSON object or array is sent as `application/json` unless a header specifies
+    /// another type.
     body: Option<String>,
     /// A JSON body, instead of `body`. Strings in it may be templates.
     json: Option<Value>,
@@ -130,7 +131,7 @@ pub(crate) struct CommandTargetInput {
     args: Option<Vec<String>>,
     /// A text for `/bin/sh -c`, instead of `program`.
     script: Option<String>,
-    /// All variables, also on an update; there the mask `***` keeps a value.
+    /// All variables, also on an update, where the mask `***` keeps a value.
     environment: Option<Vec<HeaderInput>>,
     /// The working directory; the home of its user if absent.
     directory: Option<String>,
@@ -142,7 +143,7 @@ pub(crate) struct CommandTargetInput {
 /// A task for a worker that pulls it from a queue.
 #[derive(InputObject)]
 pub(crate) struct WorkerTargetInput {
-    /// The queue that workers pull it from: 1 to 64 of a-z 0-9 . _ -
+    /// The queue from which workers pull it: 1 to 64 of a-z 0-9 . _ -
     queue: String,
     /// The name of the worker's task to run: 1 to 64 of a-z A-Z 0-9 . _ -
     task: String,
@@ -241,8 +242,8 @@ fn policy(input: RetryInput) -> Result<timetable::retry::Policy, BadInput> {
     })
 }
 
-/// Converts seconds from a form. Each field's limits are checked with the definition; this refuses
-/// only what exceeds every field's limit.
+/// Converts seconds from a form. The definition checks the limits of each field; this only refuses
+/// values beyond every limit.
 pub(super) fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
     const MAX: f64 = 30.0 * 86_400.0;
     if !(0.0..=MAX).contains(&seconds) {
@@ -291,7 +292,7 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     };
     http.expected_body = input.expected_body;
     http.max_redirects = match input.max_redirects {
-        // The marker for "keep" is not a number of redirects.
+        // The marker for "keep" is not a valid number of redirects.
         Some(KEPT_REDIRECTS) => KEPT_REDIRECTS - 1,
         given => given.unwrap_or(KEPT_REDIRECTS),
     };

@@ -18,18 +18,18 @@ use crate::{
 };
 
 /// The minimum cost of compiling a timing that is not cached, checking it, and counting its fires
-/// of a year. One unit is about a microsecond of CPU time.
+/// in a year. One unit is about a microsecond of CPU time.
 pub(crate) const PREVIEW: usize = 1_000;
 /// The cost of looking up a compiled timing.
 pub(crate) const COMPILED: usize = 20;
 
-/// The cost of checking a stored timing for likely mistakes, and of describing it: far more with
-/// 16 expressions than with the usual one, whose patterns are cached.
+/// The cost of checking a stored timing for likely mistakes, and of describing it: far higher with
+/// 16 expressions than usual, because only the usual patterns are cached.
 const CHECKED: usize = 150;
 const DESCRIBED: usize = 50;
 
-/// The cost of a timing that is not cached: each of its expressions and calendars is evaluated for
-/// each fire.
+/// The cost of a timing that is not cached, because each of its expressions and calendars is
+/// evaluated for each fire.
 pub(crate) fn preview_cost(timing: &TimingInput, calendars: Option<&[String]>) -> usize {
     let parts = timing.expressions.len() + calendars.map_or(0, <[String]>::len);
     PREVIEW.saturating_add(parts.saturating_mul(PREVIEW / 4))
@@ -50,8 +50,8 @@ impl Timing {
         Self { spec, definition, calendars: row.calendars.clone() }
     }
 
-    /// Compiled, with its calendars. A stored timing fails to compile only if its zone was removed
-    /// from the zone data, or a calendar can no longer be read.
+    /// The compiled timing with its calendars. A stored timing fails to compile only if its zone
+    /// was removed from the zone data, or a calendar can no longer be read.
     pub(crate) async fn timetable(
         &self,
         cx: &async_graphql::Context<'_>,
@@ -114,7 +114,7 @@ impl Timing {
         self.spec.jitter_seconds
     }
 
-    /// The timing in words.
+    /// A description of the timing.
     #[graphql(complexity = "DESCRIBED")]
     async fn description(&self, cx: &async_graphql::Context<'_>) -> Result<String> {
         Ok(match self.timetable(cx).await? {
@@ -138,8 +138,7 @@ impl Timing {
     }
 }
 
-/// What happens to a fixed local time that a clock change skips: it fires once right after the gap,
-/// or not at all.
+/// What happens to a fixed local time that a clock change skips.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "schedule::DstGap")]
 pub(crate) enum GapPolicy {
@@ -149,7 +148,7 @@ pub(crate) enum GapPolicy {
     Skip,
 }
 
-/// Which occurrence of a fixed local time fires when a clock change repeats it.
+/// Which occurrence of a fixed local time fires if a clock change repeats it.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "schedule::DstOverlap")]
 pub(crate) enum OverlapHourPolicy {
@@ -161,7 +160,7 @@ pub(crate) enum OverlapHourPolicy {
     Both,
 }
 
-/// A likely mistake in something that is valid.
+/// A likely mistake in a valid definition.
 #[derive(SimpleObject)]
 pub(crate) struct TimingWarning {
     /// The kind of warning, as in `never_fires` or `secret_not_set`.
@@ -200,8 +199,8 @@ impl From<UnsetSecret> for TimingWarning {
     }
 }
 
-/// The warnings for something that was saved: about its timing, and about secrets that its tasks
-/// use but that are not set.
+/// The warnings for a saved object: about its timing, and about secrets that its tasks use but that
+/// are not set.
 pub(crate) fn told(
     warnings: Vec<timetable::Warning>,
     unset: Vec<UnsetSecret>,
@@ -268,7 +267,7 @@ pub(crate) struct PreviewFire {
     offset: String,
     /// How a clock change affects it.
     kind: FireKind,
-    /// The name of the calendar that suppresses it; then it does not run.
+    /// The name of the calendar that suppresses it, if one does: then it does not run.
     suppressed_by: Option<String>,
 }
 
@@ -358,8 +357,7 @@ impl SchedulePreview {
         })
     }
 
-    /// The preview of a timing without a schedule: its `H` will be chosen anew for the real
-    /// schedule.
+    /// The preview of a timing without a schedule. The real schedule will get its own `H`.
     pub(crate) fn example(timetable: &Timetable, from: DateTime<Utc>, count: i32) -> Result<Self> {
         let mut preview = Self::of(timetable, from, count)?;
         preview.warnings.extend(timetable.example().map(Into::into));
@@ -418,7 +416,7 @@ impl From<TimingInput> for crate::model::Timing {
 }
 
 /// Compiles a form's timing. `like` is the schedule that the form edits, if any: its id determines
-/// what `H` stands for, and its anchor where `@every` counts from.
+/// the value of `H`, and its anchor the start of `@every`.
 pub(crate) fn compile(
     cx: &async_graphql::Context<'_>,
     input: TimingInput,
@@ -434,7 +432,7 @@ pub(crate) fn compile(
     cx.commands().cache.timetable(&definition).map_err(BadInput::timing)
 }
 
-/// The same, with the calendars named in the form, or those of the edited schedule.
+/// The same, with the calendars named in the form, or else those of the edited schedule.
 pub(crate) async fn compile_with(
     cx: &async_graphql::Context<'_>,
     input: TimingInput,

@@ -1,5 +1,5 @@
 //! Upcoming fires of all schedules of a namespace, if nothing changes: the number in each hour, and
-//! the next fires one by one. Computed by the same calculator that the planner uses.
+//! the next fires individually. Computed by the calculator that the planner uses.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -28,13 +28,13 @@ use crate::{
     store::reads::{schedules, within::Within},
 };
 
-/// The largest number of schedules examined; those that are due soonest.
+/// Maximum number of schedules examined: those that are due soonest.
 const SCHEDULES: u64 = 2_000;
-/// The largest number of calls of the calculator.
+/// Maximum number of calls of the calculator.
 const LOOKS: usize = 200_000;
 /// Two weeks in hours.
 const HOURS: i32 = 336;
-/// How many days ahead the window may begin; fires before it are counted, too.
+/// How many days ahead the window may begin. Fires before it must be counted, too.
 const DAYS: i64 = 366;
 
 /// Queries of upcoming fires.
@@ -51,7 +51,7 @@ impl ReadingAhead {
     async fn upcoming(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         #[graphql(desc = "Now if absent; a past instant counts as now. At most a year ahead.")]
         from: Option<Instant>,
@@ -77,11 +77,11 @@ impl ReadingAhead {
         let (rows, mut is_complete) = soonest_rows(cx, &within, search).await?;
 
         let mut grid = Grid::new(from, hours);
-        // The list needs one call for each schedule, and one for each fire.
+        // The list needs one call for each schedule and one for each fire.
         grid.looks = grid.looks.saturating_sub(rows.len() + wanted);
         let mut ahead = Vec::with_capacity(rows.len());
         let timings: Vec<_> = rows.iter().map(Timing::of).collect();
-        // All at once, so that their calendars are read together.
+        // All timetables at once, so that their calendars are read together.
         let timetables = join_all(timings.iter().map(|timing| timing.timetable(cx))).await;
         let mut frequent_schedules = 0;
         for (row, timetable) in rows.into_iter().zip(timetables) {
@@ -122,7 +122,7 @@ pub(super) fn begin(cx: &Context<'_>, from: Option<Instant>) -> Result<DateTime<
     Ok(from)
 }
 
-/// The schedules to examine, those that are due soonest first, and whether these are all.
+/// The schedules to examine, those that are due soonest first, and whether the list is complete.
 pub(super) async fn soonest_rows(
     cx: &Context<'_>,
     within: &Within,
@@ -151,7 +151,8 @@ pub(crate) struct Forecast {
     frequent_schedules: u64,
     /// The next fires, soonest first.
     fires: Vec<Calm<Upcoming>>,
-    /// False if there is too much to count: fires of the schedules that are due last are left out.
+    /// False if there is too much to count: then some fires of the schedules that are due last are
+    /// left out.
     is_complete: bool,
 }
 
@@ -176,7 +177,7 @@ pub(super) struct FiresLeft {
     pub(super) timetable: Timetable,
     /// It fires after this instant.
     pub(super) after: DateTime<Utc>,
-    /// The largest number of fires it may still start.
+    /// Maximum number of fires that it may still start.
     pub(super) left: u64,
 }
 
@@ -191,7 +192,7 @@ impl FiresLeft {
         let cursor = row.next_scheduled_at.map_or(from, |cursor| cursor.utc());
         let (begin, after) = (cursor - moment, cursor.max(from) - moment);
         let left = row.max_fires.map_or(u64::MAX, |most| {
-            // Its fires until then are counted in pieces, several per day at worst.
+            // Its fires until then are counted in pieces, at worst several per day.
             let days = usize::try_from((after - begin).num_days()).unwrap_or_default();
             *looks = looks.saturating_sub(1 + days);
             let left = u64::try_from(most - row.fire_count).unwrap_or_default();

@@ -74,13 +74,13 @@ pub(crate) enum ViewerKind {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "entity::user::Role")]
 pub(crate) enum Role {
-    /// Read.
+    /// May read.
     Viewer,
-    /// Trigger, cancel, retry, pause, resume, backfill.
+    /// May trigger, cancel, retry, pause, resume and backfill.
     Operator,
-    /// Create, change and delete schedules and workflows, deploy modules.
+    /// May create, change and delete schedules and workflows, and deploy modules.
     Editor,
-    /// Manage people, tokens and secrets.
+    /// May manage people, tokens and secrets.
     Admin,
 }
 

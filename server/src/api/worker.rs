@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// The largest number of queues listed: those with jobs, a worker or a limit.
+/// Maximum number of queues listed: those with jobs, a worker or a limit.
 const MAX_QUEUES: usize = 1_000;
 
 /// A worker: a program that pulls tasks.
@@ -35,7 +35,7 @@ pub(crate) struct Worker {
     id: ID,
     /// The name that it gave itself; several workers may share one.
     name: String,
-    /// The queues that it pulls from.
+    /// The queues from which it pulls.
     queues: Vec<String>,
     /// Its tags, which jobs can require.
     tags: Vec<String>,
@@ -49,7 +49,7 @@ pub(crate) struct Worker {
     version: String,
     /// Its client library and that library's version.
     client: String,
-    /// The name of the token that it authenticates with.
+    /// The name of the token with which it authenticates.
     token: String,
     /// When it registered.
     registered_at: Instant,
@@ -67,7 +67,7 @@ pub(crate) struct WorkerQueue {
     free: i64,
     /// Jobs that wait for a worker.
     waiting: Long,
-    /// Since when the oldest of these jobs has been waiting.
+    /// Since when the oldest of these jobs has waited.
     waiting_since: Option<Instant>,
     /// Jobs that a worker is working on.
     held: Long,
@@ -141,7 +141,7 @@ impl OrderingWorkers {
         let id = commands.limit_worker_queue(&right, &namespace, &name, max_jobs, &call).await?;
         let mut queues = WorkerQueue::all(cx, id).await?.into_iter();
         let queue = queues.find(|queue| queue.name == name);
-        // Without a limit, a job or a worker, the queue has no entry any more.
+        // Without a limit, a job or a worker, the queue no longer has an entry.
         let queue = queue.unwrap_or_else(|| WorkerQueue { name, ..WorkerQueue::default() });
         Ok(WorkerQueuePayload { queue })
     }

@@ -80,7 +80,7 @@ impl Workflow {
         Ok(definition.timeout_ms.map(seconds))
     }
 
-    /// How many tasks of one run may be at work at once.
+    /// Maximum number of tasks of one run in progress at once.
     async fn max_parallel(&self, cx: &Context<'_>) -> Result<i64> {
         Ok(definition(cx, self.row.id, self.version).await?.max_parallel)
     }
@@ -206,7 +206,7 @@ pub(crate) struct Task {
     kill_grace_seconds: f64,
     /// When a failed attempt is retried.
     retry: Retry,
-    /// Only these failures are retried; all if empty.
+    /// Only these failures are retried; all failures if empty.
     retry_on: Vec<String>,
 }
 
@@ -218,7 +218,7 @@ pub(crate) enum TaskCondition {
     Success,
     /// One of them failed, or was skipped because something before it failed.
     Failure,
-    /// All of them have ended, however.
+    /// All of them have ended, in whatever way.
     Always,
 }
 

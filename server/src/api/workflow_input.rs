@@ -23,10 +23,10 @@ pub(crate) struct CreateWorkflowInput {
     tasks: Vec<TaskInput>,
     /// The time limit of the whole run, in seconds; if absent, only the limits of its tasks apply.
     timeout_seconds: Option<f64>,
-    /// How many tasks of one run may be at work at once, 1 to 100.
+    /// Maximum number of tasks of one run in progress at once, 1 to 100.
     #[graphql(default = 8)]
     max_parallel: i64,
-    /// The tags that a node must have to take a run, such as `gpu`; any node may if empty.
+    /// The tags that a node must have to take a run, such as `gpu`; if empty, any node may take it.
     #[graphql(default)]
     runs_on: Vec<String>,
 }

@@ -42,7 +42,7 @@ pub(super) struct AppParts {
 }
 
 impl AppParts {
-    /// Sets up targets, keys and heartbeats, and then opens the database: if a part is missing,
+    /// Sets up targets, keys and heartbeats, and then opens the database. If a part is missing,
     /// nothing must be left half done.
     pub(super) async fn set_up(
         config: Config,
@@ -79,7 +79,7 @@ impl AppParts {
         Ok(Self { config, store, clock, telemetry, executor, vault, beacon })
     }
 
-    /// Starts the engine; the parts that commands use to reach it are stored along with it.
+    /// Starts the engine, and stores the parts through which commands reach it.
     pub(super) async fn start_engine(
         &mut self,
         address: SocketAddr,
@@ -139,7 +139,7 @@ impl AppParts {
     }
 }
 
-/// Shields what this process holds from the programs that it starts, and logs where that is
+/// Protects the contents of this process from the programs that it starts, and logs it if that is
 /// impossible.
 fn shut_off(command: &CommandPolicy) -> Result<(), AppError> {
     drop_dumpable().map_err(AppError::Dumpable)?;

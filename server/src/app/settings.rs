@@ -34,8 +34,8 @@ pub fn database(config: &Config) -> Options {
     Options {
         migrations: if config.database.migrate { Migrations::Apply } else { Migrations::Refuse },
         connections: config.database.connections,
-        // A node that counts as dead must keep no locks, nor the row of a lease past its term; but
-        // a short expiry must not end a transaction that is merely slow.
+        // A node that counts as dead must keep no locks, and must not keep the row of a lease
+        // locked past its term. But a short expiry must not end a transaction that is merely slow.
         idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(MIN_IDLE, MAX_IDLE),
         ..Options::new(config.database.url.expose_secret())
     }

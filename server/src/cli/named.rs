@@ -106,7 +106,7 @@ pub(super) async fn find(
     Ok(id)
 }
 
-/// What is reported of a schedule's next fire after a change.
+/// The text about a schedule's next fire after a change.
 pub(super) fn next(schedule: &Value) -> String {
     match schedule["nextFireAt"].as_str() {
         Some(next) => format!("next {next}"),

@@ -17,7 +17,7 @@ use crate::{
     store::{namespaces, tokens, users},
 };
 
-/// Manage the tokens that programs sign in with
+/// Manage the tokens with which programs sign in
 #[derive(Debug, Args)]
 pub(super) struct Token {
     #[command(flatten)]

@@ -57,7 +57,7 @@ impl Undelete {
         output::line(format!("brought back {}: {}", cell("name"), cell("state").to_lowercase()))
     }
 
-    /// The id; refused if several schedules had the name.
+    /// The schedule's id. Refused if several schedules had the name.
     async fn id(&self) -> Result<Value, CliError> {
         if Uuid::try_parse(&self.schedule).is_ok() {
             return Ok(json!(self.schedule));

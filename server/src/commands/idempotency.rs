@@ -1,8 +1,8 @@
-//! A repeated call is answered, not done again.
+//! A repeated call gets the first answer, and its change is not made again.
 //!
 //! A caller that may have lost an answer sends the same call with the same key. The key is taken in
-//! the transaction of the change itself, so of two concurrent calls one waits for the other and
-//! then reads its answer; a failed call leaves no key behind.
+//! the transaction of the change itself. So of two concurrent calls, one waits for the other and
+//! then reads its answer, and a failed call leaves no key behind.
 
 use entity::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
@@ -23,8 +23,8 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call of the mutation `name` with `arguments`, in any form that is the same for the same
-    /// arguments. Without a key it is never stored.
+    /// A call of the mutation `name` with `arguments`, in any notation that is the same for the
+    /// same arguments. A call without a key is never stored.
     pub fn new(name: &str, arguments: &str, key: Option<String>) -> Result<Self, BadInput> {
         if let Some(key) = &key {
             let printable = key.bytes().all(|byte| (0x21..=0x7e).contains(&byte));
@@ -33,7 +33,7 @@ impl Call {
                 return Err(BadInput::new("idempotencyKey", key, "is not a key", help));
             }
         }
-        // Calls are distinguished by a hash of their arguments, as these may contain secrets.
+        // Calls are compared by a hash of their arguments, because these may contain secrets.
         let request = format!("{name} {:x}", Sha256::digest(arguments));
         Ok(Self { key, request })
     }
@@ -43,21 +43,21 @@ impl Call {
         self.key.is_some()
     }
 
-    /// The part of this call that concerns one item of a bulk request: with its own key, so that it
-    /// is done once however often the whole is repeated.
+    /// The part of this call that concerns one item of a bulk request. It has a key of its own, so
+    /// the item is handled once however often the whole request is repeated.
     pub(super) fn of_item(&self, id: Uuid) -> Self {
         let of_item = |key: &String| format!("{:x}", Sha256::digest(format!("{key} {id}")));
         Self { key: self.key.as_ref().map(of_item), request: self.request.clone() }
     }
 
-    /// A call that carries no key.
+    /// A call without a key.
     pub fn once() -> Self {
         Self::default()
     }
 }
 
 impl Commands {
-    /// The answer to an earlier call with the same key, or `None`: then the key is taken, and
+    /// The answer to an earlier call with the same key. With `None`, the key is taken, and
     /// [`Commands::remember`] must follow in the same transaction.
     pub(crate) async fn recall<A: DeserializeOwned>(
         &self,

@@ -11,11 +11,11 @@ const MAX_LISTED: usize = 1_000;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Commands {
-    /// The namespaces whose tasks may run programs; `*` stands for all.
+    /// The namespaces whose tasks may run programs; `*` means all.
     #[serde(deserialize_with = "listed")]
     pub namespaces: Vec<String>,
-    /// The user that programs run as, if the server may change the user; defaults to
-    /// `carillon-task`, or `nobody` if there is no such user.
+    /// The user as which programs run, if the server may change the user; defaults to
+    /// `carillon-task`, or to `nobody` if there is no such user.
     pub user: Option<String>,
     /// The users that programs of single namespaces run as instead, by the namespaces' names.
     pub user_of: BTreeMap<String, String>,
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_told() {
+    fn invalid_settings_of_commands_are_refused() {
         let problem = |change: fn(&mut Commands)| {
             let mut commands = Commands::default();
             change(&mut commands);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, de};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub Duration);
 
-/// Not a duration.
+/// The error for a text that is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no duration; write numbers with units, such as 500ms, 5s, 1h30m or 7d")]
 pub struct NotASpan(String);

@@ -45,7 +45,7 @@ pub struct Oidc {
 pub struct GroupGrant {
     /// The group's name as the provider spells it.
     pub group: String,
-    /// The namespace; every one if absent.
+    /// The namespace; all namespaces if absent.
     #[serde(default)]
     pub namespace: Option<String>,
     /// The role that it grants.

@@ -1,6 +1,6 @@
-//! The names of fields as each surface spells them: a definition is stored in snake case, the API
-//! uses camel case and seconds, a module file has durations under shorter keys. An error names the
-//! field as its reader wrote it.
+//! The names of fields in each interface: a definition is stored in snake case, the API uses camel
+//! case and seconds, and a module file has durations under shorter keys. An error names the field
+//! in the spelling that its reader used.
 
 /// A name in storage, in the API, and in a module file.
 type Name = (&'static str, &'static str, &'static str);
@@ -57,7 +57,7 @@ pub(crate) fn in_api(path: &str) -> String {
     translated(path, |(stored, api, _), segment| (segment == *stored).then_some(*api))
 }
 
-/// A field of a schedule, task or workflow as the API spells it, under its key in a module file.
+/// A field of a schedule, task or workflow in the API's spelling, under its key in a module file.
 pub(crate) fn in_module(path: &str) -> String {
     let path = match path.strip_prefix("timing.") {
         Some(inner @ ("gap" | "overlap")) => &format!("dst.{inner}"),

@@ -13,7 +13,7 @@ macro_rules! words {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// How it is written in a search.
+            /// Its spelling in a search.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
@@ -22,7 +22,8 @@ macro_rules! words {
 }
 
 words! {
-    /// The state of a schedule or run. For a schedule, a run's state means that of its newest run.
+    /// The state of a schedule or run. For a schedule, the state of a run means that of its newest
+    /// run.
     State {
         /// A schedule that will fire.
         Active = "active",
@@ -34,7 +35,7 @@ words! {
         Exhausted = "exhausted",
         /// A run that waits for a node.
         Queued = "queued",
-        /// A run at work.
+        /// A run in progress.
         Running = "running",
         /// A run that waits for its next attempt.
         Retrying = "retrying",
@@ -52,7 +53,7 @@ words! {
 words! {
     /// What started a run.
     Trigger {
-        /// A fire.
+        /// A fire of its schedule.
         Schedule = "schedule",
         /// A user, by hand.
         Manual = "manual",
@@ -64,7 +65,7 @@ words! {
 }
 
 words! {
-    /// Fields with words. For a run without such a field it is that of its schedule.
+    /// Fields with words. If runs do not have the field, it means the field of their schedule.
     WordField {
         /// One of the tags.
         Tag = "tag",
@@ -94,7 +95,7 @@ words! {
     TimeField {
         /// When the schedule is next due; never while it is paused.
         Next = "next",
-        /// The last instant of the schedule that is accounted for.
+        /// The last instant of the schedule that the ledger accounts for.
         Last = "last",
         /// When the schedule last lost a fire: one that was missed or given up on.
         Lost = "lost",
@@ -118,7 +119,7 @@ words! {
     SpanField {
         /// From when the run was due until it started; of a schedule, that of its newest run.
         Late = "late",
-        /// From the run's start to its end, or until now.
+        /// The time from the start of the run to its end, or until now.
         Took = "took",
     }
 }
@@ -151,7 +152,7 @@ impl Field {
 }
 
 impl List {
-    /// A noun for what it lists.
+    /// A noun for the listed objects.
     pub(super) fn noun(self) -> &'static str {
         match self {
             Self::Schedules => "schedules",
@@ -228,7 +229,7 @@ impl State {
 }
 
 impl TimeField {
-    /// Whether the time lies in the future.
+    /// Whether the time is in the future.
     pub fn is_ahead(self) -> bool {
         match self {
             Self::Next => true,

@@ -55,7 +55,7 @@ pub enum List {
 /// A search: all of its terms must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
-    /// In the order in which they were written.
+    /// The terms in the order in which they were written.
     pub terms: Vec<Term>,
 }
 
@@ -71,7 +71,7 @@ pub struct Term {
 /// The condition of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// The text occurs somewhere; case does not matter.
+    /// The text occurs somewhere, ignoring case.
     Text(String),
     /// The state is one of these.
     State(Vec<State>),
@@ -85,20 +85,21 @@ pub enum Test {
     No(Vec<WordField>),
     /// The time compares accordingly.
     Time(TimeField, TimeOperand),
-    /// The duration compares accordingly.
+    /// The comparison holds for the duration.
     Span(SpanField, Order, Span),
 }
 
-/// What a time is compared with.
+/// The operand with which a time is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeOperand {
     /// There is no such time.
     Never,
-    /// It is on that day of UTC.
+    /// It is on this day in UTC.
     On(NaiveDate),
-    /// It is this far from now: ahead for future times, ago for past ones.
+    /// The comparison holds for its distance from now, ahead for future times and ago for past
+    /// ones.
     Away(Order, Span),
-    /// It compares accordingly with an instant.
+    /// The comparison with an instant holds.
     At(Order, DateTime<Utc>),
 }
 
@@ -116,7 +117,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The reversed comparison: more of a distance ago is an earlier time.
+    /// The reversed comparison: a longer distance ago means an earlier time.
     pub fn reversed(self) -> Self {
         match self {
             Self::Less => Self::More,
@@ -128,7 +129,7 @@ impl Order {
 }
 
 impl Search {
-    /// Parses a search of `list`. An empty one finds everything.
+    /// Parses a search of `list`. An empty search finds everything.
     pub fn parse(list: List, text: &str) -> Result<Self, SearchError> {
         parser::parse(list, text)
     }

@@ -10,12 +10,13 @@ use super::{
     time,
 };
 
-/// People type searches: a longer one is a mistake, and each part costs a condition.
+/// Maximum length of a search. People type searches, so a longer one is a mistake, and each part
+/// costs a condition.
 pub(super) const MAX_SEARCH_BYTES: usize = 1_000;
 const MAX_TERMS: usize = 20;
 const MAX_VALUES: usize = 20;
 
-/// What a time may be compared with, for errors.
+/// The operands with which a time may be compared, for errors.
 const TIMES: &str = "compare with a distance from now (<1h, >2d), with a day or an instant \
     (>2026-01-31, <=2026-01-31T12:00:00Z), or give a day or 'never'";
 
@@ -104,7 +105,7 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
     Ok(Term { negated, test })
 }
 
-/// A word without a meaning here.
+/// A word that has no meaning in this place.
 struct Unknown {
     value: RawValue,
     whole: String,
@@ -117,7 +118,7 @@ impl Unknown {
     }
 }
 
-/// The meanings of the words; case does not matter.
+/// The meanings of the words, ignoring case.
 fn words<T>(
     whole: &str,
     values: Vec<RawValue>,

@@ -76,7 +76,7 @@ fn list<'a>(f: &mut Formatter<'_>, field: &str, words: impl Iterator<Item = &'a 
     Ok(())
 }
 
-/// In quotes, unless it cannot be mistaken for anything else.
+/// Writes a word, in quotes unless it cannot be mistaken for anything else.
 fn word(f: &mut Formatter<'_>, text: &str) -> Result {
     let is_plain = text.starts_with(char::is_alphanumeric)
         && text.chars().all(|c| c.is_alphanumeric() || "._/@+-".contains(c));

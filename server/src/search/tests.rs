@@ -49,7 +49,7 @@ fn a_search_is_printed_in_one_way() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_place_and_what_would_fit() {
+fn an_error_names_the_position_and_valid_alternatives() {
     for (list, text, place, problem, help) in [
         (List::Schedules, "tag:x stat:failed", 6..10, "no field 'stat'", "did you mean 'state'"),
         (List::Schedules, "took:>5s", 0..4, "schedules have no field 'took'", "the fields are"),
@@ -176,7 +176,7 @@ proptest! {
     }
 }
 
-/// However long it is: it is parsed in one pass, or refused.
+/// A search of any length is parsed in one pass or refused.
 #[test]
 fn a_search_of_any_length_is_read_or_refused() {
     for part in

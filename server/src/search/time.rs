@@ -34,7 +34,7 @@ impl std::fmt::Display for Span {
 
 /// A day, as in 2026-01-31.
 pub(super) fn day(text: &str) -> Option<NaiveDate> {
-    // The year has four digits: other notations of a day would be ambiguous.
+    // The year must have four digits, because other notations of a day would be ambiguous.
     let day = (text.len() == 10).then(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok())??;
     within(day.and_time(chrono::NaiveTime::MIN).and_utc()).map(|at| at.date_naive())
 }
@@ -52,7 +52,8 @@ pub(super) fn instant(text: &str) -> Option<DateTime<Utc>> {
     within(found?.and_utc())
 }
 
-/// In whole milliseconds, like all instants of the ledger; `None` outside the years 1970 to 9999.
+/// The instant in whole milliseconds, like all instants of the ledger; `None` outside the years
+/// 1970 to 9999.
 fn within(at: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let most = NaiveDate::from_ymd_opt(9999, 12, 31)?;
     let at = DateTime::from_timestamp_millis(at.timestamp_millis())?;

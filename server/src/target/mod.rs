@@ -2,12 +2,12 @@
 //!
 //! One attempt at one task is one call of [`Executor::execute`]: it gets the definition, the
 //! invocation, a channel for log lines, and a token that stops it; it returns how the attempt
-//! ended. It always ends: on its own, by the invocation's time limit, or by the token; and when the
-//! future is dropped, nothing of it continues. The layer knows no store, no schedule and no retry:
-//! the consequences of an outcome are decided elsewhere.
+//! ended. It always ends: on its own, by the invocation's time limit, or by the token. When the
+//! future is dropped, nothing of it continues. This layer knows nothing of the store, of schedules
+//! or of retries: the consequences of an outcome are decided elsewhere.
 //!
-//! What a target may do is the node's policy, not the definition's: programs run only where they
-//! are allowed, requests go only where the egress guard lets them. [`Executor::check`] makes the
+//! The node's policy decides what a target may do, not the definition: programs run only where they
+//! are allowed, and requests go only where the egress guard permits. [`Executor::check`] makes the
 //! same checks when a target is saved, and names the field that has to change.
 //!
 //! Everything from outside is bounded: lines to 16 KiB, output to the policy's limit (for a

@@ -1,4 +1,4 @@
-//! The receiver of a target, as far as its definition shows: targets with the same one fail
+//! The receiver of a target, as far as its definition shows. Targets with the same receiver fail
 //! together.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{Target, command::Command, http};
 
-/// Maximum length of a distinguished origin, in bytes: a host name has at most 253.
+/// Maximum length of an origin, in bytes. A host name has at most 253.
 const MAX_ORIGIN: usize = 300;
 
 /// The receiver of a target.
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_template_decides_and_what_is_no_address_has_none() {
+    fn a_templated_host_or_an_invalid_address_has_no_origin() {
         for address in ["https://{{ context.host }}/a", "{{ context.url }}", "nothing", "://"] {
             assert_eq!(of(address), None, "{address}");
         }

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// What targets may do on this node, and how much output is kept. Comes from the configuration.
+/// What targets may do on this node, and how much output is kept, according to the configuration.
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Whether `command` targets may run.
@@ -15,7 +15,7 @@ pub struct Policy {
     pub private_addresses: bool,
     /// How many bytes of output are kept of one attempt: a program's lines, a response's body.
     pub output_limit_bytes: usize,
-    /// Certificate authorities in PEM to trust beside the system's.
+    /// Certificate authorities in PEM to trust in addition to the system's.
     pub ca_pem: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct CommandPolicy {
     /// Resource limits of one program.
     pub limits: CommandLimits,
     /// Whether a separate process starts the programs. It runs the executable of this process,
-    /// which must be Carillon's. Otherwise a thread starts them.
+    /// which must be Carillon's. Otherwise, a thread starts them.
     pub is_apart: bool,
 }
 
@@ -68,7 +68,7 @@ impl CommandPolicy {
 pub struct CommandLimits {
     /// Processes and threads of the program's user.
     pub processes: Option<u64>,
-    /// Open files, as the soft limit: a program may raise it up to the server's hard limit.
+    /// Open files, as the soft limit, which a program may raise up to the server's hard limit.
     pub open_files: Option<u64>,
     /// Size of a single file that a program writes.
     pub file_bytes: Option<u64>,

@@ -13,8 +13,8 @@ pub(crate) const MAX_TAIL_LINES: usize = 2_000;
 
 /// The last lines of an output that exceeds the limit.
 ///
-/// Of both streams: if one prints a lot, the other still keeps its last lines. A program's message
-/// about its failure is often read before the rest of its output.
+/// Both streams are kept: if one prints a lot, the other still keeps its last lines. A program's
+/// message about its failure is often read before the rest of its output.
 #[derive(Debug)]
 pub(crate) struct Tail {
     stdout: TailLines,
@@ -25,7 +25,7 @@ pub(crate) struct Tail {
     left_out_bytes: u64,
 }
 
-/// The last lines of one stream, each with its position among those of both.
+/// The last lines of one stream, each with its position among the lines of both.
 #[derive(Debug, Default)]
 struct TailLines {
     lines: VecDeque<(u64, Line)>,
@@ -117,7 +117,7 @@ impl Tail {
     }
 }
 
-/// The size of a line: its line end counts as well, or empty lines would be free.
+/// The size of a line. It includes the line end, because empty lines would otherwise cost nothing.
 pub(super) fn cost(line: &Line) -> usize {
     line.text.len() + 1
 }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_stream_said_is_not_lost_to_the_other() {
+    fn one_stream_does_not_displace_the_end_of_the_other() {
         let mut tail = Tail::new(1_000);
         tail.push(line(Stream::Stderr, "the error"));
         for _ in 0..10_000 {

@@ -1,5 +1,5 @@
-//! Limits how many WebSockets an address and a person may hold. Each also holds a connection's
-//! place.
+//! Limits how many WebSockets an address and a person may hold. Each socket also holds a
+//! connection's place.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -28,7 +28,7 @@ impl Sockets {
         }
     }
 
-    /// One more for an address.
+    /// Counts one more socket for an address.
     pub(super) fn of_address(&self, address: IpAddr) -> Result<CountedItem<IpAddr>, String> {
         self.addresses.take(network(address), self.max_of_address).ok_or_else(|| {
             let max = self.max_of_address;
@@ -39,7 +39,7 @@ impl Sockets {
         })
     }
 
-    /// One more for a user, a service account or a token.
+    /// Counts one more socket for a user, a service account or a token.
     pub(super) fn of_person(&self, id: Uuid) -> Result<CountedItem<Uuid>, String> {
         self.people.take(id, self.max_of_person).ok_or_else(|| {
             let max = self.max_of_person;

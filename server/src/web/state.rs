@@ -29,7 +29,7 @@ const NARROWED: usize = 4;
 /// Maximum number of calendars built at once.
 const FEEDS: usize = 2;
 
-/// The state that the handlers share. Cheap to clone: each request does so about ten times.
+/// The state that the handlers share. Cheap to clone, which each request does about ten times.
 #[derive(Clone)]
 pub struct Web(Arc<WebParts>);
 
@@ -62,7 +62,7 @@ pub struct WebParts {
     pub(super) database: Memory<()>,
     /// The health of all namespaces.
     pub(super) health: Memory<Vec<Check>>,
-    /// What the metrics count.
+    /// The counts for the metrics.
     pub(super) counts: Memory<Sampled>,
     /// Limits the concurrent health checks of a namespace or tag.
     pub(super) narrowed: Arc<Semaphore>,
@@ -110,7 +110,7 @@ impl Web {
             feeds,
             oidc: None,
             watch: ScrapeToken::default(),
-            // A probe waits in real time, whatever the application's clock shows.
+            // A probe waits in real time rather than the application's.
             database: Memory::new("whether it answers", Clock::system()),
             health: Memory::new("how healthy it is", Clock::system()),
             counts: Memory::new("what the metrics count", Clock::system()).fresh_for(FRESH),
@@ -136,7 +136,7 @@ impl Web {
         self
     }
 
-    /// Cancelled when the server begins to shut down: from then on it answers only probes.
+    /// Cancelled when the server begins to shut down. From then on, it only answers probes.
     pub fn draining(&self) -> CancellationToken {
         self.draining.clone()
     }
@@ -174,7 +174,7 @@ impl Web {
             .until(self.draining.clone(), stop)
     }
 
-    /// The same for a server whose monitoring endpoints require that token.
+    /// The same for a server whose monitoring endpoints require this token.
     #[must_use]
     pub fn with_watch(mut self, token: Option<SecretString>) -> Self {
         Arc::make_mut(&mut self.0).watch = ScrapeToken::by(token);

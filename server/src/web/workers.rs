@@ -24,7 +24,8 @@ use crate::{
     store::workers::jobs::JobClaim,
 };
 
-/// Enough for a result of 256 KiB with escaped texts, or a heartbeat that names a thousand jobs.
+/// Enough for a result of 256 KiB with escaped texts, or for a heartbeat that names a thousand
+/// jobs.
 pub(super) const BODY: usize = 1024 * 1024;
 
 #[derive(Deserialize)]

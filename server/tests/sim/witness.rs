@@ -1,5 +1,5 @@
-//! What must hold after each step: the database itself keeps a journal of all changes, by triggers,
-//! which is read after each step.
+//! The conditions that must hold after each step: the database itself keeps a journal of all
+//! changes, by triggers, which is read after each step.
 
 use carillon::store::{DatabaseTransaction, Store};
 use chrono::{DateTime, Utc};
@@ -249,7 +249,7 @@ fn verdict(word: &str) -> Verdict {
     Verdict::try_from_value(&word.to_owned()).unwrap()
 }
 
-/// Nothing is executed that was not recorded before.
+/// Checks that nothing is executed that was not recorded before.
 async fn recorded(store: &Store, execution: &Execution) -> Result<(), String> {
     let key = (execution.run, execution.task.clone(), execution.attempt);
     let row = task_run::Entity::find_by_id(key).one(store.read()).await.unwrap();
@@ -262,8 +262,8 @@ async fn recorded(store: &Store, execution: &Execution) -> Result<(), String> {
     ))
 }
 
-/// An attempt that is declared lost while its node counts as alive is no longer at work anywhere:
-/// it was never started, or its node has stopped it.
+/// Checks that an attempt that is declared lost while its node counts as alive is no longer at work
+/// anywhere: it was never started, or its node has stopped it.
 async fn is_lost(store: &Store, line: &Line) -> Result<(), String> {
     let attempts = task_run::Entity::find()
         .filter(task_run::Column::RunId.eq(line.id))

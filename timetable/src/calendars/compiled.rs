@@ -123,12 +123,12 @@ impl Calendar {
         }
     }
 
-    /// Its name.
+    /// The calendar's name.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// What it does to fires.
+    /// Whether fires inside or outside of it are suppressed.
     pub fn mode(&self) -> CalendarMode {
         self.mode
     }
@@ -278,7 +278,7 @@ mod tests {
 
     /// Walks the seconds at which something may change, and checks each in the simplest way.
     #[test]
-    fn what_it_suppresses_stays_so_until_it_says() {
+    fn a_calendars_answer_holds_until_the_instant_that_it_names() {
         let calendar = Calendar::new("x", CalendarMode::Exclude, &entries()).expect("valid");
         let inverse = Calendar::new("x", CalendarMode::Only, &entries()).expect("valid");
         let inside = |civil: i64| {

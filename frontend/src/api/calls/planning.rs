@@ -19,7 +19,7 @@ use crate::{
 
 pub(crate) use crate::api::operations::planning::{create_calendar, update_calendar};
 
-/// The first two hundred.
+/// The first two hundred calendars.
 pub(crate) fn calendars(namespace: String) -> Ask<Page<Calendar>> {
     Ask::new::<CalendarList>(calendar_list::Variables { namespace: within(namespace) })
 }
@@ -245,7 +245,7 @@ pub(crate) fn drift(namespace: String, name: String) -> Ask<Drift> {
     Ask::new::<ModuleDrift>(module_drift::Variables { namespace, name })
 }
 
-/// The files of all modules, of one, or of what a search finds.
+/// The files of all modules, of one module, or of the objects that a search finds.
 pub(crate) fn export(
     namespace: String,
     module: Option<String>,

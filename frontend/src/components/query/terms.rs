@@ -26,7 +26,7 @@ pub(super) fn terms(query: &str) -> Vec<&str> {
     ranges(query).into_iter().filter_map(|range| query.get(range)).collect()
 }
 
-/// The places of the terms, in bytes.
+/// The byte ranges of the terms.
 fn ranges(query: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut start, mut is_quoted, mut is_escaped) = (None, false, false);
@@ -63,7 +63,7 @@ pub(crate) fn toggled(query: &str, term: &str) -> String {
     };
     let before = query.get(..start).unwrap_or_default().trim_end();
     let after = query.get(end..).unwrap_or_default();
-    // The space between the term and the one before it goes with it.
+    // The space between the term and the one before it is removed too.
     if before.is_empty() { after.trim_start().to_owned() } else { format!("{before}{after}") }
 }
 

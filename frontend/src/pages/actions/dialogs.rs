@@ -1,5 +1,5 @@
-//! Run once with other values, pause with a reason, resume with a choice, skip the next fires, delete after typing
-//! the name.
+//! The dialogs: run once with other values, pause with a reason, resume with a choice, skip the
+//! next fires, delete after typing the name.
 
 use leptos::prelude::*;
 
@@ -41,7 +41,7 @@ fn instant(field: &str, text: RwSignal<String>) -> Result<Option<Moment>, Failur
     }
 }
 
-/// Asks for the values of this run that differ from the schedule's.
+/// Asks for the values that differ from the schedule's in this run.
 fn run_with(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let wrong = RwSignal::new(None);
@@ -68,7 +68,7 @@ fn run_with(actions: Actions) -> AnyView {
     form(actions, Action::RunWith, Look::Primary, "Run", wrong, plan, fields.into_any())
 }
 
-/// Asks for the reason, and until when.
+/// Asks for the reason of the pause, and for its end.
 fn pause(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let (preview_id, preview_zone) = (subject.id.clone(), Some(subject.zone.clone()));
@@ -194,7 +194,7 @@ fn given_reason(reason: RwSignal<String>) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Asks for the name, to prevent accidental deletion.
+/// Asks for the schedule's name, to prevent accidental deletion.
 fn delete(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let name = subject.name.clone();

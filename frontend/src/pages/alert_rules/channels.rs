@@ -54,7 +54,7 @@ impl Tests {
     }
 }
 
-/// The list.
+/// The list of channels.
 #[component]
 pub(super) fn Channels(new: RwSignal<bool>) -> impl IntoView {
     let address = use_address();

@@ -20,7 +20,7 @@ use crate::{
 
 const LOOK: Duration = Duration::from_secs(10);
 
-/// The list.
+/// The list of rules.
 #[component]
 pub(super) fn Rules() -> impl IntoView {
     let address = use_address();

@@ -58,7 +58,7 @@ pub(super) fn row(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView 
     .into_any()
 }
 
-/// Who acknowledged it, when, until when, and their note.
+/// Who acknowledged the alert, when, until when, and their note.
 fn acknowledged(alert: &Alert, by: &str) -> AnyView {
     let at = alert.acknowledged_at.map(|at| when(at, None));
     let until = alert.acknowledged_until.map(|until| view! { ", until "{when(until, None)} });

@@ -57,7 +57,7 @@ const KINDS: [(&str, &str); 20] = [
     ("feed", "Calendar feeds"),
 ];
 
-/// The page.
+/// The page of the audit log.
 #[component]
 pub(crate) fn Audit() -> impl IntoView {
     use_title(|| "Audit".to_owned());

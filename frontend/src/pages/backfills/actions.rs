@@ -1,4 +1,5 @@
-//! Pause, resume, cancel. The cancel dialog first says what would be left out.
+//! The actions on a backfill: pause, resume, cancel. The cancel dialog first says which instants
+//! would not run.
 
 use leptos::prelude::*;
 

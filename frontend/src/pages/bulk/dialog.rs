@@ -345,7 +345,7 @@ impl BulkForm {
         view! { {reason}{until} }.into_any()
     }
 
-    /// The button that performs the action, once there is something to perform it on.
+    /// The button that performs the action, once at least one schedule matches.
     fn button(self) -> AnyView {
         live(move || match self.stage.get() {
             Stage::Counted(outcome) if outcome.matched > 0 && !outcome.too_many => {

@@ -27,7 +27,7 @@ use crate::{
     time::grouped,
 };
 
-/// The list.
+/// The list of calendars.
 #[component]
 pub(crate) fn Calendars() -> impl IntoView {
     use_title(|| "Calendars".to_owned());

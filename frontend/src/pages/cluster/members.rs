@@ -10,7 +10,7 @@ use crate::{
     time::{distance, duration},
 };
 
-/// From this offset on, a clock is shown in colour; beyond five seconds a node claims nothing.
+/// From this offset on, a clock is shown in colour; beyond five seconds its node claims nothing.
 const FAR_MS: i64 = 1_000;
 /// Number of all shards.
 pub(super) const SHARDS: i64 = 256;
@@ -119,7 +119,7 @@ fn share(part: i64, whole: i64) -> i64 {
     if whole <= 0 { 0 } else { (part * 100 / whole).clamp(0, 100) }
 }
 
-/// The share of the schedules whose due fires it claims.
+/// The share of the schedules whose due fires the node claims.
 fn shards(node: &Member) -> AnyView {
     if node.first_shards == 0 && node.second_shards == 0 {
         return view! { <span class="muted">"–"</span> }.into_any();
@@ -142,7 +142,8 @@ fn leases(node: &Member) -> AnyView {
     view! { <span title=epochs.join("\n")>{names.join(", ")}</span> }.into_any()
 }
 
-/// Counted by this browser's clock, so that it continues between two answers.
+/// The time since the last heartbeat, counted by this browser's clock, so that it continues between
+/// two answers.
 fn seen(node: &Member) -> AnyView {
     let (now, beat) = (use_now(), node.heartbeat_at);
     let seen = move || distance(beat.since(now.get()).min(0));

@@ -66,14 +66,14 @@ pub(super) mod tests {
     #[test]
     fn a_node_like_the_others_has_no_problem() {
         assert!(of(json!({})).is_empty());
-        // Neither has the newest node, nor one that is leaving.
+        // Neither the newest node nor one that is leaving has a problem.
         assert!(of(json!({ "zoneData": "2026c", "schema": "m0014" })).is_empty());
         assert!(of(json!({ "zoneData": "2025a", "state": "DRAINING" })).is_empty());
         assert!(of(json!({ "clockOffsetMs": -5_000 })).is_empty());
     }
 
     #[test]
-    fn what_is_wrong_is_a_sentence_each() {
+    fn each_problem_is_one_sentence() {
         let wrong = of(json!({
             "redisProblem": "connection refused", "clockOffsetMs": -6_000,
             "zoneData": "2025a", "schema": "m0012",

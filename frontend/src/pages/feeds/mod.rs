@@ -13,7 +13,7 @@ use crate::{
     state::use_title,
 };
 
-/// The list.
+/// The list of feeds.
 #[component]
 pub(crate) fn Feeds() -> impl IntoView {
     use_title(|| "Calendar feeds".to_owned());

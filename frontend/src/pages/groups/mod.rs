@@ -21,7 +21,7 @@ use crate::{
 
 const LOOK: Duration = Duration::from_secs(3);
 
-/// The list.
+/// The list of groups.
 #[component]
 pub(crate) fn Groups() -> impl IntoView {
     use_title(|| "Groups".to_owned());
@@ -34,7 +34,7 @@ pub(crate) fn Groups() -> impl IntoView {
     let new = RwSignal::new(false);
     let (look, change, remove) = (use_asked::<Group>(), use_asked::<Group>(), use_asked::<Group>());
     let add = move || {
-        // It is made in one namespace, by a dialog that names none.
+        // A group is created in one namespace, in a dialog that names none.
         let is_here = session.edits() && !address.is_across();
         is_here.then(|| button(Look::Primary, None, "New group", move || new.set(true)))
     };

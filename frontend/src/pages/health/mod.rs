@@ -23,7 +23,7 @@ use crate::{
 /// If no heartbeat can be written, there are no events either.
 const IN_ANY_CASE: Duration = Duration::from_secs(10);
 
-/// The page.
+/// The page of the health.
 #[component]
 pub(crate) fn Health() -> impl IntoView {
     use_title(|| "Health".to_owned());

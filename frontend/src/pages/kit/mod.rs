@@ -39,8 +39,8 @@ use crate::{
     state::{use_address, use_session},
 };
 
-/// The namespace that one looks into, for a page of one: across all of them one is led to the one that one was in
-/// last, and the header says so.
+/// The current namespace, for a page of one namespace. Under the view of all namespaces the user is
+/// redirected to the last visited one, which the header then shows.
 pub(super) fn use_namespace() -> Memo<String> {
     let (address, session) = (use_address(), use_session());
     let home = move || session.viewer().map(|viewer| viewer.home(address.remembered()));
@@ -55,8 +55,8 @@ pub(super) fn use_namespace() -> Memo<String> {
     })
 }
 
-/// The page of one object belongs to the object's namespace: from the view of all, the user is redirected there, so
-/// that the page offers what the user may do there.
+/// Opens the page of one object in the object's namespace: from the view of all namespaces the user
+/// is redirected there, so that the page offers what the user's role there allows.
 pub(super) fn settle<T: Send + Sync + 'static>(load: Load<T>, namespace: fn(&T) -> &str) {
     let address = use_address();
     Effect::new(move |_| {

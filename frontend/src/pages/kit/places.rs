@@ -1,4 +1,4 @@
-//! Where the rows of a list lie: each row says so where a page looks across all namespaces.
+//! The namespace of a row: shown where a page lists the rows of all namespaces.
 
 use leptos::prelude::*;
 

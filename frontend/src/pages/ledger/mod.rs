@@ -32,7 +32,7 @@ use crate::{
 const SIZE: usize = 50;
 /// Fires without a run cause no events.
 const LOOK: Duration = Duration::from_secs(10);
-/// How often the totals are counted while runs start and end.
+/// How often the totals are counted again while runs start and end.
 const SLOW_MS: i64 = 5_000;
 const NAMES: [&str; 3] = ["verdict", "reason", "q"];
 
@@ -48,7 +48,7 @@ const VERDICTS: [(&str, &str, &[Verdict]); 8] = [
     ("abandoned", "Abandoned", &[Verdict::Abandoned]),
 ];
 
-/// The page.
+/// The page of the ledger.
 #[component]
 pub(crate) fn Ledger() -> impl IntoView {
     use_title(|| "Ledger".to_owned());
@@ -129,7 +129,8 @@ pub(crate) fn Ledger() -> impl IntoView {
     }
 }
 
-/// The paused schedules of what is shown: the fires that fall into a pause have no rows before it ends.
+/// The paused schedules among those that the page shows: fires that fall into a pause have no rows
+/// before it ends.
 fn paused(filters: Filters) -> ScheduleQuery {
     let search = filters.some("q").map(|search| format!("{search} "));
     ScheduleQuery {

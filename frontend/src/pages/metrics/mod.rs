@@ -32,7 +32,7 @@ const NAMES: [&str; 2] = ["tag", "schedule"];
 const LOOK: Duration = Duration::from_secs(10);
 const WEEK: i64 = 7 * 86_400_000;
 
-/// The page.
+/// The page of the metrics.
 #[component]
 pub(crate) fn Metrics() -> impl IntoView {
     use_title(|| "Metrics".to_owned());
@@ -250,7 +250,7 @@ fn links(filters: Filters, stats: &RunStats) -> figures::Links {
     }
 }
 
-/// What ended, by weekday and hour.
+/// The number of ended runs, by weekday and hour.
 fn by_hour(stats: &RunStats, zone: &str) -> Week {
     let mut week: Week = [[0; 24]; 7];
     for point in &stats.points {

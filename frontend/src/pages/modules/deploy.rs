@@ -28,7 +28,7 @@ struct Order {
     adopt: bool,
 }
 
-/// The page.
+/// The page that deploys a module.
 #[component]
 pub(crate) fn DeployModule() -> impl IntoView {
     use_title(|| "Plan a file".to_owned());

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fires_often_is_told_by_how_often() {
+    fn a_frequent_schedule_is_shown_with_its_interval() {
         let noon = at("2026-11-26T12:00:00Z");
         assert_eq!(often(&[noon, noon.later(30_000)]).as_deref(), Some("every 30 s"));
         assert_eq!(often(&[noon, noon.later(OFTEN)]), None);

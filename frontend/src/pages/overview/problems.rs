@@ -1,6 +1,7 @@
 //! Problems, by schedule and error, with their actions.
 //!
-//! What someone has acknowledged is folded away, and can be shown: who sees to it, with their note.
+//! Acknowledged problems are hidden until the user asks for them; they show who is handling them,
+//! with their note.
 
 use std::cmp::Reverse;
 
@@ -50,7 +51,7 @@ struct ToPause {
 #[component]
 pub(super) fn Problems(
     problems: Load<Vec<WorkProblem>>,
-    /// What is said where there is none.
+    /// The text that is shown if there are no problems.
     none: &'static str,
 ) -> impl IntoView {
     let tools = Tools {
@@ -76,8 +77,9 @@ fn list(problems: &[WorkProblem], none: &'static str, tools: Tools) -> AnyView {
     let shows = tools.shows_acknowledged.get();
     let mut shown: Vec<&WorkProblem> =
         problems.iter().filter(|problem| shows || !is_acknowledged(problem)).collect();
-    // Open problems come first, and those that are not acknowledged before the others; then the latest to begin.
-    // Sorted by their last failure, two ongoing problems would change places under the pointer.
+    // Open problems come first, and unacknowledged ones before the others; then the latest to
+    // begin. If they were sorted by their last failure, two ongoing problems would change places
+    // under the pointer.
     shown.sort_by_key(|problem| {
         (!problem.is_open, is_acknowledged(problem), Reverse(problem.since))
     });
@@ -107,7 +109,7 @@ fn list(problems: &[WorkProblem], none: &'static str, tools: Tools) -> AnyView {
     view! { <ul class="problems">{items}</ul>{more}{note} }.into_any()
 }
 
-/// What is said where no problem is shown.
+/// The text that is shown if no problem is visible.
 fn none_but(none: &'static str, acknowledged: usize) -> &'static str {
     if acknowledged == 0 { none } else { "Someone sees to all of them." }
 }
@@ -186,7 +188,7 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
     view! { {log}{ledger}{rerun}{pause}{see} }.into_any()
 }
 
-/// Who sees to a problem, since when, until when, and their note.
+/// Who is handling a problem, since when, until when, and their note.
 fn seen_by(problem: &WorkProblem) -> Option<AnyView> {
     let seen = problem.acknowledgement.as_ref()?;
     let until = seen.until.map(|until| view! { ", until "{when(until, None)} });
@@ -199,7 +201,7 @@ fn seen_by(problem: &WorkProblem) -> Option<AnyView> {
     Some(line.into_any())
 }
 
-/// The button that acknowledges a problem, or takes that back.
+/// The button that acknowledges a problem, or withdraws the acknowledgement.
 fn acknowledgement(problem: &WorkProblem, tools: Tools) -> AnyView {
     let name = problem.schedule.name.clone();
     if problem.acknowledgement.is_none() {
@@ -219,7 +221,7 @@ fn acknowledgement(problem: &WorkProblem, tools: Tools) -> AnyView {
     labelled("Take back", format!("Take back that {name} is acknowledged"), take_back)
 }
 
-/// Asks who sees to a problem, and until when.
+/// Asks for the note and the end of an acknowledgement.
 fn seen(problem: &WorkProblem, tools: Tools) -> AnyView {
     let what = Acknowledged {
         name: problem.schedule.name.clone(),

@@ -23,7 +23,7 @@ const CHOICES: &[(&str, &str)] = &[
     ("Admin", "administer it (Admin)"),
 ];
 
-/// The list.
+/// The list of members.
 #[component]
 pub(super) fn Members() -> impl IntoView {
     let (namespace, session) = (kit::use_picked(), use_session());

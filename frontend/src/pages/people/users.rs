@@ -30,7 +30,7 @@ struct Dialogs {
     loading: Loading,
 }
 
-/// The list.
+/// The list of users.
 #[component]
 pub(super) fn Users() -> impl IntoView {
     let place = RwSignal::new(Place::First);

@@ -65,7 +65,7 @@ fn pulse(fires: Load<Page<Fire>>) -> AnyView {
     })
 }
 
-/// The tab.
+/// The tab with the ledger.
 #[component]
 pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl IntoView {
     let address = use_address();

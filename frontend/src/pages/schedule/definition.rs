@@ -1,4 +1,5 @@
-//! What it does, and in sentences how it would behave at the next outage, clock change or overlap.
+//! The definition of a schedule, and in sentences how it would behave at the next outage, clock
+//! change or overlap.
 
 use leptos::prelude::*;
 
@@ -12,7 +13,7 @@ use crate::{
     time::{city, seconds},
 };
 
-/// The tab.
+/// The tab with the definition.
 pub(super) fn definition(schedule: &ScheduleDetail) -> AnyView {
     let href = Route::Workflow(schedule.more.work.id.clone()).path();
     let name = schedule.row.workflow.name.clone();
@@ -52,7 +53,7 @@ fn timing(schedule: &ScheduleDetail) -> AnyView {
     view! { <dl class="facts">{facts}</dl> }.into_any()
 }
 
-/// Each policy, as a description of what would happen.
+/// Each policy, as a description of its effect.
 fn policies(schedule: &ScheduleDetail) -> AnyView {
     let more = &schedule.more;
     let zone = city(&schedule.row.timing.zone);

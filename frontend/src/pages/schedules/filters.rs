@@ -63,7 +63,7 @@ const fn field(
     QueryField { name, hint, values }
 }
 
-/// The bar.
+/// The query bar.
 pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
     let address = use_address();
     let search = Callback::new(move |text: String| {

@@ -13,7 +13,8 @@ use crate::{
     time::grouped,
 };
 
-/// What the list can be grouped by: the word in the address, which is the field of the search, and the button.
+/// The ways to group the list: the word in the address, which is the field of the search, and the
+/// button's label.
 const CHOICES: [(&str, &str); 2] = [("tag", "By tag"), ("module", "By module")];
 
 /// The buttons that group the list.
@@ -52,7 +53,7 @@ pub(super) fn list(schedules: Listing<ScheduleRow>) -> AnyView {
     })
 }
 
-/// What the address groups by; tracked.
+/// The grouping that the address names; tracked.
 fn by(address: Address) -> Option<(&'static str, ScheduleGrouping)> {
     match address.query("group").as_str() {
         "tag" => Some(("tag", ScheduleGrouping::Tag)),

@@ -18,7 +18,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Tracked.
+    /// The view that the address names; tracked.
     pub(super) fn of(address: Address) -> Self {
         Self {
             namespace: address.namespace(),

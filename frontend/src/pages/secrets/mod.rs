@@ -1,6 +1,6 @@
 //! Secrets of a namespace: names, never values.
 //!
-//! - `users`: what names a secret
+//! - `users`: the objects that name a secret
 
 mod users;
 
@@ -20,7 +20,7 @@ use crate::{
 
 const SIZE: usize = 100;
 
-/// The list.
+/// The list of secrets.
 #[component]
 pub(crate) fn Secrets() -> impl IntoView {
     use_title(|| "Secrets".to_owned());

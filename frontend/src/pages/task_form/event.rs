@@ -1,11 +1,12 @@
-//! An event for a broker, in the shape that the API accepts. What is left out has its default there.
+//! An event for a broker, in the shape that the API accepts. Omitted fields have their defaults
+//! there.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::Pair;
 
-/// An event, and where it goes.
+/// An event, and its destination.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::pages) struct PublishAction {

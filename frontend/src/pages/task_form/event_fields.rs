@@ -18,11 +18,11 @@ type Text = RwSignal<String>;
 /// Every field of an event, for all brokers. Copying it copies handles, not text.
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct EventFields {
-    /// `kafka`, `nats`, `rabbitmq`, `redis` or `sqs`.
+    /// The broker: `kafka`, `nats`, `rabbitmq`, `redis` or `sqs`.
     pub(in crate::pages) broker: Text,
-    /// Separated by commas.
+    /// The servers, separated by commas.
     pub(in crate::pages) servers: Text,
-    /// `yes` or `no`.
+    /// Whether the connection is encrypted: `yes` or `no`.
     pub(in crate::pages) tls: Text,
     pub(in crate::pages) username: Text,
     pub(in crate::pages) password: Text,
@@ -44,14 +44,14 @@ pub(in crate::pages) struct EventFields {
     pub(in crate::pages) secret_key: Text,
     pub(in crate::pages) session_token: Text,
     pub(in crate::pages) group: Text,
-    /// `STRUCTURED` or `BINARY`.
+    /// The content mode: `STRUCTURED` or `BINARY`.
     pub(in crate::pages) mode: Text,
     pub(in crate::pages) kind: Text,
     pub(in crate::pages) source: Text,
     pub(in crate::pages) subject: Text,
-    /// JSON or a text.
+    /// The payload: JSON or a text.
     pub(in crate::pages) payload: Text,
-    /// `Name: value`, one per line.
+    /// The headers, one `Name: value` per line.
     pub(in crate::pages) headers: Text,
     /// Those of the whole task.
     pub(super) lost: LostCredentials,
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_is_what_is_read() {
+    fn fields_return_the_event_that_they_were_set_to() {
         let connection =
             json!({ "servers": ["a:1", "b"], "tls": true, "username": "u", "password": "***" });
         for to in [

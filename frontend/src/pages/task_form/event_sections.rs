@@ -25,7 +25,7 @@ const TLS: [Choice; 2] = [("no", "No"), ("yes", "Yes, with TLS")];
 
 const BY_SECRET: &str = "{{ secrets.NAME }}; *** keeps a hidden value.";
 
-/// The section.
+/// The section of the event.
 pub(super) fn publish(fields: EventFields, place: Place) -> AnyView {
     let broker = Memo::new(move |_| fields.broker.get());
     let to = move || match broker.get().as_str() {

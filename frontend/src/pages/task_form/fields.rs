@@ -21,23 +21,23 @@ type Text = RwSignal<String>;
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) name: Text,
-    /// `command`, `http`, `publish`, `worker` or `noop`.
+    /// The kind of target: `command`, `http`, `publish`, `worker` or `noop`.
     pub(in crate::pages) kind: Text,
     pub(in crate::pages) program: Text,
-    /// One per line.
+    /// The arguments, one per line.
     pub(in crate::pages) args: Text,
     pub(in crate::pages) script: Text,
-    /// `NAME=value`, one per line.
+    /// The environment, one `NAME=value` per line.
     pub(in crate::pages) environment: Text,
     pub(in crate::pages) directory: Text,
     pub(in crate::pages) user: Text,
     pub(in crate::pages) method: Text,
     pub(in crate::pages) url: Text,
-    /// `Name: value`, one per line.
+    /// The headers, one `Name: value` per line.
     pub(in crate::pages) headers: Text,
     pub(in crate::pages) body: Text,
     pub(in crate::pages) expected: Text,
-    /// `keep` or `merge`.
+    /// What happens to the answer: `keep` or `merge`.
     pub(in crate::pages) answer: Text,
     pub(in crate::pages) secret: Text,
     /// Whether the request was signed when the form was opened, and whether the signature is to be removed.
@@ -45,9 +45,9 @@ pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) unsigns: RwSignal<bool>,
     pub(in crate::pages) queue: Text,
     pub(in crate::pages) job: Text,
-    /// JSON, or empty.
+    /// The worker's input: JSON, or empty.
     pub(in crate::pages) input: Text,
-    /// Separated by commas.
+    /// The worker's tags, separated by commas.
     pub(in crate::pages) worker_tags: Text,
     pub(in crate::pages) idle_note: Text,
     pub(in crate::pages) event: EventFields,
@@ -58,7 +58,7 @@ pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) initial: Text,
     pub(in crate::pages) ceiling: Text,
     pub(in crate::pages) spread: Text,
-    /// Separated by commas.
+    /// The failures that are retried, separated by commas.
     pub(in crate::pages) retry_on: Text,
     /// JSON: the settings of an HTTP request that no field shows.
     pub(in crate::pages) rest: Text,
@@ -76,7 +76,7 @@ pub(super) struct HttpRest {
 }
 
 impl TaskFields {
-    /// The schema's defaults.
+    /// Fields with the schema's defaults.
     pub(in crate::pages) fn new() -> Self {
         let text = |value: &str| RwSignal::new(value.to_owned());
         let lost = LostCredentials::new();

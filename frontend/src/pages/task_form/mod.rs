@@ -1,5 +1,5 @@
-//! The part of a form that defines one task. The form of a schedule contains it once, the workflow editor once for
-//! each task.
+//! The part of a form that defines one task. The form of a schedule contains it once, the workflow
+//! editor once for each task.
 //!
 //! - `fields`: the fields, as text
 //! - `credentials`: which credentials may be saved and shown as they are (pure)

@@ -12,7 +12,7 @@ use crate::{
     model::Session,
 };
 
-/// The list.
+/// The list of sessions.
 #[component]
 pub(super) fn Sessions() -> impl IntoView {
     let sessions = use_load(|| Some(api::settings::sessions(None)));

@@ -74,7 +74,7 @@ fn by_day(hours: &[ForecastHour], zone: &str) -> Days {
     days
 }
 
-/// 0 for none, up to `LEVELS` for the busiest.
+/// The level of a cell: 0 for none, up to `LEVELS` for the busiest.
 fn level(fires: i64, most: i64) -> i64 {
     if fires == 0 { 0 } else { (fires * LEVELS + most - 1) / most.max(1) }
 }
@@ -96,7 +96,7 @@ fn cell(
         fires => format!("{}, {exact}", short(fires)),
     };
     let at = hour.at;
-    // Tab reaches the selected hour, or the first one; the arrow keys move on from there.
+    // Tab reaches the selected hour, or the first one; the arrow keys move from there.
     let stop = move || {
         let stop = chosen.get().or(first) == Some(at);
         if stop { "0" } else { "-1" }

@@ -30,7 +30,7 @@ const WEEK_HOURS: i64 = 168;
 const TABS: &[Tab] =
     &[Tab { name: "", words: "Load" }, Tab { name: "clocks", words: "Clock changes" }];
 
-/// The page.
+/// The page of the upcoming fires.
 #[component]
 pub(crate) fn Upcoming() -> impl IntoView {
     use_title(|| "Upcoming".to_owned());

@@ -27,7 +27,7 @@ const TABS: &[Tab] = &[
 /// The longest text whose lines are compared with those of another.
 const MOST_LINES: usize = 2_000;
 
-/// The page.
+/// The page of one workflow.
 #[component]
 pub(crate) fn Workflow(id: String) -> impl IntoView {
     let address = use_address();

@@ -30,7 +30,7 @@ use crate::{
 
 const SIZE: usize = 100;
 
-/// The list.
+/// The list of workflows.
 #[component]
 pub(crate) fn Workflows() -> impl IntoView {
     use_title(|| "Workflows".to_owned());

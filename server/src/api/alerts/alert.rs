@@ -87,12 +87,12 @@ impl Alert {
         self.0.ended_at.map(Into::into)
     }
 
-    /// When the first message about it was created.
+    /// When the first message about it was created; null before that.
     async fn told_at(&self) -> Option<Instant> {
         self.0.told_at.map(Into::into)
     }
 
-    /// When it was acknowledged; null if it was not, or is no longer.
+    /// When it was acknowledged; null if it is not acknowledged now.
     async fn acknowledged_at(&self, cx: &Context<'_>) -> Option<Instant> {
         self.acknowledged(cx)?.acknowledged_at.map(Into::into)
     }
@@ -102,7 +102,7 @@ impl Alert {
         self.acknowledged(cx)?.acknowledged_by.as_deref()
     }
 
-    /// What they noted.
+    /// The note that they left.
     async fn acknowledged_note(&self, cx: &Context<'_>) -> Option<&str> {
         self.acknowledged(cx)?.acknowledged_note.as_deref()
     }
@@ -121,7 +121,7 @@ impl Alert {
     }
 }
 
-/// What an alert is about.
+/// What an alert reports.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "alert::Kind")]
 pub(crate) enum AlertKind {
@@ -139,7 +139,7 @@ pub(crate) enum AlertKind {
     Slow,
     /// A coming clock change affects a schedule's times.
     ClockChange,
-    /// A node is gone.
+    /// A node was lost.
     NodeLost,
 }
 
@@ -150,7 +150,7 @@ pub(crate) struct AlertFilter {
     rule_id: Option<Uuid>,
     /// Only alerts that concern this schedule.
     schedule_id: Option<Uuid>,
-    /// Whether they are still open.
+    /// Whether they are open.
     open: Option<bool>,
 }
 

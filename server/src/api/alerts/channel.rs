@@ -71,7 +71,7 @@ impl AlertChannel {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "alert_channel::Kind")]
 pub(crate) enum AlertChannelKind {
-    /// A request with a signature by the Standard Webhooks specification.
+    /// A request that is signed according to the Standard Webhooks specification.
     Webhook,
     /// A request in the format that Slack and compatible services accept.
     Slack,
@@ -101,8 +101,8 @@ pub(crate) struct CreateAlertChannelInput {
     /// For WEBHOOK: `whsec_` and 24 to 64 random bytes in base64, or `{{ secrets.name }}`. Never
     /// shown again.
     signing_secret: Option<String>,
-    /// For PAGERDUTY the integration key of a service, for OPSGENIE the key of an API integration,
-    /// or `{{ secrets.name }}`. Never shown again.
+    /// For PAGERDUTY: the integration key of a service. For OPSGENIE: the key of an API
+    /// integration. Either can be `{{ secrets.name }}`. Never shown again.
     key: Option<String>,
     /// For EMAIL: 1 to 50 addresses.
     to: Option<Vec<String>>,
@@ -118,9 +118,9 @@ pub(crate) struct UpdateAlertChannelInput {
     name: Option<String>,
     /// The URL that requests go to. Never shown again.
     url: Option<String>,
-    /// Empty removes it. Must be given again if the URL's origin changes.
+    /// An empty text removes it. Must be entered again if the URL's origin changes.
     signing_secret: Option<String>,
-    /// Must be given again if the URL's origin changes.
+    /// Must be entered again if the URL's origin changes.
     key: Option<String>,
     /// For EMAIL: the complete list, 1 to 50 addresses.
     to: Option<Vec<String>>,

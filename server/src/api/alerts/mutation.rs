@@ -74,7 +74,7 @@ impl AlertMutation {
         NotificationPayload::of(cx, sent.notification).await
     }
 
-    /// Creates an alert rule. It reports only what happens after its creation.
+    /// Creates an alert rule. It reports only events that occur after its creation.
     async fn create_alert_rule(
         &self,
         cx: &Context<'_>,
@@ -133,15 +133,15 @@ impl AlertMutation {
         AlertRulePayload::of(cx, saved).await
     }
 
-    /// Acknowledges an alert. It stays open, and its end is still reported; its beginning is not, if
-    /// it was not yet. With `until`, the acknowledgement ends at that instant, within 90 days, and an
-    /// alert that is still open is reported again.
+    /// Acknowledges an alert. It stays open, and its end is still reported; its beginning is no
+    /// longer reported. With `until`, the acknowledgement ends at that instant, within 90 days, and
+    /// an alert that is still open is reported again.
     async fn acknowledge_alert(
         &self,
         cx: &Context<'_>,
         id: Uuid,
-        #[graphql(desc = "For those who see it next.")] note: Option<String>,
-        #[graphql(desc = "As long as the alert is open, if absent.")] until: Option<Instant>,
+        #[graphql(desc = "A note for people who see it.")] note: Option<String>,
+        #[graphql(desc = "If absent, until the alert ends.")] until: Option<Instant>,
         idempotency_key: Option<String>,
     ) -> Result<AlertPayload> {
         let right = cx.operator()?;
@@ -153,7 +153,7 @@ impl AlertMutation {
         AlertPayload::of(cx, id).await
     }
 
-    /// Takes the acknowledgement of an alert back.
+    /// Withdraws the acknowledgement of an alert.
     async fn unacknowledge_alert(
         &self,
         cx: &Context<'_>,

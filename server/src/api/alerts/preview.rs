@@ -2,7 +2,7 @@ use async_graphql::SimpleObject;
 
 use crate::{api::scalar::Instant, engine::alerting::alerts::RulePreview};
 
-/// The largest number of past days that a rule is tried out against.
+/// Maximum number of past days for which a rule is previewed.
 pub(super) const MAX_DAYS: i64 = 30;
 
 /// What a rule would have reported for the part of the past that the ledger still holds. Stalls and

@@ -73,7 +73,7 @@ impl AlertRule {
         Ok(self.rule()?.late_after_seconds)
     }
 
-    /// For STALLED: how long a due schedule or a waiting run may go without being taken by a node.
+    /// For STALLED: how long a due schedule or a waiting run may wait for a node.
     async fn stalled_after_seconds(&self) -> Result<i64> {
         Ok(self.rule()?.stalled_after_seconds)
     }
@@ -107,7 +107,7 @@ impl AlertRule {
         Ok(self.rule()?.include_errors)
     }
 
-    /// When the mute ends; null unless the rule is muted.
+    /// When the mute ends; null if the rule is not muted.
     async fn muted_until(&self, cx: &Context<'_>) -> Option<Instant> {
         let now = cx.commands().clock.now();
         self.0.muted_until.filter(|until| until.utc() > now).map(Into::into)
@@ -163,19 +163,19 @@ pub(crate) enum AlertEvent {
     Recovered,
     /// `losingAfter` runs of a schedule have failed in a row.
     Losing,
-    /// Fires did not run: no node claimed them in time, or recovery abandoned them. Each is
+    /// Fires did not run, because no node claimed them in time or recovery abandoned them. Each is
     /// reported.
     Missed,
-    /// A run started late. Each is reported.
+    /// A run started late. Each one is reported.
     Late,
     /// A schedule is due, or one of its runs is waiting, and no node takes it.
     Stalled,
     /// A run has taken several times its usual duration, and longer than nearly all earlier runs.
     Slow,
-    /// A coming clock change affects times of a schedule: they are skipped or occur twice. Reported
-    /// once per change.
+    /// A coming clock change affects times of a schedule, which will be skipped or occur twice.
+    /// Reported once per change.
     ClockChange,
-    /// A node is gone and none of the same name has replaced it.
+    /// A node was lost, and no node with its name has replaced it.
     NodeLost,
 }
 

@@ -50,8 +50,8 @@ pub(crate) struct CreateAlertRuleInput {
     /// For LATE: the delay after the due time from which a start is late, a minute to a week.
     #[graphql(default_with = "Rule::LATE_AFTER")]
     late_after_seconds: i64,
-    /// For STALLED: how long a due schedule or a waiting run may go without being taken by a node,
-    /// a minute to a week.
+    /// For STALLED: how long a due schedule or a waiting run may wait for a node, a minute to a
+    /// week.
     #[graphql(default_with = "Rule::STALLED_AFTER")]
     stalled_after_seconds: i64,
     /// For SLOW: the multiple of its usual duration from which a run is slow, 2 to 100. Runs of

@@ -1,12 +1,12 @@
-//! Counts how much a parsed document asks for.
+//! Counts how much a parsed document requests.
 //!
-//! async-graphql expands fragments when it computes depth and complexity, and repeats that for each
-//! spread: thirty fragments that each spread the next one twice make a billion fields in one
-//! kilobyte. Here each fragment is counted once, so the cost is linear in the length of the text; a
-//! document over a limit is refused before the library starts.
+//! async-graphql expands fragments when it computes depth and complexity, again for each spread:
+//! thirty fragments that each spread the next one twice make a billion fields in one kilobyte. Here
+//! each fragment is counted once, so the cost is linear in the length of the text, and a document
+//! over a limit is refused before the library starts.
 //!
-//! The library walks everything in a document, whether it is executed or not: unselected
-//! operations, and fragments that are never spread. So the limits apply to the sum.
+//! The library walks everything in a document, even operations that are not selected and fragments
+//! that are never spread. So the limits apply to the sum of all parts.
 
 use std::collections::HashMap;
 
@@ -17,14 +17,14 @@ use async_graphql::{
 
 use super::{heavy, introspection::SelectionKind, refused, refused_at};
 
-/// The largest number of fields, with fragments expanded.
+/// Maximum number of fields, with fragments expanded.
 const MAX_FIELDS: u64 = 10_000;
 /// The same for an unauthenticated caller.
 const MAX_FIELDS_OF_STRANGERS: u64 = 1_000;
-/// The largest number of aliases: without a limit, a request could ask for the same field a
-/// thousand times under a thousand names.
+/// Maximum number of aliases. Without it, a request could contain the same field a thousand times
+/// under a thousand names.
 const MAX_ALIASES: u64 = 500;
-/// The largest number of fields that compute instead of reading rows.
+/// Maximum number of fields that compute instead of reading rows.
 const MAX_HEAVY: u64 = 20;
 /// The largest number of fields that compute for one event of a subscription: events are resolved
 /// where all requests are served.
@@ -33,23 +33,24 @@ const MAX_HEAVY_OF_EVENT: u64 = 1;
 const TO_TIMING: [&str; 5] = ["runEvents", "run", "scheduleEvents", "schedule", "timing"];
 /// The largest cost of introspection. A client's full introspection costs a third of it.
 const MAX_INTROSPECTION: u64 = 1_000_000;
-/// How deep selections and fragments together may nest. Within this limit, the library counts depth
-/// field by field.
+/// How deep selections and fragments together may nest. Below this limit, the library checks the
+/// depth of fields.
 const MAX_NESTING: usize = 32;
-/// The largest numbers of operations and of fragments in one document. Clients send one operation
-/// and a few fragments.
+/// Maximum number of operations and of fragments in one document. Clients send one operation and a
+/// few fragments.
 const MAX_OPERATIONS: usize = 50;
 const MAX_FRAGMENTS: usize = 100;
 
-/// How much a selection asks for.
+/// How much a selection requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Amount {
-    /// Includes spreads: following one costs as much as a field, whatever it leads to.
+    /// Includes spreads: following a spread costs as much as a field, whatever the fragment
+    /// contains.
     fields: u64,
     aliases: u64,
     /// Fields that compute.
     pub(super) heavy: u64,
-    /// Those of them that compute for each row of a list.
+    /// Fields that compute for each row of a list.
     pub(super) heavy_by_row: u64,
     /// Those of these that an event of a subscription computes once, for its own schedule.
     heavy_of_event: u64,
@@ -116,7 +117,7 @@ impl Amount {
     }
 }
 
-/// Counts how much a document asks for, or refuses one that asks for too much.
+/// Counts how much a document requests, or refuses a document that requests too much.
 pub(super) fn count(document: &ExecutableDocument, is_stranger: bool) -> ServerResult<Amount> {
     for (what, found, max) in [
         ("operations", document.operations.iter().count(), MAX_OPERATIONS),
@@ -206,7 +207,7 @@ impl<'a> CostCounter<'a> {
         depth: usize,
         within: SelectionKind,
     ) -> ServerResult<Amount> {
-        // A fragment that spreads itself is refused here as too deep.
+        // A fragment that spreads itself is refused here because it is too deep.
         if depth >= MAX_NESTING {
             return Err(too_deep(at));
         }

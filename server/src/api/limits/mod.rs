@@ -43,12 +43,14 @@ mod text;
 
 /// How deep a request may nest; a client's full introspection needs 13.
 const MAX_DEPTH: usize = 16;
-/// The largest cost of a request, with lists multiplied out.
+/// Maximum cost of a request, with the lengths of lists multiplied.
 const MAX_COMPLEXITY: usize = 60_000;
-/// A request of a larger cost has a large answer, or keeps the event loop busy: it needs a place.
+/// A request with a higher cost has a large answer or keeps the event loop busy, so it needs a
+/// place.
 const LARGE_COMPLEXITY: usize = 10_000;
-/// A larger document (in bytes) is parsed off the event loop. A request whose variables hold more
-/// bytes of text is executed off it: they may contain templates, which take a while to check.
+/// A document larger than this (in bytes) is parsed off the event loop. So is the execution of a
+/// request whose variables contain more text than this, because they may contain templates, which
+/// take a while to check.
 const LARGE: usize = 16 * 1024;
 
 /// Refuses a request that exceeds one of these limits.
@@ -60,8 +62,8 @@ impl ExtensionFactory for RequestLimits {
     }
 }
 
-/// Whether to execute a request off the event loop: it computes, introspects, or is large, itself
-/// or its variables. A request over a limit is not: it is refused at once.
+/// Whether to execute a request off the event loop: it computes, introspects, or is large (itself
+/// or its variables). A request over a limit stays on the loop, because it is refused at once.
 pub(super) fn is_heavy(request: &mut Request, introspection: Introspection) -> bool {
     let is_stranger = is_stranger(request);
     if text_limits(is_stranger).check(&request.query).is_err() {
@@ -74,7 +76,7 @@ pub(super) fn is_heavy(request: &mut Request, introspection: Introspection) -> b
     let amount = document::count(document, is_stranger);
     let may_ask = !is_stranger || introspection == Introspection::Everyone;
     let Ok(amount) = amount else { return false };
-    // The row that a mutation answers with is one, and many mutations are committed together.
+    // A mutation answers with a single row, and many mutations share a commit.
     let by_row = if is_mutation(request) { amount.heavy_by_row } else { 0 };
     amount.heavy > by_row || (amount.introspection > 0 && may_ask)
 }
@@ -102,7 +104,7 @@ fn has_long_texts<'a>(values: impl Iterator<Item = &'a Value>) -> bool {
 }
 
 /// Whether the operation that a request selects is a subscription. A document that cannot be parsed
-/// counts as one: its execution reports the error.
+/// counts as one, because the execution then reports the error.
 pub(super) fn is_subscription(request: &mut Request) -> bool {
     is_of(OperationType::Subscription, request)
 }
@@ -155,7 +157,7 @@ impl RequestJudge {
         self.place.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Changes the place of the current answer; a subscription has one for each event.
+    /// Replaces the place of the current answer, because a subscription has one for each event.
     fn set_place(&self, place: AnswerPlace) {
         let mut current = self.place.lock().unwrap_or_else(PoisonError::into_inner);
         drop(mem::replace(&mut *current, place));
@@ -173,7 +175,7 @@ impl Extension for RequestJudge {
         let mut request = next.run(ctx, request).await?;
         let is_stranger = is_stranger(&request);
         text_limits(is_stranger).check(&request.query)?;
-        // The request is parsed once, here.
+        // The request is parsed only here.
         let document =
             request.parsed_query().map_err(|error| with_code(error, "GRAPHQL_PARSE_FAILED"))?;
         let amount = document::count(document, is_stranger)?;
@@ -251,8 +253,8 @@ impl Extension for RequestJudge {
         next: NextResolve<'_>,
     ) -> ServerResult<Option<Value>> {
         let is_stranger = ctx.data_opt::<Viewer>().is_none();
-        // Introspection is executed off the event loop, and needs the least memory if it runs
-        // without interruption.
+        // Introspection is executed off the event loop, and needs the least memory if it is not
+        // interrupted.
         if !info.is_for_introspection {
             self.pace.rest(clock(ctx)).await;
         }
@@ -270,7 +272,7 @@ impl Extension for RequestJudge {
     }
 }
 
-/// None when the schema is only exported as text.
+/// None if the schema is only exported as text.
 fn clock<'a>(ctx: &'a ExtensionContext<'_>) -> Option<&'a Clock> {
     ctx.data_opt::<Commands>().map(|commands| &commands.clock)
 }

@@ -19,8 +19,8 @@ use crate::{
     commands::{BadInput, BulkRefusal, ByHand, Call, MAX_AT_ONCE, ManyDone, ManyEdit, Which},
 };
 
-/// What a bulk operation costs beside the ten objects that its answer shows, so that a request may
-/// hold only a few.
+/// The cost of a bulk operation beside the ten objects that its answer shows, so that a request may
+/// contain only a few.
 const MANY: usize = 10_000;
 
 /// Bulk operations. Objects are processed one by one: some may be refused while others succeed.
@@ -66,13 +66,13 @@ impl OrderingMany {
     }
 
     /// Skips the next fires of all schedules that match a search. Schedules that are paused or have
-    /// no fire left are refused.
+    /// no fires left are refused.
     #[graphql(complexity = "MANY + 10 * child_complexity")]
     async fn skip_next_of_schedules(
         &self,
         cx: &Context<'_>,
         which: ManyInput,
-        #[graphql(default = 1, desc = "Per schedule, 1 to 100.")] count: i32,
+        #[graphql(default = 1, desc = "The number of fires per schedule, 1 to 100.")] count: i32,
         reason: String,
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
@@ -179,7 +179,7 @@ pub(crate) struct ManyInput {
     namespace: String,
     /// In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`.
     search: String,
-    /// Only count them, and show the first.
+    /// If true, only counts the matches and shows the first ones.
     #[graphql(default = false)]
     dry_run: bool,
     /// The number that the caller expects, as `dryRun` counted it; fails with CONFLICT if the
@@ -188,7 +188,7 @@ pub(crate) struct ManyInput {
 }
 
 impl ManyInput {
-    /// The call as its key remembers it: the selection and the operation.
+    /// The call as it is stored under its key: the selection and the operation.
     fn call(
         &self,
         name: &str,
@@ -281,13 +281,13 @@ pub(crate) struct Outcome {
     dry_run: bool,
     /// How many objects matched.
     matched: u64,
-    /// More objects match than one operation allows; `matched` stopped counting.
+    /// Whether more objects match than one operation allows; `matched` then stopped counting.
     too_many: bool,
     /// How many succeeded.
     done: u64,
     /// How many were refused.
     refused: u64,
-    /// The first hundred refusals.
+    /// The first refusals; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     refusals: Vec<OrderRefusal>,
     /// How many are left because the request ran out of time or the database became unreachable.
@@ -299,7 +299,7 @@ pub(crate) struct Outcome {
 #[derive(SimpleObject)]
 pub(crate) struct OrderRefusal {
     id: Uuid,
-    /// The `extensions.code` that a request for this object alone would get.
+    /// The `extensions.code` that a request for this object alone would return.
     code: String,
     /// Why it was refused, and what to do.
     message: String,

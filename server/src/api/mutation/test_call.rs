@@ -54,7 +54,7 @@ pub(crate) struct TestCallInput {
     /// More than 0 and at most 20.
     #[graphql(default_with = "10.0")]
     timeout_seconds: f64,
-    /// The schedule being edited, if any: the mask `***` keeps the value of its task.
+    /// The schedule being edited, if any: the mask `***` keeps a value of its task.
     schedule_id: Option<Uuid>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct TestCallPayload {
     duration_ms: Long,
     /// The target's output, with secrets masked.
     output: Option<Value>,
-    /// The log lines that it wrote, with secrets masked; the first 200.
+    /// The log lines that it wrote, with secrets masked; at most the first 200.
     log: Vec<String>,
 }
 

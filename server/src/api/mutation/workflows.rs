@@ -37,7 +37,7 @@ impl OrderingShared {
         WorkflowPayload::of(cx, id).await
     }
 
-    /// Changes a workflow. Runs that have already begun keep the definition that they began with.
+    /// Changes a workflow. Runs that have already begun keep their definition.
     async fn update_workflow(
         &self,
         cx: &Context<'_>,
@@ -84,8 +84,8 @@ impl OrderingShared {
         CalendarPayload::of(cx, saved).await
     }
 
-    /// Changes a calendar. It applies to the schedules that use it from their next fire on. Refused
-    /// if it would suppress every future fire of one of them.
+    /// Changes a calendar. The change applies to the next fires of the schedules that use it.
+    /// Refused if it would suppress every future fire of one of them.
     async fn update_calendar(
         &self,
         cx: &Context<'_>,

@@ -15,7 +15,7 @@ pub(crate) struct AuditEvent {
     source: String,
     /// The namespace that it concerns.
     namespace: Option<String>,
-    /// As in `schedule.pause`.
+    /// Such as `schedule.pause`.
     action: String,
     /// The id of the object that was changed.
     subject_id: Option<Uuid>,
@@ -52,7 +52,7 @@ impl From<Audited> for AuditEvent {
 pub(crate) struct AuditFilter {
     /// The actor as the event names it: a user, `user/token`, `cli` or `system`.
     actor: Option<String>,
-    /// As in `schedule.pause`.
+    /// Such as `schedule.pause`.
     action: Option<String>,
     /// The first part of an action: `schedule`, `run`, `user`, `token`.
     kind: Option<String>,

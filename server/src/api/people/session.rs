@@ -14,7 +14,7 @@ pub(crate) struct Session {
     began_at: Option<Instant>,
     /// Last use, accurate to a few minutes.
     used_at: Option<Instant>,
-    /// When it ends unless it is used.
+    /// When it ends if it is not used before.
     expires_at: Instant,
     /// Whether it is the session of this request.
     is_current: bool,

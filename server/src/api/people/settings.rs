@@ -43,7 +43,7 @@ impl SettingsMutation {
         Ok(ViewerSettingsPayload { settings: own(cx).await?.unwrap_or_default() })
     }
 
-    /// Saves a view for you. It replaces a view of the same page and name.
+    /// Saves a view for you. It replaces a view of the same page with the same name.
     async fn save_view(
         &self,
         cx: &Context<'_>,
@@ -118,7 +118,7 @@ impl ViewerSettings {
         self.0.density.into()
     }
 
-    /// The user has seen everything up to this instant.
+    /// The user has seen all events up to this instant.
     async fn seen_until(&self) -> Option<Instant> {
         self.0.seen_until.map(Into::into)
     }
@@ -190,7 +190,7 @@ pub(crate) struct UpdateMySettingsInput {
     theme: Option<Theme>,
     /// How densely the console shows lists.
     density: Option<Density>,
-    /// You have seen everything up to this instant. It never moves back.
+    /// You have seen all events up to this instant. It never moves back.
     seen_until: Option<Instant>,
 }
 

@@ -9,7 +9,7 @@ use crate::{
     store::namespaces,
 };
 
-/// The cost of quotas: the schedules and runs of the namespace are counted.
+/// The cost of quotas, for which the schedules and runs of the namespace are counted.
 const COUNTED: usize = 20;
 
 /// A tenant: an isolated set of schedules, workflows and runs.

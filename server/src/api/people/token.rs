@@ -15,10 +15,10 @@ use crate::{
     store::tokens,
 };
 
-/// A key that a program authenticates with.
+/// A key with which a program authenticates.
 pub(crate) struct ApiToken(pub(crate) api_token::Model);
 
-/// A key that a program authenticates with.
+/// A key with which a program authenticates.
 #[Object]
 impl ApiToken {
     async fn id(&self) -> Uuid {
@@ -29,20 +29,20 @@ impl ApiToken {
         &self.0.name
     }
 
-    /// The user that it acts for; it can never do more than its owner. Null for one made with
-    /// `carillon token create`.
+    /// The user on whose behalf it acts; it can never do more than its owner. Null for a token
+    /// created with `carillon token create`.
     async fn owner(&self, cx: &Context<'_>) -> Result<Option<String>> {
         let Some(owner) = self.0.user_id else { return Ok(None) };
         Ok(cx.rows().load_one(UserRow(owner)).await?.map(|row| row.name))
     }
 
-    /// The only namespace it gives access to; null for all that its owner may see.
+    /// The only namespace that it gives access to; null for all that its owner may see.
     async fn namespace(&self, cx: &Context<'_>) -> Result<Option<String>> {
         let Some(id) = self.0.namespace_id else { return Ok(None) };
         Ok(cx.rows().load_one(NamespaceName(id)).await?)
     }
 
-    /// The highest role it may use.
+    /// The highest role that it may use.
     async fn role(&self) -> Role {
         self.0.role.into()
     }
@@ -86,7 +86,7 @@ impl ApiToken {
 pub(crate) struct CreateApiTokenInput {
     /// Unique; 1 to 64 characters without spaces.
     name: String,
-    /// The highest role it may use; at most your own.
+    /// The highest role that it may use; at most your own.
     role: Role,
     /// The only namespace that it gives access to; if absent, all that its owner may see.
     namespace: Option<String>,
@@ -98,7 +98,7 @@ pub(crate) struct CreateApiTokenInput {
     sees_payloads: bool,
     /// When it expires; never if absent.
     expires_at: Option<Instant>,
-    /// The name of the service account that it acts for; you, if absent.
+    /// The name of the service account on whose behalf it acts; if absent, it acts for you.
     service_account: Option<String>,
     reason: Option<String>,
 }

@@ -16,10 +16,10 @@ use crate::{
     store::tokens,
 };
 
-/// A person who signs in here, or a service account, which has only tokens.
+/// A person who signs in, or a service account, which only has tokens.
 pub(crate) struct User(pub(crate) user::Model);
 
-/// A person who signs in here, or a service account, which has only tokens.
+/// A person who signs in, or a service account, which only has tokens.
 #[Object]
 impl User {
     async fn id(&self) -> Uuid {
@@ -100,7 +100,7 @@ pub(crate) struct GivenGrant(user::GivenGrant);
 /// Permissions that a user has because of their groups at the identity provider.
 #[Object]
 impl GivenGrant {
-    /// The namespace; null for every one.
+    /// The namespace; null for all namespaces.
     async fn namespace(&self, cx: &Context<'_>) -> Result<Option<String>> {
         match self.0.namespace {
             Some(id) => Ok(cx.rows().load_one(NamespaceName(id)).await?),

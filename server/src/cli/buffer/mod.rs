@@ -33,7 +33,7 @@ impl Buffer {
     }
 }
 
-/// The fields that are shown of a schedule's buffer; `first` limits its fires.
+/// The fields of a schedule's buffer that are shown; `first` limits its fires.
 const FACTS: &str = "bufferSize buffer(first: $first) { id scheduledAt dueAt reason { text } }";
 
 fn print(schedule: &Value) -> Result<(), CliError> {

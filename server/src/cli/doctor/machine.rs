@@ -11,17 +11,17 @@ use crate::{
     target::programs_user,
 };
 
-/// Zone rules change several times a year: data from the year before last is outdated for some
+/// Zone rules change several times a year, so data from the year before last is outdated for some
 /// zone.
 const OLD_YEARS: i32 = 2;
 /// The default number of runs that a node works on.
 const CAPACITY: u64 = 512;
 /// A command has three pipes and two files; a request has a socket.
 const FILES_OF_COMMAND: u64 = 5;
-/// Besides runs and database connections: browsers, tools, files.
+/// For files other than those of runs and database connections: browsers, tools, files.
 const FILES_BESIDE: u64 = 256;
 
-/// Which zone data is in use, and whether it is plausible for the current time.
+/// Reports which zone data is in use, and whether it is plausible for the current time.
 pub(super) fn zone_data(data: &ZoneData, now: DateTime<Utc>) -> Finding {
     const CHECK: &str = "zone data";
     let ZoneData { version, source } = data;
@@ -143,7 +143,7 @@ mod tests {
     use super::{super::Level, *};
 
     #[test]
-    fn zone_data_of_another_time_than_the_clock_is_told() {
+    fn zone_data_that_contradicts_the_clock_is_reported() {
         let level = |year: &str| {
             let data = ZoneData { version: year.to_owned(), source: ZoneSource::System };
             zone_data(&data, "2026-11-22T00:00:00Z".parse().unwrap()).level
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_with_the_servers_rights_are_told() {
+    fn programs_with_the_servers_rights_are_reported() {
         let own = Uid::from_raw(1_000);
         assert_eq!(judge_user(None, own, "default").level, Level::Warning);
         assert_eq!(judge_user(Some("nobody"), own, "default").level, Level::Ok);

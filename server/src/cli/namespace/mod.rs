@@ -29,7 +29,7 @@ enum Action {
         #[command(flatten)]
         why: Why,
     },
-    /// Rename a namespace; the old name is no longer found
+    /// Rename a namespace; it can no longer be found under its old name
     Rename {
         /// The namespace
         name: String,

@@ -1,4 +1,5 @@
-//! `carillon upgrade --check`: whether this version can go on with what another one has left.
+//! `carillon upgrade --check`: whether this version can continue with what another version has
+//! stored.
 //!
 //! It changes nothing, and needs no schema of its own: it is asked before any migration.
 //!
@@ -32,7 +33,7 @@ use crate::{
 pub(super) struct Upgrade {
     #[command(flatten)]
     place: SettingsArgs,
-    /// Only check: the upgrade itself is to replace the program, and to start it
+    /// Only check; to upgrade, replace the program and start it
     #[arg(long, required = true)]
     check: bool,
     /// Answer as JSON
@@ -40,10 +41,10 @@ pub(super) struct Upgrade {
     json: bool,
 }
 
-/// The maximum number of unreadable objects that are named.
+/// Maximum number of unreadable objects that are named.
 const MAX_NAMED: usize = 20;
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default, Serialize)]
 struct Report {
     /// The version of this program.
@@ -75,17 +76,18 @@ struct Node {
 
 impl Upgrade {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        // The settings are read as this version reads them: an error of theirs ends here.
+        // The settings are read as this version reads them, so an error in them ends the check
+        // here.
         let config = self.place.config()?;
         let options = app::database(&config);
         let mut report = Report { version: env!("CARGO_PKG_VERSION"), ..Report::default() };
         let file = backup::file_of(config.database.url.expose_secret()).ok();
-        // Looking for a schema would create the file.
+        // Reading the schema would create the file.
         if file.is_none_or(|file| file.exists()) {
             let Schema { applied, pending } = Store::schema(&options).await?;
             (report.schema, report.pending) = (applied.last().cloned(), pending);
         }
-        // An empty database has nothing to go on with.
+        // An empty database has nothing to continue with.
         if report.schema.is_some() {
             report.read(&options).await?;
         }

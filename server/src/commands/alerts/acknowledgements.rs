@@ -19,12 +19,12 @@ use crate::{
     },
 };
 
-/// What a person adds to an acknowledgement.
+/// What a person says when acknowledging.
 #[derive(Clone, Debug, Default)]
 pub struct Acknowledging {
-    /// For those who see it next.
+    /// A note for others who see the problem.
     pub note: Option<String>,
-    /// When it ends; `None` if it lasts until the trouble is over.
+    /// When it ends; `None` if it lasts until the problem is over.
     pub until: Option<DateTime<Utc>>,
 }
 
@@ -38,11 +38,11 @@ pub struct AcknowledgedProblem {
 /// Maximum duration of an acknowledgement with an end.
 const LONGEST: TimeDelta = TimeDelta::days(90);
 
-/// How far back a problem is searched for: as far as problems are listed.
+/// How far back to search for a problem: as far as problems are listed.
 const LOOKED_BACK: TimeDelta = TimeDelta::days(30);
 
 impl Acknowledging {
-    /// Trimmed, and checked.
+    /// The same, trimmed and checked.
     fn checked(&self, now: DateTime<Utc>) -> Result<Self, BadInput> {
         let note = self.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
         if let Some(note) = note {
@@ -60,8 +60,8 @@ impl Acknowledging {
 }
 
 impl Commands {
-    /// Acknowledges an alert. It stays open, and its end is reported; its beginning is not reported
-    /// any more, or again when the acknowledgement ends before the alert.
+    /// Acknowledges an alert. It stays open, and its end is reported. Its beginning is not
+    /// reported, unless the acknowledgement ends while the alert is open.
     pub async fn acknowledge_alert(
         &self,
         right: &Operator,
@@ -76,7 +76,7 @@ impl Commands {
         }
         let row = locked(&tx, right, id).await?;
         let Acknowledging { note, until } = given.checked(now)?;
-        // A second click of someone else must not take it over.
+        // If another person acknowledges it again, the first acknowledgement stays.
         let is_repeated = notes::is_acknowledged(&row, now.into())
             && row.acknowledged_until.is_none()
             && note.is_none()
@@ -120,7 +120,7 @@ impl Commands {
         }
         let row = locked(&tx, right, id).await?;
         if row.acknowledged_at.is_some() {
-            // One that was acknowledged in its grace period still has to outlast it.
+            // An alert that was acknowledged within its grace period still has to outlast it.
             let tell_at = telling(&tx, &row).await?.map(|rule| {
                 let grace = rule.grace_seconds.saturating_mul(1_000);
                 let ripe = Timestamp(row.began_at.0.saturating_add(grace));
@@ -141,7 +141,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Acknowledges a problem of a schedule: until it is over, or until an instant.
+    /// Acknowledges a problem of a schedule, until it is over or until an instant.
     pub async fn acknowledge_problem(
         &self,
         right: &Operator,
@@ -247,7 +247,7 @@ impl Commands {
         Ok(!counting.is_empty())
     }
 
-    /// A schedule whose problems this person may acknowledge.
+    /// The schedule, if this person may acknowledge its problems.
     async fn troubled(
         &self,
         right: &Operator,
@@ -260,7 +260,7 @@ impl Commands {
         Ok(row)
     }
 
-    /// The problem of this schedule that has this key.
+    /// The schedule's problem with this key.
     async fn problem_of(
         &self,
         schedule: &entity::schedule::Model,

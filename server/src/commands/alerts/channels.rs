@@ -75,7 +75,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        // Locked before the channel, in the same order as resealing all of them.
+        // Taken before the channel's lock, in the same order as when all channels are resealed.
         secrets::lock_sealing(&tx, self.store.dialect()).await?;
         let row = self.locked_channel(&tx, right.permit(), edit.id).await?;
         versions::owned_by_people("alert channel", &row.name, row.module.as_deref())?;

@@ -17,7 +17,7 @@ pub struct RuleSpec {
     pub name: String,
     /// Whether it is active.
     pub enabled: bool,
-    /// What it looks for, when it notifies, and which channels.
+    /// What it reports, when, and to which channels.
     pub rule: Rule,
 }
 
@@ -48,7 +48,7 @@ pub struct SavedRule {
 }
 
 impl Commands {
-    /// Creates a rule. It considers only what happens from then on.
+    /// Creates a rule. It covers only events from now on.
     pub async fn create_alert_rule(
         &self,
         right: &Editor,

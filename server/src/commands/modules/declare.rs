@@ -110,7 +110,8 @@ impl Commands {
         Ok(ObjectChange { unset: revised.unset, ..change })
     }
 
-    /// `own` is the change of the workflow that belongs to the schedule's own task.
+    /// Makes a schedule match the file. `own` is the change of the workflow that belongs to the
+    /// schedule's own task.
     pub(super) async fn declare_schedule(
         &self,
         site: &DeploymentContext<'_>,
@@ -131,7 +132,7 @@ impl Commands {
             let made = ObjectChange::new(Action::Create, "schedule", name, "made");
             return Ok(ObjectChange { warnings: saved.warnings, unset, ..made });
         };
-        // Found without a lock: a claim or a pause may have changed it since.
+        // It was found without a lock, so a claim or a pause may have changed it since.
         let row = self.locked(site.tx, row.id).await?;
         let adopted = self
             .own(site, "name", name, DeclaredKind::Schedule, row.id, row.module.as_deref())
@@ -161,7 +162,7 @@ impl Commands {
         let note = ChangeNote::default();
         let updated = self.update_in(site.tx, site.who, &row, &spec, Some(work), &none, note);
         let (saved, told) = updated.await?;
-        // Taking over its own workflow along with it is not worth reporting.
+        // If the schedule's own workflow was only adopted along with it, that is not reported.
         let is_told = |own: &ObjectChange| own.action != Action::Adopt || !own.fields.is_empty();
         let own = own.filter(ObjectChange::is_one).filter(is_told);
         let task = own.as_ref().map(|own| own.detail.clone());
@@ -173,7 +174,8 @@ impl Commands {
         Ok(ObjectChange { warnings: saved.warnings, unset, ..change })
     }
 
-    /// Whether the object must be adopted, which is then done; an error if that is not allowed.
+    /// Whether the module must adopt the object, which this function then does. Fails if that is
+    /// not allowed.
     pub(super) async fn own(
         &self,
         site: &DeploymentContext<'_>,
@@ -211,7 +213,7 @@ impl Commands {
     }
 }
 
-/// The changes of a schedule's own task, under the keys that they have in the schedule.
+/// The changes of a schedule's own task, under the keys that they have in the schedule's entry.
 fn task_fields(own: ObjectChange) -> Vec<FieldChange> {
     if own.action == Action::Create {
         let after = Some(own.detail);

@@ -39,20 +39,20 @@ pub struct DeploymentSource<'a> {
     pub prune: bool,
     /// Whether to take over objects of the same names that were created by hand.
     pub adopt: bool,
-    /// Why, for the audit log: of the deployment, and of everything that it changes.
+    /// The reason for the audit log: of the deployment, and of everything that it changes.
     pub reason: Option<&'a str>,
 }
 
 impl<'a> DeploymentSource<'a> {
-    /// A module in YAML, deployed for real; what it no longer declares is deleted.
+    /// A module in YAML, deployed for real, with removal of objects that it no longer declares.
     pub fn yaml(text: &'a str) -> Self {
         let format = Format::Yaml;
         Self { text, format, dry_run: false, prune: true, adopt: false, reason: None }
     }
 }
 
-/// Maximum number of objects in one module, groups aside: it is deployed in one transaction, during
-/// which nothing else is written.
+/// Maximum number of objects in one module, groups aside, because one transaction deploys all of it
+/// and SQLite allows no other write meanwhile.
 pub(super) const MAX_ENTRIES: usize = 1_000;
 
 /// Maximum number of schedules outside the module to check because a changed calendar affects them.
@@ -97,11 +97,11 @@ impl Commands {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &file.namespace).await?;
-        // Schedules before calendars: the same lock order as for saving a schedule.
+        // Schedules before calendars, in the lock order of saving a schedule.
         schedules::lock_declared(&tx, namespace, &file.module, &names.schedules).await?;
         if source.dry_run {
-            // Rows that it would write ahead are not reported, so they need not be written and
-            // rolled back.
+            // A dry run does not report rows that are written beforehand, so it need not write
+            // them.
             let (module, now) = (&file.module, self.clock.now().into());
             schedules::pass_over_far_behind(&tx, namespace, module, &names.schedules, now).await?;
         }
@@ -163,7 +163,8 @@ impl Commands {
         let read = self.store.read();
         let namespace = match self.namespace(read, right.permit(), &file.namespace).await {
             Ok(namespace) => namespace,
-            // The error is reported later, once it is known that the call is not a repeated one.
+            // The deployment reports the error later, once it is known that the call is not a
+            // repeated one.
             Err(_) => return Ok(()),
         };
         let (prunes, adopts) = (source.prune, source.adopt);
@@ -171,8 +172,8 @@ impl Commands {
         self.shorten_before_deployment(permit, namespace, &file.module, names, prunes, adopts).await
     }
 
-    /// Computes the effect of the file's calendars on all schedules that name them, whichever
-    /// module declares those, before the deployment's own transaction.
+    /// Computes the effect of the file's calendars on all schedules that name them, also on those
+    /// of other modules, before the deployment's own transaction.
     async fn foresee_calendars(
         &self,
         right: &Editor,
@@ -285,7 +286,7 @@ impl Commands {
         Ok(changes)
     }
 
-    /// The schedules that the deployment may affect, before it.
+    /// The schedules that the deployment may affect, as they are before it.
     async fn before(
         &self,
         site: &DeploymentContext<'_>,
@@ -337,7 +338,7 @@ impl Commands {
                 Ok(timetable) => {
                     found.insert(row.id, ScheduleOutlook { row, timetable });
                 }
-                // A schedule whose timing cannot be read does not fire.
+                // If the timing of a schedule cannot be read, the schedule does not fire.
                 Err(CommandError::BadInput(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -345,7 +346,7 @@ impl Commands {
         Ok(found)
     }
 
-    /// Counts the fires in a blocking thread, as it may take a while.
+    /// Counts the fires in a blocking thread, because that may take a while.
     async fn effect(&self, outlooks: Outlooks) -> Result<Effect, CommandError> {
         let now = self.clock.now();
         let counted = tokio::task::spawn_blocking(move || outlooks.effect(now)).await;
@@ -367,7 +368,7 @@ fn within_bounds(file: &File) -> Result<(), BadInput> {
     Err(BadInput::new("source", "", problem, "divide it into several modules"))
 }
 
-/// The names in a file whose objects may exist already.
+/// The names in a file that may belong to existing objects.
 struct DeclaredNames {
     schedules: Vec<String>,
     calendars: Vec<String>,
@@ -432,7 +433,8 @@ pub(super) fn inside(error: CommandError, place: &str) -> CommandError {
     BadInput { field, ..bad }.inside(place).into()
 }
 
-/// The same error, with the key itself as its field: a group's value follows its name directly.
+/// The same error, with the key itself as its field, because a group's value follows its name
+/// directly.
 pub(super) fn at_key(error: CommandError, key: &str) -> CommandError {
     let CommandError::BadInput(bad) = error else { return error };
     BadInput { field: key.to_owned(), ..bad }.into()

@@ -1,12 +1,12 @@
 //! Modules: workflows, schedules and alert rules that a file declares together.
 //!
 //! Code owns the definitions; operators own the pauses, the notes and the mutes. Deploying a file
-//! creates what it declares, changes what differs, deletes what the module declared before and no
-//! longer does, and never touches whether a schedule is paused. All of it happens in one
-//! transaction, or nothing. Deploying the same file a second time changes nothing.
+//! creates the objects that it declares, changes those that differ, deletes those that the module
+//! no longer declares, and leaves pauses alone. All of it happens in one transaction, or nothing.
+//! Deploying the same file a second time changes nothing.
 //!
-//! A dry run is the deployment itself, not committed: it shows what would happen, down to the fires
-//! that are added and removed.
+//! A dry run is the same deployment without the commit: it shows what would happen, including the
+//! fires that are added and removed.
 //!
 //! - `file`: the format: reading it, writing it, its schema
 //! - `deploy`: from a file to the tables; `declare`: one object of it; `prune`: removed objects;

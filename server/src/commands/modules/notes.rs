@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl Commands {
-    /// Sets the note of a schedule, also if a module declares it. The note in the file applies
-    /// again once the file changes it.
+    /// Sets the note of a schedule, even if a module declares the schedule. The note in the file
+    /// applies again once the file changes it.
     pub async fn annotate(
         &self,
         right: &Operator,

@@ -1,4 +1,4 @@
-//! What a deployment did, or would do.
+//! The results of a deployment or of a dry run.
 
 use serde::{Deserialize, Serialize};
 use timetable::Warning;
@@ -6,7 +6,7 @@ use timetable::Warning;
 use super::effect::Effect;
 use crate::commands::UnsetSecret;
 
-/// What a deployment did, or would do.
+/// The results of a deployment or of a dry run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Deployment {
     /// The module's name.
@@ -46,9 +46,9 @@ pub struct ObjectChange {
 pub struct FieldChange {
     /// Its path inside the object: `misfire.grace`, `tasks[main].target.http.url`.
     pub path: String,
-    /// The old value; `None` if it was not stated.
+    /// The old value; `None` if the key was absent.
     pub before: Option<String>,
-    /// The new value; `None` if it is not stated.
+    /// The new value; `None` if the key is absent.
     pub after: Option<String>,
 }
 
@@ -74,7 +74,7 @@ impl ObjectChange {
         Self { action, kind, name, detail, fields: vec![], warnings: vec![], unset: vec![] }
     }
 
-    /// The change of an existing object: `told` lists the differences, if any.
+    /// The change of an existing object: `told` describes the differences, if there are any.
     pub(super) fn of(
         is_adopted: bool,
         kind: &str,

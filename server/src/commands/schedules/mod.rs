@@ -1,8 +1,8 @@
 //! Creating, changing and deleting schedules.
 //!
 //! Each command is one transaction: the row, its history, the audit log and the idempotency key.
-//! Concurrent calls that create schedules share one (`group_commit`). A module's deployment takes
-//! the same path, so its schedules are checked in the same way.
+//! Concurrent calls that create schedules share a transaction (`group_commit`). Deployments of
+//! modules take the same path, so their schedules are checked in the same way.
 //!
 //! - `create`: a single new schedule, many at once, or those of a module; `update`, `rows`:
 //!   changing one
@@ -11,7 +11,7 @@
 //! - `rollback`: restoring an earlier definition; `undelete`: restoring a deleted schedule
 //! - `pause`: pause, resume, and preview of a resume; `skip`: skipping the next fires
 //! - `suppression`: the calendars that a schedule names
-//! - `buffer`: waiting fires, reordered and purged
+//! - `buffer`: reordering and purging waiting fires
 //! - `cursor`: the next fire after an edit
 //! - `change`: a description of an edit
 
@@ -62,7 +62,7 @@ pub struct Edit {
     pub id: Uuid,
     /// The version that the change is based on.
     pub expected_version: i32,
-    /// Turns the current definition into the requested one.
+    /// Changes the current definition into the requested one.
     pub apply: Box<dyn FnOnce(&mut Spec) + Send>,
     /// What it runs from now on, if that changes.
     pub work: Option<Work>,
@@ -75,7 +75,7 @@ pub struct Edit {
 pub struct Saved {
     /// The schedule.
     pub id: Uuid,
-    /// The schedule's new row, if it is at hand.
+    /// The schedule's new row, if the command has it.
     #[serde(skip)]
     pub row: Option<Box<Model>>,
     /// Warnings about its timing.
@@ -144,7 +144,7 @@ impl Commands {
     }
 
     /// Deletes a schedule: it no longer fires, and its backfills stop. Its other live runs finish
-    /// on their own, its history stays.
+    /// on their own, and its history stays.
     pub async fn delete_schedule(
         &self,
         right: &Editor,
@@ -173,7 +173,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// The schedule, locked, if it is not deleted and the permission covers it.
+    /// The schedule, locked. Fails if it is deleted or the permission does not cover it.
     pub(super) async fn permitted(
         &self,
         tx: &DatabaseTransaction,
@@ -185,7 +185,7 @@ impl Commands {
         Ok(row)
     }
 
-    /// The schedule, locked, if it is not deleted.
+    /// The schedule, locked. Fails if it is deleted.
     pub(super) async fn locked(
         &self,
         tx: &DatabaseTransaction,
@@ -195,7 +195,7 @@ impl Commands {
         found.ok_or_else(|| CommandError::not_found("schedule", id))
     }
 
-    /// The namespace of that name, if the permission covers it.
+    /// The namespace with this name, if the permission covers it.
     pub(crate) async fn namespace<C: ConnectionTrait>(
         &self,
         connection: &C,

@@ -1,5 +1,5 @@
-//! Restores an earlier definition of a schedule: read from its history, written as a new version.
-//! Its position in the timetable is not rolled back: the old definition starts from now.
+//! Restores an earlier definition of a schedule: reads it from the history and writes it as a new
+//! version. The position in the timetable is not rolled back: the old definition starts from now.
 
 use entity::{schedule, workflow};
 use uuid::Uuid;
@@ -136,7 +136,7 @@ fn as_it_is(row: workflow::Model) -> Resolved {
     Resolved { id: row.id, name: row.name, version: row.version, change: None, unset: vec![] }
 }
 
-/// What the schedule ran according to a snapshot.
+/// The workflow that the schedule ran according to a snapshot.
 fn past_work(snapshot: &serde_json::Value) -> Option<Work> {
     let workflow = &snapshot["workflow"];
     let name = workflow["name"].as_str()?.to_owned();

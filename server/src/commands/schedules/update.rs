@@ -33,7 +33,7 @@ use crate::{
 pub(in crate::commands) struct ChangeNote<'a> {
     /// Why, for the audit log.
     pub(in crate::commands) reason: Option<&'a str>,
-    /// A prefix for the description of the change in the history.
+    /// A prefix for the description in the history.
     pub(in crate::commands) prefix: &'a str,
 }
 
@@ -49,7 +49,7 @@ struct Revision<'a> {
     now: DateTime<Utc>,
 }
 
-/// The workflows of a revision: before it, and from now on.
+/// The workflows of a revision, before and after it.
 struct Works {
     before: Resolved,
     after: Resolved,
@@ -60,7 +60,7 @@ impl Works {
         self.after.id != self.before.id || self.after.change.is_some()
     }
 
-    /// The description of the workflow's change, if there is one.
+    /// The description of the workflow's change, if it changed.
     fn told(&self) -> Option<String> {
         let Self { before, after } = self;
         match after.change.clone() {
@@ -78,23 +78,24 @@ impl Revision<'_> {
         self.before.timing != self.spec.timing || self.before.calendars != self.spec.calendars
     }
 
-    /// Whether its fires change: their times, or what they are.
+    /// Whether its fires change: their times, or what they run.
     fn has_other_fires(&self, works: &Works) -> bool {
         works.differ() || !self.spec.has_the_fires_of(&self.before)
     }
 
-    /// Whether the schedule has had its maximum of fires.
+    /// Whether the schedule has reached its maximum number of fires.
     fn is_spent(&self) -> bool {
         self.spec.max_fires.is_some_and(|max| max <= self.row.fire_count)
     }
 
-    /// The same for the definition before.
+    /// The same for the old definition.
     fn was_spent(&self) -> bool {
         self.row.max_fires.is_some_and(|max| max <= self.row.fire_count)
     }
 
-    /// If the timing is the same, the cursor moves only if it is due: fires that were skipped in
-    /// advance stay behind it, and a fire that waits for its jitter stays ahead of it.
+    /// Whether the cursor moves. If the timing stays the same, it moves only if it is due: fires
+    /// that were skipped in advance stay behind it, and a fire that waits for its jitter stays
+    /// ahead of it.
     fn begins_anew(&self, works: &Works) -> bool {
         let is_due = self.row.next_fire_at.is_some_and(|at| at.utc() <= self.now);
         self.has_other_timing() || (self.has_other_fires(works) && is_due)
@@ -177,7 +178,7 @@ impl Commands {
         Ok(revision)
     }
 
-    /// What the schedule runs; its own workflow is renamed with it.
+    /// The workflow that the schedule runs. Its own workflow is renamed with it.
     async fn works(
         &self,
         tx: &DatabaseTransaction,
@@ -198,8 +199,8 @@ impl Commands {
         Ok(Works { before, after })
     }
 
-    /// The row's columns, except for the cursor. A schedule that will fire more often must be
-    /// admitted by the quota.
+    /// The row's columns except for the cursor. If the schedule will fire more often, the quota
+    /// must admit it.
     async fn columns_of(
         &self,
         tx: &DatabaseTransaction,
@@ -251,7 +252,7 @@ impl Commands {
             None => *now,
         };
         if begins_anew {
-            // Instants of the old version are accounted for before the new one begins.
+            // Instants of the old version are accounted for before the new version begins.
             let (is_paused, ending, now) = (!row.enabled, TimingEnd::Edited, *now);
             let closing = Closing { schedule_id: row.id, is_paused, ending, until, now };
             closing::close(&self.store, &self.cache, tx, closing).await?;
@@ -267,7 +268,7 @@ impl Commands {
     }
 }
 
-/// A maximum that has already been reached would end the schedule by accident.
+/// Refuses a maximum that has already been reached, because it would end the schedule by accident.
 fn leaves_some(spec: &Spec, row: &Model) -> Result<(), BadInput> {
     let Some(max) = spec.max_fires.filter(|max| *max <= row.fire_count) else { return Ok(()) };
     let problem = format!("is not more than the {} fires that have started", row.fire_count);

@@ -1,6 +1,6 @@
-//! Secrets that tasks use and that are not set. Such a task is saved anyway, because the person who
-//! sets a namespace's secrets may be another one, and come later. But it is reported then, not only
-//! by the first attempt that fails.
+//! Finds secrets that tasks use but that are not set. Such a task is saved anyway, because another
+//! person may set the namespace's secrets later. But it is reported at once, and not only when the
+//! first attempt fails.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
     store::{StoreError, secrets},
 };
 
-/// Maximum number to look for: more cannot be an oversight.
+/// Maximum number of unset secrets to find; more than this cannot be an oversight.
 const MAX: usize = 100;
 
 /// A secret that is not set, and the first place that uses it.
@@ -34,7 +34,7 @@ impl UnsetSecret {
         Self { field: self.field.replacen("tasks[0]", "task", 1), ..self }
     }
 
-    /// The consequence, in a sentence.
+    /// A sentence that says what will happen.
     pub fn message(&self) -> String {
         let Self { name, task, .. } = self;
         format!(

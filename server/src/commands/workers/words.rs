@@ -13,7 +13,7 @@ use crate::{
     target::{MAX_TAIL_BYTES, MAX_TAIL_LINES, check_output},
 };
 
-/// Limits of one request: the number of lines, the longest line, and all lines together.
+/// Limits of one request: the number of lines, the length of a line, and the length of all lines.
 const MAX_LINES: usize = 200;
 const MAX_LINE_BYTES: usize = 16 * 1024;
 const MAX_LINES_BYTES: usize = 256 * 1024;
@@ -28,14 +28,14 @@ const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 /// The answer to a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeartbeatAnswer {
-    /// Jobs that no longer belong to the worker: it must drop their work.
+    /// Jobs that the worker has lost: it must drop its work on them.
     pub lost: Vec<Uuid>,
     /// Jobs that it must stop.
     pub stop: Vec<Uuid>,
 }
 
 impl Commands {
-    /// Handles a heartbeat of a worker that is at work on these jobs.
+    /// Handles the heartbeat of a worker that is working on these jobs.
     pub async fn keep_jobs(
         &self,
         who: &Viewer,
@@ -107,7 +107,7 @@ impl Commands {
         Ok(self.store.commit(tx).await?)
     }
 
-    /// Completes a job with that output.
+    /// Completes a job with this output.
     pub async fn complete_job(
         &self,
         who: &Viewer,
@@ -122,7 +122,7 @@ impl Commands {
         self.end_job(claim, JobEnd::Completed(output)).await
     }
 
-    /// Fails a job: why, and whether another attempt would fail as well.
+    /// Fails a job with an error; also says whether another attempt would fail as well.
     pub async fn fail_job(
         &self,
         who: &Viewer,

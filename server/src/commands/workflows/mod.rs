@@ -36,12 +36,12 @@ pub enum Work {
     Workflow(String),
     /// An inline task: a workflow with the schedule's name.
     Task(Box<Task>),
-    /// What it ran in the past: the workflow of that name, in that version if it is the schedule's
+    /// The workflow that it ran in the past, by name; in the given version if it is the schedule's
     /// own.
     Past {
         /// The workflow.
         name: String,
-        /// Its version then.
+        /// The version at that time.
         version: i32,
     },
 }
@@ -54,12 +54,12 @@ pub(super) struct Resolved {
     pub(super) version: i32,
     /// A description of its change, if there was one.
     pub(super) change: Option<String>,
-    /// Secrets that it uses and that are not set, if a definition was given.
+    /// Secrets that it uses but that are not set, if the command came with a definition.
     pub(super) unset: Vec<UnsetSecret>,
 }
 
 impl Resolved {
-    /// A workflow that is left as it is.
+    /// A workflow that stays as it is.
     pub(super) fn as_it_is(id: Uuid, name: String, version: i32) -> Self {
         Self { id, name, version, change: None, unset: vec![] }
     }
@@ -118,8 +118,8 @@ impl Commands {
             let problem = "has the name of a workflow that others run";
             return Err(BadInput::new("name", schedule, problem, help).into());
         }
-        // Masked secrets are restored only from the schedule's own task, not from one that another
-        // schedule of that name left behind.
+        // Masked secrets are restored only from the schedule's own task, not from a workflow that
+        // another schedule of this name left behind.
         let own = current.is_some_and(|row| row.workflow_id == existing.id);
         let old = self.definition_of(tx, &existing).await?;
         let secrets = judgement.pass(At::Task("task"), &mut definition, own.then_some(&old))?;
@@ -127,8 +127,8 @@ impl Commands {
         self.revise_workflow(tx, who, &existing, &old, &definition, secrets).await
     }
 
-    /// A schedule's own workflow has its name: renaming the schedule renames the workflow, too, or
-    /// the next edit would not find the task and its secrets.
+    /// Renames a schedule's own workflow together with the schedule. Otherwise the next edit would
+    /// not find the task and its secrets.
     pub(super) async fn rename_along(
         &self,
         tx: &DatabaseTransaction,
@@ -187,7 +187,7 @@ impl Commands {
         Ok(resolved)
     }
 
-    /// A new workflow in the form of its rows.
+    /// The rows of a new workflow.
     pub(super) fn compose_workflow(
         &self,
         who: &Viewer,
@@ -218,7 +218,7 @@ impl Commands {
         Ok((resolved, NewRows { workflow, version, entry }))
     }
 
-    /// Deletes a workflow that no schedule runs any more.
+    /// Deletes a workflow, unless a schedule still runs it.
     pub(super) async fn delete_workflow_in(
         &self,
         tx: &DatabaseTransaction,
@@ -240,7 +240,7 @@ impl Commands {
         Ok(self.audit(tx, who, entry).await?)
     }
 
-    /// Sets a new definition of a workflow, unless it is the current one.
+    /// Gives a workflow a new definition, unless it is the current one.
     pub(super) async fn revise_workflow(
         &self,
         tx: &DatabaseTransaction,
@@ -330,12 +330,12 @@ fn json_of(definition: &Definition) -> Result<Value, CommandError> {
         .map_err(|source| CommandError::Unreadable { what: "a new workflow".to_owned(), source })
 }
 
-/// Where in an input a definition is.
+/// The position of a definition in an input.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum At<'a> {
     /// A schedule's own task, in this field.
     Task(&'a str),
-    /// A workflow: in this field, or the input itself.
+    /// A workflow, in this field or in the input itself.
     Workflow(&'a str),
 }
 
@@ -369,7 +369,7 @@ fn bad_definition(at: At<'_>, problem: DefinitionProblem) -> BadInput {
     }
 }
 
-/// A one-word description of the difference.
+/// A word for the difference.
 fn what_changed(old: &Definition, new: &Definition) -> &'static str {
     if old.tasks == new.tasks {
         "limits"

@@ -1,4 +1,4 @@
-//! Creating, changing and deleting standalone workflows, apart from schedules and modules.
+//! Creates, changes and deletes workflows that do not belong to a schedule or module.
 
 use entity::workflow;
 use uuid::Uuid;
@@ -66,8 +66,8 @@ impl Commands {
         Ok(id)
     }
 
-    /// Sets another definition of a workflow, if it is still in the version that the caller saw.
-    /// Runs that have started keep their definition.
+    /// Gives a workflow another definition, if it is still in the version that the caller saw. Runs
+    /// that have started keep their definition.
     pub async fn update_workflow(
         &self,
         right: &Editor,
@@ -93,8 +93,8 @@ impl Commands {
         Ok(id)
     }
 
-    /// Deletes a workflow that no schedule runs. Its live runs finish on their own, its history
-    /// stays.
+    /// Deletes a workflow, unless a schedule runs it. Its live runs finish on their own, and its
+    /// history stays.
     pub async fn delete_workflow(
         &self,
         right: &Editor,

@@ -10,9 +10,9 @@ use std::{
 
 use uuid::Uuid;
 
-/// The runs and claims that backfills wait for, as far as this node knows: their live runs and the
-/// planner's claims. Settling one of these runs, or a claim, wakes the backfill service. This only
-/// saves time, because the service also looks on its own.
+/// The runs and claims that backfills wait for, as far as this node knows: their live runs, and the
+/// planner's claims. When one of these runs settles, or a claim is made, the backfill service
+/// wakes. This only saves time: the service also polls.
 #[derive(Debug, Default)]
 pub(crate) struct BackfillWatch {
     runs: Mutex<HashSet<Uuid>>,
@@ -30,7 +30,7 @@ impl BackfillWatch {
         *self.locked() = runs;
     }
 
-    /// Also watches for a claim from now on.
+    /// Also watches for the planner's next claim.
     pub(in crate::engine) fn await_claim(&self) {
         self.claims.store(true, Ordering::Relaxed);
     }

@@ -9,7 +9,7 @@ use crate::store::{flows::FlowStep, logs::NewChunk};
 pub(in crate::engine) enum LogMessage {
     /// Write these lines.
     Lines(NewChunk),
-    /// Report when everything before this message is written.
+    /// Confirm once everything before this message is written.
     Flush(oneshot::Sender<()>),
 }
 
@@ -27,6 +27,6 @@ pub(in crate::engine) enum StepOutcome {
     Done,
     /// The hold was lost: another node decides about the run.
     Lost,
-    /// The database refuses it on every try: a bug.
+    /// The database refuses it on every attempt, which is a bug.
     Refused,
 }

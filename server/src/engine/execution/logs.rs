@@ -1,6 +1,6 @@
-//! Log lines on their way from attempts to the tables: an attempt's lines are grouped in chunks,
-//! and the chunks of all attempts in batches. Lines printed while one batch is being written form
-//! the next.
+//! Log lines on their way from attempts to the tables. An attempt's lines are grouped into chunks,
+//! and the chunks of all attempts into batches. Lines printed while one batch is written form the
+//! next.
 
 use std::{
     sync::atomic::AtomicI64,
@@ -31,17 +31,19 @@ use crate::{
     vault::Mask,
 };
 
-/// How many messages may wait for the writer: together they hold at most 16 MB.
+/// Maximum number of messages that wait for the writer; together they hold at most 16 MB.
 pub(in crate::engine) const MAX_QUEUE: usize = 512;
 
 /// How many chunks one statement writes.
 const BATCH: usize = 128;
 
-/// How long a line waits for others, in real time: people follow a log while it is written.
+/// How long a line waits for others. This is real time, because people follow a log while it is
+/// written.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// The numbers of a run's lines while one node holds it. All tasks of the run share one sequence:
-/// no two lines have the same number, and a reader that follows the log by number misses none.
+/// The numbers of a run's lines while one node holds the run. All tasks of the run share one
+/// sequence, so no two lines have the same number, and a reader that follows the log by number
+/// misses none.
 #[derive(Debug)]
 pub(in crate::engine) struct Numbers {
     last: Mutex<i64>,
@@ -52,16 +54,16 @@ pub(in crate::engine) struct Numbers {
 }
 
 impl Numbers {
-    /// The numbers for the run's `attempt`-th hold: later holds have higher numbers.
+    /// The numbers for the `attempt`-th hold on the run: later holds have higher numbers.
     pub(in crate::engine) fn new(attempt: i32) -> Self {
         let last = Mutex::new(i64::from(attempt) << 32);
         Self { last, is_repeated: attempt > 1, bytes: OnceCell::new() }
     }
 
-    /// The bytes of the run's lines so far. Those of earlier holds are read once.
+    /// The bytes of the run's lines so far. Those of earlier holds are read once, at first use.
     async fn bytes(&self, store: &Store, run: Uuid) -> &AtomicI64 {
         let earlier = async {
-            // Without an answer, this hold has a quota of its own.
+            // If the database does not answer, this hold gets a quota of its own.
             let bytes = if self.is_repeated { store.log_bytes_of_run(run).await } else { Ok(0) };
             AtomicI64::new(bytes.unwrap_or_default())
         };
@@ -72,19 +74,19 @@ impl Numbers {
 /// What limits the lines of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Limits<'a> {
-    /// The node's counts per namespace.
+    /// The node's usage counts per namespace.
     pub(in crate::engine) meter: &'a Meter,
-    /// Where the run's earlier lines are.
+    /// The store with the run's earlier lines.
     pub(in crate::engine) store: &'a Store,
     /// Counts lines that are left out.
     pub(in crate::engine) metrics: &'a Metrics,
-    /// The clock by which days begin.
+    /// The clock that decides when a day begins.
     pub(in crate::engine) agreed: &'a Clock,
 }
 
-/// Numbers an attempt's lines and passes them to the writer. Returns the last of them, which are
-/// written with the settlement: most attempts print little, and need no separate commit for it. The
-/// other lines are written by then, so a settled run has all its lines.
+/// Numbers an attempt's lines and passes them to the writer. Returns the last lines, which are
+/// written with the settlement: most attempts print little, and need no separate commit. The other
+/// lines are written by then, so a settled run has all of its lines.
 pub(in crate::engine) async fn copy(
     writer: &mpsc::Sender<LogMessage>,
     numbers: &Numbers,
@@ -93,7 +95,7 @@ pub(in crate::engine) async fn copy(
     limits: Limits<'_>,
     mut lines: mpsc::Receiver<Line>,
 ) -> Option<NewChunk> {
-    // Lines do not depend on the application's clock.
+    // The collection of lines does not depend on the application's clock.
     let clock = Clock::system();
     let mut copier = Copier { writer, numbers, invocation, chunk: Chunk::default(), any: false };
     let mut was_cut = [false; 3];
@@ -269,7 +271,7 @@ impl Copier<'_> {
     /// Sends the collected lines. Returns whether the writer still accepts them.
     async fn send(&mut self) -> bool {
         let numbers = self.numbers;
-        // Held until the chunk is sent, so that the chunks of two tasks reach the writer in order.
+        // Held until the chunk is sent, so that chunks of two tasks reach the writer in order.
         let mut seq = numbers.last.lock().await;
         let Some(row) = self.row(&mut seq) else { return true };
         self.any = true;
@@ -293,8 +295,8 @@ impl Copier<'_> {
     }
 }
 
-/// How often a batch that the database rejects is tried before its lines are dropped: the run
-/// matters more. While the database is away, the run cannot continue either.
+/// How often a batch that the database rejects is tried before its lines are dropped, because the
+/// run matters more. While the database is away, the run cannot continue either.
 const TRIES: u32 = 6;
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);

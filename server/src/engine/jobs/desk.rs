@@ -1,4 +1,4 @@
-//! One attempt as a job: created, followed, ended.
+//! One attempt as a job: creates it, follows it, and ends it.
 
 use std::{ops::Range, pin::Pin, sync::Arc, time::Duration};
 
@@ -37,35 +37,36 @@ pub(crate) struct Desk {
     adding: Arc<Batcher<Addition, bool>>,
 }
 
-/// A job to create with those of other attempts.
+/// A job to create, together with those of other attempts.
 #[derive(Debug)]
 struct Addition {
     job: NewJob,
-    /// Cancelled when nobody waits for the job any more.
+    /// Cancelled when the attempt no longer waits for the job.
     left: CancellationToken,
 }
 
-/// A job that is being waited for; dropping this abandons the job.
+/// A job that an attempt waits for; dropping this abandons the job.
 struct Awaited {
     id: Uuid,
     left: CancellationToken,
     desk_store: Store,
     clock: Clock,
     watcher: Arc<Watcher>,
-    /// Whether the job's end was seen.
+    /// Whether the end of the job was seen.
     is_over: bool,
 }
 
 impl Drop for Awaited {
     fn drop(&mut self) {
         self.watcher.leave(self.id);
-        // Before the job is abandoned: it may still be waiting to be created.
+        // Cancelled before the job is abandoned, because it may not be created yet.
         self.left.cancel();
         if self.is_over {
             return;
         }
         let (store, clock, id) = (self.desk_store.clone(), self.clock.clone(), self.id);
-        // Without a runtime the process is ending, and the job's wait is no longer renewed.
+        // Without a runtime, the process is ending. The job's wait is no longer renewed, which
+        // abandons it as well.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             if let Err(error) = store.abandon_job(id, clock.now().into()).await {
@@ -98,7 +99,7 @@ impl Desk {
     ) -> Result<Outcome, StoreError> {
         let now = self.clock.now();
         let id = new_id(now);
-        // Before the job exists: whatever ends this attempt also abandons the job.
+        // Created before the job is, so that whatever ends this attempt also abandons the job.
         let mut awaited = Awaited {
             id,
             left: CancellationToken::new(),
@@ -110,7 +111,7 @@ impl Desk {
         self.add(self.job(id, definition, invocation), awaited.left.clone()).await?;
         let mut news = self.watcher.join(id);
         let outcome = self.follow(id, definition, invocation, log, stop, &mut news).await;
-        // After the grace period, the worker may still be working on it.
+        // After the grace period, the worker may still be working on the job.
         awaited.is_over = news.borrow().state.is_some_and(is_ended);
         Ok(outcome)
     }
@@ -138,8 +139,8 @@ impl Desk {
         }
     }
 
-    /// Creates a job, in one transaction with those of other attempts. If that fails, each attempt
-    /// creates its own: none fails for another one's fault.
+    /// Creates a job in one transaction with those of other attempts. If that fails, each attempt
+    /// creates its own job, so that none fails because of another.
     async fn add(&self, job: NewJob, left: CancellationToken) -> Result<(), StoreError> {
         let (store, clock) = (self.store.clone(), self.clock.clone());
         let bytes = json_size(&job.input) + json_size(&job.about);
@@ -154,9 +155,9 @@ impl Desk {
         self.store.add_jobs(&[job], self.clock.now().into()).await
     }
 
-    /// Follows the job to its end, or until its deadline and its grace period have passed. The
-    /// outcome that the worker was told was accepted decides how the attempt ends: a database that
-    /// does not answer for a while is queried again.
+    /// Follows the job until it ends, or until its deadline and grace period have passed. If the
+    /// server told the worker that it accepted an outcome, then that outcome decides how the
+    /// attempt ends: while the database does not answer, the query is repeated.
     async fn follow(
         &self,
         id: Uuid,
@@ -172,13 +173,13 @@ impl Desk {
         let mut page = None;
         loop {
             let now = news.borrow_and_update().clone();
-            // A short job may have ended before it was seen at work.
+            // A short job may have ended before it was seen running.
             if !taken && let Some(worker) = &now.worker {
                 taken = true;
                 log.system(format!("the worker {worker} took it")).await;
             }
             if now.state.is_some_and(is_ended) {
-                // The page that is under way has written some of its lines already.
+                // The page that was being copied has already written some of its lines.
                 if let Some(page) = page.take()
                     && let Ok(Ok(after) | Err(after)) =
                         Clock::system().timeout(LAST_LINES, page).await
@@ -210,7 +211,7 @@ impl Desk {
                     None => EarlyEnd::TimedOut,
                     Some(_) => return ended(now, ending, definition, invocation),
                 },
-                // The watcher keeps its end of the channel until this job leaves.
+                // Cannot fail: the watcher keeps its end of the channel until this job leaves.
                 _ = news.changed() => continue,
                 after = relayed => {
                     let (Ok(after) | Err(after)) = after;
@@ -223,7 +224,7 @@ impl Desk {
                     ending = Some(order);
                     limit = Box::pin(self.clock.sleep(invocation.kill_grace));
                 }
-                // It has just ended on its own: that counts.
+                // The job has just ended on its own: its own outcome counts.
                 Ok(false) => self.until_ended(news).await,
                 Err(error) => {
                     tracing::warn!(job_id = %id, %error, "failed to stop a job, and tries again");
@@ -235,7 +236,7 @@ impl Desk {
 
     /// Waits until the watcher has seen the job end.
     async fn until_ended(&self, news: &mut watch::Receiver<News>) {
-        // The watcher keeps its end of the channel until this job leaves.
+        // Cannot fail: the watcher keeps its end of the channel until this job leaves.
         let _seen = news.wait_for(|news| news.state.is_some_and(is_ended)).await;
     }
 
@@ -338,7 +339,7 @@ async fn add_together(store: &Store, clock: &Clock, additions: Vec<Addition>) ->
         tracing::debug!(jobs = jobs.len(), %error, "failed to create jobs together");
         return vec![false; jobs.len()];
     }
-    // An attempt that was dropped meanwhile may have abandoned its job before it existed.
+    // An attempt that was dropped meanwhile may have abandoned its job before the job existed.
     for (job, left) in jobs.iter().zip(left) {
         if left.is_cancelled()
             && let Err(error) = store.abandon_job(job.id, clock.now().into()).await
@@ -400,7 +401,7 @@ fn ended(
             output: seen(json!({ "retry": !is_final })),
         },
         Some(State::Lost) => {
-            // A worker that left at once may be gone before its name was read.
+            // A worker that left at once may be gone before its name could be read.
             let who = worker
                 .as_ref()
                 .map_or_else(|| "its worker".to_owned(), |worker| format!("the worker {worker}"));

@@ -18,23 +18,25 @@ use crate::{
     store::{Store, StoreError, workers::awaited::JobProgress},
 };
 
-/// If a node has not renewed its wait for this long, it counts as waiting for nothing.
+/// If a node has not renewed its wait for this long, it no longer counts as waiting.
 pub(super) const AWAITED: TimeDelta = TimeDelta::seconds(30);
-/// How often a node renews its wait, and checks for lost workers.
+/// How often a node renews its waits and checks for lost workers.
 const SAY: Duration = Duration::from_secs(2);
-/// A change that other nodes write may not wake this node.
+/// The interval between two queries, because a change that other nodes write may not wake this
+/// node.
 const POLL: Duration = Duration::from_millis(500);
-/// The shortest pause between two looks: changes in between are seen by the next one. It is as long
-/// as the last look if that took longer, so that looks take half of a connection's time at most.
+/// The shortest pause between two queries; the next query sees all changes in between. If the last
+/// query took longer than this, the pause is as long as the query, so that queries take at most
+/// half of a connection's time.
 const PACE: Duration = Duration::from_millis(3);
 /// How long ended jobs are kept, for a worker that repeats a report.
 const KEPT: TimeDelta = TimeDelta::minutes(10);
 const FORGET: Duration = Duration::from_secs(60);
 const FORGET_AT_ONCE: u64 = 1_000;
-/// If no wait was renewed for this long, the database or this process was away.
+/// If no wait was renewed for this long, then the database or this process was away.
 const GAP: Duration = Duration::from_secs(10);
 
-/// Removes jobs that ended, or were abandoned, long enough ago; all of them, a thousand at a time.
+/// Removes all jobs that ended or were abandoned long enough ago, a thousand at a time.
 pub(in crate::engine) async fn forget(store: &Store, clock: &Clock) -> Result<(), StoreError> {
     let since = Timestamp::from(clock.now() - KEPT);
     while store.forget_jobs(since, FORGET_AT_ONCE).await? == FORGET_AT_ONCE {}
@@ -44,7 +46,7 @@ pub(in crate::engine) async fn forget(store: &Store, clock: &Clock) -> Result<()
 /// What an attempt learns of its job.
 #[derive(Clone, Debug, Default)]
 pub(super) struct News {
-    /// `None` before the first look.
+    /// `None` before the first query.
     pub(super) state: Option<State>,
     /// The number of log lines; of a long output, those of the beginning.
     pub(super) lines: i64,
@@ -81,7 +83,7 @@ pub(super) struct Watcher {
     store: Store,
     clock: Clock,
     inner: Mutex<Inner>,
-    /// A job was added.
+    /// Signals that a job was added.
     more: Notify,
 }
 
@@ -96,7 +98,7 @@ impl Watcher {
         Self { store, clock, inner: Mutex::default(), more: Notify::new() }
     }
 
-    /// Follows a job. The first job starts the watch, and the last one to leave ends it.
+    /// Follows a job. The first job starts the watch, and the last one that leaves ends it.
     pub(super) fn join(self: &Arc<Self>, id: Uuid) -> watch::Receiver<News> {
         let (sender, receiver) = watch::channel(News::default());
         let mut inner = self.locked();
@@ -114,8 +116,7 @@ impl Watcher {
     }
 
     async fn run(self: Arc<Self>) {
-        // Real time, whatever the application's clock shows: it only limits the load on the
-        // database.
+        // Real time rather than the application's clock: this only limits the load on the database.
         let pacer = Clock::system();
         let mut changes = self.store.changes().follow();
         let _running = Running(&self);
@@ -158,7 +159,8 @@ impl Watcher {
                 self.tell(forget(&self.store, &self.clock).await);
             }
             let begun = pacer.instant();
-            // Many may wait for a worker. Now and then all are read, to see which were removed.
+            // Many jobs may wait for a worker. Once per interval all are read, to see which were
+            // removed.
             let all = is_due(saw, SAY);
             match self.store.progress_of_jobs(&ids, all).await {
                 Ok(progress) => {
@@ -172,7 +174,7 @@ impl Watcher {
             }
             pacer.sleep(PACE.max(pacer.instant() - begun)).await;
             tokio::select! {
-                // The store holds the other end.
+                // Cannot fail: the store holds the sender.
                 _ = changes.changed() => {}
                 () = self.more.notified() => {}
                 () = pacer.sleep(POLL) => {}
@@ -185,7 +187,7 @@ impl Watcher {
         self.store.await_jobs(ids, now.into(), (now + AWAITED).into(), may_lose).await
     }
 
-    /// An outage costs one look; the next one comes soon.
+    /// Handles the result of a query. An outage costs one query; the next one follows soon.
     fn tell(&self, answer: Result<(), StoreError>) {
         if let Err(error) = answer {
             tracing::warn!(%error, "failed to look after jobs of workers, and tries again");

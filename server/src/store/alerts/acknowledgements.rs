@@ -48,7 +48,7 @@ pub async fn put<C: ConnectionTrait>(tx: &C, row: Model) -> Result<(), StoreErro
     Ok(())
 }
 
-/// For how long after a lost fire its problem's acknowledgement counts.
+/// How long after a lost fire the acknowledgement of its problem is valid.
 const OF_LOST_FIRES: TimeDelta = TimeDelta::days(30);
 
 /// The acknowledgements of these problems that count at `now`, by key. `over` has the indexes of the
@@ -89,7 +89,7 @@ pub async fn counting_of(
     let (mut open, mut then) = (Vec::new(), Vec::new());
     for row in &rows {
         let Some((one, is_open)) = known.get(&row.id) else { continue };
-        // As it was when it was acknowledged.
+        // The problem as it was when it was acknowledged.
         let what = match (one.what.clone(), row.last_run_id) {
             (What::Failing { error, .. }, Some(last_run)) => What::Failing { error, last_run },
             (what, _) => what,

@@ -1,12 +1,13 @@
-//! What a schedule relies on if it was composed before the transaction that writes it: names that
-//! were looked up, and its zone's rules. It is written only if all of that still holds.
+//! The assumptions of a schedule that was composed before the transaction that writes it: the
+//! objects that names referred to, and the rules of its zone. It is written only if all assumptions
+//! still hold.
 
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
 use crate::store::{Dialect, StoreError, db::bulk::Bulk, ledger::zone_rules};
 
-/// What names referred to, and the rules by which the cursor was computed.
+/// The objects that names referred to, and the rules by which the cursor was computed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expected {
     /// The release of the zone data.
@@ -19,7 +20,7 @@ pub struct Expected {
     pub workflow: Option<ExpectedWorkflow>,
 }
 
-/// A workflow in the state in which it was found.
+/// The state in which a workflow was found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExpectedWorkflow {
     /// Its key.
@@ -30,8 +31,8 @@ pub struct ExpectedWorkflow {
     pub version: i32,
 }
 
-/// Whether all of it holds. The zone data and the workflows then stay so until the transaction
-/// ends.
+/// Whether all assumptions hold. The zone data and the workflows then cannot change until the
+/// transaction ends.
 pub async fn holds<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,

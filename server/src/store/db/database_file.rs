@@ -1,5 +1,5 @@
-//! The file of a SQLite database: which one is open, and the lock that lets only one server write
-//! to it.
+//! The file of a SQLite database: identifies the open file, and holds the lock that lets only one
+//! server write to it.
 
 use std::{
     fs::{File, Metadata, OpenOptions, TryLockError},
@@ -11,8 +11,8 @@ use std::{
 
 use crate::store::StoreError;
 
-/// The suffix of the lock file's name. SQLite's own locks are on the database file, and would be
-/// lost if this process closed another file descriptor of it.
+/// The suffix of the lock file's name. A separate file is needed because SQLite's own locks on the
+/// database file would be lost if this process closed another file descriptor of it.
 const ENDING: &str = "-server";
 
 /// Maximum number of symbolic links to follow to a file that does not exist yet.
@@ -24,18 +24,18 @@ pub(in crate::store) struct DatabaseFile {
     path: PathBuf,
     /// Device and inode; `None` if they could not be read.
     identity: Option<(u64, u64)>,
-    /// Released when it is closed, however the process ends.
+    /// Released when the file is closed, however the process ends.
     _lock: Option<Arc<File>>,
 }
 
 impl DatabaseFile {
-    /// The file at `path`, which is open by now, and the lock of the server that opened it.
+    /// The file at `path`, which is already open, and the lock of the server that opened it.
     pub(in crate::store) fn opened(path: &Path, lock: Option<File>) -> Self {
         let identity = std::fs::metadata(path).ok().map(|found| identity(&found));
         Self { path: path.to_owned(), identity, _lock: lock.map(Arc::new) }
     }
 
-    /// Whether the path now has another file, or none.
+    /// Whether there is now another file at the path, or none.
     pub(in crate::store) fn is_replaced(&self) -> bool {
         let Some(opened) = self.identity else { return false };
         match std::fs::metadata(&self.path) {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_was_moved_or_replaced_is_told_from_the_one_that_is_open() {
+    fn a_moved_or_replaced_file_differs_from_the_open_one() {
         let folder = tempfile::tempdir().unwrap();
         let (path, elsewhere) = (folder.path().join("a.db"), folder.path().join("b.db"));
         std::fs::write(&path, "").unwrap();

@@ -1,4 +1,4 @@
-//! Reads what another version has stored, without requiring the schema of this one.
+//! Reads what another version has stored, without requiring this version's schema.
 
 use migration::SchemaManager;
 use sea_orm::{DatabaseConnection, FromQueryResult, Value};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::open::DatabaseLocation;
 use crate::store::{Dialect, Options, StoreError};
 
-/// A connection to a database whose schema may be an earlier one.
+/// A connection to a database that may have the schema of an earlier version.
 #[derive(Debug)]
 pub struct Stored {
     single: DatabaseConnection,
@@ -69,7 +69,7 @@ pub struct StoredText {
     pub about: Option<String>,
 }
 
-/// A node that is alive, or died without a word.
+/// A node that is alive, or that died without leaving the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct StoredNode {
     /// Its name.

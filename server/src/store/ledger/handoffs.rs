@@ -1,4 +1,4 @@
-//! The hand-off: turns an intent in the ledger into a run. Phase 2 of a fire.
+//! The hand-off: turns an intent in the ledger into a run. This is phase 2 of a fire.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -47,9 +47,9 @@ pub struct Intent {
     pub queue_position: Option<i64>,
     /// Whether it waits, or has waited, for a blocking run.
     pub waited: bool,
-    /// What it makes up for, if it is a catch-up.
+    /// For a catch-up, the reason why it is made up for.
     pub made_up_for: Option<MadeUpFor>,
-    /// What delayed it, as found by its claim; for a waiting fire, the blocking run.
+    /// The cause of its delay, as its claim found it; for a waiting fire, the run that blocks it.
     pub detail: Option<String>,
 }
 
@@ -125,7 +125,7 @@ pub struct NewRun {
     pub runs_on: Option<Strings>,
     /// See `entity::run`.
     pub origin: Option<Arc<str>>,
-    /// Its context, if it differs from the schedule's: that one is copied inside the database.
+    /// Its context, if it differs from the schedule's, which is copied inside the database.
     pub context: Option<serde_json::Value>,
     /// Whether recovery starts it.
     pub is_recovery: bool,
@@ -135,8 +135,8 @@ pub struct NewRun {
     pub reason: Reason,
     /// Details of the reason.
     pub detail: Option<String>,
-    /// The group whose limit it counts against. A run with a group is never started here: the
-    /// dispatcher enforces the limit.
+    /// The group whose limit applies to it. A run with a group never starts with the hand-off,
+    /// because the dispatcher enforces the limit.
     pub group_id: Option<Uuid>,
     /// Its priority while it waits.
     pub priority: i16,
@@ -150,7 +150,7 @@ pub struct Start {
     /// The task whose first attempt starts with it; `None` for a flow, which starts its tasks
     /// itself.
     pub task: Option<String>,
-    /// After how long any node may declare it timed out.
+    /// How long until any node may declare it timed out.
     pub hard_limit: Duration,
 }
 
@@ -199,7 +199,8 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.id, row)).collect())
     }
 
-    /// Links the intents to their runs, unless they already have one; returns the linked ones.
+    /// Links the intents to their runs, unless they already have one; returns the intents that were
+    /// linked.
     pub async fn start_fires_if_pending(
         &self,
         tx: &DatabaseTransaction,
@@ -229,7 +230,7 @@ impl Store {
         if tx.execute_raw(statement).await?.rows_affected() == runs.len() as u64 {
             return Ok(runs.iter().map(|run| run.id).collect());
         }
-        // An intent that was linked before already has its run: both are written in one
+        // An intent that was linked before already has its run, because both are written in one
         // transaction.
         let sql = "SELECT fire.id FROM v JOIN fire ON fire.id = v.id \
                AND fire.scheduled_at = v.scheduled_at {days} \
@@ -267,7 +268,7 @@ impl Store {
     }
 
     /// Writes the runs of fires that this transaction has just linked: those with a `start` as
-    /// running on `node`, with their first attempt; the others into the queue.
+    /// running on `node`, with their first attempt; the others as queued.
     pub async fn insert_fired_runs(
         &self,
         tx: &DatabaseTransaction,

@@ -62,9 +62,9 @@ pub async fn page<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(Entity::find()))
 }
 
-/// Administrators of everything who can sign in with a password, locked, so that two concurrent
-/// removals cannot remove the last one. Users of an identity provider do not count: the provider
-/// may be away, or be removed.
+/// Administrators of the instance who can sign in with a password, locked, so that two concurrent
+/// removals cannot remove the last one. Users of an identity provider do not count, because the
+/// provider may be away or be removed.
 pub async fn lock_administrators<C: ConnectionTrait>(tx: &C) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find()
         .filter(Column::Role.eq(Role::Admin))
@@ -170,7 +170,8 @@ pub async fn set_password_hash<C: ConnectionTrait>(
     Ok(update.filter(Column::Id.eq(id)).exec(tx).await?.rows_affected > 0)
 }
 
-/// Disables the user from `at` on, which also ends existing sessions; null enables the user again.
+/// Disables the user from `at` on, which also ends existing sessions; `None` enables the user
+/// again.
 pub async fn set_disabled<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,

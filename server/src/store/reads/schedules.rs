@@ -1,4 +1,4 @@
-//! The list of schedules, by case-insensitive name, or by a time; then by key.
+//! The list of schedules, sorted by name (ignoring case) or by a time, and then by key.
 
 use entity::{
     schedule::{Column, Entity, Model},
@@ -35,23 +35,23 @@ pub enum ScheduleStatus {
 /// Selects schedules. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only if the name or the note contains this text, ignoring case.
+    /// Only schedules whose name or note contains this text, ignoring case.
     pub text: Option<String>,
-    /// Only with this tag.
+    /// Only schedules with this tag.
     pub tag: Option<String>,
-    /// Only in this state.
+    /// Only schedules in this state.
     pub standing: Option<ScheduleStatus>,
-    /// Only those that run the workflow with this name.
+    /// Only schedules that run the workflow with this name.
     pub workflow: Option<String>,
-    /// Only among these; with false, only others.
+    /// Only these schedules, or, with false, only others.
     pub among: Option<(Vec<Uuid>, bool)>,
-    /// Only those that refer to one of these calendars.
+    /// Only schedules that refer to one of these calendars.
     pub calendars: Option<Vec<Uuid>>,
-    /// Only those with a tag; with false, only those without.
+    /// Only schedules with a tag, or, with false, only schedules without one.
     pub tagged: Option<bool>,
-    /// Only those that a module declares; with false, only others.
+    /// Only schedules that a module declares, or, with false, only others.
     pub declared: Option<bool>,
-    /// Only those that match this search.
+    /// Only schedules that match this search.
     pub search: Option<Sought>,
 }
 
@@ -165,7 +165,7 @@ pub async fn keys(
     store.found_keys(query, filter.search.is_some()).await
 }
 
-/// It has only the manual timing, so it is never finished.
+/// The condition that a schedule only has the manual timing, so that it is never finished.
 pub(in crate::store) fn is_manual() -> SimpleExpr {
     Expr::cust("lower(CAST(schedule.expressions AS text)) = '[\"@manually\"]'")
 }
@@ -243,7 +243,7 @@ fn spent() -> SimpleExpr {
     most.is_not_null().and(spent)
 }
 
-/// The rows after the key. The separate condition on the name lets the database use the index.
+/// The rows after the key. A separate condition on the name lets the database use the index.
 fn beyond((name, id): &Key, order: Order) -> Condition {
     let id_column = Expr::col((Entity, Column::Id));
     let same_name = folded().eq(name.as_str());

@@ -1,11 +1,11 @@
-//! Translates the terms of a search to SQL. Every word is a bound value; only the code here writes
-//! statement text.
+//! Translates the terms of a search to SQL. Every word is a bound value; all statement text comes
+//! from this module.
 //!
-//! A condition is never NULL, because its negation would be NULL too and match nothing: every
-//! nullable column is checked first.
+//! A condition is never NULL, because its negation would then be NULL, too, and match nothing: so
+//! every nullable column is checked first.
 //!
 //! Indexes: the lists themselves are read in the order of an index (`schedule_name`, the key of
-//! runs) until the page is full. `next` also uses `schedule_due`; `state`, for live runs and
+//! runs) until the page is full. `next` also uses `schedule_due`; `state` uses, for live runs and
 //! unsuccessful ones, the partial indexes over such runs; a schedule, workflow, group or node is
 //! looked up once by its name; `lost` uses the partial index over lost fires, and `late` of a
 //! schedule the key of its newest run. Everything else is compared row by row.
@@ -143,7 +143,7 @@ impl ConditionInputs<'_> {
             WordField::Module => is_some(C::Module, words),
             WordField::Zone => is(C::Zone, words),
             WordField::Group => self.in_group(C::GroupId, words),
-            // Schedules do not have these.
+            // Schedules do not have these fields.
             WordField::Node | WordField::Error => nothing(),
         }
     }
@@ -230,7 +230,7 @@ impl ConditionInputs<'_> {
             TimeField::Paused => C::PausedAt,
             TimeField::Created => C::CreatedAt,
             TimeField::Updated => C::UpdatedAt,
-            // Schedules do not have these.
+            // Schedules do not have these fields.
             TimeField::Scheduled | TimeField::Started | TimeField::Finished => return nothing(),
         };
         self.time(column, field, moment)
@@ -318,7 +318,7 @@ impl ConditionInputs<'_> {
         some(C::StartedAt, compare(took, order, span.millis()))
     }
 
-    /// A time matches.
+    /// The condition that a time matches.
     fn time<C: ColumnTrait>(&self, column: C, field: TimeField, moment: TimeOperand) -> Condition {
         let value = || column.into_simple_expr();
         let condition = match moment {
@@ -362,10 +362,10 @@ impl ConditionInputs<'_> {
         }
     }
 
-    /// The newest run of the schedule is in this state. The state words are constants, so they are
-    /// written into the text: a partial index is used only if the condition in its text matches.
-    /// For rare states, such runs are found first, and then it is checked whether each is the
-    /// newest of its schedule.
+    /// The condition that the newest run of the schedule is in this state. The names of states are
+    /// constants, so they are written into the text: a partial index is used only if the condition
+    /// in its text matches. For rare states, such runs are found first, and then it is checked
+    /// whether each is the newest of its schedule.
     fn last_run_stands(&self, state: State) -> Condition {
         let word = state.word();
         let newest = format!(
@@ -394,7 +394,7 @@ impl ConditionInputs<'_> {
         all.add(Expr::cust(newest))
     }
 
-    /// The run belongs to a matching schedule.
+    /// The condition that the run belongs to a matching schedule.
     fn by_schedule(&self, condition: Condition) -> Condition {
         use schedule::Column as C;
         let such = schedule::Entity::find()
@@ -404,7 +404,8 @@ impl ConditionInputs<'_> {
             .filter(condition)
             .into_query();
         // SQLite would read all runs of all of these schedules and sort them. A plus sign keeps it
-        // from the index by schedule, so that it reads runs in their order until the page is full.
+        // from using the index by schedule, so that it reads runs in their order until the page is
+        // full.
         let column = if self.dialect.is_postgres() {
             run::Column::ScheduleId.into_simple_expr()
         } else {
@@ -448,7 +449,7 @@ fn lost_since(at: i64) -> SelectStatement {
 fn run_stands(state: State) -> Condition {
     use run::State as R;
     let wanted = match state {
-        // Runs do not have these states; the parser rejects them.
+        // Runs do not have these states, and the parser rejects them.
         State::Active | State::Paused | State::Finished | State::Exhausted => return nothing(),
         State::Queued => R::Queued,
         State::Running => R::Running,

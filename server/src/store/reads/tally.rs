@@ -66,7 +66,7 @@ pub async fn of_schedules(
     Ok(tallies)
 }
 
-/// A fire's run is created after its instant; one day is allowed for differing clocks.
+/// A fire's run is created after its instant. One day is allowed for differences between clocks.
 fn runs_since(store: &Store, since: Timestamp) -> String {
     if !store.dialect().is_postgres() {
         return String::new();

@@ -23,7 +23,7 @@ pub struct NewJob {
     pub id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
-    /// The run that it is an attempt of.
+    /// The run to which the attempt belongs.
     pub run_id: Uuid,
     /// The name of the task in the run's workflow.
     pub run_task: String,
@@ -37,9 +37,9 @@ pub struct NewJob {
     pub tags: Option<Strings>,
     /// Its input.
     pub input: Value,
-    /// What its worker receives about the run.
+    /// The facts about the run that its worker receives.
     pub about: Value,
-    /// Jobs with a higher one are handed over first.
+    /// Jobs with a higher priority are handed over first.
     pub priority: i16,
     /// How long it may take, in milliseconds.
     pub timeout_ms: i64,
@@ -47,7 +47,7 @@ pub struct NewJob {
     pub lease_ms: i64,
     /// When it was created.
     pub created_at: Timestamp,
-    /// Until when its node waits for it, unless it renews that.
+    /// Until when its node waits for it, unless the node renews the wait.
     pub awaited_until: Timestamp,
 }
 
@@ -73,8 +73,8 @@ pub struct JobProgress {
 }
 
 impl Store {
-    /// Creates jobs. Open jobs of earlier attempts at the same tasks are cancelled: the node that
-    /// waited for them is gone.
+    /// Creates jobs. Open jobs of earlier attempts at the same tasks are cancelled, because the
+    /// node that waited for them is gone.
     pub async fn add_jobs(&self, jobs: &[NewJob], now: Timestamp) -> Result<(), StoreError> {
         let again: Vec<&NewJob> = jobs.iter().filter(|job| job.attempt > 1).collect();
         let statement = self.inserted(jobs);
@@ -136,8 +136,8 @@ impl Store {
         rows.statement(self.dialect(), &sql, vec![])
     }
 
-    /// Extends the wait for these jobs and, if `may_lose`, marks those as lost whose workers did
-    /// not report in time.
+    /// Extends the wait for these jobs. If `may_lose`, also marks those jobs as lost whose workers
+    /// did not report in time.
     pub async fn await_jobs(
         &self,
         ids: &[Uuid],
@@ -170,7 +170,8 @@ impl Store {
         self.commit_unseen(tx).await
     }
 
-    /// The progress of these jobs; without those that wait for a worker, unless `with_waiting`.
+    /// The progress of these jobs. Those that wait for a worker are included only if
+    /// `with_waiting`.
     pub async fn progress_of_jobs(
         &self,
         ids: &[Uuid],
@@ -228,9 +229,9 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Removes jobs that have not been waited for since `since`, at most `limit`, and workers that
-    /// were not heard from since then; returns the number of jobs. Their workers only learn that
-    /// the jobs are gone.
+    /// Removes at most `limit` jobs for which no node has waited since `since`, and workers that
+    /// have not reported since then. Returns the number of jobs. Their workers only learn that the
+    /// jobs are gone.
     pub async fn forget_jobs(&self, since: Timestamp, limit: u64) -> Result<u64, StoreError> {
         #[derive(FromQueryResult)]
         struct Old {

@@ -133,7 +133,7 @@ impl Store {
         self.lock_jobs(tx, kept.iter().map(|claim| claim.id)).await?;
         let statement = claims(kept.iter()).statement(
             self.dialect(),
-            // A lease that was extended is not shortened.
+            // A lease that was extended further is not shortened.
             "UPDATE job SET lease_until = CASE WHEN job.lease_until > {0} + job.lease_ms \
                THEN job.lease_until ELSE {0} + job.lease_ms END FROM v \
              WHERE job.id = v.id AND job.worker_id = v.worker_id AND job.token = v.token \
@@ -146,8 +146,8 @@ impl Store {
     }
 
     /// Ends jobs as their workers report, if the workers still hold them; returns those that were
-    /// ended. A job that must be stopped can only fail: the outcome of its attempt is already
-    /// decided. No job may be named twice.
+    /// ended. A job that must be stopped can only fail, because the outcome of its attempt is
+    /// already decided. No job may be named twice.
     pub async fn settle_jobs_if_held(
         &self,
         ends: &[(JobClaim, JobEnd)],
@@ -187,7 +187,7 @@ impl Store {
         Ok(ended)
     }
 
-    /// Locks these jobs in a fixed order, so that no deadlock arises.
+    /// Locks these jobs in a fixed order, to prevent deadlocks.
     pub(in crate::store) async fn lock_jobs(
         &self,
         tx: &DatabaseTransaction,
@@ -282,8 +282,8 @@ pub async fn held_by_each<C: ConnectionTrait>(
     Ok(held.into_iter().collect())
 }
 
-/// The jobs that were handed over to a worker, that it has not reported on and that are not among
-/// those it knows, at most `limit`: they are handed over once more, but not a third time.
+/// At most `limit` jobs that were handed over to a worker, but that it has not reported on and does
+/// not know. They are handed over again, but not a third time.
 pub async fn hand_over_again(
     tx: &DatabaseTransaction,
     worker: Uuid,
@@ -299,8 +299,8 @@ pub async fn hand_over_again(
     Ok(rows)
 }
 
-/// Returns jobs to their queues that were handed over to a worker but never arrived: jobs that it
-/// has not reported on and does not know.
+/// Returns jobs to their queues that were handed over to a worker but did not reach it: jobs that
+/// it has not reported on and does not know.
 pub async fn put_back<C: ConnectionTrait>(
     tx: &C,
     worker: Uuid,
@@ -363,7 +363,7 @@ fn update_of(claim: &JobClaim) -> sea_orm::UpdateMany<Entity> {
         .filter(Column::State.eq(State::Held))
 }
 
-/// Extends a job's lease once; it never becomes shorter.
+/// Extends a job's lease once; never shortens it.
 pub async fn extend_if_held<C: ConnectionTrait>(
     tx: &C,
     claim: &JobClaim,

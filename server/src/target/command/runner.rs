@@ -29,8 +29,8 @@ use crate::{
     },
 };
 
-/// How long the output may stay open after the group is gone: only a process that left the group
-/// can hold it open. Output written before that is read, however long it takes.
+/// How long the output may stay open after the group is gone, because only a process that left the
+/// group can hold it open. Output that was written before is read, however long that takes.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// Runs programs.
@@ -88,7 +88,7 @@ impl Runner {
         programs::admitted(definition, invoked, &self.policy)
     }
 
-    /// Runs the program to its end, or ends it when the time limit passes or `stop` is cancelled.
+    /// Runs the program until it ends by itself, the time limit passes or `stop` is cancelled.
     pub(in crate::target) async fn execute(
         &self,
         definition: &Command,
@@ -175,7 +175,7 @@ impl Runner {
                 ended.cancel();
                 ending
             },
-            // Processes that remain after the program's end get no input.
+            // Processes that remain after the end of the program get no input.
             async { ended.run_until_cancelled(feed(stdin, context)).await.unwrap_or_default() },
             capture.read(stdout, stderr, log, gone),
         );
@@ -186,7 +186,7 @@ impl Runner {
         ending
     }
 
-    /// Waits for the program's end and ensures that nothing of its group outlives it.
+    /// Waits until the program has ended, and makes sure that nothing of its group outlives it.
     async fn end(
         &self,
         exit: &mut Exit,
@@ -202,7 +202,7 @@ impl Runner {
         ending
     }
 
-    /// Waits for the program's end, and ends it if necessary.
+    /// Waits until the program has ended, and ends it if necessary.
     async fn wait(
         &self,
         exit: &mut Exit,
@@ -222,7 +222,7 @@ impl Runner {
             }
         };
         group.ask();
-        // The log may be behind; that must not delay the kill.
+        // The log may be behind, which must not delay the kill.
         let (ending, ()) = join!(
             async {
                 let asked = self.clock.timeout(invocation.kill_grace, exit.wait()).await;
@@ -242,7 +242,7 @@ impl Runner {
     }
 }
 
-/// Adds the program's output to a success; a failure if the output cannot be accepted.
+/// Adds the program's output to a success. If the output cannot be accepted, returns a failure.
 fn taken(outcome: Outcome, offer: &AttemptFile) -> Outcome {
     let Outcome::Succeeded { mut output } = outcome else { return outcome };
     let kept = match offer.read() {
@@ -258,6 +258,6 @@ fn taken(outcome: Outcome, offer: &AttemptFile) -> Outcome {
 
 /// Writes the context to the program's standard input and closes it.
 async fn feed(mut stdin: pipe::Sender, context: String) {
-    // A program need not read it.
+    // The program need not read it.
     let _ = stdin.write_all(context.as_bytes()).await;
 }

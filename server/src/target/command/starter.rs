@@ -2,8 +2,8 @@
 //!
 //! Starting a program copies the page tables of the starting process. A server has much memory and
 //! many busy threads; this process has little memory and does nothing else. The kernel ties each
-//! program to the thread that started it, and this process to the server: so they end with the
-//! server, however it ends.
+//! program to the thread that started it, and this process to the server. So they all end with the
+//! server, in whatever way it ends.
 
 use std::{
     ffi::OsString,
@@ -29,10 +29,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{confinement, launch::Launch, wire};
 
-/// The argument with which the server's executable becomes that process.
+/// The argument with which the server's executable becomes this process.
 pub(super) const WORD: &str = "start-programs";
 
-/// A report about a program, one line of JSON each.
+/// A report about a program, as one line of JSON.
 #[derive(Serialize, Deserialize, Debug)]
 pub(super) enum StarterReport {
     /// It has started; its process and its group have this number.
@@ -50,7 +50,7 @@ pub(crate) fn start_programs(arguments: &[OsString]) -> Option<ExitCode> {
     }
     let serve = || -> io::Result<()> {
         confinement::drop_dumpable()?;
-        // A service manager asks all processes of a service to end: this one ends only with the
+        // A service manager asks all processes of a service to end, but this one ends only with the
         // server.
         confinement::stay_when_asked_to_end()?;
         serve(&io::stdin().as_fd().try_clone_to_owned()?)
@@ -127,14 +127,14 @@ fn start(launch: &Launch, streams: [OwnedFd; 3], files: &[OwnedFd], mut told: Fi
     let await_end = move || await_end(child, group, told);
     let waiter = thread::Builder::new().name("program".to_owned()).stack_size(64 * 1024);
     if let Err(error) = waiter.spawn(await_end) {
-        // Its end cannot be reported: the other end sees the pipe closed.
+        // The end cannot be reported, but the other side sees that the pipe is closed.
         eprintln!("could not wait for a program: {error}");
         let _ = killpg(group, Signal::SIGKILL);
     }
 }
 
 fn await_end(mut child: Child, group: Pid, mut told: File) {
-    // The number cannot be reused before it is waited for, so the rest of its group is killed
+    // The number cannot be reused before it is waited for, so the rest of the group is killed
     // first.
     let ended = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(group), ended) == Err(nix::errno::Errno::EINTR) {}

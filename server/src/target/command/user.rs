@@ -1,4 +1,4 @@
-//! The user that programs run as.
+//! The user as which programs run.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use nix::unistd::{Uid, User};
 use super::definition::Command;
 use crate::target::{CommandPolicy, TargetError};
 
-/// The users that programs run as if the configuration names none: the first that exists.
+/// The users as which programs run if the configuration names none: the first that exists.
 const DEFAULT_USERS: [&str; 2] = ["carillon-task", "nobody"];
 
 /// The capabilities needed to change the user: CAP_CHOWN (0) for the program's files, CAP_KILL (5)
@@ -83,8 +83,8 @@ pub fn may_switch_user() -> bool {
     }
 }
 
-/// The user that programs run as here, given the configured one; `None` means the server's own, if
-/// it may not change the user.
+/// The user as which programs run here, given the configured one. `None` means the server's own
+/// user, if the server may not change the user.
 pub fn programs_user(configured: Option<&str>) -> Result<Option<String>, UserError> {
     choose(configured, may_switch_user(), Uid::effective())
 }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_user_that_cannot_be_is_told() {
+    fn an_impossible_configured_user_is_reported() {
         for (name, may_switch, own, said) in [
             ("root", true, ROOT, "\"root\" is root, and programs must not run as root"),
             ("no-such-user", true, ROOT, "there is no user \"no-such-user\" on this machine"),

@@ -1,7 +1,7 @@
 //! Redirects the browser to the identity provider and handles its return.
 //!
-//! The expected values are stored in the session of the browser that leaves: a return with anything
-//! else, or a second time, is refused. The session that is opened then has a new key.
+//! The expected values are stored in the browser's session before it leaves. A return with other
+//! values, or a second return, is refused. The session that is then opened has a new key.
 
 use std::{borrow::Cow, net::IpAddr, time::Duration};
 
@@ -31,7 +31,7 @@ const TOKEN: &str = "oidc_token";
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 /// Maximum number of concurrent sign-ins in one browser.
 const MAX_PENDING: usize = 5;
-/// A longer token is not stored: the provider then asks whether to sign out.
+/// Maximum size of a token that is stored. Without it, the provider asks whether to sign out.
 const MAX_TOKEN: usize = 8 * 1024;
 
 /// A sign-in that has begun in this browser.
@@ -193,7 +193,7 @@ pub(super) fn farewell(web: &Web, token: &str) -> Option<String> {
     Some(web.oidc.as_ref()?.sign_out_url(token)?.into())
 }
 
-/// The sign-in with that state. It is removed, so that it cannot be used a second time.
+/// The sign-in with this state. It is removed, so that it cannot be used a second time.
 async fn taken(
     session: &Session,
     state: Option<&str>,
@@ -220,7 +220,7 @@ async fn waiting(
     Ok(all.into_iter().filter(|pending| now - pending.at < patience).collect())
 }
 
-/// A path on this server and nothing else: a browser takes `//host` and `/\host` for another one.
+/// Accepts only a path on this server: a browser takes `//host` and `/\host` for another server.
 fn own_path(wanted: Option<&str>) -> &str {
     let is_own = |path: &&str| {
         path.starts_with('/')
@@ -265,7 +265,7 @@ fn not_now(error: &OidcError) -> Response {
     page(StatusCode::BAD_GATEWAY, "the identity provider cannot be used now; the log says why")
 }
 
-/// A page for people: they arrived by a link, without the console around it.
+/// A page for people, because they arrive by a link, without the console around it.
 fn page(status: StatusCode, text: &str) -> Response {
     let text: Cow<'_, str> = text.replace('&', "&amp;").replace('<', "&lt;").into();
     let html = format!(

@@ -14,7 +14,7 @@ on_both!(
     a_list_of_which_only_the_length_is_requested_is_not_read,
 );
 
-/// With the last run, the next fires, the workflow and the tally of each.
+/// A page of schedules with the last run, the next fires, the workflow and the tally of each.
 const PAGE: &str = "query($first: Int!) { schedules(first: $first) { totalCount nodes {
     id name namespace liveRuns
     timing { description warnings { code } } nextFires { at local }
@@ -22,7 +22,7 @@ const PAGE: &str = "query($first: Int!) { schedules(first: $first) { totalCount 
     lastRun { id state node taskRuns { id } workflow { name } schedule { name } }
     tally { succeeded failed } } } }";
 
-/// With the workflow, the fire and the tasks of each.
+/// A page of runs with the workflow, the fire and the tasks of each.
 const RUNS: &str = "query($first: Int!) { runs(first: $first) { nodes {
     id state node namespace context output group
     schedule { id name timing { description } nextFires { at } } fire { verdict }
@@ -71,7 +71,7 @@ async fn a_page_of_runs_costs_the_same_number_of_statements_however_long_it_is(
 
 async fn a_page_costs_the_same_number_of_statements_however_long_it_is(database: TestDatabase) {
     let (desk, statements) = observed(database).await;
-    // One more than the longest page holds, so that not all of them are counted.
+    // One more row than the longest page holds, so that not all of them are counted.
     for number in 0..=100 {
         let id = desk.schedule(&format!("s-{number:03}"), "@hourly").await;
         desk.trigger(&id).await;

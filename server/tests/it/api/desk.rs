@@ -31,7 +31,7 @@ pub(crate) struct Desk {
     pub(crate) schema: Schema,
 }
 
-/// When the tests begin.
+/// The time at which the tests begin.
 pub(crate) fn noon() -> DateTime<Utc> {
     "2026-03-01T12:00:00Z".parse().unwrap()
 }
@@ -42,7 +42,7 @@ pub(crate) fn viewer(role: Role) -> Viewer {
 }
 
 impl Desk {
-    /// Where commands may run.
+    /// Opens a desk on which commands may run.
     pub(crate) async fn open(database: TestDatabase) -> Self {
         Self::with(database, Policy { commands: true, ..Policy::default() }, |store| store).await
     }
@@ -68,14 +68,14 @@ impl Desk {
         Self { database, clock, schema }
     }
 
-    /// The answer, which must not be an error.
+    /// Sends a query and returns its answer, which must not be an error.
     pub(crate) async fn ask(&self, query: &str, variables: Value) -> Value {
         let response = self.send(Some(Role::Admin), query, variables).await;
         assert!(response.errors.is_empty(), "{query}\n{:#?}", response.errors);
         response.data.into_json().unwrap()
     }
 
-    /// The refusal, which there must be: `message` and `extensions`.
+    /// Sends a query that must be refused, and returns the refusal: `message` and `extensions`.
     pub(crate) async fn refused(&self, query: &str, variables: Value) -> Value {
         self.refused_as(Some(Role::Admin), query, variables).await
     }
@@ -91,8 +91,8 @@ impl Desk {
         serde_json::to_value(error).unwrap()
     }
 
-    /// The data of an answer that is resolved entirely on this thread, so that what its loaders
-    /// batch does not depend on the load of other threads.
+    /// The data of an answer that is resolved entirely on this thread, so that the batches of its
+    /// loaders do not depend on the load of other threads.
     pub(crate) async fn ask_in_place(&self, query: &str, variables: Value) -> Value {
         let response = self.schema.execute(request(Some(Role::Admin), query, variables)).await;
         assert!(response.errors.is_empty(), "{query}: {:?}", response.errors);
@@ -136,7 +136,7 @@ impl Desk {
         error["extensions"]["code"].as_str().unwrap().to_owned()
     }
 
-    /// An account with that name and that role everywhere, and its key.
+    /// Creates an account with that name and that role everywhere; returns its key.
     pub(crate) async fn account(&self, name: &str, role: Option<&str>) -> (String, Uuid) {
         let query = "mutation ($name: String!, $role: Role) {
             createServiceAccount(input: { name: $name, role: $role }) { user { id } }

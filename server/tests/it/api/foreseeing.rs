@@ -1,4 +1,4 @@
-//! What a pause, an edit and an unsaved timing would do.
+//! Previews of a pause, of an edit and of an unsaved timing.
 
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ async fn a_pause_that_is_only_thought_of_tells_each_way_to_resume(database: Test
     assert_eq!(rows[0], json!({ "scheduledAt": "2026-03-01T13:00:00Z", "verdict": "PENDING" }));
     assert_eq!(preview["choices"][0]["nextFireAt"], "2026-03-01T16:00:00Z");
 
-    // It matches the pause once it is made.
+    // The preview matches the pause once it is made.
     let pause =
         "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
     desk.ask(pause, json!({ "id": id })).await;
@@ -97,7 +97,7 @@ async fn the_minutes_to_come_are_counted_and_a_candidate_is_tried(database: Test
         "minutes": 180, "search": "-name:often", "candidate": candidate, "id": edited
     });
     let tried = ask(variables).await;
-    // Without the schedule that is edited.
+    // The forecast leaves out the schedule that is edited.
     assert_eq!((&tried["schedules"], &tried["starts"][125]), (&json!(3), &json!(0)));
     let at = "2026-03-01T14:00:00Z";
     let quieter = [-1, 1, -2, 2, -3].map(|minutes| json!({ "minutes": minutes, "starts": 1 }));
@@ -189,7 +189,7 @@ async fn an_edit_tells_the_fires_that_it_adds_and_removes(database: TestDatabase
         (&effect["from"], &effect["until"]),
         (&json!("2026-03-01T12:00:00Z"), &json!("2026-03-31T12:00:00Z"))
     );
-    // Of 30 nights, 22 are weekdays'.
+    // Of 30 nights, 22 are followed by a weekday.
     let figures = ["before", "after", "added", "removed"].map(|of| effect[of].as_i64().unwrap());
     assert_eq!(figures, [30, 44, 22, 8]);
     assert_eq!(

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::desk::Desk;
 use crate::support::{TestDatabase, on_both};
 
-on_both!(health_says_what_is_wrong, an_overview_tells_what_comes_and_what_runs);
+on_both!(health_says_what_is_wrong, an_overview_shows_upcoming_fires_and_live_runs);
 
 async fn health_says_what_is_wrong(database: TestDatabase) {
     let desk = Desk::open(database).await;
@@ -32,7 +32,7 @@ async fn health_says_what_is_wrong(database: TestDatabase) {
     assert_eq!(error["extensions"]["code"], "NOT_FOUND");
 }
 
-async fn an_overview_tells_what_comes_and_what_runs(database: TestDatabase) {
+async fn an_overview_shows_upcoming_fires_and_live_runs(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let often = desk.schedule("often", "*/20 * * * *").await;
     desk.schedule("hourly", "@hourly").await;

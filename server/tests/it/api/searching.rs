@@ -68,7 +68,7 @@ async fn schedules_are_counted_by_tag_and_by_module(database: TestDatabase) {
         groups(json!({ "by": "MODULE" })).await,
         json!({ "groups": [group("shop", 1)], "without": 4, "isCut": false })
     );
-    // Of what a search finds, with all tags of it.
+    // The schedules that a search finds, with all of their tags.
     assert_eq!(
         groups(json!({ "by": "TAG", "search": "tag:ops" })).await,
         json!({ "groups": [group("db", 1), group("ops", 2)], "without": 0, "isCut": false })
@@ -122,7 +122,7 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         ("state:Paused,finished", vec!["cleanup", "Once"]),
         ("-state:active", vec!["cleanup", "Once"]),
         ("state:exhausted", vec![]),
-        // Of the newest run.
+        // The state of the newest run.
         ("state:cancelled", vec!["report"]),
         ("state:queued", vec!["cleanup"]),
         ("state:succeeded", vec![]),

@@ -172,7 +172,7 @@ async fn each_bad_workflow_is_refused_with_its_field() {
     assert_eq!(workflow_version::Entity::find().count(read).await.unwrap(), 0);
 }
 
-/// The check applies to every way of saving it.
+/// Every way of saving a workflow includes this check.
 #[tokio::test]
 async fn a_template_of_what_can_never_be_is_refused_where_it_stands() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;

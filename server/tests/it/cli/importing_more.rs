@@ -21,7 +21,7 @@ fn import(args: &[&str], input: &str) -> (Vec<(String, String)>, String) {
 }
 
 #[test]
-fn a_crontab_of_the_other_form_is_told_and_not_imported() {
+fn a_crontab_of_the_other_form_is_reported_and_not_imported() {
     let folder = tempfile::tempdir().unwrap();
     let of_system = folder.path().join("cron.d");
     fs::create_dir(&of_system).unwrap();
@@ -249,7 +249,7 @@ fn a_masked_unit_hides_the_one_of_the_vendor() {
         }
         assert!(!module.contains("/bin/a"), "{module}");
     }
-    // In its own folder, or only in the vendor's: nothing hides the unit.
+    // In its own folder, or only in the vendor's folder: nothing hides the unit.
     let (told, _) = import(&["systemd", vendor.to_str().unwrap(), "--tz", "UTC"], "");
     assert!(told.iter().any(|(outcome, _)| outcome == "imported"), "{told:?}");
 }

@@ -21,7 +21,7 @@ async fn a_second_server_on_the_same_file_is_refused() {
     let server = Server::start(&database);
     let line = Command::new(&serve).on(&database).run().refused(1);
     assert!(line.contains("another server (process ") && line.contains("PostgreSQL"), "{line}");
-    // Programs beside the server are not servers.
+    // Other commands may run beside the server.
     Command::new(&["user", "list"]).on(&database).run().done();
     Command::new(&["migrate"]).on(&database).run().done();
     // A killed server leaves nothing behind that blocks the next.

@@ -12,7 +12,7 @@ use crate::support::{Command, TestDatabase, on_both};
 on_both!(
     users_come_and_go,
     a_role_alone_shows_no_payloads,
-    tokens_outlive_a_password_and_that_is_said,
+    tokens_outlive_a_password_and_the_answer_says_so,
     tokens_come_and_go,
     a_workers_token_names_its_namespace_and_queues,
     members_come_and_go,
@@ -69,7 +69,7 @@ async fn a_role_alone_shows_no_payloads(database: TestDatabase) {
     }
 }
 
-async fn tokens_outlive_a_password_and_that_is_said(database: TestDatabase) {
+async fn tokens_outlive_a_password_and_the_answer_says_so(database: TestDatabase) {
     carillon(&database, &["user", "add", "ada", "--role", "admin", "--random"]).run().done();
     let ada = users::by_name(database.store.read(), "ada").await.unwrap().unwrap();
     let row = api_token::ActiveModel {

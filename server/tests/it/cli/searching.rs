@@ -32,7 +32,7 @@ async fn lists_are_searched_from_the_command_line() {
     let none = ask(&["runs", "--search", "workflow:backup", "--json"]).run().done();
     assert_eq!(none.trim(), "[]");
 
-    // Refused on the client: no server is asked.
+    // The client refuses the search: no server is asked.
     let refused = Command::new(&["runs", "--search", "tag:billing stat:failed"]).run().refused(2);
     let lines: Vec<_> = refused.lines().collect();
     assert!(lines[0].starts_with("--search: runs have no field 'stat'"), "{refused}");

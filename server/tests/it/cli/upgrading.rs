@@ -1,4 +1,4 @@
-//! Whether this version could go on with a database, before anything is changed in it.
+//! Whether this version can take over a database; checked before anything is changed in it.
 
 use std::fs;
 
@@ -48,7 +48,7 @@ async fn a_database_that_can_be_upgraded_is_read_and_one_that_cannot_is_told(
     assert_eq!((&found["schedules"], &found["workflows"]), (&json!(2), &json!(2)), "{found:#}");
     assert_eq!((&found["pending"], &found["nodes"]), (&json!([]), &json!([])));
 
-    // What another version has left behind.
+    // Leftovers of another version.
     run("UPDATE node SET state = 'alive', version = '0.0.9'").await;
     run("UPDATE schedule SET zone = 'Mars/Base' WHERE name = 'nightly'").await;
     let told = check(&database);
@@ -57,7 +57,7 @@ async fn a_database_that_can_be_upgraded_is_read_and_one_that_cannot_is_told(
     let named = found["named"][0].as_str().unwrap();
     assert!(named.starts_with("schedule default/nightly: ") && named.contains("Mars/Base"));
     assert_eq!(found["nodes"][0]["version"], "0.0.9");
-    // Without --json, for people.
+    // Without --json, the output is for people.
     let said = Command::new(&["upgrade", "--check"]).on(&database).run();
     assert_eq!(said.code, 1);
     assert!(said.out.contains("cannot be read: schedule default/nightly"), "{said:?}");
@@ -322,7 +322,7 @@ async fn whatever_is_parsed_is_read_and_what_cannot_be_is_named_with_its_place(
 }
 
 #[test]
-fn where_there_is_no_database_none_is_made() {
+fn a_missing_database_is_not_created() {
     let (mut command, folder) = Command::new(&["upgrade", "--check"]).into_inner();
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -1,4 +1,4 @@
-//! Needs no mdBook: this checks the sources of the site.
+//! Checks the sources of the site, which needs no mdBook.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +20,7 @@ pub(super) fn links(text: &str) -> Vec<(String, Option<String>)> {
         if is_code {
             continue;
         }
-        // Every second piece stands between backticks.
+        // Every second piece is between backticks.
         let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         for target in prose.split("](").skip(1) {
             let target = target.split([')', ' ']).next().unwrap();
@@ -47,7 +47,7 @@ pub(super) fn anchors(text: &str) -> BTreeSet<String> {
         let heading = heading.trim_start_matches('#').trim().to_lowercase();
         let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
         let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
-        // A repeated one has a number appended.
+        // A repeated anchor gets a number appended.
         let again = (0..).map(|n| if n == 0 { anchor.clone() } else { format!("{anchor}-{n}") });
         let free = again.into_iter().find(|anchor| !found.contains(anchor)).unwrap();
         found.insert(free);

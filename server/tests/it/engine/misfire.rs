@@ -30,7 +30,7 @@ on_both!(
     several_fires_within_the_grace_are_decided_by_catch_up_and_not_by_overlap,
     the_runs_of_catch_up_all_follow_one_another,
     a_fire_claimed_within_the_grace_is_late_and_not_caught_up,
-    an_outage_of_the_scheduler_is_named_by_what_it_made_late,
+    a_late_fire_names_the_outage_of_the_scheduler,
 );
 
 /// An hourly schedule that was not claimed from 06:00 to 12:20.
@@ -223,7 +223,7 @@ async fn the_runs_of_catch_up_all_follow_one_another(database: TestDatabase) {
     let runs = world.settled(schedule, 7).await;
     let ledger = world.ledger(schedule).await;
     for fire in &ledger {
-        // Having waited for the previous run does not hide why it is late.
+        // The fire says why it is late although it also waited for the previous run.
         assert_eq!((fire.verdict, fire.reason), (Verdict::Started, Reason::CaughtUp));
         let why = fire.detail.as_deref().unwrap_or_default();
         assert!(why.starts_with("no scheduler was running before 2026-"), "{why:?}");
@@ -236,7 +236,7 @@ async fn the_runs_of_catch_up_all_follow_one_another(database: TestDatabase) {
     engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 }
 
-/// It is claimed within the grace and handed over after it: for the policy it was in time.
+/// The fire is claimed within the grace and handed over after it: for the policy it was in time.
 async fn a_fire_claimed_within_the_grace_is_late_and_not_caught_up(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:04:59Z")).await;
     let schedule = world
@@ -278,7 +278,7 @@ async fn a_fire_claimed_within_the_grace_is_late_and_not_caught_up(database: Tes
     assert_eq!(world.runs(schedule.id).await.len(), 1);
 }
 
-async fn an_outage_of_the_scheduler_is_named_by_what_it_made_late(database: TestDatabase) {
+async fn a_late_fire_names_the_outage_of_the_scheduler(database: TestDatabase) {
     let (world, schedule, engine) = after_a_short_outage(database, |_| {}).await;
     for fire in world.decided(schedule, 7).await {
         let why = fire.detail.unwrap_or_default();

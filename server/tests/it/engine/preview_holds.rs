@@ -1,5 +1,5 @@
-//! The preview of a resume matches what happens, run by run, whatever the schedule's policies are:
-//! many schedules, with policies drawn from a seed, resumed in one world.
+//! The preview of a resume matches the actual runs, whatever the schedule's policies are: many
+//! schedules, with policies drawn from a seed, are resumed in one world.
 
 use carillon::commands::{ByHand, Call, ResumeChoice};
 use entity::{

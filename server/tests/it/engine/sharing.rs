@@ -35,10 +35,10 @@ on_both!(
 
 const CAPACITY: usize = 50;
 
-/// Of the capacity, for one.
+/// The share of the capacity for one origin.
 const SHARE: usize = 40;
 
-/// Of the rest, for another one.
+/// The share of the rest for another origin.
 const SECOND_SHARE: usize = 7;
 
 /// A receiver that answers at once.
@@ -119,7 +119,7 @@ async fn others_are_on_time_while_hundreds_of_requests_hang(database: TestDataba
     assert_eq!(issue(&world, &engine).await, None);
     due(&world, 300, slow.task()).await;
     let held = arrivals(&mut slow, SHARE).await;
-    // A second target that hangs finds places, too.
+    // Requests to a second target that hangs find places, too.
     due(&world, 300, slower.task()).await;
     let also_held = arrivals(&mut slower, SECOND_SHARE).await;
     let good = due(&world, 300, prompt().await).await;
@@ -152,7 +152,7 @@ async fn runs_that_wait_overtake_those_whose_origin_has_its_share(database: Test
     let engine = world.engine().await;
     due(&world, 200, slow.task()).await;
     let held = arrivals(&mut slow, SHARE).await;
-    // Those of a group are in the queue first, behind all that hang.
+    // The runs of a group are in the queue first, behind all hanging ones.
     let (group, quick) = (group(&world, 5).await, prompt().await);
     for _ in 0..30 {
         let behind = |row: &mut schedule::Model| {

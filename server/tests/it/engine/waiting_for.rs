@@ -34,7 +34,7 @@ on_both!(
 const ASK: &str = "query ($id: UUID!) { run(id: $id) { state stuck
     waitsFor { reason text until group runs { id } } } }";
 
-/// What the API of that node says about the run.
+/// The node's API answer about the run.
 async fn ask(world: &World, engine: &Engine, run: Uuid) -> Value {
     let executor = Executor::new(Policy::default(), world.clock.clone()).unwrap();
     let cache = Arc::new(timetable::Cache::new(10));
@@ -50,7 +50,7 @@ async fn ask(world: &World, engine: &Engine, run: Uuid) -> Value {
     answer.data.into_json().unwrap()["run"].take()
 }
 
-/// The only reason why the run waits, as soon as it is `reason`.
+/// The only reason why the run waits, once it is `reason`.
 async fn waits(world: &World, engine: &Engine, run: Uuid, reason: &str) -> Value {
     world
         .until(&format!("the run waits for {reason}"), || async {

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_takes_away_what_is_not_there_any_more() {
+    fn an_update_removes_omitted_values() {
         let definition = Definition::read(TEXT).unwrap();
         let update = definition.to_update();
         assert_eq!(update["timeoutSeconds"], Value::Null);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_tells_is_what_is_sent_back() {
+    fn a_definition_from_the_server_is_sent_back_unchanged() {
         let told = json!({
             "id": "1", "name": "report", "version": 3, "module": null,
             "timeoutSeconds": 60.0, "maxParallel": 2, "runsOn": ["gpu"],

@@ -30,7 +30,7 @@ pub(super) struct TaskDraft {
     pub(super) key: u32,
     pub(super) fields: TaskFields,
     pub(super) needs: RwSignal<Vec<Need>>,
-    /// `success`, `failure` or `always`.
+    /// The condition: `success`, `failure` or `always`.
     pub(super) when: Text,
     pub(super) allow_failure: RwSignal<bool>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Draft {
     pub(super) name: Text,
     pub(super) timeout: Text,
     pub(super) max_parallel: Text,
-    /// Separated by commas.
+    /// The tags of nodes, separated by commas.
     pub(super) runs_on: Text,
     pub(super) tasks: RwSignal<Vec<TaskDraft>>,
     /// The task whose fields are shown.
@@ -60,7 +60,7 @@ impl TaskDraft {
         }
     }
 
-    /// Its name as it will be sent; tracked.
+    /// The task's name as it will be sent; tracked.
     pub(super) fn name(&self) -> String {
         self.fields.name.with(|name| name.trim().to_owned())
     }
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_what_is_sent() {
+    fn an_unedited_draft_is_sent_as_it_was_read() {
         with_draft(|draft| {
             let sent = untrack(|| draft.definition());
             assert_eq!(sent, Ok(Definition::read(TEXT).unwrap()));
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_stands_behind_its_task_under_a_name_of_its_own() {
+    fn a_copy_follows_its_task_under_a_new_name() {
         with_draft(|draft| {
             draft.duplicate(key_of(draft, "send"));
             let names: Vec<String> =

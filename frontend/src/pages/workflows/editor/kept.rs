@@ -87,7 +87,7 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
                 field.set(text.clone());
             }
         }
-        // A task may stand where another one stood before: it must not keep that one's credentials.
+        // A task may be at the position of another one: it must not keep that one's credentials.
         for (name, field) in task.fields.secrets() {
             field.set(kept.fields.get(name).cloned().unwrap_or_default());
         }
@@ -155,7 +155,7 @@ mod tests {
           "target": { "publish": { "to": { "nats": { "subject": "x" } } } } } ] }"#;
 
     #[test]
-    fn what_is_kept_comes_back() {
+    fn the_saved_state_is_restored() {
         Owner::new().with(|| {
             let definition = Definition::read(TEXT).unwrap();
             let draft = Draft::of(&definition);

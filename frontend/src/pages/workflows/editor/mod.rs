@@ -54,7 +54,7 @@ type Save = Arc<dyn Fn(Definition, String) -> (Ask<SavedWorkflow>, String) + Sen
 
 /// The initial state of an editor.
 struct Start {
-    /// The key of its draft.
+    /// The key of the editor's draft.
     key: String,
     /// The workflow that is edited: its key and its definition.
     workflow: Option<(String, Definition)>,
@@ -264,8 +264,8 @@ fn use_save(editor: Editor, save: Save) -> Callback<()> {
     })
 }
 
-/// What is shown in place of the form once the workflow is saved, if the server warns: another change would have to
-/// begin with the saved version.
+/// The view that replaces the form once the workflow is saved, if the server warns: another change
+/// would have to begin with the saved version.
 fn with_warnings(saved: &SavedWorkflow) -> AnyView {
     let (id, name) = (saved.workflow.id.clone(), saved.workflow.name.clone());
     let secrets =

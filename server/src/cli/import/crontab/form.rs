@@ -7,9 +7,9 @@ use std::{collections::BTreeMap, path::Path};
 
 use super::known::{self, UserCertainty};
 
-/// At least this many entries with the same sixth word indicate a form.
+/// Minimum number of entries with the same sixth word that indicates a form.
 const MIN_COMMON: usize = 3;
-/// At least this many entries with the same word before the path of a program do.
+/// Minimum number of entries with the same word before the path of a program that indicates a form.
 const MIN_BEFORE_PATHS: usize = 2;
 
 /// The largest number of characters of a word that a message repeats.
@@ -30,7 +30,7 @@ const DATA: [&str; 11] = [
     "/backup/",
 ];
 
-/// The extensions of scripts; a path with another one is a file that a program reads.
+/// The extensions of scripts. A path with another extension is a file that a program reads.
 const SCRIPTS: [&str; 13] =
     ["sh", "bash", "zsh", "py", "pl", "php", "rb", "js", "mjs", "lua", "jar", "cgi", "bin"];
 
@@ -81,7 +81,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// The evidence that a file names users, if it is read as one that does not.
+/// The evidence that a file names users, if it is read as if it did not.
 pub(super) fn names_users(file: &Path, entries: &[Rest<'_>]) -> Option<String> {
     let folder = file.parent().and_then(Path::file_name);
     let in_folder = |name: &str| folder.is_some_and(|folder| folder == name);
@@ -144,8 +144,8 @@ fn before_paths(entries: &[Rest<'_>]) -> Option<String> {
     (!is_refuted).then(|| format!("'{word}' in line {line} stands before the path of a program"))
 }
 
-/// A sixth word that most entries share, followed by programs, or by anything if it is a usual
-/// account: a user.
+/// A sixth word that most entries share and that is a user: programs follow it, or anything follows
+/// it if it is a common account.
 fn common(entries: &[Rest<'_>]) -> Option<String> {
     let mut words: BTreeMap<&str, usize> = BTreeMap::new();
     for (word, behind) in entries.iter().filter_map(Rest::split) {
@@ -178,7 +178,7 @@ pub(super) fn is_user(word: &str) -> bool {
     is_name && !known::is_only_program(word)
 }
 
-/// Whether a word is written as accounts of machines are: a dot or a capital belongs to a program.
+/// Whether a word looks like an account name: a dot or a capital letter belongs to a program.
 fn is_account_name(word: &str) -> bool {
     let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b);
     is_user(word) && word.bytes().all(is_part)
@@ -190,13 +190,13 @@ fn is_program(text: &str) -> bool {
     word.starts_with(['/', '~', '.', '$', '[', '(']) || known::is_program(word)
 }
 
-/// Whether a text begins with a bare word: neither an option nor an operator of the shell.
+/// Whether a text begins with a bare word, neither an option nor an operator of the shell.
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// Whether a text is certainly a command: it begins with the absolute path of what may be a
-/// program, or changes to a folder, or tests for a file.
+/// Whether a text is certainly a command: it begins with the absolute path of a possible program,
+/// or changes to a folder, or tests for a file.
 fn is_command(text: &str) -> bool {
     let Some((word, behind)) = first(text) else { return false };
     match word {

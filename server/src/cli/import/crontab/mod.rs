@@ -23,7 +23,7 @@ use crate::{
     target::{Command, Secret, Target},
 };
 
-/// What a file itself does not say.
+/// The facts about a file that it does not state itself.
 #[derive(Clone, Copy)]
 pub(super) struct Form<'a> {
     /// Whether a user precedes each command; None to detect it from the file.
@@ -142,7 +142,7 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
         Err(why) => return gathered.refuse(origin, why),
     };
     let mut changes = Vec::new();
-    // A leading hyphen keeps cron from writing to the system log; we write none.
+    // A leading hyphen prevents cron from writing to the system log; Carillon does not write to it.
     let line = origin.entry.strip_prefix('-').unwrap_or(origin.entry);
     let (when, rest) = match timing(line, form.dialect, &mut changes) {
         Ok(found) => found,
@@ -172,7 +172,8 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
     let mut schedule = ScheduleEntry::new(vec![when]);
     zone.clone_into(&mut schedule.zone);
     schedule.note = settings.note.join("\n");
-    // Cron starts a job even if the previous one is still running, and makes up for none.
+    // Cron starts a job even if the previous one is still running, and does not make up for missed
+    // ones.
     schedule.overlap = Some(Overlap::Allow);
     schedule.misfire = MisfireEntry { catch_up: Some(CatchUp::Skip), ..MisfireEntry::default() };
     let script = script(command);
@@ -214,7 +215,7 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
     gathered.add(origin, &names, schedule, None, changes);
 }
 
-/// The expression that an entry begins with, and the rest.
+/// The expression with which the entry begins, and the rest.
 fn timing<'a>(
     line: &'a str,
     dialect: Option<Dialect>,
@@ -302,7 +303,8 @@ fn word(text: &str) -> Option<(&str, &str)> {
     Some((word, rest.trim_start_matches([' ', '\t'])))
 }
 
-/// A command as the shell gets it: what follows the first `%` is its standard input, line by line.
+/// A command as the shell gets it: the text after the first `%` is its standard input, line by
+/// line.
 fn script(command: &str) -> String {
     let mut parts = vec![String::new()];
     let mut escaped = false;
@@ -347,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_told_from_entries() {
+    fn settings_are_distinguished_from_entries() {
         let pair = |name: &str, value: &str| Some((name.to_owned(), value.to_owned()));
         assert_eq!(assignment("MAILTO=\"\""), pair("MAILTO", ""));
         assert_eq!(assignment("'A B' = c"), None);

@@ -185,7 +185,7 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
     }
 
     #[test]
-    fn what_is_too_large_or_too_deep_is_refused() {
+    fn a_file_that_is_too_large_or_too_deep_is_refused() {
         let large = format!("module: m\n# {}", "x".repeat(MAX_BYTES));
         assert!(File::read(&large, Format::Yaml).unwrap_err().problem.contains("1048576"));
         let deep = format!("module: m\nschedules: {}", "[".repeat(100_000));
@@ -208,7 +208,7 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
     }
 
     #[test]
-    fn what_is_not_said_is_what_the_api_would_take() {
+    fn an_omitted_key_has_the_apis_default() {
         let source = "module: m\nschedules: {a: {when: [\"@daily\", \"@hourly\"], workflow: w}}";
         let mut file = File::read(source, Format::Yaml).unwrap();
         let spec = file.schedules.remove("a").unwrap().spec("a");

@@ -170,7 +170,7 @@ impl<'de> Deserialize<'de> for Expressions {
     }
 }
 
-/// The schema of an enum from another crate: its variants, as they are serialized.
+/// The schema of an enum from another crate: its variants as they are serialized.
 pub(super) struct Words<E>(PhantomData<E>);
 
 impl<E: sea_orm::Iterable + Serialize> JsonSchema for Words<E> {

@@ -142,7 +142,7 @@ pub(super) fn unless<T: PartialEq>(value: T, usual: T) -> Option<T> {
 }
 
 impl WorkflowEntry {
-    /// The fields that hold a credential in clear, each with its task.
+    /// The fields that contain a credential in plain text, each with its task.
     pub(crate) fn literal_credentials(&self) -> Vec<String> {
         let of_task = |task: &TaskEntry| {
             let name = task.name.clone();
@@ -217,7 +217,7 @@ impl TaskEntry {
         }
     }
 
-    /// The fields that hold a credential in clear, which no server accepts.
+    /// The fields that contain a credential in plain text, which no server accepts.
     pub(crate) fn literal_credentials(&self) -> Vec<String> {
         secrets::literal::literals(&self.target)
     }

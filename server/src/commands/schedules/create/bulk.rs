@@ -8,13 +8,13 @@ use crate::{
     commands::{BadInput, Call, CommandError, Commands, NewSchedule, Saved, workflows::Judgement},
 };
 
-/// Maximum number in one request: it is one transaction, and on SQLite nothing else is written
-/// meanwhile.
+/// Maximum number of schedules in one request, because it is one transaction and SQLite allows no
+/// other write meanwhile.
 const MAX: usize = 1_000;
 
 impl Commands {
-    /// Creates schedules, in the given order. If one cannot be created, the request is refused, and
-    /// the error names it by its position.
+    /// Creates schedules in the given order. If one cannot be created, the request is refused, and
+    /// the error names that schedule's position.
     pub async fn create_schedules(
         &self,
         right: &Editor,

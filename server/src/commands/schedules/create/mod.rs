@@ -1,15 +1,17 @@
 //! Creating schedules: one, many at once, or those of a module.
 //!
 //! Each is composed first (checked, its workflow found or composed, its cursor set) and then all
-//! are written: the same rows in a few statements, however many there are. Free names are not
-//! checked beforehand: rows whose name is taken are not written, which shows which ones they are.
+//! are written: the same rows in a few statements, however many there are. Whether names are free
+//! is not checked beforehand: rows with a taken name are not written, and so the missing rows show
+//! which names are taken.
 //!
-//! A single call, a bulk request and a module's file all take this path: `Commands::composed`
-//! composes them, and `rows_of` makes their rows.
+//! Single calls, bulk requests and module files all take this path: `Commands::composed` composes
+//! them, and `rows_of` makes their rows.
 //!
 //! - `compose`: a new schedule in the form of its rows
 //! - `bulk`: many in one request
-//! - `group_commit`: concurrent calls in one transaction; `name_cache`: the names that they refer to
+//! - `group_commit`: concurrent calls in one transaction; `name_cache`: the names that they refer
+//!   to
 
 mod bulk;
 mod compose;
@@ -42,14 +44,14 @@ pub(in crate::commands) struct CreationContext<'a> {
     pub(in crate::commands) module: Option<&'a str>,
 }
 
-/// What a request has looked up so far.
+/// The objects that a request has looked up so far.
 #[derive(Default)]
 pub(in crate::commands) struct ResolvedNames {
     workflows: HashMap<(Uuid, String), Resolved>,
     groups: HashMap<(Uuid, String), Option<Uuid>>,
 }
 
-/// What to return about written schedules.
+/// What to return for written schedules.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::commands) enum Back {
     Nothing,
@@ -106,7 +108,7 @@ impl Commands {
             let key = (namespace, new.spec.name.clone());
             let is_taken = taken.contains(&key);
             if is_taken && matches!(new.work, Work::Task(_)) {
-                // The owner of that workflow is read from the tables, so all earlier rows must be
+                // The owner of that workflow is read from the tables, so the earlier rows must be
                 // written first.
                 let before = std::mem::take(&mut waiting);
                 self.write(site.tx, before, Back::Nothing).await?;
@@ -120,7 +122,7 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Which of the `all` names belong to existing workflows.
+    /// Which of `all` names belong to existing workflows.
     pub(in crate::commands) async fn taken_names(
         &self,
         tx: &DatabaseTransaction,
@@ -138,7 +140,7 @@ impl Commands {
         Ok(taken)
     }
 
-    /// A schedule in the form of its rows. `is_taken` says that a workflow already has its name.
+    /// A schedule's rows. `is_taken` says that a workflow already has the schedule's name.
     async fn compose(
         &self,
         site: CreationContext<'_>,
@@ -173,7 +175,7 @@ impl Commands {
         self.composed(who, spec, parts)
     }
 
-    /// What a new schedule runs, and the workflow rows to write for it.
+    /// The workflow that a new schedule runs, and the workflow rows to write for it.
     async fn work_of(
         &self,
         CreationContext { tx, who, .. }: CreationContext<'_>,
@@ -280,7 +282,7 @@ pub(in crate::commands) fn usage_of(all: &[Composed]) -> BTreeMap<Uuid, Usage> {
     usage
 }
 
-/// An error if a row was left out: its name is already taken.
+/// Fails if a row was left out because its name is taken.
 fn all_are_there(
     places: &[(usize, Uuid, String)],
     written: &HashSet<Uuid>,

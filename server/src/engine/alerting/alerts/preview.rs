@@ -39,7 +39,7 @@ pub struct Foretold {
     pub alerts: usize,
 }
 
-/// Maximum number of rows read, for each of failed runs, late runs and fires that were not run.
+/// Maximum number of rows read of each kind: failed runs, late runs, and fires that were not run.
 const MAX_ROWS: u64 = 5_000;
 const MAX_MESSAGES: usize = 200;
 

@@ -18,13 +18,13 @@ pub enum Event {
     Failed,
     /// A reported alert is over.
     Recovered,
-    /// A number of runs have failed in a row.
+    /// A number of a schedule's runs have failed in a row.
     Losing,
     /// Fires were not run.
     Missed,
     /// A run started late.
     Late,
-    /// A schedule is due, or one of its runs waits, and no node takes it.
+    /// No node takes a due schedule, or one of its runs that waits.
     Stalled,
     /// A run takes much longer than usual.
     Slow,
@@ -52,15 +52,15 @@ pub struct Rule {
     pub losing_after: i64,
     /// For `late`: how long after it was due a run counts as late.
     pub late_after_seconds: i64,
-    /// For `stalled`: how long no node has taken it.
+    /// For `stalled`: how long the work must have waited for a node.
     pub stalled_after_seconds: i64,
-    /// For `slow`: the multiple of its usual duration that a run has taken.
+    /// For `slow`: how many times its usual duration a run must have taken.
     #[serde(default = "slow_after")]
     pub slow_after_times: i64,
     /// For `clock_change`: how many days in advance it reports.
     #[serde(default = "clock_change_days")]
     pub clock_change_days: i64,
-    /// Alerts within this time of the first pending one go into the same message.
+    /// Alerts that become ripe within this time after the first pending one share its message.
     pub digest_seconds: i64,
     /// Quiet hours, during which nothing is sent.
     pub quiet: Option<Quiet>,
@@ -68,12 +68,12 @@ pub struct Rule {
     pub include_errors: bool,
 }
 
-/// Rules that were stored by earlier versions have none.
+/// For rules that earlier versions stored without this value.
 fn slow_after() -> i64 {
     Rule::SLOW_AFTER
 }
 
-/// Rules that were stored by earlier versions have none.
+/// For rules that earlier versions stored without this value.
 fn clock_change_days() -> i64 {
     Rule::CLOCK_CHANGE_DAYS
 }
@@ -167,8 +167,8 @@ pub(super) struct Active {
 }
 
 impl Active {
-    /// Reads the rules that can be parsed. One that cannot, because a newer Carillon wrote it, does
-    /// not hold up the others.
+    /// Parses the rules, and skips those that this version cannot read because a newer Carillon
+    /// wrote them.
     pub(super) fn read(rows: Vec<alert_rule::Model>) -> Vec<Self> {
         let mut active = Vec::with_capacity(rows.len());
         for row in rows {

@@ -1,5 +1,5 @@
-//! Writes the steps of runs in batches: steps that arrive while one batch commits form the next, so
-//! they share a commit.
+//! Writes the steps of runs in batches. Steps that arrive while one batch commits form the next one
+//! and share its commit.
 
 use std::{sync::Arc, time::Duration};
 
@@ -53,7 +53,7 @@ pub(in crate::engine) async fn write_waiting(
 async fn finish(core: &Core, asked: Vec<StepRequest>) {
     match tried(core, &asked).await {
         Ok(written) => answer(asked, &written),
-        // One of them is bad: it must not affect the others.
+        // One step is bad, and must not affect the others.
         Err(_) => {
             for one in asked {
                 let alone = [one];
@@ -71,13 +71,13 @@ async fn finish(core: &Core, asked: Vec<StepRequest>) {
 
 fn answer(asked: Vec<StepRequest>, written: &[StepOutcome]) {
     for (asked, written) in asked.into_iter().zip(written) {
-        // The requester may have stopped waiting.
+        // Fails if the requester no longer waits.
         let _ = asked.answer.send(*written);
     }
 }
 
-/// Retries until the database answers: only this process knows what the tasks did. If it dies
-/// first, recovery finds the runs.
+/// Retries until the database answers, because only this process knows the outcome of the tasks. If
+/// the process dies first, recovery finds the runs.
 async fn tried(core: &Core, asked: &[StepRequest]) -> Result<Vec<StepOutcome>, StoreError> {
     let mut pause = Duration::from_millis(50);
     let renewed = core.store.renewed();

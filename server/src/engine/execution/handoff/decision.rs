@@ -9,13 +9,13 @@ use crate::store::{
     handoffs::{CurrentSchedule, Decided, Intent},
 };
 
-/// The limits of recovery; none for a first hand-off.
+/// The limits of recovery.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct HandoffLimits {
     /// Maximum number of tries for one fire.
     pub(in crate::engine) attempts: i32,
-    /// Maximum time since its claim: the instant itself may be far older if it was caught up on or
-    /// buffered.
+    /// Maximum time since its claim. The instant itself may be far older if the fire was caught up
+    /// on or buffered.
     pub(in crate::engine) age: TimeDelta,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn decide(
         let (id, scheduled_at) = (intent.id, intent.scheduled_at);
         Err(Decided { id, scheduled_at, verdict, reason, detail })
     };
-    // A fire that recovery gives up was promised, so its verdict is abandoned, not skipped.
+    // Recovery gives up a fire that was promised, so the verdict is abandoned, not skipped.
     let gone = if recovery.is_some() { Verdict::Abandoned } else { Verdict::Skipped };
     if let Some(decided) = outdated(intent, schedule.map(SchedulePrecondition::from), gone) {
         return Err(decided);
@@ -127,7 +127,7 @@ pub(super) fn decide(
     }
     Ok(match recovery {
         Some(_) => Reason::Recovered,
-        // The claim's decision holds, however long the hand-off took, and whether or not the fire
+        // The claim's decision stands, however long the hand-off took and whether or not the fire
         // waited for its turn.
         None if intent.made_up_for.is_some() => Reason::CaughtUp,
         None if intent.waited => Reason::Buffered,
@@ -151,8 +151,8 @@ pub(super) fn detail(intent: &Intent, reason: Reason, was_away: bool) -> Option<
 }
 
 /// Whether a fire would start after its deadline. The deadline counts from the time for which the
-/// fire was planned; for a late catch-up run, which is due only now, from the latest moment that
-/// the jitter permitted.
+/// fire was planned. For a late catch-up run, which only becomes due now, it counts from the latest
+/// moment that the jitter permits.
 pub(in crate::engine) fn past_deadline(
     scheduled_at: DateTime<Utc>,
     due_at: DateTime<Utc>,
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(late, Reason::Late);
         let said = detail(&intent(), late, true).unwrap();
         assert!(said.contains("the database was away"), "{said}");
-        // Its claim was already late, and recorded why.
+        // The claim was already late, and recorded the reason.
         let detail_of = Intent {
             claimed_at: after(60).into(),
             detail: Some("no scheduler was running".to_owned()),
@@ -252,7 +252,7 @@ mod tests {
         let waited = Intent { waited: true, ..intent() };
         let decided = decide(&waited, Some(&schedule()), after(4_000), None);
         assert_eq!(decided.unwrap(), Reason::Buffered);
-        // Why it is late matters more than that it waited for its turn.
+        // The reason for its delay matters more than the wait for its turn.
         let caught_up = Intent { made_up_for: Some(MadeUpFor::Outage), ..waited };
         let decided = decide(&caught_up, Some(&schedule()), after(4_000), None);
         assert_eq!(decided.unwrap(), Reason::CaughtUp);
@@ -295,7 +295,7 @@ mod tests {
         // With a jitter of four seconds.
         assert!(!late(4, 34));
         assert!(late(4, 35));
-        // Caught up on after an hour, due at once.
+        // Caught up on after an hour, and due at once.
         assert!(late(3_600, 3_600));
         assert!(!past_deadline(after(0), after(0), 0, None, after(3_600)));
     }
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(decided.reason, Reason::TooOld);
         let decided = decide(&intent(), Some(&schedule()), after(400), Some(LIMITS));
         assert_eq!(decided.unwrap(), Reason::Recovered);
-        // Its instant was long past when it was claimed.
+        // Claimed long after its instant.
         let caught_up = Intent { claimed_at: late.into(), ..intent() };
         let decided = decide(&caught_up, Some(&schedule()), late, Some(LIMITS));
         assert_eq!(decided.unwrap(), Reason::Recovered);

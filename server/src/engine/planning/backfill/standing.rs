@@ -13,7 +13,7 @@ pub enum InstantState {
     Succeeded,
     /// All runs for it have ended, none successfully.
     Failed,
-    /// A run for it is alive, or its own fire is still to come.
+    /// A run for it is alive, or its own fire is yet to come.
     Live,
     /// Nothing has run for it, and a calendar of the schedule suppresses it.
     Suppressed,
@@ -24,14 +24,14 @@ pub enum InstantState {
 /// The facts in the tables about an instant.
 #[derive(Clone, Debug, Default)]
 pub struct InstantFacts {
-    /// Its own row in the ledger.
+    /// Its row in the ledger.
     pub row: Option<RowAt>,
-    /// The ledger row of a range that includes it.
+    /// The ledger row of a range that contains it.
     pub range: Option<Uuid>,
     /// The runs for it.
     pub runs: Vec<RunAt>,
-    /// Whether the planner has yet to reach it: it has no row, and is ahead of the schedule's
-    /// cursor. Its own fire is written when it is claimed, delayed by the jitter or by an outage.
+    /// Whether the planner has yet to reach it: it has no row and is ahead of the schedule's
+    /// cursor. Its own fire is written when it is claimed, which jitter or an outage may delay.
     pub is_to_come: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) enum InstantTurn {
 }
 
 impl InstantFacts {
-    /// The row that accounts for it.
+    /// The ledger row that accounts for it.
     pub fn fire_id(&self) -> Option<Uuid> {
         self.row.map(|row| row.fire_id).or(self.range)
     }
@@ -61,14 +61,14 @@ impl InstantFacts {
         } else if any(|state| state == run::State::Succeeded) {
             InstantState::Succeeded
         } else if !self.runs.is_empty() || verdict == Some(Verdict::Started) {
-            // If the run of a started fire is no longer in the tables, its success is unknown.
+            // The run of a started fire is no longer in the tables, so its outcome is unknown.
             InstantState::Failed
         } else {
             InstantState::Missing
         }
     }
 
-    /// What happens to it now, possibly long after the backfill was requested.
+    /// What happens to it now, which may be long after the backfill was requested.
     pub(super) fn turn(&self, mode: Mode) -> InstantTurn {
         let standing = self.standing();
         if selects(mode, standing) {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_is_what_the_best_of_its_runs_is() {
+    fn an_instants_standing_is_that_of_its_best_run() {
         use run::State::{Cancelled, Failed, Queued, Succeeded, TimedOut};
         let started = Some(Verdict::Started);
         for (verdict, states, standing) in [
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_planner_has_not_decided_about_waits_for_it() {
+    fn an_undecided_instant_waits_for_the_planner() {
         let to_come = |states| InstantFacts { is_to_come: true, ..facts(None, states) };
         for states in [&[][..], &[run::State::Failed]] {
             assert_eq!(to_come(states).standing(), InstantState::Live);

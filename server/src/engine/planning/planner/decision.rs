@@ -44,7 +44,7 @@ impl ScheduleLoad {
     }
 }
 
-/// When the decision is made, and by which node.
+/// When the decision is made, and for which node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClaimContext {
     pub(super) now: DateTime<Utc>,
@@ -53,7 +53,7 @@ pub(super) struct ClaimContext {
 
 /// Decides about a schedule's entries up to its limit of fires; also returns the first entry beyond
 /// it. Truncated entries do not count against the overlap limit: the remaining ones are decided
-/// again, as if the others did not exist.
+/// again without them.
 pub(super) fn decide_within(
     schedule: &DueSchedule,
     mut entries: Vec<Entry>,
@@ -72,8 +72,8 @@ pub(super) fn decide_within(
     }
 }
 
-/// Decides about a schedule's entries under its current load: the ledger rows, one per entry, and
-/// their demands on the blocking runs.
+/// Decides about a schedule's entries under its current load: one ledger row per entry, and the
+/// requirements on the runs that block them.
 fn decide(
     schedule: &DueSchedule,
     entries: &[Entry],
@@ -89,21 +89,21 @@ fn decide(
     (entries.iter().map(fire).collect(), demand)
 }
 
-/// Decides the entries of one schedule, one after another.
+/// Decides about the entries of one schedule in order.
 struct EntryDecider {
     moment: ClaimContext,
     policy: Policy,
-    /// One for each entry that should start.
+    /// One fate for each entry that should start.
     fates: std::vec::IntoIter<overlap::Fate>,
     /// The run that the next queued fire waits for.
     in_the_way: Option<Uuid>,
-    /// The last position in the buffer that is in use.
+    /// The last occupied position in the buffer.
     position: i64,
     /// The last fire that should start, and its instant.
     last: Option<(Uuid, Timestamp)>,
 }
 
-/// An entry's verdict, and why.
+/// An entry's verdict, and the reason for it.
 struct EntryDecision {
     verdict: Verdict,
     reason: Reason,
@@ -139,7 +139,7 @@ impl EntryDecider {
         let follows = is_made_up
             && match schedule.catch_up {
                 CatchUp::All => true,
-                // The run that stands for all that were missed is not skipped: it waits.
+                // The run that represents all missed ones is never skipped: it waits.
                 CatchUp::Latest => policy == Policy::Skip,
                 CatchUp::Skip => false,
             };
@@ -161,7 +161,7 @@ impl EntryDecider {
         (turns, demand)
     }
 
-    /// The ledger row of the next entry; `late` is why it is late, if it is.
+    /// The ledger row of the next entry; `late` is the reason for its delay, if it is late.
     fn fire(&mut self, schedule: &DueSchedule, entry: &Entry, late: Option<String>) -> NewFire {
         let scheduled_at = Timestamp::from(entry.fire.at);
         let last = self.last.filter(|(_, at)| *at == scheduled_at);
@@ -207,7 +207,7 @@ impl EntryDecider {
             Fate::Run | Fate::CatchUp if is_too_late(schedule, entry, self.moment.now) => {
                 (Verdict::Skipped, Reason::Deadline)
             }
-            // It becomes due later: an unowned intent.
+            // It becomes due later, so it is an unowned intent until then.
             Fate::Run | Fate::CatchUp if entry.due_at > self.moment.now => {
                 (Verdict::Pending, Reason::AwaitingHandoff)
             }
@@ -230,7 +230,8 @@ impl EntryDecider {
             Some(overlap::Fate::Wait) => {
                 self.position += 1;
                 let queue_position = Some(self.position);
-                // A caught-up fire keeps why it is late: that it waited for its turn matters less.
+                // A caught-up fire keeps the reason for its delay, which matters more than its wait
+                // for its turn.
                 let detail = if entry.fate == Fate::CatchUp { late } else { in_the_way() };
                 let waits = EntryDecision::new(Verdict::Pending, Reason::Buffered, detail);
                 EntryDecision { queue_position, ..waits }
@@ -242,7 +243,7 @@ impl EntryDecider {
                 let by = self.last.map(|(fire, _)| fire.to_string());
                 EntryDecision::new(Verdict::Skipped, Reason::Replaced, by)
             }
-            // Every entry that should start has a fate.
+            // Cannot happen: every entry that should start has a fate.
             Some(overlap::Fate::Overlap) | None => {
                 EntryDecision::new(Verdict::Skipped, Reason::Overlap, in_the_way())
             }

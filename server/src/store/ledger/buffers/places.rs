@@ -94,7 +94,7 @@ impl Store {
                decided_at = {{1}}, queue_position = NULL \
              WHERE fire.schedule_id = {{2}} AND {WAITS} {of} RETURNING fire.id"
         );
-        // Without a filter, its single row is ignored.
+        // If there is no filter, this single row is ignored.
         const NONE: [Uuid; 1] = [Uuid::nil()];
         let ids = fires.unwrap_or(&NONE).iter().copied();
         let values = vec![who.into(), now.0.into(), schedule.into()];

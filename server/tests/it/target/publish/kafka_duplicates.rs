@@ -27,16 +27,16 @@ pub(super) const PRODUCE: i16 = 0;
 pub(super) const METADATA: i16 = 3;
 pub(super) const INIT_PRODUCER_ID: i16 = 22;
 
-/// Where the batch begins in a request to `orders`, after its length: the head with the client's
+/// The position of the batch in a request to `orders`, after its length: the head with the client's
 /// name, and the fields of the request, the topic and the partition.
 pub(super) const BATCH: usize =
     (2 + 2 + 4 + 2 + "carillon".len()) + (2 + 2 + 4) + (4 + 2 + 6) + (4 + 4 + 4);
 
-/// How a batch is answered.
+/// The answer to a batch.
 #[derive(Clone, Copy)]
 enum Answer {
     Code(i16),
-    /// The connection is closed instead.
+    /// The connection is closed without an answer.
     Lost,
 }
 
@@ -223,7 +223,7 @@ async fn a_batch_that_was_never_sent_is_no_duplicate() {
     let (executor, target) = (executor(open()), target(definition(&place)));
     let (message, _) = failed(attempt(&executor, &target, "a-1", 1, LIMIT).await);
     assert_eq!(message, "the broker takes the event for another one (error 46)");
-    // The next is sent under its own id.
+    // The next event is sent under its own id.
     let output = succeeded(attempt(&executor, &target, "a-1", 2, LIMIT).await);
     assert_eq!(output["offset"], 70);
     let batch = |producer| Batch { producer, sequence: 0, records: 1 };
