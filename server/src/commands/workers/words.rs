@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn lines_between_the_ends_are_removed_now_and_then() {
         let head = JobHead { lines: 8_000, bytes: 8_000 };
-        let trims = |count: i32, bytes: i64, added: &[(bool, String)]| {
+        let trims = |count: i64, bytes: i64, added: &[(bool, String)]| {
             is_trimmed(&job(8_000 + count, 8_000 + bytes), added, head)
         };
         assert!(!trims(100, 100, &lines(200, "x")));
