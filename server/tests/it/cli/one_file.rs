@@ -85,11 +85,11 @@ async fn a_file_that_is_moved_under_the_server_is_told_until_it_is_back() {
     };
     health(true).await;
     let moved = path(&database).with_extension("moved");
-    std::fs::rename(path(&database), &moved).unwrap();
+    fs::rename(path(&database), &moved).unwrap();
     assert!(health(false).await.contains(said));
     let log = server.logged(said).await;
     assert_eq!(log.matches(said).count(), 1, "{log}");
-    std::fs::rename(&moved, path(&database)).unwrap();
+    fs::rename(&moved, path(&database)).unwrap();
     health(true).await;
     server.logged("what is written is kept again").await;
     assert_eq!(server.stop(), 0);
