@@ -156,21 +156,14 @@ impl AnswerPlace {
     }
 
     /// Takes the place, unless that is done; waits while the caller has too many.
-    pub(super) async fn take(
-        &self,
-        ctx: &ExtensionContext<'_>,
-        patience: Patience,
-    ) -> ServerResult<()> {
+    pub(super) async fn take(&self, ctx: &ExtensionContext<'_>) -> ServerResult<()> {
         let Some(asides) = ctx.data_opt::<Asides>().filter(|_| !self.is_taken()) else {
             return Ok(());
         };
         let caller = caller(ctx.data_opt::<Viewer>());
         let taken = self.0.get_or_try_init(|| async {
             let permit = asides.of(caller, Kind::Large).acquire_owned();
-            let permit = match patience {
-                Patience::Limited => asides.clock.timeout(PATIENCE, permit).await.ok(),
-                Patience::Unlimited => Some(permit.await),
-            };
+            let permit = asides.clock.timeout(PATIENCE, permit).await.ok();
             permit.and_then(Result::ok).ok_or_else(|| {
                 rate_limited(format!(
                     "{MAX_LARGE_OF_CALLER} large answers of yours are being built, or you have not \
@@ -191,16 +184,6 @@ pub(super) async fn place_of_lists(
     let viewer = ctx.data_opt::<Viewer>().filter(|_| ctx.data_opt::<ComputesAside>().is_none());
     let Some(viewer) = viewer else { return Ok(None) };
     asides.query_place(viewer.id).await.map(Some)
-}
-
-/// For how long a place is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patience {
-    /// For [`PATIENCE`]; then the request is refused.
-    Limited,
-    /// Until there is one: a refusal would hide that a mutation was carried out. Answers that are
-    /// not read end with their connection, so there will be one.
-    Unlimited,
 }
 
 /// The permits for requests that compute, and for large answers.

@@ -11,9 +11,10 @@ pub(super) fn warn_of_readers(file: &Path) {
     let Ok(found) = fs::metadata(file) else { return };
     let mode = found.permissions().mode() & 0o777;
     if mode & OTHERS > 0 {
+        let mode = format!("{mode:o}");
         tracing::warn!(
             file = %file.display(),
-            mode = %format_args!("{mode:o}"),
+            mode,
             help = "close it with 'chmod o=', and the files beside it whose names end with -wal \
                     and -shm",
             "other users of this machine may open the database file: it has the inputs and outputs \

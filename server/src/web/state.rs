@@ -1,4 +1,7 @@
-use std::{ops::Deref, sync::Arc};
+use std::{
+    ops::Deref,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use axum::Router;
 use secrecy::SecretString;
@@ -48,6 +51,8 @@ pub struct WebParts {
     pub(super) commands: Commands,
     /// The owners of the tokens in recent requests.
     pub(super) tokens: Arc<LookupCache<Option<TokenHolder>, Arc<StoreError>>>,
+    /// Whether a user has signed in, or had a week to do so.
+    pub(super) has_been_used: Arc<AtomicBool>,
     /// Counts guesses at passwords.
     pub(super) guesses: Arc<Guesses>,
     /// Counts guesses at the tokens of calendars.
@@ -104,6 +109,7 @@ impl Web {
             commands,
             // Uses the machine's own time, like the wait after a change of rights.
             tokens: Arc::new(LookupCache::new(Clock::system())),
+            has_been_used: Arc::default(),
             guesses,
             feed_limiter,
             exports,

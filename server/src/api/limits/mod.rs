@@ -30,7 +30,7 @@ use async_graphql::{
     parser::types::{DocumentOperations, OperationDefinition, OperationType},
 };
 
-use super::aside::{self, AnswerPlace, Patience};
+use super::aside::{self, AnswerPlace};
 use crate::{access::Viewer, clock::Clock, commands::Commands, config::Introspection};
 
 mod budget;
@@ -150,6 +150,8 @@ struct RequestJudge {
     budget: budget::AnswerBudget,
     pace: pace::TurnPace,
     place: Mutex<AnswerPlace>,
+    /// Whether the answer is built without the place that it waited for in vain.
+    goes_without: AtomicBool,
 }
 
 impl RequestJudge {
@@ -237,7 +239,7 @@ impl Extension for RequestJudge {
         let place = ctx.data_opt::<AnswerPlace>().cloned().unwrap_or_default();
         self.set_place(place.clone());
         if self.complexity.load(Relaxed) > LARGE_COMPLEXITY
-            && let Err(error) = place.take(ctx, Patience::Limited).await
+            && let Err(error) = place.take(ctx).await
         {
             return Response::from_errors(vec![error]);
         }
@@ -259,11 +261,14 @@ impl Extension for RequestJudge {
             self.pace.rest(clock(ctx)).await;
         }
         self.budget.open(&info, is_stranger)?;
-        if self.budget.is_large() {
-            // The answer to a mutation is built after it was carried out.
-            let is_mutation = self.is_mutation.load(Relaxed);
-            let patience = if is_mutation { Patience::Unlimited } else { Patience::Limited };
-            self.place().take(ctx, patience).await?;
+        if self.budget.is_large() && !self.goes_without.load(Relaxed) {
+            let taken = self.place().take(ctx).await;
+            // A refusal would hide that a mutation was carried out: its answer is built all the same.
+            if taken.is_err() && self.is_mutation.load(Relaxed) {
+                self.goes_without.store(true, Relaxed);
+            } else {
+                taken?;
+            }
         }
         let followed = ResolveInfo { ..info };
         let value = next.run(ctx, info).await?;

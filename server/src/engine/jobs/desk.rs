@@ -293,7 +293,7 @@ impl Desk {
                 // It was removed.
                 Ok(None) => return,
                 Err(error) => {
-                    tracing::warn!(job = %id, "failed to read what a job printed: {error}");
+                    tracing::warn!(job_id = %id, %error, "failed to read what a job printed");
                     Clock::system().sleep(RETRY).await;
                 }
             }

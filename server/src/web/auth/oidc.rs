@@ -3,7 +3,7 @@
 //! The expected values are stored in the browser's session before it leaves. A return with other
 //! values, or a second return, is refused. The session that is then opened has a new key.
 
-use std::{borrow::Cow, net::IpAddr, time::Duration};
+use std::{borrow::Cow, net::IpAddr, sync::atomic::Ordering::Relaxed, time::Duration};
 
 use axum::{
     Json,
@@ -12,6 +12,7 @@ use axum::{
     response::{Html, IntoResponse, Redirect, Response},
 };
 use chrono::{DateTime, TimeDelta, Utc};
+use entity::user;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tower_sessions::{Expiry, Session};
@@ -60,8 +61,8 @@ pub(in crate::web) struct Returned {
 }
 
 /// The ways to sign in: `{"password": true, "oidc": {"name": "..."} or null, "first_visit": null}`.
-/// Until a user has signed in, `first_visit` is `{"administrator": "..."}`, with the name of the
-/// administrator who was added first, or null if there is none.
+/// On a new server, `first_visit` is `{"administrator": "..."}`, with the name of the administrator
+/// who was added first, or null if there is none yet.
 pub(in crate::web) async fn methods(State(web): State<Web>) -> Json<serde_json::Value> {
     let oidc = web.oidc.as_ref().map(|provider| json!({ "name": provider.settings().name }));
     // Signing in is possible without the hint, so a silent database does not matter here.
@@ -69,12 +70,25 @@ pub(in crate::web) async fn methods(State(web): State<Web>) -> Json<serde_json::
     Json(json!({ "password": true, "oidc": oidc, "first_visit": first_visit }))
 }
 
+/// For how long after an administrator was added strangers are told the name, if nobody signs in.
+const NEW_FOR: TimeDelta = TimeDelta::days(7);
+
 async fn first_visit(web: &Web) -> Result<Option<serde_json::Value>, StoreError> {
-    if users::has_anyone_signed_in(web.store.read()).await? {
+    if web.has_been_used.load(Relaxed) {
         return Ok(None);
     }
-    let administrator = users::first_administrator(web.store.read()).await?.map(|user| user.name);
-    Ok(Some(json!({ "administrator": administrator })))
+    let is_used = users::has_anyone_signed_in(web.store.read()).await?;
+    let administrator = match is_used {
+        true => None,
+        false => users::first_administrator(web.store.read()).await?,
+    };
+    let is_old = |user: &user::Model| user.created_at.utc() < web.clock.now() - NEW_FOR;
+    if is_used || administrator.as_ref().is_some_and(is_old) {
+        // From now on no stranger's request reads the database for this.
+        web.has_been_used.store(true, Relaxed);
+        return Ok(None);
+    }
+    Ok(Some(json!({ "administrator": administrator.map(|user| user.name) })))
 }
 
 /// Sends the browser to the provider.

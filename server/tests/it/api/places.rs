@@ -113,7 +113,7 @@ async fn a_mutation_that_waits_in_vain_for_a_place_is_not_carried_out() {
 }
 
 #[tokio::test]
-async fn a_large_answer_to_a_mutation_waits_as_long_as_it_takes() {
+async fn a_large_answer_to_a_mutation_waits_but_is_not_refused() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     let make = "mutation ($context: JSON!) { createSchedule(input: {
         name: \"nightly\", context: $context, timing: { expressions: [\"@daily\"] },
@@ -136,17 +136,15 @@ async fn a_large_answer_to_a_mutation_waits_as_long_as_it_takes() {
         }
     }
     // It was carried out; its answer goes on until it is large, and waits.
-    for _ in 0..2 {
-        for _ in 0..20 {
-            tokio::select! {
-                biased;
-                response = &mut paused => panic!("it did not wait: {:?}", response.errors),
-                _ = desk.ask("{ me { name } }", json!({})) => {}
-            }
+    for _ in 0..20 {
+        tokio::select! {
+            biased;
+            response = &mut paused => panic!("it did not wait: {:?}", response.errors),
+            _ = desk.ask("{ me { name } }", json!({})) => {}
         }
-        desk.clock.pass(TOO_LONG);
     }
-    drop(unwritten);
+    desk.clock.pass(TOO_LONG);
     let response = paused.await;
     assert!(response.errors.is_empty(), "{:?}", response.errors);
+    drop(unwritten);
 }
