@@ -131,6 +131,14 @@ pub(super) fn as_input(new: NewWorkflow) -> Value {
 /// The fields of an input that hold JSON of the user's own.
 const OWN: [&str; 3] = ["json", "input", "payload"];
 
+/// The user's own JSON, which `InputType::to_value` gives as a text.
+fn own(value: Value) -> Value {
+    match value.as_str().map(serde_json::from_str) {
+        Some(Ok(json)) => json,
+        Some(Err(_)) | None => value,
+    }
+}
+
 /// An input without its absent fields.
 fn without_nulls(input: Value) -> Value {
     match input {
@@ -138,7 +146,7 @@ fn without_nulls(input: Value) -> Value {
             let given = fields.into_iter().filter(|(_, value)| !value.is_null());
             let given = given.map(|(key, value)| {
                 let is_own = OWN.contains(&key.as_str());
-                (key, if is_own { value } else { without_nulls(value) })
+                (key, if is_own { own(value) } else { without_nulls(value) })
             });
             given.collect()
         }

@@ -60,7 +60,9 @@ pub(super) struct TextProblem {
     field: String,
     /// Empty if there is none, or none that may be repeated.
     value: String,
+    /// What is wrong, to be read after the value.
     problem: String,
+    /// What to do about it.
     help: String,
 }
 
