@@ -29,7 +29,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Its name for display.
+    /// The kind's name for display.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "SQLite",
@@ -59,7 +59,7 @@ impl Databases {
 /// An empty database, migrated unless another scheduler will use it.
 #[derive(Debug)]
 pub(crate) struct Fresh {
-    /// Its URL.
+    /// The database's URL.
     pub(crate) url: String,
     place: Place,
 }

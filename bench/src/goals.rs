@@ -44,7 +44,7 @@ pub(crate) const P9_POSTGRES: Goal = at_least("P9", 1_000.0, 3_000.0);
 pub(crate) const P9_SQLITE: Goal = at_least("P9", 500.0, 1_500.0);
 /// Median in milliseconds, for 100 every-second schedules.
 pub(crate) const P10: Goal = at_most("P10", 25.0, 10.0);
-/// Their 99th percentile, relative to that of timer and commit.
+/// The 99th percentile for the same schedules, relative to that of timer and commit.
 pub(crate) const P10_SHARE: Goal = at_most("P10", 10.0, 5.0);
 /// Percentage of a core, idle with a million stored ...
 pub(crate) const P11: Goal = at_most("P11", 1.0, 0.3);
@@ -94,7 +94,7 @@ pub(crate) const P26: Goal = at_least("P26", 0.3, 0.5);
 pub(crate) const P26_P50: Goal = at_most("P26", 20.0, 10.0);
 /// ... and at the 99th percentile.
 pub(crate) const P26_P99: Goal = at_most("P26", 80.0, 40.0);
-/// The 99th percentile beside a hanging target, relative to that without it.
+/// The 99th percentile while another target hangs, relative to that without it.
 pub(crate) const P28: Goal = at_most("P28", 3.0, 1.5);
 
 /// Maximum lateness of another namespace's fires during an attack, in milliseconds ...

@@ -61,9 +61,9 @@ pub struct Model {
     pub version: i32,
     /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was created.
+    /// When the channel was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the channel last changed.
     pub updated_at: Timestamp,
 }
 

@@ -32,7 +32,7 @@ pub struct Model {
     pub sees_payloads: bool,
     /// Who created the token.
     pub created_by: String,
-    /// When it was created.
+    /// When the token was created.
     pub created_at: Timestamp,
     /// When the token expires.
     pub expires_at: Option<Timestamp>,

@@ -12,11 +12,11 @@ use crate::Timestamp;
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(24))", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Instants for which nothing has run.
+    /// Instants that have had no run.
     Missing,
-    /// Also instants whose runs have all failed.
+    /// In addition, the backfill runs instants whose runs have all failed.
     MissingAndFailed,
-    /// Also instants whose runs succeeded: all except those at work.
+    /// In addition, the backfill runs instants whose runs succeeded: all except those at work.
     All,
 }
 

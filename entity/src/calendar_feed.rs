@@ -39,7 +39,7 @@ pub struct Model {
     pub schedule_id: Option<Uuid>,
     /// The search that selects the feed's schedules, if set.
     pub search: Option<String>,
-    /// When it was created.
+    /// When the feed was created.
     pub created_at: Timestamp,
     /// When the feed was last read, to the minute.
     pub used_at: Option<Timestamp>,

@@ -22,9 +22,9 @@ pub struct Model {
     pub version: i32,
     /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was created.
+    /// When the group was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the group last changed.
     pub updated_at: Timestamp,
 }
 

@@ -90,7 +90,7 @@ pub enum MadeUpFor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum Kind {
-    /// None.
+    /// The local time of the fire is not affected by a clock change.
     Normal,
     /// The local time did not exist; the fire was moved to the end of the gap.
     Shifted,

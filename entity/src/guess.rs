@@ -4,7 +4,7 @@ use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// What is left of one allowance of guesses. It refills over time.
+/// The remainder of one allowance of guesses. It refills over time.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "guess")]

@@ -18,9 +18,9 @@ pub struct Model {
     /// The content of the module's file, with secrets masked.
     #[sea_orm(column_type = "JsonBinary")]
     pub declared: Json,
-    /// Who deployed it.
+    /// The user or token that deployed the module.
     pub deployed_by: String,
-    /// When it was deployed.
+    /// When the module was deployed.
     pub deployed_at: Timestamp,
 }
 

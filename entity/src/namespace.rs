@@ -20,7 +20,7 @@ pub struct Model {
     /// The namespace's quotas that differ from the configured ones; null if there are none.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub quotas: Option<Json>,
-    /// When it was created.
+    /// When the namespace was created.
     pub created_at: Timestamp,
 }
 

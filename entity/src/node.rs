@@ -53,7 +53,7 @@ pub struct Model {
     /// Identifies the process on its machine; empty if the system cannot tell. See the server's
     /// `engine::cluster`.
     pub process: String,
-    /// Its roles: `api`, `scheduler`, `worker`.
+    /// The node's roles: `api`, `scheduler`, `worker`.
     #[sea_orm(column_type = "JsonBinary")]
     pub roles: Strings,
     /// The tags that runs can require.

@@ -8,7 +8,7 @@ use crate::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum State {
-    /// The message is to be sent, or to be sent again.
+    /// The message must still be sent, or be sent again.
     Pending,
     /// The receiver accepted it.
     Sent,
@@ -48,9 +48,9 @@ pub struct Model {
     /// Which recipients of a mail have received or refused it; null before the first.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub progress: Option<Json>,
-    /// When it was created.
+    /// When the notification was created.
     pub created_at: Timestamp,
-    /// When it was sent, or when its delivery was given up.
+    /// When the notification was sent, or when its delivery was given up.
     pub settled_at: Option<Timestamp>,
 }
 

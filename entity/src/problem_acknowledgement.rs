@@ -19,9 +19,9 @@ pub struct Model {
     pub last_run_id: Option<Uuid>,
     /// When the problem had last occurred before it was acknowledged.
     pub last_at: Timestamp,
-    /// When it was acknowledged.
+    /// When the problem was acknowledged.
     pub acknowledged_at: Timestamp,
-    /// Who acknowledged it.
+    /// The user or token that acknowledged the problem.
     pub acknowledged_by: String,
     /// The note of the person who acknowledged it.
     pub acknowledged_note: Option<String>,

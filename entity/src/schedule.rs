@@ -38,7 +38,7 @@ pub enum Overlap {
     CancelOther,
     /// The run is ended at once, and the fire starts.
     TerminateOther,
-    /// Both run.
+    /// The new run starts beside the live one.
     Allow,
 }
 
@@ -174,7 +174,7 @@ pub struct Model {
 
     /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was created.
+    /// When the schedule was created.
     pub created_at: Timestamp,
     /// When the definition or the pause last changed.
     pub updated_at: Timestamp,

@@ -55,7 +55,7 @@ pub struct Model {
     pub sees_payloads: bool,
     /// Whether the user is a program: it cannot sign in, and has only tokens.
     pub is_service: bool,
-    /// When it was created.
+    /// When the user was created.
     pub created_at: Timestamp,
     /// Set when the user is disabled and may no longer sign in.
     pub disabled_at: Option<Timestamp>,

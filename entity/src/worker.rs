@@ -24,7 +24,7 @@ pub struct Model {
     pub tags: Strings,
     /// How many jobs it takes at once.
     pub capacity: i32,
-    /// Its own version, for people.
+    /// The version of the worker's program, for people.
     pub version: String,
     /// The client library that it uses, and the library's version.
     pub client: String,

@@ -45,7 +45,7 @@ use crate::{
 /// Timeout for the last responses, once everything else has ended.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
-/// How long after the grace period the server has ended, whatever the database does.
+/// How long after the grace period the server has ended at the latest, whatever the database does.
 const LAST_GRACE: Duration = Duration::from_millis(4_750);
 
 /// Why the server could not start, or had to stop. Messages read after "failed to".
@@ -61,7 +61,7 @@ pub enum AppError {
         listen: SocketAddr,
         /// The system's error.
         source: io::Error,
-        /// What to do.
+        /// What to do about the problem.
         help: String,
     },
     /// The database cannot be used.
@@ -86,7 +86,7 @@ pub enum AppError {
     Key {
         /// The setting.
         field: &'static str,
-        /// What is wrong with it.
+        /// What is wrong with the key.
         source: NotAKey,
     },
     /// There are secrets that cannot be decrypted.
@@ -181,7 +181,7 @@ impl App {
         self.address
     }
 
-    /// Its database.
+    /// The app's database.
     pub fn store(&self) -> &Store {
         &self.store
     }

@@ -23,7 +23,7 @@ pub enum Policy {
     /// The live runs are ended at once, and the fire starts. If there are too many of them for
     /// that, it waits until they have been ended, and replaces a fire that is already waiting.
     TerminateOther,
-    /// Both run.
+    /// The new run starts beside the live one.
     Allow,
 }
 
@@ -59,9 +59,9 @@ pub enum Fate {
 pub enum Others {
     /// Nothing happens to them.
     Leave,
-    /// They are asked to stop.
+    /// The live runs are asked to stop.
     Cancel,
-    /// They are ended.
+    /// The live runs are ended.
     Terminate,
 }
 

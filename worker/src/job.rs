@@ -157,7 +157,7 @@ impl Context {
         self.0.0.log.add(Stream::Stdout, text.as_ref());
     }
 
-    /// As `log`, to the given stream.
+    /// Like `log`, but to the given stream.
     pub fn log_to(&self, stream: Stream, text: impl AsRef<str>) {
         self.0.0.log.add(stream, text.as_ref());
     }

@@ -22,7 +22,7 @@ pub(crate) use self::sqs::{Arguments as QueueArguments, run as run_queue};
 /// A kind of broker.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broker {
-    /// Tansu, which speaks Kafka's protocol.
+    /// Tansu, a broker that implements Kafka's protocol.
     Kafka,
     /// NATS with JetStream.
     Nats,
@@ -48,7 +48,7 @@ impl Broker {
     pub(crate) const ALL: [Self; 5] =
         [Self::Kafka, Self::Nats, Self::Rabbitmq, Self::Redis, Self::Sqs];
 
-    /// Its name, for people.
+    /// The broker's name for display.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Kafka => "Kafka (Tansu)",

@@ -74,7 +74,7 @@ pub(super) async fn count(daemon: &Daemon) -> Result<u64> {
     text.trim().parse().with_context(|| format!("rabbitmqctl prints {text:?}"))
 }
 
-/// A command for the server in that folder.
+/// A shell command for the server whose files are in `folder`.
 fn shell(script: &str, folder: &Path, ports: &[u16]) -> Command {
     let path = |name: &str| folder.join(name).display().to_string();
     let mut command = Command::new("sh");

@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// The program that performs a storm of the other scheduler.
     #[arg(long)]
     program: PathBuf,
-    /// Its arguments besides the database and the number, such as `--tasks=4`.
+    /// The peer's arguments besides the database and the number, such as `--tasks=4`.
     #[arg(long = "option", allow_hyphen_values = true)]
     options: Vec<String>,
     /// Number of schedules that are due at one instant.

@@ -18,13 +18,13 @@ use crate::{
 /// The result of another scheduler's storm.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// Its name, with its version.
+    /// The peer's name with its version.
     pub(super) name: String,
-    /// From the due instant to the last record, or to the limit.
+    /// The seconds from the due instant to the last record, or to the limit.
     pub(super) seconds: f64,
     /// Number of schedules that ran to the end in that time.
     pub(super) done: usize,
-    /// From the due instant to the first record.
+    /// The seconds from the due instant to the first record, if there was one.
     pub(super) first: Option<f64>,
     /// CPU of its process and the database's in that time, including its own progress queries.
     pub(super) cpu: Cpu,
@@ -43,7 +43,7 @@ impl Outcome {
     }
 }
 
-/// What it prints when all schedules are registered.
+/// The line that the peer prints when all schedules are registered.
 #[derive(Debug, Deserialize)]
 struct Ready {
     name: String,
@@ -51,7 +51,7 @@ struct Ready {
     due_ms: i64,
 }
 
-/// What it prints when the storm is over.
+/// The line that the peer prints when the storm is over.
 #[derive(Debug, Deserialize)]
 struct Over {
     seconds: f64,

@@ -1,5 +1,5 @@
 //! Real work: fires whose tasks send requests, run programs, publish events or go to workers,
-//! beside fires that do nothing.
+//! compared with fires that do nothing.
 //!
 //! Requests go to a receiver in a separate process on this machine, whose records are the evidence.
 //! Programs are compared with `xargs`, which starts the same program as often. Events go to real
@@ -73,7 +73,7 @@ enum Part {
     Storms,
     /// Requests every second.
     Steady,
-    /// Requests every second beside requests that hang.
+    /// Requests every second while other requests hang.
     Slow,
     /// Storms of events to brokers, compared with a storm of no-ops.
     Publish,

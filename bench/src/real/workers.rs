@@ -206,7 +206,7 @@ pub(super) async fn steady(arguments: &Arguments, kind: Kind) -> Result<Table> {
         .line("CPU of the workers, cores", [workers_cpu.own / seconds]))
 }
 
-/// How many fires of that time became runs.
+/// The number of fires in that range that became runs.
 async fn started(store: &Store, range: &Range<i64>) -> Result<usize> {
     let sql = format!(
         "SELECT count(*) FROM fire \

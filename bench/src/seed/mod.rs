@@ -23,7 +23,7 @@ pub(crate) use self::history::runs;
 /// When the schedules fire.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing<'a> {
-    /// In UTC.
+    /// The cron expression; its zone is UTC.
     pub(crate) expression: &'a str,
     /// The first fire.
     pub(crate) due: DateTime<Utc>,

@@ -6,9 +6,10 @@ use sea_orm::{ConnectionTrait, FromQueryResult};
 /// The lateness of the fires, in milliseconds, ascending.
 #[derive(Debug)]
 pub(crate) struct Lateness {
-    /// From the due instant to the hand-off that started the run.
+    /// The lateness of each hand-off that started a run, from the due instant.
     pub(crate) started: Vec<i64>,
-    /// From the due instant to the return of its handler, which takes no time.
+    /// The lateness of each handler's return, from the due instant. The handler itself takes no
+    /// time.
     pub(crate) handled: Vec<i64>,
 }
 

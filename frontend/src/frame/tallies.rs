@@ -115,7 +115,7 @@ fn counted_in(address: Address) -> Option<String> {
     address.scope().map(|_| address.namespace())
 }
 
-/// The count beside a page; empty if it is zero or the server does not answer.
+/// The count shown beside a page; empty if it is zero or the server does not answer.
 pub(super) fn count_of(counted: Counted) -> AnyView {
     let (counts, address) = (expect_context::<Counts>(), use_address());
     let count = Memo::new(move |_| counted_in(address).and_then(|_| counts.of(counted)));

@@ -69,7 +69,7 @@ pub(crate) struct Lease {
 }
 
 impl Member {
-    /// Whether the node takes part: it sends heartbeats, or finishes the work that it holds.
+    /// Whether the node is active: it sends heartbeats, or finishes the work that it holds.
     pub(crate) fn is_here(&self) -> bool {
         match self.state {
             NodeState::Alive | NodeState::Draining | NodeState::Drained => true,

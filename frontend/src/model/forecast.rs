@@ -81,7 +81,7 @@ pub(crate) struct ZoneSchedule {
     pub(crate) next_fires: Vec<PreviewFire>,
 }
 
-/// Its timing, with its policies for clock changes.
+/// A zone's timing, with its policies for clock changes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ZoneTiming {
     pub(crate) zone: String,

@@ -37,7 +37,7 @@ impl Device {
         &self.0
     }
 
-    /// Its key in the database for the user with this name.
+    /// The key that the database stores for this device and the user with this name.
     fn id(&self, name: &str) -> String {
         format!("{:x}", Sha256::digest(format!("device\0{name}\0{}", self.0)))
     }

@@ -10,7 +10,7 @@ pub enum PeopleError {
         field: &'static str,
         /// The given value; empty for a password.
         value: String,
-        /// What is wrong.
+        /// What is wrong with the input.
         problem: String,
         /// What would be valid.
         help: &'static str,

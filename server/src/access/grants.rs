@@ -58,7 +58,7 @@ impl Grants {
         Self { everywhere, namespaces: namespaces.into_iter().collect() }
     }
 
-    /// These grants and others, each in one namespace or everywhere.
+    /// Combines these grants with others, each of which applies to one namespace or everywhere.
     #[must_use]
     pub fn with(mut self, others: impl IntoIterator<Item = (Option<Uuid>, Grant)>) -> Self {
         for (namespace, grant) in others {

@@ -22,7 +22,7 @@ pub enum Refused {
         /// The queue.
         name: String,
     },
-    /// Their role does not allow it.
+    /// The caller's role does not allow the action.
     #[error("{}", forbidden(*needs, *has, *everywhere))]
     Forbidden {
         /// The lowest sufficient role.

@@ -16,11 +16,11 @@ use super::{Grants, Refused};
 pub struct Viewer {
     /// The user's or the token's key.
     pub id: Uuid,
-    /// Its name in the audit log.
+    /// The viewer's name in the audit log.
     pub name: String,
     /// A person or a program.
     pub kind: ViewerKind,
-    /// What it may do, and where.
+    /// What the viewer may do, and where.
     pub grants: Grants,
     /// The caller's address, or `cli`.
     pub source: String,

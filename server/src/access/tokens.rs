@@ -29,14 +29,14 @@ const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
 pub struct NewToken {
     /// A name for people, unique among the tokens that do not belong to a user.
     pub name: String,
-    /// What it may do.
+    /// What the token may do.
     pub role: Role,
-    /// The only namespace that it gives access to, by name; `None` for all.
+    /// The only namespace that the token gives access to, by name; `None` for all.
     pub namespace: Option<String>,
-    /// The only queues that a worker may pull from with it; it then gives access to nothing else.
-    /// Empty for a token that is not a worker's.
+    /// The only queues that a worker may pull from with it; the token then gives access to nothing
+    /// else. Empty for a token that is not a worker's.
     pub queues: Vec<String>,
-    /// When it expires.
+    /// When the token expires.
     pub expires_at: Option<DateTime<Utc>>,
 }
 

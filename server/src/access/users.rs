@@ -17,9 +17,9 @@ use crate::{
 /// What happens to a user's API tokens when their password changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tokens {
-    /// They keep working, because programs use them.
+    /// The tokens keep working, because programs use them.
     Kept,
-    /// They are revoked in the same transaction, because one of them may have leaked.
+    /// The tokens are revoked in the same transaction, because one of them may have leaked.
     Revoked,
 }
 
@@ -28,11 +28,11 @@ pub enum Tokens {
 pub struct NewUser {
     /// Unique.
     pub name: String,
-    /// At least 12 characters.
+    /// The password, at least 12 characters long.
     pub password: SecretString,
-    /// Their role everywhere.
+    /// The user's role everywhere.
     pub role: Role,
-    /// Whether they may see contexts, outputs and logs; editors always may.
+    /// Whether the user may see contexts, outputs and logs; editors always may.
     pub sees_payloads: bool,
 }
 
@@ -102,11 +102,11 @@ pub async fn set_password(
 /// Whether a user may sign in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// They may.
+    /// The user may see payloads.
     Given,
-    /// They may not; refused for the last administrator who can sign in.
+    /// The user may not; refused for the last administrator who can sign in.
     Taken,
-    /// They may not, even if it is the last administrator.
+    /// The user may not, even if it is the last administrator.
     TakenByForce,
 }
 

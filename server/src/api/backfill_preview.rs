@@ -27,7 +27,7 @@ impl BackfillPreview {
         self.count(|_| true)
     }
 
-    /// Fires for which nothing has run.
+    /// Fires that have had no run.
     async fn missing(&self) -> i32 {
         self.of(InstantState::Missing)
     }
@@ -47,7 +47,7 @@ impl BackfillPreview {
         self.of(InstantState::Live)
     }
 
-    /// Fires for which nothing has run and that a calendar of the schedule suppresses.
+    /// Fires that have had no run and that a calendar of the schedule suppresses.
     async fn suppressed(&self) -> i32 {
         self.of(InstantState::Suppressed)
     }
@@ -131,12 +131,12 @@ impl BackfillPreviewFire {
         self.0.standing.into()
     }
 
-    /// Whether a backfill in this mode would run it.
+    /// Whether a backfill in this mode would run the fire.
     async fn selected(&self) -> bool {
         self.0.selected
     }
 
-    /// The ledger row that accounts for it, alone or with other fires.
+    /// The ledger row that accounts for the fire, alone or with other fires.
     async fn fire(&self, cx: &Context<'_>) -> Result<Option<Fire>> {
         let Some(id) = self.0.fire_id else { return Ok(None) };
         Ok(cx.rows().load_one(FireRow(id)).await?.map(Fire))
@@ -147,16 +147,17 @@ impl BackfillPreviewFire {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::InstantState", name = "BackfillStanding")]
 pub(crate) enum InstantState {
-    /// Nothing has run for it: the ledger has no row for it, or one that says why it did not run.
+    /// The instant has had no run: the ledger has no row for it, or one that says why it did not
+    /// run.
     Missing,
-    /// A run for it succeeded.
+    /// A run for the instant succeeded.
     Succeeded,
-    /// Its runs have ended, none of them successfully.
+    /// The runs of the instant have ended, none of them successfully.
     Failed,
-    /// A run for it is alive, or about to start.
+    /// A run for the instant is alive, or about to start.
     Live,
-    /// Nothing has run for it, and a calendar of the schedule suppresses it.
+    /// The instant has had no run, and a calendar of the schedule suppresses it.
     Suppressed,
-    /// It is so old that its runs may have been removed.
+    /// The instant is so old that its runs may have been removed.
     Forgotten,
 }

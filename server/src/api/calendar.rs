@@ -71,12 +71,12 @@ impl Calendar {
         Ok(self.entries()?.windows.into_iter().map(Into::into).collect())
     }
 
-    /// The module file that declares it, if one does.
+    /// The module file that declares the calendar, if one does.
     async fn module(&self) -> Option<&str> {
         self.0.module.as_deref()
     }
 
-    /// How many schedules refer to it.
+    /// How many schedules refer to the calendar.
     #[graphql(complexity = "COUNTED + child_complexity")]
     async fn schedules(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(cx.rows().load_one(CalendarUsers(self.0.id)).await?.unwrap_or_default().into())
@@ -153,9 +153,9 @@ pub(crate) struct CalendarRange {
 pub(crate) struct CalendarWindow {
     /// The time of day at which it begins: 09:00
     from: String,
-    /// 24:00 is the end of the day.
+    /// The end, exclusive; 24:00 is the end of the day.
     to: String,
-    /// The days on which it begins; every day if empty.
+    /// The days on which the window begins; every day if empty.
     #[graphql(default)]
     weekdays: Vec<Weekday>,
 }

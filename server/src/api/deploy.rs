@@ -91,7 +91,8 @@ pub(crate) struct DeployPayload {
     /// What happened to each object that the module declares or declared.
     #[graphql(complexity = "DECLARED * child_complexity")]
     changes: Vec<DeployChange>,
-    /// How it affects the fires of the next 30 days; null in the answer to a repeated call.
+    /// How the deployment affects the fires of the next 30 days; null in the answer to a repeated
+    /// call.
     effect: Option<DeployEffect>,
 }
 
@@ -108,7 +109,8 @@ pub(crate) struct DeployChange {
     /// What changed, key by key of the module's file: at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     fields: Vec<FieldChange>,
-    /// Likely mistakes in its timing, and secrets that its tasks use but that are not set.
+    /// Likely mistakes in the schedule's timing, and secrets that its tasks use but that are not
+    /// set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
@@ -170,15 +172,15 @@ pub(crate) struct DeployScheduleEffect {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "commands::Action")]
 pub(crate) enum ChangeAction {
-    /// It was created.
+    /// The object was created.
     Create,
-    /// It was changed.
+    /// The object was changed.
     Update,
-    /// It was created by hand, and now belongs to the module.
+    /// The object was created by hand, and now belongs to the module.
     Adopt,
-    /// It was deleted.
+    /// The object was deleted.
     Delete,
-    /// It already matched the declaration.
+    /// The object already matched the declaration.
     Unchanged,
 }
 

@@ -48,11 +48,11 @@ pub(crate) struct ScheduleFilter {
     state: Option<ScheduleState>,
     /// The workflow's name.
     workflow: Option<String>,
-    /// The name of a calendar that they refer to.
+    /// The name of a calendar that the schedules refer to.
     calendar: Option<String>,
-    /// Whether they have any tag.
+    /// Whether the schedules have any tag.
     tagged: Option<bool>,
-    /// Whether a module declares them.
+    /// Whether a module declares the schedules.
     declared: Option<bool>,
     /// True for the caller's favourites, false for all others.
     favourite: Option<bool>,

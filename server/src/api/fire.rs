@@ -98,7 +98,7 @@ impl Fire {
         self.0.decided_at.map(Into::into)
     }
 
-    /// The node that claimed it.
+    /// The node that claimed the fire.
     async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {
         let Some(id) = self.0.claimed_by else { return Ok(None) };
         Ok(cx.rows().load_one(NodeRow(id)).await?.map(|node| node.name))
@@ -109,8 +109,8 @@ impl Fire {
         self.0.recovery_attempts
     }
 
-    /// The run that it started. For a fire that did not run itself, the run of a backfill that made
-    /// up for it.
+    /// The run that the fire started. For a fire that did not run itself, the run of a backfill
+    /// that made up for it.
     async fn run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         let Some(id) = self.0.run_id else { return Ok(None) };
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
@@ -181,15 +181,15 @@ fn utc() -> chrono::FixedOffset {
 pub(crate) enum Verdict {
     /// The intent is written but not handed over, so nothing runs yet.
     Pending,
-    /// It was handed over: its run exists.
+    /// The fire was handed over: its run exists.
     Started,
-    /// It was deliberately not run.
+    /// The fire was deliberately not run.
     Skipped,
-    /// No node claimed it in time, and the misfire policy does not make up for it.
+    /// No node claimed the fire in time, and the misfire policy does not make up for it.
     Missed,
-    /// It was missed, and a later fire ran in its place.
+    /// The fire was missed, and a later one ran in its place.
     Collapsed,
-    /// It could not be handed over within the limits of recovery.
+    /// The fire could not be handed over within the limits of recovery.
     Abandoned,
 }
 
@@ -206,13 +206,13 @@ pub(crate) struct Reason {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "fire::Reason")]
 pub(crate) enum ReasonCode {
-    /// It started when it was due, or within two seconds of that.
+    /// The fire started when it was due, or within two seconds of that.
     OnTime,
-    /// It was not missed, but started later than that: the text says how late and why.
+    /// The fire was not missed, but started later than that: the text says how late and why.
     Late,
-    /// It was missed, and then run by the catch-up policy or after a pause.
+    /// The fire was missed, and then run by the catch-up policy or after a pause.
     CaughtUp,
-    /// Recovery started it after its hand-off was lost.
+    /// Recovery started the fire after its hand-off was lost.
     Recovered,
     /// A run of the same schedule was alive.
     Overlap,
@@ -220,38 +220,38 @@ pub(crate) enum ReasonCode {
     Buffered,
     /// A run of the same schedule was alive, and the buffer was full.
     BufferFull,
-    /// Its namespace had started as many fires in that minute as its quota allows.
+    /// The namespace had started as many fires in that minute as its quota allows.
     Quota,
-    /// It waited in the buffer and was purged from it.
+    /// The fire waited in the buffer and was purged from it.
     Purged,
     /// A later fire of the same schedule took its place.
     Replaced,
     /// The schedule was paused.
     Paused,
-    /// Its start deadline had passed.
+    /// The fire's start deadline had passed.
     Deadline,
     /// The schedule was paused between claim and hand-off.
     Disabled,
-    /// The schedule was deleted before it was claimed, or between claim and hand-off.
+    /// The schedule was deleted before the fire was claimed, or between claim and hand-off.
     Deleted,
-    /// The schedule was edited before it was claimed, or between claim and hand-off.
+    /// The schedule was edited before the fire was claimed, or between claim and hand-off.
     StaleVersion,
-    /// No scheduler claimed it in time.
+    /// No scheduler claimed the fire in time.
     Outage,
-    /// It was missed before the catch-up window.
+    /// The fire was missed before the catch-up window.
     CatchUpWindow,
-    /// It was missed, and exceeds the number of fires that the catch-up policy runs.
+    /// The fire was missed, and exceeds the number of fires that the catch-up policy runs.
     CatchUpLimit,
-    /// A calendar of the schedule suppresses it.
+    /// A calendar of the schedule suppresses the fire.
     Calendar,
-    /// It was skipped on request.
+    /// The fire was skipped on request.
     ByRequest,
     /// Recovery used up its attempts.
     AttemptsExhausted,
-    /// Recovery found it too late.
+    /// Recovery found the fire too late.
     TooOld,
-    /// The ledger had no row for it until a backfill started it.
+    /// The ledger had no row for the fire until a backfill started it.
     Backfilled,
-    /// It was claimed, and waits for its hand-off.
+    /// The fire was claimed, and waits for its hand-off.
     AwaitingHandoff,
 }

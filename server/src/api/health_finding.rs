@@ -31,7 +31,7 @@ pub(crate) struct HealthFinding {
     severity: HealthSeverity,
     /// What is wrong, in one sentence.
     message: String,
-    /// What to do about it.
+    /// What to do about the problem.
     help: &'static str,
     /// The measured value.
     value: String,
@@ -42,9 +42,9 @@ pub(crate) struct HealthFinding {
     /// Schedules that contribute to the value, largest contribution first; at most 10.
     #[graphql(complexity = "DECLARED * child_complexity")]
     schedules: Vec<Schedule>,
-    /// The nodes that it concerns, by name.
+    /// The nodes that the finding concerns, by name.
     nodes: Vec<String>,
-    /// When it began, if known.
+    /// When the problem began, if known.
     since: Option<Instant>,
 }
 

@@ -18,7 +18,7 @@ use crate::{
     store::reads::{ledger, within::Within},
 };
 
-/// The cost of counting the ledger, beside the answer.
+/// The cost of counting the ledger, in addition to the answer.
 const COUNTED: usize = 5_000;
 /// Maximum number of schedules in one filter.
 const MAX_SCHEDULES: usize = 100;

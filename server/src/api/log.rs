@@ -6,7 +6,7 @@ use super::scalar::Instant;
 /// A line that an attempt printed.
 #[derive(SimpleObject)]
 pub(crate) struct LogLine {
-    /// Its position in the run's log.
+    /// The line's position in the run's log.
     pub(crate) cursor: String,
     /// The name of the task that printed it.
     task: String,

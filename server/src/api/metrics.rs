@@ -98,7 +98,7 @@ impl ReadingFigures {
 /// Counts of the objects in a namespace, and figures of its last hour.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct Metrics {
-    /// When it was counted.
+    /// When the figures were counted.
     at: Instant,
     /// Schedules that are not deleted.
     total_schedules: i64,
@@ -146,7 +146,7 @@ pub(crate) struct Executions {
     timed_out: Long,
     /// Runs that were stopped on request or by the overlap policy.
     cancelled: Long,
-    /// Instants that no node claimed in time, and that were not made up for.
+    /// Instants that no node claimed in time, and that no later run replaced.
     missed: Long,
     /// Instants deliberately not run: because of another live run, a calendar, a pause or a
     /// request.

@@ -22,7 +22,7 @@ use crate::commands::modules::instants;
 const MINUTES: i32 = 10_080;
 /// Maximum number of fires that are computed one by one.
 const LOOKS: usize = 500_000;
-/// Maximum number of the candidate's starts that are listed.
+/// Maximum number of the candidate's starts in the list.
 const TOLD: usize = 100;
 /// How many minutes shifts are tried in each direction, and how many shifts are listed.
 const SHIFTS: i64 = 30;
@@ -106,7 +106,7 @@ impl ReadingMinutes {
 pub(super) struct MinuteForecast {
     /// Start of the first minute: a whole minute in UTC.
     from: Instant,
-    /// Exclusive.
+    /// The end of the window, exclusive.
     to: Instant,
     /// How many fires each minute has, starting at `from`: one number per minute.
     starts: Vec<u32>,
@@ -124,12 +124,12 @@ pub(super) struct MinuteForecast {
 pub(super) struct CandidateForecast {
     /// Why the timing cannot be used; then the other fields are empty.
     problem: Option<TimingProblem>,
-    /// Its first 100 starts in the window, each with the number of fires in its minute.
+    /// The candidate's first 100 starts in the window, each with the number of fires in its minute.
     starts: Vec<CandidateStart>,
-    /// The busiest of its minutes.
+    /// The busiest of the candidate's minutes.
     busiest: Option<CandidateStart>,
-    /// Shifts of up to half an hour after which its busiest minute is quieter, the quietest first;
-    /// at most 5.
+    /// Shifts of up to half an hour after which the candidate's busiest minute is quieter, the
+    /// quietest first; at most 5.
     quieter: Vec<QuieterShift>,
 }
 
@@ -140,7 +140,7 @@ pub(super) struct CandidateStart {
     at: Instant,
     /// Fires of the minute without the candidate.
     before: u32,
-    /// Fires of the minute with it.
+    /// Fires of the minute with the candidate.
     after: u32,
 }
 
@@ -149,7 +149,7 @@ pub(super) struct CandidateStart {
 pub(super) struct QuieterShift {
     /// Minutes to shift by; negative is earlier.
     minutes: i64,
-    /// Fires of its busiest minute after the shift, including its own.
+    /// Fires of the candidate's busiest minute after the shift, including the candidate's own.
     starts: u32,
 }
 

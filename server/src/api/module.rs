@@ -114,17 +114,17 @@ impl Module {
         &self.0.name
     }
 
-    /// How many it declares.
+    /// How many schedules the module declares.
     async fn schedules(&self) -> i64 {
         self.0.schedules
     }
 
-    /// How many it declares.
+    /// How many workflows the module declares.
     async fn workflows(&self) -> i64 {
         self.0.workflows
     }
 
-    /// When one of its objects last changed.
+    /// When one of the module's objects last changed.
     async fn changed_at(&self) -> Instant {
         self.0.changed_at.into()
     }
@@ -156,7 +156,7 @@ pub(crate) struct DriftedThing {
     /// exists.
     #[graphql(complexity = "DECLARED * child_complexity")]
     fields: Vec<FieldChange>,
-    /// Who last changed it, if known.
+    /// Who last changed the object, if known.
     by: Option<String>,
     /// When it was last changed, if known.
     at: Option<Instant>,
@@ -200,11 +200,11 @@ impl From<commands::Drift> for ModuleDrift {
 pub(crate) struct ExportedModule {
     /// The module's name.
     module: String,
-    /// Whether it declares objects created by hand: apply it with `adopt`.
+    /// Whether the module declares objects created by hand: apply it with `adopt`.
     is_by_hand: bool,
     /// Whether it contains only a part of the module: apply it without `prune`.
     is_part: bool,
-    /// How many schedules it declares.
+    /// How many schedules the module declares.
     schedules: u64,
     /// The file. Secrets are masked.
     source: String,

@@ -32,40 +32,40 @@ pub(crate) struct Node {
     incarnation: i32,
     /// Whether it can take or hold work.
     state: NodeState,
-    /// Its roles: `api`, `scheduler`, `worker`.
+    /// The node's roles: `api`, `scheduler`, `worker`.
     roles: Vec<String>,
     /// Tags that runs can require of the node that takes them.
     tags: Vec<String>,
     started_at: Instant,
     /// When its last heartbeat arrived.
     heartbeat_at: Instant,
-    /// Time since its last heartbeat, by the database's clock; null once it is gone.
+    /// Time since the node's last heartbeat, by the database's clock; null once it is gone.
     silent_ms: Option<Long>,
-    /// Where it sends its heartbeats.
+    /// Where the node sends its heartbeats.
     heartbeats: Heartbeats,
-    /// Why it cannot reach Redis, if it is configured to send its heartbeats there; null once it is
-    /// gone.
+    /// Why the node cannot reach Redis, if it is configured to send its heartbeats there; null once
+    /// it is gone.
     redis_problem: Option<String>,
-    /// How far its clock was ahead of the database's at its last heartbeat.
+    /// How far the node's clock was ahead of the database's at its last heartbeat.
     clock_offset_ms: Long,
-    /// The number of runs in progress on it.
+    /// The number of runs in progress on the node.
     runs: i64,
-    /// Maximum number of runs that it executes at once.
+    /// Maximum number of runs that the node executes at once.
     capacity: i32,
     /// The version of its binary.
     version: String,
-    /// The version of its time zone data.
+    /// The version of the node's time zone data.
     zone_data: String,
-    /// The newest migration that its binary knows.
+    /// The newest migration that the node's binary knows.
     schema: String,
-    /// The number of shards whose first owner it is: it claims their due schedules at once.
+    /// The number of shards whose first owner the node is: it claims their due schedules at once.
     first_shards: i32,
-    /// The number of shards whose second owner it is: it claims their due schedules soon after the
-    /// first owner should have.
+    /// The number of shards whose second owner the node is: it claims their due schedules soon
+    /// after the first owner should have.
     second_shards: i32,
-    /// Who drained it; null if it is not drained.
+    /// Who drained the node; null if it is not drained.
     drain: Option<NodeDrain>,
-    /// The cluster-wide services that it runs.
+    /// The cluster-wide services that the node runs.
     #[graphql(complexity = "DECLARED * child_complexity")]
     leases: Vec<NodeLease>,
 }
@@ -92,24 +92,24 @@ pub(crate) struct NodeLease {
 /// Where a node sends its heartbeats.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Heartbeats {
-    /// Into the database.
+    /// Heartbeats go into the database.
     Database,
-    /// To Redis, with the database as fallback.
+    /// Heartbeats go to Redis, with the database as fallback.
     Redis,
 }
 
 /// The state of a node: whether it can take or hold work.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeState {
-    /// Its heartbeats arrive.
+    /// The node's heartbeats arrive.
     Alive,
-    /// It is shutting down, and finishes the work that it holds.
+    /// The node is shutting down, and finishes the work that it holds.
     Draining,
     /// An administrator drained it: it takes no new work, and remains a member.
     Drained,
-    /// It left the cluster cleanly.
+    /// The node left the cluster cleanly.
     Left,
-    /// Its heartbeat expired, or a new process started under its name.
+    /// The node's heartbeat expired, or a new process started under its name.
     Dead,
 }
 
@@ -228,11 +228,12 @@ fn shards(names: &[&str]) -> HashMap<String, [i32; 2]> {
 /// One of the parts that schedules are divided into.
 #[derive(SimpleObject)]
 pub(crate) struct Shard {
-    /// 0 to 255.
+    /// The shard's number, 0 to 255.
     number: i32,
-    /// The node that claims its due schedules at once; null if no node has the scheduler role.
+    /// The node that claims the shard's due schedules at once; null if no node has the scheduler
+    /// role.
     first: Option<String>,
-    /// The node that claims them soon after, if the first does not.
+    /// The node that claims these schedules soon after, if the first does not.
     second: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Relay pages: bounded, with opaque cursors that stay valid while rows come and go.
+//! Relay pages: bounded, with opaque cursors that stay valid while rows are added and removed.
 
 use async_graphql::{
     Context, Object, OutputType,

@@ -161,8 +161,8 @@ impl PausePreviewSchedule {
         Schedule(self.row.clone())
     }
 
-    /// How many of its instants would fall into the pause, not counting those that a calendar
-    /// suppresses.
+    /// How many of the schedule's instants would fall into the pause, not counting those that a
+    /// calendar suppresses.
     async fn fires(&self) -> Long {
         self.fires.into()
     }

@@ -71,7 +71,7 @@ impl Ping {
 pub(crate) struct PingCall {
     /// The event that it reports.
     event: PingEvent,
-    /// The run that it reports.
+    /// The run that the call reports.
     run_id: Uuid,
     /// When that event occurred.
     happened_at: Instant,

@@ -25,7 +25,7 @@ use crate::{
     vault::MASK,
 };
 
-/// The cost of reading failed runs and lost fires, beside the answer.
+/// The cost of reading failed runs and lost fires, in addition to the answer.
 const LOOKED_AT: usize = 3_000;
 /// The default range and the longest one.
 const USUAL: TimeDelta = TimeDelta::hours(24);
@@ -148,7 +148,7 @@ pub(crate) struct Acknowledgement {
     by: String,
     /// What they noted, at most 500 characters.
     note: Option<String>,
-    /// When it ends; null if it lasts until the problem is over.
+    /// When the acknowledgement ends; null if it lasts until the problem is over.
     until: Option<Instant>,
 }
 
@@ -190,17 +190,17 @@ pub(crate) struct Problem {
     count: Long,
     /// When the first of these runs or fires in the range occurred.
     since: Instant,
-    /// When the last of them occurred.
+    /// When the last of these runs or fires occurred.
     last: Instant,
     /// The first line of the error; masked for callers who may not see payloads. Null for lost
     /// fires.
     error: Option<String>,
     /// Why the fires were lost; null for runs.
     reason: Option<ReasonCode>,
-    /// Whether it is ongoing: no later run of the schedule has succeeded, or no later fire has
-    /// started.
+    /// Whether the problem is ongoing: no later run of the schedule has succeeded, or no later fire
+    /// has started.
     is_open: bool,
-    /// Null if it is not acknowledged now.
+    /// The acknowledgement; null if the problem is not acknowledged now.
     acknowledgement: Option<Acknowledgement>,
     #[graphql(skip)]
     last_run: Option<Uuid>,

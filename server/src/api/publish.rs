@@ -30,7 +30,7 @@ pub(crate) enum Broker {
 /// How the servers of a broker are reached.
 #[derive(SimpleObject)]
 pub(crate) struct BrokerAddress {
-    /// As `host` or `host:port`.
+    /// The servers, each as `host` or `host:port`.
     servers: Vec<String>,
     /// Whether connections are encrypted.
     tls: bool,
@@ -87,7 +87,7 @@ pub(crate) struct RabbitmqExchange {
     connection: BrokerAddress,
     /// The virtual host.
     vhost: String,
-    /// Empty for the default exchange.
+    /// The name of the exchange; empty for the default exchange.
     exchange: String,
     /// The routing key; for the default exchange, the name of a queue.
     routing_key: String,
@@ -128,10 +128,10 @@ pub(crate) struct SqsQueue {
 pub(crate) struct CloudEvent {
     /// How it is encoded.
     mode: CloudEventMode,
-    /// Null for `carillon.fire`.
+    /// The event's type; null for `carillon.fire`.
     #[graphql(name = "type")]
     kind: Option<String>,
-    /// Null for `/carillon/<namespace>/<schedule>`.
+    /// The event's source; null for `/carillon/<namespace>/<schedule>`.
     source: Option<String>,
     /// Its `subject` attribute; null for none.
     subject: Option<String>,

@@ -21,7 +21,7 @@ pub(crate) struct PublishTargetInput {
     event: Option<CloudEventInput>,
 }
 
-/// Exactly one of these.
+/// The broker to publish to: exactly one of these fields.
 #[derive(OneofObject)]
 pub(crate) enum BrokerInput {
     /// A topic of Kafka, or of a broker with the same protocol.
@@ -47,7 +47,7 @@ pub(crate) struct BrokerAddressInput {
     /// The name to sign in with. Without one, `password` is a token where the broker supports
     /// tokens.
     username: Option<String>,
-    /// As `{{ secrets.name }}`. On an update, the mask `***` keeps the current one.
+    /// The password, as `{{ secrets.name }}`. On an update, the mask `***` keeps the current one.
     password: Option<String>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct RabbitmqExchangeInput {
     /// The virtual host.
     #[graphql(default = "/")]
     vhost: String,
-    /// Empty for the default exchange.
+    /// The name of the exchange; empty for the default exchange.
     #[graphql(default)]
     exchange: String,
     /// For the default exchange, the name of a queue.
@@ -118,7 +118,7 @@ pub(crate) struct SqsQueueInput {
     region: Option<String>,
     /// The id of the access key.
     access_key_id: String,
-    /// As `{{ secrets.name }}`. On an update, the mask `***` keeps the current one.
+    /// The secret key, as `{{ secrets.name }}`. On an update, the mask `***` keeps the current one.
     secret_access_key: String,
     /// The session token of temporary credentials. On an update, the mask `***` keeps the current
     /// one.
@@ -134,10 +134,10 @@ pub(crate) struct CloudEventInput {
     /// How it is encoded.
     #[graphql(default_with = "CloudEventMode::Structured")]
     mode: CloudEventMode,
-    /// Defaults to `carillon.fire`.
+    /// The event's type; defaults to `carillon.fire`.
     #[graphql(name = "type")]
     kind: Option<String>,
-    /// Defaults to `/carillon/<namespace>/<schedule>`.
+    /// The event's source; defaults to `/carillon/<namespace>/<schedule>`.
     source: Option<String>,
     /// Its `subject` attribute; none if absent.
     subject: Option<String>,

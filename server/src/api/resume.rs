@@ -21,8 +21,8 @@ use crate::{
 pub(crate) struct ResumePreview {
     /// The instant: pass it back as `at` to read the next page of rows.
     at: Instant,
-    /// Whether it is paused. If not, resuming does nothing, and there are no choices unless
-    /// `ifPaused` asks for them.
+    /// Whether the schedule is paused. If not, resuming does nothing, and there are no choices
+    /// unless `ifPaused` asks for them.
     paused: bool,
     /// The effects of each way to resume.
     #[graphql(complexity = "DECLARED * child_complexity")]
@@ -101,7 +101,7 @@ pub(crate) struct ResumeRow {
     last_scheduled_at: Instant,
     /// The number of instants.
     count: Long,
-    /// When it would run, if it does.
+    /// When the fire would run, if it does.
     due_at: Instant,
     /// How a clock change affects it.
     kind: FireKind,
@@ -109,7 +109,7 @@ pub(crate) struct ResumeRow {
     verdict: Verdict,
     /// Why it has this verdict.
     reason: ReasonCode,
-    /// The calendar that suppresses it, if one does.
+    /// The calendar that suppresses the fire, if one does.
     detail: Option<String>,
 }
 

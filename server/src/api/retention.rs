@@ -77,9 +77,9 @@ pub(crate) struct ScheduleRetention {
 pub(crate) struct RetentionThought {
     #[graphql(default = "default")]
     namespace: String,
-    /// The name of the schedule in it, if the change concerns one.
+    /// The name of the schedule in the namespace, if the change concerns one.
     schedule: Option<String>,
-    /// The number of days, 1 to 3650; null removes its own retention.
+    /// The number of days, 1 to 3650; null restores the inherited retention.
     days: Option<i64>,
 }
 
@@ -154,7 +154,7 @@ pub(crate) struct RetentionFigure {
     namespace: Option<String>,
     /// The number of rows.
     rows: Long,
-    /// The estimated size of their contents.
+    /// The estimated size of the rows' contents.
     estimated_bytes: Long,
     /// The time of the oldest row: a fire's instant, otherwise the creation of its run; null for
     /// tables outside the ledger.

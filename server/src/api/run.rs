@@ -36,7 +36,7 @@ impl Run {
         Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
     }
 
-    /// The schedule that it belongs to, deleted or not.
+    /// The schedule that the run belongs to, deleted or not.
     async fn schedule(&self, cx: &Context<'_>) -> Result<Option<Schedule>> {
         let Some(id) = self.0.schedule_id else { return Ok(None) };
         Ok(cx.rows().load_one(ScheduleRow(id)).await?.map(Schedule))
@@ -118,8 +118,8 @@ impl Run {
         node_name(cx, self.0.node_id).await
     }
 
-    /// Why it failed. It may contain a program's output, so it is masked for callers who may not
-    /// see payloads.
+    /// Why the run failed. It may contain a program's output, so it is masked for callers who may
+    /// not see payloads.
     async fn error(&self, cx: &Context<'_>) -> Option<&str> {
         let shown = cx.sees_payloads(self.0.namespace_id);
         self.0.error.as_deref().map(|error| if shown { error } else { MASK })
@@ -135,14 +135,14 @@ impl Run {
         })
     }
 
-    /// The context that it began with. Values whose names suggest secrets are masked; for callers
-    /// who may not see payloads, all values are.
+    /// The context that the run began with. Values whose names suggest secrets are masked; for
+    /// callers who may not see payloads, all values are.
     async fn context(&self, cx: &Context<'_>) -> serde_json::Value {
         cx.payload(self.0.namespace_id, secrets::masked_json(&self.0.context))
     }
 
-    /// The outputs of its tasks, merged in the order of the definition; null if there are none, and
-    /// for callers who may not see payloads.
+    /// The outputs of the run's tasks, merged in the order of the definition; null if there are
+    /// none, and for callers who may not see payloads.
     async fn output(&self, cx: &Context<'_>) -> Result<Option<serde_json::Value>> {
         if !cx.sees_payloads(self.0.namespace_id) {
             return Ok(None);
@@ -152,7 +152,7 @@ impl Run {
         Ok(merged.map(|merged| secrets::masked_json(&merged)))
     }
 
-    /// The tasks of its workflow, in the order of the definition; at most 100.
+    /// The tasks of the run's workflow, in the order of the definition; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self, cx: &Context<'_>) -> Result<Vec<RunTask>> {
         run_tasks(cx, &self.0).await
@@ -173,7 +173,7 @@ impl Run {
         self.0.retry_of
     }
 
-    /// The concurrency group whose limit it counts towards.
+    /// The concurrency group whose limit the run counts towards.
     async fn group(&self, cx: &Context<'_>) -> Result<Option<String>> {
         group_name(cx, self.0.group_id).await
     }
@@ -183,27 +183,27 @@ impl Run {
         self.0.priority.into()
     }
 
-    /// The tags that a node must have to take it.
+    /// The tags that a node must have to take the run.
     async fn runs_on(&self) -> &[String] {
         self.0.runs_on.as_ref().map_or(&[], |tags| &tags.0)
     }
 
-    /// Why it waits although it could start; null if it is not waiting, waits only until a given
-    /// time, or is about to be taken. `waitsFor` lists everything.
+    /// Why the run waits although it could start; null if it is not waiting, waits only until a
+    /// given time, or is about to be taken. `waitsFor` lists everything.
     #[graphql(complexity = "3")]
     async fn stuck(&self, cx: &Context<'_>) -> Result<Option<String>> {
         let waits = waits_for(cx, &self.0).await?;
         Ok(waits.into_iter().find(RunWait::is_stuck).map(RunWait::into_text))
     }
 
-    /// What it is waiting for: a time, a node, its group, a share, or room on the node that
+    /// What the run is waiting for: a time, a node, its group, a share, or room on the node that
     /// answers. Empty if it is running, has settled or is about to be taken.
     #[graphql(complexity = "3 + 3 * child_complexity")]
     async fn waits_for(&self, cx: &Context<'_>) -> Result<Vec<RunWait>> {
         waits_for(cx, &self.0).await
     }
 
-    /// The backfill that it belongs to.
+    /// The backfill that the run belongs to.
     async fn backfill(&self, cx: &Context<'_>) -> Result<Option<Backfill>> {
         Backfill::of_run(cx, self.0.backfill_id).await
     }
@@ -217,20 +217,20 @@ impl Run {
         Ok(cx.rows().load_one(EndingOf(self.0.id)).await?.and_then(Ending::of))
     }
 
-    /// How it compares with the usual runs of its schedule. Null unless it is running, and if fewer
-    /// than 5 runs of its schedule have succeeded in the last 30 days.
+    /// How the run compares with the usual runs of its schedule. Null unless it is running, and if
+    /// fewer than 5 runs of its schedule have succeeded in the last 30 days.
     #[graphql(complexity = "run_forecast::COST + child_complexity")]
     async fn forecast(&self, cx: &Context<'_>) -> Result<Option<RunForecast>> {
         RunForecast::of(cx, &self.0).await
     }
 
-    /// The total number of attempts at its tasks.
+    /// The total number of attempts at the run's tasks.
     async fn task_run_count(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(cx.rows().load_one(TaskRunCount(self.0.id)).await?.unwrap_or_default().into())
     }
 
-    /// The first attempts at its tasks, in order: 50 by default, at most 1000, of `taskRunCount` in
-    /// total. `tasks` has all attempts of each task.
+    /// The first attempts at the run's tasks, in order: 50 by default, at most 1000, of
+    /// `taskRunCount` in total. `tasks` has all attempts of each task.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn task_runs(
         &self,
@@ -276,19 +276,19 @@ async fn node_name(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<String>>
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "run::State")]
 pub(crate) enum RunState {
-    /// It waits for a node with room.
+    /// The run waits for a node with room.
     Queued,
     /// A node is executing it.
     Running,
     /// An attempt failed; the run waits for the next one.
     Retrying,
-    /// It succeeded.
+    /// The run succeeded.
     Succeeded,
     /// All attempts failed.
     Failed,
     /// The last attempt took too long.
     TimedOut,
-    /// It was stopped on request or by the overlap policy.
+    /// The run was stopped on request or by the overlap policy.
     Cancelled,
 }
 
@@ -296,7 +296,7 @@ pub(crate) enum RunState {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "run::Trigger")]
 pub(crate) enum RunTrigger {
-    /// A fire of its schedule.
+    /// A fire of the run's schedule.
     Schedule,
     /// A person or a tool.
     Manual,
@@ -371,7 +371,7 @@ impl TaskRun {
         node_name(cx, Some(self.0.node_id)).await
     }
 
-    /// Why it failed; masked for callers who may not see payloads.
+    /// Why the attempt failed; masked for callers who may not see payloads.
     async fn error(&self) -> Option<&str> {
         self.0.error.as_deref()
     }
@@ -386,18 +386,18 @@ impl TaskRun {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "task_run::State")]
 pub(crate) enum TaskRunState {
-    /// It is running.
+    /// The attempt is running.
     Running,
-    /// It succeeded.
+    /// The attempt succeeded.
     Succeeded,
-    /// It failed.
+    /// The attempt failed.
     Failed,
-    /// It timed out.
+    /// The attempt timed out.
     TimedOut,
-    /// It was stopped on request or by the overlap policy.
+    /// The attempt was stopped on request or by the overlap policy.
     Cancelled,
-    /// The node that ran it died.
+    /// The node that ran the attempt died.
     Lost,
-    /// It never started: the tasks that it needs did not end as `when` requires.
+    /// The task never started: the tasks that it needs did not end as `when` requires.
     Skipped,
 }

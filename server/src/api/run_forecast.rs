@@ -25,17 +25,17 @@ pub(super) const COST: usize = super::schedule_stats::COST;
 pub(crate) struct RunForecast {
     /// The median duration of these runs.
     usual_ms: Long,
-    /// The 95th percentile of their durations.
+    /// The 95th percentile of the durations of the earlier runs.
     p95_ms: Long,
     /// How many times the usual duration this run has taken so far.
     ratio: f64,
-    /// When it is likely to end: after the median duration of earlier runs that took longer than it
-    /// has taken so far. Null if none took longer.
+    /// When the run is likely to end: after the median duration of earlier runs that took longer
+    /// than it has taken so far. Null if none took longer.
     likely_end_at: Option<Instant>,
-    /// The next fire of its schedule; null if there is none.
+    /// The next fire of the run's schedule; null if there is none.
     next_fire_at: Option<Instant>,
-    /// Whether it is likely to still be running when the next fire is due. A run that has taken
-    /// longer than all earlier ones is expected to take as long again.
+    /// Whether the run is likely to still be running when the next fire is due. A run that has
+    /// taken longer than all earlier ones is expected to take as long again.
     overlaps_next_fire: bool,
 }
 

@@ -26,19 +26,19 @@ const MAX_RUNS: u64 = 10;
 /// The reason why a run waits.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunWaitReason {
-    /// Its next attempt is not due yet.
+    /// The next attempt is not due yet.
     NextAttempt,
-    /// No live node may take it.
+    /// No live node may take the run.
     NoNode,
     /// The group's limit of concurrent runs is reached.
     Group,
-    /// Runs with the same target origin use up its share of the node's places.
+    /// Runs with the same target origin use up that origin's share of the node's places.
     OriginShare,
-    /// Runs of its schedule use up their share of the node's places.
+    /// Runs of the same schedule use up the schedule's share of the node's places.
     ScheduleShare,
     /// The namespace's quota of concurrent runs is reached.
     Quota,
-    /// All places of the nodes that may take it are taken.
+    /// All places of the nodes that may take the run are taken.
     NodesFull,
 }
 

@@ -135,9 +135,9 @@ impl Schedule {
         Ok(cx.rows().load_one(BufferSize(self.0.id)).await?.unwrap_or(0))
     }
 
-    /// The fires that have fallen into its pause so far, as the ledger will show them if the pause
-    /// ends on its own; they are not in the ledger yet. Empty unless the schedule is paused; at
-    /// most the first 10,000. `resumePreview` shows the alternatives.
+    /// The fires that have fallen into the schedule's pause so far, as the ledger will show them if
+    /// the pause ends on its own; they are not in the ledger yet. Empty unless the schedule is
+    /// paused; at most the first 10,000. `resumePreview` shows the alternatives.
     #[graphql(complexity = "500 + cost(first, None, child_complexity)")]
     async fn paused_fires(
         &self,
@@ -152,7 +152,7 @@ impl Schedule {
         page_of(&fires, first, after)
     }
 
-    /// The concurrency group whose limit its runs share.
+    /// The concurrency group whose limit the schedule's runs share.
     async fn group(&self, cx: &Context<'_>) -> Result<Option<String>> {
         group_name(cx, self.0.group_id).await
     }
@@ -173,7 +173,7 @@ impl Schedule {
         cx.payload(self.0.namespace_id, secrets::masked_json(&self.0.context))
     }
 
-    /// In the order in which they are applied; at most 8.
+    /// The calendars, in the order in which they are applied; at most 8.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn calendars(&self, cx: &Context<'_>) -> Result<Vec<Calendar>> {
         let Some(keys) = &self.0.calendars else { return Ok(vec![]) };
@@ -187,8 +187,8 @@ impl Schedule {
         self.0.max_fires
     }
 
-    /// How many of its fires have started, or were claimed to start. Skipped, missed and collapsed
-    /// fires and manual runs do not count.
+    /// How many of the schedule's fires have started, or were claimed to start. Skipped, missed and
+    /// collapsed fires and manual runs do not count.
     async fn fire_count(&self) -> Long {
         self.0.fire_count.into()
     }
@@ -198,12 +198,14 @@ impl Schedule {
         self.0.retention_days
     }
 
-    /// The external watchdog that it calls, so that someone notices when its runs stop succeeding.
+    /// The external watchdog that the schedule calls, so that someone notices when its runs stop
+    /// succeeding.
     async fn ping(&self) -> Option<Ping> {
         Ping::of(&self.0)
     }
 
-    /// The next instant of the timing that no calendar suppresses; null while it is paused.
+    /// The next instant of the timing that no calendar suppresses; null while the schedule is
+    /// paused.
     async fn next_fire_at(&self, cx: &Context<'_>) -> Result<Option<Instant>> {
         Ok(self.next_fire(cx).await?.map(Into::into))
     }
@@ -213,8 +215,8 @@ impl Schedule {
         self.0.last_fire_at.map(Into::into)
     }
 
-    /// The next instants of its timing after `from`, paused or not. Without `from`, the next
-    /// instants after now, without those that are already decided, such as fires skipped in
+    /// The next instants of the schedule's timing after `from`, paused or not. Without `from`, the
+    /// next instants after now, without those that are already decided, such as fires skipped in
     /// advance.
     #[graphql(complexity = "COMPILED + cost(Some(count), None, child_complexity)")]
     async fn next_fires(
@@ -248,7 +250,8 @@ impl Schedule {
         Ok(cx.rows().load_one(LastRun(self.0.id)).await?.map(Run))
     }
 
-    /// Its newest fires, newest first; at most 60. For a page of schedules, they are read together.
+    /// The schedule's newest fires, newest first; at most 60. For a page of schedules, they are
+    /// read together.
     #[graphql(complexity = "cost_by(first, 60, child_complexity)")]
     async fn recent_fires(
         &self,
@@ -260,7 +263,8 @@ impl Schedule {
         Ok(rows.into_iter().map(Fire).map(Calm).collect())
     }
 
-    /// Statistics of its runs created from `from` up to `until`; the last 7 days by default.
+    /// Statistics of the schedule's runs created from `from` up to `until`; the last 7 days by
+    /// default.
     #[graphql(complexity = "schedule_stats::COST + child_complexity")]
     async fn stats(
         &self,
@@ -271,8 +275,8 @@ impl Schedule {
         ScheduleStats::of(cx, self.0.id, from, until).await
     }
 
-    /// The outcome of its due instants from `from` up to `until` (the last 7 days by default), and
-    /// the interval that its runs would fit in.
+    /// The outcome of the schedule's due instants from `from` up to `until` (the last 7 days by
+    /// default), and the interval that its runs would fit in.
     #[graphql(complexity = "slots::COST + child_complexity")]
     async fn slots(
         &self,
@@ -293,7 +297,7 @@ impl Schedule {
         Ok(cx.rows().load_one(DayTally(self.0.id)).await?.unwrap_or_default().into())
     }
 
-    /// Its definitions, newest first.
+    /// The schedule's definitions, newest first.
     // The cost of one statement per schedule of a list.
     #[graphql(complexity = "500 + cost(first, None, child_complexity)")]
     async fn versions(
@@ -309,12 +313,12 @@ impl Schedule {
         Ok(connection(page, |row| row.version.to_string(), version))
     }
 
-    /// Whether it is among the caller's favourites; false for a token.
+    /// Whether the schedule is among the caller's favourites; false for a token.
     async fn is_favourite(&self, cx: &Context<'_>) -> Result<bool> {
         Ok(favourites(cx).await?.contains(&self.0.id))
     }
 
-    /// The module file that declares it, if one does.
+    /// The module file that declares the schedule, if one does.
     async fn module(&self) -> Option<&str> {
         self.0.module.as_deref()
     }
@@ -353,13 +357,14 @@ impl Schedule {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "ScheduleStatus")]
 pub(crate) enum ScheduleState {
-    /// It will fire.
+    /// The schedule will fire.
     Active,
-    /// It is paused.
+    /// The schedule is paused.
     Paused,
-    /// It has no fires left, because `endAt` has passed or its timing has no more instants.
+    /// The schedule has no fires left, because `endAt` has passed or its timing has no more
+    /// instants.
     Finished,
-    /// It has fired `maxFires` times.
+    /// The schedule has fired `maxFires` times.
     Exhausted,
 }
 
@@ -372,7 +377,7 @@ pub(crate) struct Pause {
     by: String,
     /// When it was paused.
     at: Instant,
-    /// When it resumes automatically.
+    /// When the schedule resumes automatically.
     until: Option<Instant>,
 }
 
@@ -380,11 +385,11 @@ pub(crate) struct Pause {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "schedule::CatchUp")]
 pub(crate) enum CatchUp {
-    /// None of them runs.
+    /// None of the missed fires runs.
     Skip,
-    /// Only the last of them runs, in place of all.
+    /// Only the last of the missed fires runs, in place of all.
     Latest,
-    /// Each of them runs, up to a limit.
+    /// Each missed fire runs, up to a limit.
     All,
 }
 
@@ -404,7 +409,7 @@ pub(crate) enum OverlapPolicy {
     CancelOther,
     /// The run is stopped at once, and the fire starts.
     TerminateOther,
-    /// Both run.
+    /// The new run starts beside the live one.
     Allow,
 }
 
@@ -428,7 +433,7 @@ pub(crate) struct Misfire {
 pub(crate) struct Tally {
     /// Their run succeeded.
     succeeded: Long,
-    /// Their runs failed or timed out.
+    /// Fires whose runs failed or timed out.
     failed: Long,
     /// Fires whose run has not started yet or has not ended.
     running: Long,

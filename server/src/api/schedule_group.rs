@@ -53,9 +53,9 @@ impl ReadingScheduleGroups {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "Grouping")]
 pub(crate) enum ScheduleGrouping {
-    /// By tag: a schedule is in the group of each of its tags.
+    /// Group by tag: a schedule is in the group of each of its tags.
     Tag,
-    /// By the module that declares it.
+    /// Group by the module that declares the schedule.
     Module,
 }
 
@@ -76,6 +76,6 @@ pub(crate) struct ScheduleGroups {
 pub(crate) struct ScheduleGroup {
     /// The tag or the module.
     name: String,
-    /// The number of its schedules.
+    /// The number of the group's schedules.
     schedules: Long,
 }

@@ -32,7 +32,7 @@ pub(crate) struct CreateScheduleInput {
     tags: Option<Vec<String>>,
     /// When it is due.
     timing: TimingInput,
-    /// Names of calendars that suppress some of its fires: at most 8.
+    /// Names of calendars that suppress some of the schedule's fires: at most 8.
     #[graphql(default)]
     calendars: Vec<String>,
     /// The schedule is exhausted after this many started fires.
@@ -93,19 +93,19 @@ pub(crate) struct UpdateScheduleInput {
     misfire: Option<MisfireInput>,
     /// What to do about a fire while a run is alive.
     overlap: Option<OverlapPolicy>,
-    /// Null resets it to the default of 100; changing to another overlap policy removes it.
+    /// Null resets the limit to the default of 100; changing to another overlap policy removes it.
     buffer_limit: MaybeUndefined<i64>,
-    /// Null removes it.
+    /// Null removes the schedule from its group.
     group: MaybeUndefined<String>,
     /// -100 to 100: among waiting runs, those with a higher priority are taken first.
     priority: Option<i64>,
-    /// Null removes it.
+    /// Null removes the deadline.
     start_deadline_seconds: MaybeUndefined<i64>,
     /// Replaces the whole context: a JSON object, at most 256 KiB. The mask `***` keeps a value.
     context: Option<serde_json::Value>,
-    /// Null removes it.
+    /// Null removes the schedule's own retention.
     retention_days: MaybeUndefined<i64>,
-    /// Null removes it.
+    /// Null removes the watchdog.
     ping: MaybeUndefined<PingInput>,
     reason: Option<String>,
 }

@@ -43,7 +43,7 @@ pub(super) fn range(
 pub(crate) struct ScheduleStats {
     /// Inclusive.
     from: Instant,
-    /// Exclusive.
+    /// The end of the range, exclusive.
     until: Instant,
     /// Runs that were created in the range, alive or not.
     runs: i64,
@@ -53,11 +53,11 @@ pub(crate) struct ScheduleStats {
     failed: i64,
     /// Runs that were stopped on request or by the overlap policy.
     cancelled: i64,
-    /// From start to end; null if no run has started and ended.
+    /// The time from start to end; null if no run has started and ended.
     durations: Option<Percentiles>,
     /// The longest time from start to end.
     max_duration_ms: Option<Long>,
-    /// From due time to hand-off, of runs started by fires; null if there are none.
+    /// The time from due time to hand-off, of runs started by fires; null if there are none.
     latenesses: Option<Percentiles>,
     /// The longest time from due time to hand-off, of runs started by fires.
     max_lateness_ms: Option<Long>,

@@ -45,7 +45,7 @@ impl Secret {
         self.0.version
     }
 
-    /// The id of the key that it is encrypted with.
+    /// The id of the key that the secret is encrypted with.
     async fn key_id(&self) -> &str {
         &self.0.key_id
     }
@@ -64,8 +64,8 @@ impl Secret {
         self.0.updated_at.into()
     }
 
-    /// The objects that refer to it: current definitions of workflows, the schedules that run them,
-    /// addresses of watchdogs, and alert channels.
+    /// The objects that refer to the secret: current definitions of workflows, the schedules that
+    /// run them, addresses of watchdogs, and alert channels.
     #[graphql(complexity = "USED_BY + child_complexity")]
     async fn used_by(&self, cx: &Context<'_>) -> Result<SecretUse> {
         let found = cx.rows().load_one(SecretUsersIn(self.0.namespace_id)).await?;
@@ -80,7 +80,7 @@ impl Secret {
     }
 }
 
-/// The cost of finding the users of a secret, beside [`DEFINITIONS`].
+/// The cost of finding the users of a secret, in addition to [`DEFINITIONS`].
 const USED_BY: usize = 30;
 
 /// The cost of reading the definitions of a namespace, once for a page of secrets.
@@ -100,7 +100,7 @@ const MAX_USERS: usize = 20;
 pub(crate) struct SecretUse {
     /// The number of schedules, workflows and channels.
     count: Long,
-    /// The first 20 of them, by kind and name.
+    /// The first 20 of these objects, by kind and name.
     users: Vec<SecretUser>,
     /// Whether there may be more. At most 5,000 workflows of the namespace (the first by name),
     /// 5,000 schedules with a watchdog and 500 channels are examined.
@@ -167,9 +167,9 @@ impl ReadingSecrets {
 pub(crate) struct SetSecretInput {
     #[graphql(default = "default")]
     namespace: String,
-    /// Letters, digits and `_`.
+    /// The secret's name: letters, digits and `_`.
     name: String,
-    /// At least 6 bytes. It is never shown again.
+    /// The value, at least 6 bytes long. It is never shown again.
     value: String,
     reason: Option<String>,
 }

@@ -20,7 +20,7 @@ use crate::{
     store::reads::{ledger, schedule_stats::RunFigures, within::Within},
 };
 
-/// The cost of counting them, beside the answer.
+/// The cost of counting them, in addition to the answer.
 pub(super) const COST: usize = 5_000;
 
 /// The outcome of a schedule's due instants: `expected` is always `ran + skipped + missed + open`.
@@ -28,7 +28,7 @@ pub(super) const COST: usize = 5_000;
 pub(crate) struct SlotAccount {
     /// Inclusive.
     from: Instant,
-    /// Exclusive.
+    /// The end of the range, exclusive.
     until: Instant,
     /// Instants that were due.
     expected: Long,

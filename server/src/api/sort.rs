@@ -37,12 +37,12 @@ use crate::{
 pub(crate) struct ScheduleSort {
     /// What to sort by.
     by: ScheduleSortField,
-    /// Rows without a value come last in either direction.
+    /// Whether to sort in descending order. Rows without a value come last in either order.
     #[graphql(default)]
     descending: bool,
 }
 
-/// What schedules are sorted by.
+/// The field that schedules are sorted by.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScheduleSortField {
     /// The name, ignoring case.
@@ -62,12 +62,12 @@ pub(crate) enum ScheduleSortField {
 pub(crate) struct RunSort {
     /// What to sort by.
     by: RunSortField,
-    /// Rows without a value come last in either direction.
+    /// Whether to sort in descending order. Rows without a value come last in either order.
     #[graphql(default = true)]
     descending: bool,
 }
 
-/// What runs are sorted by.
+/// The field that runs are sorted by.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "ByFigure")]
 pub(crate) enum RunSortField {
@@ -77,7 +77,7 @@ pub(crate) enum RunSortField {
     Duration,
 }
 
-/// The cost of sorting a list, beside its rows.
+/// The cost of sorting a list, in addition to its rows.
 pub(super) fn sort_cost(is_sorted: bool) -> usize {
     if is_sorted { 2_000 } else { 0 }
 }

@@ -196,7 +196,7 @@ pub(crate) struct LogEvent {
 pub(crate) struct ScheduleEvent {
     /// Pass this cursor to resume after the event.
     cursor: String,
-    /// Null if it was deleted.
+    /// Null if the schedule was deleted.
     schedule: Option<Schedule>,
     /// The id of the schedule, deleted or not.
     schedule_id: Uuid,

@@ -50,9 +50,10 @@ pub(crate) struct HttpTarget {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "target::Answers")]
 pub(crate) enum HttpAnswer {
-    /// It is stored with the attempt.
+    /// The response is stored with the attempt.
     Keep,
-    /// It must be a JSON object, which is merged into the context of the tasks that follow.
+    /// The response must be a JSON object, which is merged into the context of the tasks that
+    /// follow.
     Merge,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct TaskInput {
     /// Only these failures are retried: `timeout`, `failure`, `error`, `exit 75`, `status 500-599`.
     /// All failures if empty.
     retry_on: Option<Vec<String>>,
-    /// The tasks that must have ended before it; at most 20.
+    /// The tasks that must have ended before this one starts; at most 20.
     needs: Option<Vec<String>>,
     /// How the tasks in `needs` must have ended; otherwise this task is skipped.
     #[graphql(default_with = "TaskCondition::Success")]
@@ -65,7 +65,7 @@ pub(crate) struct RetryInput {
     jitter: f64,
 }
 
-/// Exactly one of these.
+/// What the task does: exactly one of these fields.
 #[derive(OneofObject)]
 pub(crate) enum TargetInput {
     /// An HTTP request to send.
@@ -106,7 +106,8 @@ pub(crate) struct HttpTargetInput {
     /// What happens to the response.
     #[graphql(default_with = "HttpAnswer::Keep")]
     output: HttpAnswer,
-    /// On an update, absent keeps the current one, and an empty text removes it.
+    /// The secret that signs requests. On an update, absent keeps the current one, and an empty
+    /// text removes it.
     signing_secret: Option<String>,
     /// The client certificate (mTLS), as `{{ secrets.name }}`: the secret contains the certificate,
     /// its chain and its private key in PEM. On an update, absent keeps the current one, and an
@@ -143,7 +144,7 @@ pub(crate) struct CommandTargetInput {
 /// A task for a worker that pulls it from a queue.
 #[derive(InputObject)]
 pub(crate) struct WorkerTargetInput {
-    /// The queue from which workers pull it: 1 to 64 of a-z 0-9 . _ -
+    /// The queue from which workers pull the task: 1 to 64 of a-z 0-9 . _ -
     queue: String,
     /// The name of the worker's task to run: 1 to 64 of a-z A-Z 0-9 . _ -
     task: String,

@@ -144,7 +144,7 @@ impl Timing {
 pub(crate) enum GapPolicy {
     /// Fires once, at the first instant after the gap.
     Shift,
-    /// Does not fire.
+    /// The schedule does not fire.
     Skip,
 }
 
@@ -152,11 +152,11 @@ pub(crate) enum GapPolicy {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "schedule::DstOverlap")]
 pub(crate) enum OverlapHourPolicy {
-    /// The first one.
+    /// The first occurrence.
     First,
-    /// The last one.
+    /// The last occurrence.
     Last,
-    /// Each one.
+    /// Each occurrence.
     Both,
 }
 
@@ -246,13 +246,13 @@ impl From<BadInput> for TimingProblem {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "entity::fire::Kind")]
 pub(crate) enum FireKind {
-    /// Its local time occurs once.
+    /// The local time occurs once.
     Normal,
-    /// Its local time does not exist; it fires at the end of the gap.
+    /// The local time does not exist; the schedule fires at the end of the gap.
     Shifted,
-    /// Its local time occurs twice; this is the first occurrence.
+    /// The local time occurs twice; this is the first occurrence.
     FirstOfTwo,
-    /// Its local time occurs twice; this is the second occurrence.
+    /// The local time occurs twice; this is the second occurrence.
     SecondOfTwo,
 }
 
@@ -267,7 +267,7 @@ pub(crate) struct PreviewFire {
     offset: String,
     /// How a clock change affects it.
     kind: FireKind,
-    /// The name of the calendar that suppresses it, if one does: then it does not run.
+    /// The name of the calendar that suppresses the fire, if one does: then it does not run.
     suppressed_by: Option<String>,
 }
 

@@ -142,7 +142,7 @@ pub(super) async fn soonest_rows(
 pub(crate) struct Forecast {
     /// Start of the window, inclusive.
     from: Instant,
-    /// Exclusive.
+    /// The end of the window, exclusive.
     to: Instant,
     /// Each hour of the window in UTC, in order.
     hours: Vec<ForecastHour>,
@@ -163,7 +163,7 @@ pub(crate) struct ForecastHour {
     at: Instant,
     /// How many fires it has.
     fires: u64,
-    /// How many schedules fire in it.
+    /// How many schedules fire in the hour.
     schedules: u64,
     /// Those of the fires that frequent schedules have.
     frequent_fires: u64,
@@ -175,9 +175,9 @@ pub(crate) struct ForecastHour {
 pub(super) struct FiresLeft {
     row: Model,
     pub(super) timetable: Timetable,
-    /// It fires after this instant.
+    /// The fires that are left come after this instant.
     pub(super) after: DateTime<Utc>,
-    /// Maximum number of fires that it may still start.
+    /// Maximum number of fires that the schedule may still start.
     pub(super) left: u64,
 }
 

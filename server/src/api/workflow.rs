@@ -67,7 +67,7 @@ impl Workflow {
         self.version
     }
 
-    /// In the order of the definition; at most 100.
+    /// The tasks, in the order of the definition; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self, cx: &Context<'_>) -> Result<Vec<Task>> {
         let definition = definition(cx, self.row.id, self.version).await?;
@@ -98,7 +98,7 @@ impl Workflow {
         Ok(write_workflow(&self.row.name, &definition))
     }
 
-    /// Its definitions, newest first. A run keeps the one that it began with.
+    /// The workflow's definitions, newest first. A run keeps the definition that it began with.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn versions(
         &self,
@@ -121,7 +121,7 @@ impl Workflow {
         self.row.updated_at.into()
     }
 
-    /// The module file that declares it, if one does.
+    /// The module file that declares the workflow, if one does.
     async fn module(&self) -> Option<&str> {
         self.row.module.as_deref()
     }
@@ -164,7 +164,7 @@ impl PastWorkflow {
         self.row.version
     }
 
-    /// Who created it.
+    /// The user or token that created this version.
     async fn by(&self) -> &str {
         &self.row.created_by
     }
@@ -174,7 +174,7 @@ impl PastWorkflow {
         self.row.created_at.into()
     }
 
-    /// In the order of the definition; at most 100.
+    /// The tasks, in the order of the definition; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self) -> Result<Vec<Task>> {
         Ok(self.definition()?.tasks.iter().map(Task::from).collect())
@@ -192,7 +192,7 @@ impl PastWorkflow {
 pub(crate) struct Task {
     /// Unique in the workflow.
     name: String,
-    /// The tasks that must have ended before it.
+    /// The tasks that must have ended before this one starts.
     needs: Vec<String>,
     /// How the tasks in `needs` must have ended; otherwise this task is skipped.
     when: TaskCondition,
@@ -214,11 +214,11 @@ pub(crate) struct Task {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "crate::model::When")]
 pub(crate) enum TaskCondition {
-    /// All of them have succeeded.
+    /// All tasks that it needs have succeeded.
     Success,
-    /// One of them failed, or was skipped because something before it failed.
+    /// One of the tasks that it needs failed, or was skipped because a task before it failed.
     Failure,
-    /// All of them have ended, in whatever way.
+    /// All tasks that it needs have ended, with any outcome.
     Always,
 }
 
@@ -241,7 +241,7 @@ pub(crate) struct Retry {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "timetable::retry::Backoff")]
 pub(crate) enum Backoff {
-    /// It stays the same.
+    /// The wait stays the same.
     Fixed,
     /// The delay doubles after each attempt.
     Exponential,

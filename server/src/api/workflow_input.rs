@@ -19,9 +19,10 @@ pub(crate) struct CreateWorkflowInput {
     #[graphql(default = "default")]
     namespace: String,
     name: String,
-    /// 1 to 100.
+    /// The tasks, 1 to 100.
     tasks: Vec<TaskInput>,
-    /// The time limit of the whole run, in seconds; if absent, only the limits of its tasks apply.
+    /// The time limit of the whole run, in seconds; if absent, only the limits of the workflow's
+    /// tasks apply.
     timeout_seconds: Option<f64>,
     /// Maximum number of tasks of one run in progress at once, 1 to 100.
     #[graphql(default = 8)]
@@ -40,7 +41,7 @@ pub(crate) struct UpdateWorkflowInput {
     expected_version: i32,
     /// All tasks; the mask `***` keeps a secret of the task with the same name.
     tasks: Option<Vec<TaskInput>>,
-    /// Null removes it.
+    /// Null removes the limit.
     timeout_seconds: MaybeUndefined<f64>,
     /// How many tasks of one run may be at work at once, 1 to 100.
     max_parallel: Option<i64>,

@@ -30,7 +30,7 @@ impl Heartbeat {
 /// The last heartbeat received from a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastHeartbeat {
-    /// Its payload.
+    /// The payload of the heartbeat.
     pub heartbeat: Heartbeat,
     /// How long ago it was received.
     pub silence: Duration,

@@ -183,7 +183,7 @@ impl Beacon {
         request.cmd("SET").arg(self.key(own)).arg(heartbeat.to_text()).arg("PX").arg(ttl).ignore();
         let answer = self.ask(request, lives).await;
         if answer.is_ok() && lock(&self.inner.lock_problem).is_some() {
-            // The next fire should not have to find out that locks work again.
+            // Checks that locks work again, so that the next fire does not have to.
             let probe = FireClaim { schedule: Uuid::nil(), at: Timestamp(0) };
             self.first_to(own, vec![probe], Duration::from_millis(1)).await;
         }
@@ -199,7 +199,7 @@ impl Beacon {
         }
     }
 
-    /// The last heartbeat of a life that this node has read.
+    /// The last heartbeat of a node's life that this node has read.
     pub fn heard(&self, life: Uuid) -> Option<LastHeartbeat> {
         lock(&self.inner.heard).of(life, self.inner.clock.instant())
     }

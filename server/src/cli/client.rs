@@ -76,7 +76,7 @@ pub(super) struct Server {
 
 /// The server's address and the token for it.
 pub(super) struct Connection {
-    /// Without a trailing slash.
+    /// The server's URL, without a trailing slash.
     pub(super) server: String,
     token: Option<SecretString>,
 }

@@ -16,7 +16,7 @@ pub(super) struct Delete {
     server: Server,
     /// The kind of object
     kind: Kind,
-    /// Its name
+    /// The object's name
     name: String,
     /// Namespace of the object
     #[arg(long, default_value = "default")]

@@ -24,7 +24,7 @@ const FIND: &str = "query ($namespace: String!, $name: String!) {
 }";
 
 impl NamedSchedule {
-    /// Its id. A given id is used as it is; the server reports if it does not exist.
+    /// The schedule's id. A given id is used as it is; the server reports if it does not exist.
     pub(super) async fn id(&self, action: &'static str) -> Result<Value, CliError> {
         id(&self.server, action, &self.namespace, &self.schedule).await
     }

@@ -27,7 +27,7 @@ pub(super) struct Resume {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum CatchUp {
-    /// None of them runs
+    /// None of the missed fires runs
     Skip,
     /// Only the last of them runs, in place of all
     Latest,

@@ -14,7 +14,7 @@ use super::{
 pub(super) struct Undelete {
     #[command(flatten)]
     server: Server,
-    /// Its former name, or its id: `carillon deleted` lists both
+    /// The schedule's former name, or its id: `carillon deleted` lists both
     schedule: String,
     /// The namespace that it was in
     #[arg(long, default_value = "default")]

@@ -26,7 +26,7 @@ pub enum CommandError {
     Conflict {
         /// What conflicts.
         problem: String,
-        /// What to do.
+        /// What the caller can do.
         help: String,
         /// The version that the caller saw and the current one.
         versions: Option<(i32, i32)>,
@@ -55,7 +55,7 @@ pub enum CommandError {
     Denied {
         /// What is denied.
         problem: &'static str,
-        /// What to do.
+        /// What the caller can do.
         help: &'static str,
     },
     /// A namespace would exceed its quota.

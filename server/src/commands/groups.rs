@@ -32,9 +32,9 @@ pub struct Grouped {
 pub struct GroupEdit {
     /// The version that the change is based on.
     pub expected_version: i32,
-    /// Another name.
+    /// The new name, if it changes.
     pub name: Option<String>,
-    /// Another limit.
+    /// The new limit, if it changes.
     pub max_runs: Option<i64>,
 }
 

@@ -20,7 +20,7 @@ use crate::{
 pub struct EffectiveRetention {
     /// The namespace.
     pub namespace: String,
-    /// Its own retention; `None` means the server's.
+    /// The namespace's own retention; `None` means the server's.
     pub days: Option<i32>,
     /// The effective retention.
     pub effective_days: i32,

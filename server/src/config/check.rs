@@ -15,7 +15,7 @@ pub struct BadSetting {
     pub value: String,
     /// What is wrong with the value.
     pub problem: String,
-    /// What to do.
+    /// What to do about the problem.
     pub help: String,
 }
 

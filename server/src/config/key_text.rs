@@ -33,7 +33,7 @@ pub enum UnreadFile {
         field: &'static str,
         /// The configured path.
         path: PathBuf,
-        /// Its mode.
+        /// The file's mode.
         mode: u32,
     },
 }

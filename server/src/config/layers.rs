@@ -18,7 +18,7 @@ pub(super) struct Layers {
 pub(super) struct Misfit {
     /// The dotted name of the setting; empty for the whole tree.
     pub(super) name: String,
-    /// What is wrong with it.
+    /// What is wrong with the setting.
     pub(super) problem: String,
     /// The source of the setting, if it has one.
     pub(super) origin: Option<Arc<str>>,

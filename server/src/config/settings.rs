@@ -97,7 +97,7 @@ pub struct Database {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Node {
-    /// Its name for operators; the host's name and the port if absent.
+    /// The node's name for operators; the host's name and the port if absent.
     pub name: Option<String>,
     /// Maximum number of runs that it executes at once; the engine's default if absent.
     pub capacity: Option<u32>,
@@ -132,7 +132,7 @@ pub enum Backend {
     /// In the database.
     #[default]
     Database,
-    /// In Redis, beside PostgreSQL.
+    /// In Redis, in addition to PostgreSQL.
     Redis,
 }
 

@@ -7,9 +7,9 @@ use super::check::BadSetting;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Smtp {
-    /// Its host name or address.
+    /// The mail server's host name or address.
     pub host: Option<String>,
-    /// Its port.
+    /// The mail server's port.
     pub port: u16,
     /// How the connection is encrypted.
     pub tls: SmtpTls,

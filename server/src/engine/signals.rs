@@ -39,7 +39,7 @@ impl SignalKind {
         Self::Settled,
     ];
 
-    /// Its letter in a call between nodes.
+    /// The signal's letter in a call between nodes.
     pub(crate) fn letter(self) -> char {
         match self {
             Self::Planner => 'p',

@@ -16,7 +16,7 @@ pub struct BadInput {
     pub field: String,
     /// The value, cut to 64 characters.
     pub value: String,
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub problem: String,
     /// What would be valid.
     pub help: String,

@@ -31,16 +31,16 @@ pub enum UserKind {
 pub struct SecretUser {
     /// The kind.
     pub kind: UserKind,
-    /// Its name.
+    /// The object's name.
     pub name: String,
-    /// Its key.
+    /// The object's key.
     pub id: Uuid,
 }
 
 /// The objects of a namespace that refer to secrets.
 #[derive(Clone, Debug, Default)]
 pub struct SecretUsers {
-    /// By the secret's name.
+    /// The users of each secret, by the secret's name.
     pub users: HashMap<String, BTreeSet<SecretUser>>,
     /// Whether the namespace has more workflows, watchdogs or channels than were examined.
     pub is_cut: bool,

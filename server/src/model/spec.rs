@@ -24,9 +24,9 @@ pub(crate) const USUAL_LIMIT: i32 = 100;
 pub struct Spec {
     /// Unique among the namespace's schedules.
     pub name: String,
-    /// For people.
+    /// The note for people.
     pub note: String,
-    /// For searching.
+    /// The tags to search by.
     pub tags: Vec<String>,
     /// When it is due.
     pub timing: Timing,
@@ -44,7 +44,7 @@ pub struct Spec {
     pub buffer_limit: Option<i64>,
     /// The name of the concurrency group whose limit its runs share.
     pub group: Option<String>,
-    /// Of the waiting runs, those with a higher priority are taken first.
+    /// The priority: of the waiting runs, those with a higher one are taken first.
     pub priority: i64,
     /// A fire that has not started this long after it was due is skipped.
     pub start_deadline_seconds: Option<i64>,

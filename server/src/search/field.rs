@@ -13,7 +13,7 @@ macro_rules! words {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Its spelling in a search.
+            /// The word that a search spells the value with.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }

@@ -94,7 +94,7 @@ pub enum Test {
 pub enum TimeOperand {
     /// There is no such time.
     Never,
-    /// It is on this day in UTC.
+    /// The instant is on this day in UTC.
     On(NaiveDate),
     /// The comparison holds for its distance from now, ahead for future times and ago for past
     /// ones.

@@ -15,7 +15,7 @@ impl Span {
         (0..=MAX).contains(&millis).then_some(Self(millis))
     }
 
-    /// In milliseconds.
+    /// The span in milliseconds.
     pub fn millis(self) -> i64 {
         self.0
     }

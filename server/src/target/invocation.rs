@@ -44,7 +44,7 @@ pub struct Invocation {
 pub struct Line {
     /// When it was read.
     pub at: DateTime<Utc>,
-    /// Where it came from.
+    /// Where the line came from.
     pub stream: Stream,
     /// The text without its line end; valid UTF-8 without NUL, at most 16 KiB.
     pub text: String,
@@ -66,21 +66,21 @@ pub enum Stream {
 /// How an attempt ended. Every variant contains the output up to then.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It had the expected result.
+    /// The attempt had the expected result.
     Succeeded {
         /// The output: status and body, or exit code.
         output: Value,
     },
-    /// It did not have the expected result, or could not be started.
+    /// The attempt did not have the expected result, or could not be started.
     Failed {
         /// Which step failed and how, in one line. It may quote output, so it must be masked.
         message: String,
         /// The output.
         output: Value,
     },
-    /// It took longer than the invocation's timeout.
+    /// The attempt took longer than the invocation's timeout.
     TimedOut {
-        /// What it was doing, and how it was stopped.
+        /// What the attempt was doing, and how it was stopped.
         message: String,
         /// The output.
         output: Value,

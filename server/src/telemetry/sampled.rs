@@ -36,7 +36,7 @@ pub struct Sampled {
 /// The canary's last successful fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Canary {
-    /// When it was due.
+    /// When the fire was due.
     pub due_at: DateTime<Utc>,
     /// The time from then until its run had settled.
     pub latency: Duration,

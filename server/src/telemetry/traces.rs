@@ -36,13 +36,13 @@ struct TraceExporter {
 pub struct TracedRun {
     /// The run.
     pub id: Uuid,
-    /// Whether a fire started it: if so, its span is the child of the fire's span.
+    /// Whether a fire started the run: if so, its span is the child of the fire's span.
     pub by_fire: bool,
     /// The namespace's name.
     pub namespace: String,
     /// The schedule, if the run has one.
     pub schedule: Option<(Uuid, String)>,
-    /// The instant that it represents.
+    /// The instant that the run represents.
     pub stands_for: DateTime<Utc>,
     /// The start of its first attempt.
     pub started_at: DateTime<Utc>,
@@ -59,9 +59,9 @@ pub struct TracedFire<'a> {
     pub schedule: (Uuid, &'a str),
     /// The scheduled instant.
     pub scheduled_at: DateTime<Utc>,
-    /// When it was due.
+    /// When the fire was due.
     pub due_at: DateTime<Utc>,
-    /// When it was claimed.
+    /// When the fire was claimed.
     pub claimed_at: DateTime<Utc>,
     /// When its hand-off began.
     pub handed_from: DateTime<Utc>,
@@ -84,7 +84,7 @@ pub struct TracedAttempt<'a> {
     pub attempt: i32,
     /// The kind of its target.
     pub target: &'static str,
-    /// When it began and ended, including its preparation and the wait for an answer.
+    /// When the attempt began and ended, including its preparation and the wait for an answer.
     pub at: (DateTime<Utc>, DateTime<Utc>),
     /// When its target started and stopped working, if it did.
     pub at_target: Option<(DateTime<Utc>, DateTime<Utc>)>,

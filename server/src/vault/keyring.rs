@@ -54,7 +54,7 @@ pub enum VaultError {
     Broken {
         /// The secret.
         what: String,
-        /// What to do.
+        /// What an operator can do.
         mending: &'static str,
     },
     /// There is no secret with this name.

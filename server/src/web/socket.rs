@@ -86,7 +86,7 @@ struct SocketClient {
     reason: Option<String>,
     /// The user when the socket was opened, and their grants.
     known: Option<(Uuid, Grants)>,
-    /// Their slot among the sockets that one person may have.
+    /// The client's slot among the sockets that one person may have.
     _place: Option<CountedItem<Uuid>>,
 }
 

@@ -63,7 +63,7 @@ impl Segment {
     }
 }
 
-/// A timing as the oracle takes it.
+/// Converts a timing to the form that the oracle accepts.
 pub(crate) fn oracle_timing(timing: &Timing, anchor: DateTime<Utc>) -> oracle::Timing<'_> {
     oracle::Timing {
         expressions: timing.expressions.iter().map(String::as_str).collect(),

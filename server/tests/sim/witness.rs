@@ -63,7 +63,7 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
         "{INTO} SELECT 'attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, {ALIVE}, \
            0, 0;"
     );
-    // The columns that hold a run's epochs hold a node's heartbeats.
+    // A row of a node has its heartbeats in the columns in which a row of a run has its epochs.
     let life =
         |was: &str| format!("{INTO} SELECT 'node', NEW.id, {was}, NEW.heartbeat_at, 0, 0, 0;");
     let begun = life("'', NEW.state, 0, 0, 0");

@@ -34,7 +34,8 @@ pub struct Calendar {
     weekly: Box<[(i64, i64)]>,
     /// Days of the year: bit 25 of 12 is 25 December.
     yearly: [u32; 13],
-    /// Its earlier versions, each with the instant up to which it was in force: in order.
+    /// The calendar's earlier versions, in order, each with the instant up to which it was in
+    /// force.
     past: Box<[(DateTime<Utc>, Arc<Calendar>)]>,
 }
 

@@ -65,9 +65,9 @@ pub struct CalendarEntries {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DateRange {
-    /// A day, from its beginning, or a local time.
+    /// The first day, from its beginning, or a local time.
     pub from: String,
-    /// A day, to its end, or a local time, exclusive.
+    /// The last day, to its end, or a local time, exclusive.
     pub to: String,
 }
 

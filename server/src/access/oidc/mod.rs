@@ -29,7 +29,7 @@ pub enum OidcError {
     /// The provider could not be reached.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// Its metadata cannot be used.
+    /// The provider's metadata cannot be used.
     #[error("read what the provider says of itself: {0}")]
     Metadata(String),
     /// The provider did not respond a moment ago, and is left alone for now.
@@ -38,10 +38,10 @@ pub enum OidcError {
     /// The provider refuses the code.
     #[error("exchange the code: the provider says {0}")]
     Code(String),
-    /// Its response cannot be used.
+    /// The provider's response cannot be used.
     #[error("read the provider's answer: {0}")]
     Answer(String),
-    /// Its token is not valid.
+    /// The provider's token is not valid.
     #[error("accept the token: {0}")]
     Token(String),
 }

@@ -113,7 +113,7 @@ impl Provider {
         }
     }
 
-    /// Its configuration.
+    /// The provider's configuration.
     pub fn settings(&self) -> &config::Oidc {
         &self.settings
     }

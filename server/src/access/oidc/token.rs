@@ -45,11 +45,11 @@ pub(super) fn counts(algorithm: &Algorithm) -> bool {
 pub struct Identity {
     /// The provider.
     pub issuer: String,
-    /// Their permanent identifier.
+    /// The user's permanent identifier.
     pub subject: String,
-    /// Their current name.
+    /// The user's current name.
     pub name: Option<String>,
-    /// Their current groups.
+    /// The user's current groups.
     pub groups: Vec<String>,
     /// The token itself, for signing out at the provider.
     pub id_token: String,

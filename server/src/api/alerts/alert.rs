@@ -35,12 +35,13 @@ impl Alert {
         self.0.kind.into()
     }
 
-    /// The rule that recorded it.
+    /// The rule that recorded the alert.
     async fn rule(&self, cx: &Context<'_>) -> Result<Option<AlertRule>> {
         Ok(cx.rows().load_one(AlertRuleRow(self.0.rule_id)).await?.map(AlertRule))
     }
 
-    /// The schedule that it concerns; null if the schedule is gone or the alert concerns a node.
+    /// The schedule that the alert concerns; null if the schedule is gone or the alert concerns a
+    /// node.
     async fn schedule(&self, cx: &Context<'_>) -> Result<Option<Schedule>> {
         let Some(id) = self.0.schedule_id else { return Ok(None) };
         Ok(cx.rows().load_one(ScheduleRow(id)).await?.map(Schedule))
@@ -51,12 +52,12 @@ impl Alert {
         &self.0.subject
     }
 
-    /// The latest run that it concerns.
+    /// The latest run that the alert concerns.
     async fn run_id(&self) -> Option<Uuid> {
         self.0.run_id
     }
 
-    /// The fire that it concerns.
+    /// The fire that the alert concerns.
     async fn fire_id(&self) -> Option<Uuid> {
         self.0.fire_id
     }
@@ -67,7 +68,7 @@ impl Alert {
         self.0.detail.as_deref().map(|detail| if shown { detail } else { MASK })
     }
 
-    /// How many consecutive failures (counting stops at 50) or fires it covers.
+    /// How many consecutive failures (counting stops at 50) or fires the alert covers.
     async fn count(&self) -> Long {
         self.0.count.into()
     }
@@ -82,27 +83,27 @@ impl Alert {
         self.0.last_at.into()
     }
 
-    /// When it ended; null while it is open.
+    /// When the alert ended; null while it is open.
     async fn ended_at(&self) -> Option<Instant> {
         self.0.ended_at.map(Into::into)
     }
 
-    /// When the first message about it was created; null before that.
+    /// When the first message about the alert was created; null before that.
     async fn told_at(&self) -> Option<Instant> {
         self.0.told_at.map(Into::into)
     }
 
-    /// When it was acknowledged; null if it is not acknowledged now.
+    /// When the alert was acknowledged; null if it is not acknowledged now.
     async fn acknowledged_at(&self, cx: &Context<'_>) -> Option<Instant> {
         self.acknowledged(cx)?.acknowledged_at.map(Into::into)
     }
 
-    /// Who acknowledged it.
+    /// The user or token that acknowledged the alert.
     async fn acknowledged_by(&self, cx: &Context<'_>) -> Option<&str> {
         self.acknowledged(cx)?.acknowledged_by.as_deref()
     }
 
-    /// The note that they left.
+    /// The note that was left with the acknowledgement.
     async fn acknowledged_note(&self, cx: &Context<'_>) -> Option<&str> {
         self.acknowledged(cx)?.acknowledged_note.as_deref()
     }
@@ -150,7 +151,7 @@ pub(crate) struct AlertFilter {
     rule_id: Option<Uuid>,
     /// Only alerts that concern this schedule.
     schedule_id: Option<Uuid>,
-    /// Whether they are open.
+    /// Whether the alerts are open.
     open: Option<bool>,
 }
 

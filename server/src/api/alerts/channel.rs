@@ -42,7 +42,7 @@ impl AlertChannel {
         self.0.shown["signed"].as_bool().unwrap_or_default()
     }
 
-    /// The email addresses that it sends to.
+    /// The email addresses that the channel sends to.
     async fn to(&self) -> Vec<&str> {
         let to = self.0.shown["to"].as_array().into_iter().flatten();
         to.filter_map(|address| address.as_str()).collect()
@@ -53,7 +53,7 @@ impl AlertChannel {
         self.0.version
     }
 
-    /// The module file that declares it, if one does.
+    /// The module file that declares the channel, if one does.
     async fn module(&self) -> Option<&str> {
         self.0.module.as_deref()
     }
@@ -118,7 +118,7 @@ pub(crate) struct UpdateAlertChannelInput {
     name: Option<String>,
     /// The URL that requests go to. Never shown again.
     url: Option<String>,
-    /// An empty text removes it. Must be entered again if the URL's origin changes.
+    /// An empty text removes the secret. Must be entered again if the URL's origin changes.
     signing_secret: Option<String>,
     /// Must be entered again if the URL's origin changes.
     key: Option<String>,

@@ -50,7 +50,7 @@ impl Notification {
         &self.0.subject
     }
 
-    /// How many alerts it reports.
+    /// How many alerts the message reports.
     async fn alerts(&self) -> i64 {
         self.0.alerts
     }
@@ -75,7 +75,7 @@ impl Notification {
         self.0.created_at.into()
     }
 
-    /// When it was sent or given up.
+    /// When the message was sent or given up.
     async fn settled_at(&self) -> Option<Instant> {
         self.0.settled_at.map(Into::into)
     }
@@ -85,11 +85,11 @@ impl Notification {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "notification::State")]
 pub(crate) enum NotificationState {
-    /// It waits for its first or next delivery attempt.
+    /// The notification waits for its first or next delivery attempt.
     Pending,
-    /// The receiver accepted it.
+    /// The receiver accepted the message.
     Sent,
-    /// Its delivery was given up after the last permitted attempt.
+    /// The delivery was given up after the last permitted attempt.
     Dead,
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct AlertRulePreview {
     to: Instant,
     /// The messages that each of its channels would have received, oldest first; at most 200.
     messages: Vec<AlertRulePreviewMessage>,
-    /// How many alerts it would have recorded.
+    /// How many alerts the rule would have recorded.
     alerts: i64,
     /// Whether the preview is incomplete: it reads at most 5,000 failed runs, 5,000 late runs and
     /// 5,000 fires that did not run, and lists at most 200 messages.
@@ -29,7 +29,7 @@ pub(crate) struct AlertRulePreviewMessage {
     at: Instant,
     /// The message in one line.
     subject: String,
-    /// How many alerts it reports.
+    /// How many alerts the message reports.
     alerts: i64,
 }
 

@@ -24,7 +24,8 @@ use crate::{
     store::alerts::{channels, notes, outbox, rules},
 };
 
-/// The cost of a preview beside its answer: it reads the past, so a request may contain only a few.
+/// The cost of a preview in addition to its answer: it reads the past, so a request may contain
+/// only a few.
 const PREVIEW: usize = 10_000;
 
 /// Maximum number of rules or channels listed for several namespaces.

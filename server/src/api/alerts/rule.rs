@@ -39,17 +39,17 @@ impl AlertRule {
         self.0.enabled
     }
 
-    /// The events that it reports.
+    /// The events that the rule reports.
     async fn on(&self) -> Result<Vec<AlertEvent>> {
         Ok(self.rule()?.on.into_iter().map(Into::into).collect())
     }
 
-    /// A search that selects the schedules it watches; empty for all.
+    /// A search that selects the schedules the rule watches; empty for all.
     async fn search(&self) -> Result<String> {
         Ok(self.rule()?.search)
     }
 
-    /// The channels that it sends messages to.
+    /// The channels that the rule sends messages to.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn channels(&self, cx: &Context<'_>) -> Result<Vec<AlertChannel>> {
         let ids = self.rule()?.channels;
@@ -113,7 +113,7 @@ impl AlertRule {
         self.0.muted_until.filter(|until| until.utc() > now).map(Into::into)
     }
 
-    /// Who muted it last.
+    /// Who muted the rule last.
     async fn muted_by(&self) -> Option<&str> {
         self.0.muted_by.as_deref()
     }
@@ -128,7 +128,7 @@ impl AlertRule {
         self.0.version
     }
 
-    /// The module file that declares it, if one does.
+    /// The module file that declares the rule, if one does.
     async fn module(&self) -> Option<&str> {
         self.0.module.as_deref()
     }

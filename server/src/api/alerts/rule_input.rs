@@ -13,7 +13,7 @@ use crate::{
 pub(crate) struct QuietHoursInput {
     /// IANA name of the zone.
     zone: String,
-    /// 1 to 50 windows.
+    /// The windows, 1 to 50.
     windows: Vec<CalendarWindow>,
 }
 
@@ -32,13 +32,13 @@ pub(crate) struct CreateAlertRuleInput {
     /// Whether it records alerts and sends messages.
     #[graphql(default = true)]
     enabled: bool,
-    /// The events that it reports.
+    /// The events that the rule reports.
     on: Vec<AlertEvent>,
-    /// A search that selects the schedules it watches, in the search language of docs/search.md, as
-    /// in `tag:billing`; empty for all.
+    /// A search that selects the schedules the rule watches, in the search language of
+    /// docs/search.md, as in `tag:billing`; empty for all.
     #[graphql(default)]
     search: String,
-    /// The channels that it sends messages to: 1 to 10.
+    /// The channels that the rule sends messages to: 1 to 10.
     channel_ids: Vec<Uuid>,
     /// Problems that end within this time are not reported: 0 to a week. Does not apply to MISSED
     /// and LATE, which have no duration.

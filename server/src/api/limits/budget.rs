@@ -12,7 +12,8 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 const MAX_BYTES_OF_STRANGERS: usize = 256 * 1024;
 /// An answer with more bytes is large and needs a place.
 const LARGE: usize = 512 * 1024;
-/// The memory that a field takes beside its text: its name, its value, and its entry in the object.
+/// The memory that a field takes in addition to its text: its name, its value, and its entry in the
+/// object.
 const FIELD: usize = 256;
 /// The same for a value within a JSON value or a list of scalars.
 const VALUE: usize = 96;

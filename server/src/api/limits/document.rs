@@ -44,13 +44,13 @@ const MAX_FRAGMENTS: usize = 100;
 /// How much a selection requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Amount {
-    /// Includes spreads: following a spread costs as much as a field, whatever the fragment
-    /// contains.
+    /// Includes spreads: following a spread costs as much as a field, regardless of the fragment's
+    /// content.
     fields: u64,
     aliases: u64,
-    /// Fields that compute.
+    /// Fields whose resolvers compute their values.
     pub(super) heavy: u64,
-    /// Fields that compute for each row of a list.
+    /// Fields whose resolvers compute a value for each row of a list.
     pub(super) heavy_by_row: u64,
     /// Those of these that an event of a subscription computes once, for its own schedule.
     heavy_of_event: u64,

@@ -177,7 +177,7 @@ impl OrderingMany {
 pub(crate) struct ManyInput {
     #[graphql(default = "default")]
     namespace: String,
-    /// In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`.
+    /// The search, in the language of docs/search.md, as in `state:failed tag:billing next:<1h`.
     search: String,
     /// If true, only counts the matches and shows the first ones.
     #[graphql(default = false)]
@@ -225,15 +225,15 @@ pub(crate) struct ChangeSchedulesInput {
     misfire: Option<MisfireInput>,
     /// The policy for a fire while a run is alive.
     overlap: Option<OverlapPolicy>,
-    /// Null resets it to the default of 100; changing to another overlap policy removes it.
+    /// Null resets the limit to the default of 100; changing to another overlap policy removes it.
     buffer_limit: MaybeUndefined<i64>,
-    /// Null removes it.
+    /// Null removes the schedules from their groups.
     group: MaybeUndefined<String>,
     /// -100 to 100: among waiting runs, those with a higher priority are taken first.
     priority: Option<i64>,
-    /// Null removes it.
+    /// Null removes the deadline.
     start_deadline_seconds: MaybeUndefined<i64>,
-    /// Null removes it.
+    /// Null removes the schedules' own retention.
     retention_days: MaybeUndefined<i64>,
 }
 
@@ -283,15 +283,15 @@ pub(crate) struct Outcome {
     matched: u64,
     /// Whether more objects match than one operation allows; `matched` then stopped counting.
     too_many: bool,
-    /// How many succeeded.
+    /// The number of items for which the action succeeded.
     done: u64,
-    /// How many were refused.
+    /// The number of items that were refused.
     refused: u64,
     /// The first refusals; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     refusals: Vec<OrderRefusal>,
-    /// How many are left because the request ran out of time or the database became unreachable.
-    /// Repeat the request with the same idempotency key to continue with them.
+    /// The number of items that are left because the request ran out of time or the database became
+    /// unreachable. Repeat the request with the same idempotency key to continue with them.
     remaining: u64,
 }
 

@@ -44,7 +44,7 @@ impl OrderingTests {
 /// A target to try.
 #[derive(InputObject)]
 pub(crate) struct TestCallInput {
-    /// The namespace whose secrets it may use.
+    /// The namespace whose secrets the call may use.
     #[graphql(default = "default")]
     namespace: String,
     /// What to call.
@@ -63,7 +63,7 @@ pub(crate) struct TestCallInput {
 pub(crate) struct TestCallPayload {
     /// Whether the target succeeded.
     succeeded: bool,
-    /// Why it failed, with secrets masked.
+    /// Why the call failed, with secrets masked.
     error: Option<String>,
     /// The exit code of a program.
     exit_code: Option<i32>,
@@ -73,7 +73,7 @@ pub(crate) struct TestCallPayload {
     duration_ms: Long,
     /// The target's output, with secrets masked.
     output: Option<Value>,
-    /// The log lines that it wrote, with secrets masked; at most the first 200.
+    /// The log lines that the target wrote, with secrets masked; at most the first 200.
     log: Vec<String>,
 }
 

@@ -13,9 +13,9 @@ pub(crate) struct AuditEvent {
     actor: String,
     /// An IP address, or `cli`.
     source: String,
-    /// The namespace that it concerns.
+    /// The namespace that the event concerns.
     namespace: Option<String>,
-    /// Such as `schedule.pause`.
+    /// The action, such as `schedule.pause`.
     action: String,
     /// The id of the object that was changed.
     subject_id: Option<Uuid>,
@@ -52,7 +52,7 @@ impl From<Audited> for AuditEvent {
 pub(crate) struct AuditFilter {
     /// The actor as the event names it: a user, `user/token`, `cli` or `system`.
     actor: Option<String>,
-    /// Such as `schedule.pause`.
+    /// The action, such as `schedule.pause`.
     action: Option<String>,
     /// The first part of an action: `schedule`, `run`, `user`, `token`.
     kind: Option<String>,

@@ -39,7 +39,7 @@ impl Membership {
         self.0.role.into()
     }
 
-    /// Whether they may see contexts, outputs and logs. Editors always may.
+    /// Whether the user may see contexts, outputs and logs. Editors always may.
     async fn sees_payloads(&self) -> bool {
         self.0.sees_payloads
     }
@@ -58,7 +58,7 @@ pub(crate) struct SetMembershipInput {
     namespace: String,
     /// The role in this namespace.
     role: Role,
-    /// Whether they may see contexts, outputs and logs.
+    /// Whether the user may see contexts, outputs and logs.
     #[graphql(default = false)]
     sees_payloads: bool,
     reason: Option<String>,

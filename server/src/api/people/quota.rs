@@ -11,13 +11,14 @@ use crate::{
 pub(crate) struct NamespaceQuotas {
     /// Schedules that are not deleted.
     schedules: Quota,
-    /// Fires a minute. Usage is the sum over its schedules, each in its busiest minute.
+    /// Fires a minute. Usage is the sum over the namespace's schedules, each in its busiest minute.
     fires_a_minute: Quota,
     /// Runs in progress at once.
     live_runs: Quota,
     /// Bytes of log lines a day. Usage is what the answering node has counted today.
     log_bytes_a_day: Quota,
-    /// Bytes of log lines of one run. Each run has this quota for itself, so usage is always 0.
+    /// Bytes of log lines of one run. The quota applies to each run separately, so usage is always
+    /// 0.
     log_bytes_a_run: Quota,
     /// Bytes of log lines that are kept. Usage is counted every half minute.
     log_bytes: Quota,

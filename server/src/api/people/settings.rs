@@ -169,7 +169,7 @@ pub(crate) enum Density {
 #[derive(SimpleObject)]
 pub(crate) struct SavedView {
     id: Uuid,
-    /// The page that it belongs to, as in `schedules`.
+    /// The page that the view belongs to, as in `schedules`.
     page: String,
     name: String,
     /// The view's parameters: the part of the page's URL after `?`.
@@ -197,9 +197,9 @@ pub(crate) struct UpdateMySettingsInput {
 /// A view to save.
 #[derive(InputObject)]
 pub(crate) struct SaveViewInput {
-    /// The page that it belongs to, as in `schedules`: 1 to 40 characters.
+    /// The page that the view belongs to, as in `schedules`: 1 to 40 characters.
     page: String,
-    /// 1 to 80 characters.
+    /// The view's name, 1 to 80 characters.
     name: String,
     /// The view's parameters, the part of the page's URL after `?`: at most 2,000 characters.
     query: String,

@@ -14,8 +14,8 @@ use crate::api::{
     zone_names::ZoneNames,
 };
 
-/// The cost of counting the rows that would be removed, beside the answer, so that a request may
-/// contain only a few.
+/// The cost of counting the rows that would be removed, in addition to the answer, so that a
+/// request may contain only a few.
 const COUNTED: usize = 10_000;
 
 /// The cost of the list of time zones: its length.

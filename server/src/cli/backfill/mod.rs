@@ -60,11 +60,11 @@ struct FireSelection {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Mode {
-    /// Fires for which nothing has run
+    /// Fires that have had no run
     Missing,
-    /// Also fires whose runs have all ended without success
+    /// In addition, fires whose runs have all ended without success
     MissingAndFailed,
-    /// Also fires that succeeded
+    /// In addition, fires that succeeded
     All,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Finding {
     pub(super) level: Level,
     /// What was found.
     pub(super) found: String,
-    /// What to do.
+    /// What to do about the problem.
     pub(super) help: Option<String>,
 }
 

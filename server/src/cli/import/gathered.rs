@@ -45,15 +45,15 @@ pub(super) struct ImportedEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Outcome {
-    /// It has the same meaning.
+    /// The imported schedule means the same as the entry.
     Imported,
-    /// It was imported, but its meaning differs.
+    /// The entry was imported, but the schedule's meaning differs.
     MeaningChanged,
-    /// It was imported, but no server accepts it before a person changes it.
+    /// The entry was imported, but no server accepts it before a person changes it.
     NeedsChange,
-    /// It was not imported.
+    /// The entry was not imported.
     Unsupported,
-    /// It was not requested, but found together with the imported entries.
+    /// The entry was not requested, but found together with the imported ones.
     Skipped,
 }
 

@@ -33,7 +33,7 @@ enum Action {
     Rename {
         /// The namespace
         name: String,
-        /// Its new name
+        /// The namespace's new name
         new_name: String,
         #[command(flatten)]
         why: Why,

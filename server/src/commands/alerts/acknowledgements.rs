@@ -24,14 +24,14 @@ use crate::{
 pub struct Acknowledging {
     /// A note for others who see the problem.
     pub note: Option<String>,
-    /// When it ends; `None` if it lasts until the problem is over.
+    /// When the acknowledgement ends; `None` if it lasts until the problem is over.
     pub until: Option<DateTime<Utc>>,
 }
 
 /// A problem after its acknowledgement was recorded or taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AcknowledgedProblem {
-    /// Its key.
+    /// The problem's key.
     pub id: Uuid,
 }
 

@@ -16,7 +16,7 @@ pub struct NewChannel {
     pub namespace: String,
     /// Unique among the namespace's channels.
     pub name: String,
-    /// Its kind.
+    /// The channel's kind.
     pub kind: Kind,
     /// The other fields.
     pub input: ChannelInput,
@@ -29,7 +29,7 @@ pub struct ChannelEdit {
     pub id: Uuid,
     /// The version that the change is based on.
     pub expected_version: i32,
-    /// Another name.
+    /// The new name, if it changes.
     pub name: Option<String>,
     /// The other fields.
     pub input: ChannelInput,

@@ -42,7 +42,7 @@ pub struct ChannelInput {
 
 /// The state of a channel before the change.
 pub(super) enum Before {
-    /// It did not exist.
+    /// The channel did not exist.
     Nothing,
     Opened(ChannelConfig),
     /// No key of this server opens it.

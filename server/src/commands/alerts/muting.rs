@@ -17,7 +17,7 @@ use crate::{
 pub struct Muting {
     /// `None` ends the mute.
     pub until: Option<DateTime<Utc>>,
-    /// For people who wonder why no message has arrived.
+    /// The reason, for people who wonder why no message has arrived.
     pub reason: String,
 }
 

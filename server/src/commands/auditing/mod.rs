@@ -28,7 +28,7 @@ pub struct AuditScope(Option<Uuid>);
 pub struct Audited {
     /// The entry, with texts under secret names masked.
     pub row: Model,
-    /// The namespace that it concerns.
+    /// The namespace that the entry concerns.
     pub namespace: Option<String>,
 }
 

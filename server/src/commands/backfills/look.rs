@@ -19,7 +19,7 @@ pub struct RequestedFires {
     pub schedule_id: Uuid,
     /// Beginning of the window, inclusive.
     pub from: DateTime<Utc>,
-    /// Its end, exclusive; not in the future.
+    /// The end of the window, exclusive; not in the future.
     pub to: DateTime<Utc>,
     /// Which of the window's fires.
     pub mode: Mode,
@@ -37,9 +37,9 @@ pub struct FiresPreview {
 /// A fire of a window.
 #[derive(Clone, Copy, Debug)]
 pub struct PreviewedFire {
-    /// Its instant.
+    /// The instant of the fire.
     pub fire: Fire,
-    /// Its state.
+    /// The state of the instant.
     pub standing: InstantState,
     /// The ledger row that accounts for it.
     pub fire_id: Option<Uuid>,
@@ -125,8 +125,8 @@ impl Commands {
         Ok(FiresPreview { fires: fires.into_iter().map(looked).collect(), schedule })
     }
 
-    /// The part of the schedule's life whose history is gone: from its creation up to its retention
-    /// before now.
+    /// The part of the schedule's life whose history has been removed: from its creation up to its
+    /// retention before now.
     async fn forgotten(
         &self,
         schedule: &schedule::Model,

@@ -21,6 +21,6 @@ pub use order::BackfillOptions;
 /// A backfill that was created or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderedBackfill {
-    /// The backfill.
+    /// The new backfill.
     pub id: Uuid,
 }

@@ -38,9 +38,9 @@ use crate::{
 pub struct CalendarSpec {
     /// Unique among the namespace's calendars.
     pub name: String,
-    /// Whether it suppresses the named times or all others.
+    /// Whether the calendar suppresses the named times or all others.
     pub mode: Mode,
-    /// The times that it names.
+    /// The times that the calendar names.
     pub entries: CalendarEntries,
 }
 
@@ -49,7 +49,7 @@ pub struct CalendarSpec {
 pub struct NewCalendar {
     /// The namespace, by name.
     pub namespace: String,
-    /// Its definition.
+    /// The calendar's definition.
     pub spec: CalendarSpec,
 }
 

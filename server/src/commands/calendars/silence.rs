@@ -36,7 +36,7 @@ const ENOUGH: usize = 20;
 /// many schedules together with the calendar.
 const MAX_SUSPECTS: usize = 1_000;
 
-/// Changes made up to this long before a check count as made since then: another node's clock may
+/// A change up to this much older than a check counts as made after it: another node's clock may
 /// differ, or the transaction of the change may still have been open.
 const MARGIN: TimeDelta = TimeDelta::minutes(10);
 

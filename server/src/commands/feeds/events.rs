@@ -28,7 +28,7 @@ const LOOKS: usize = 100_000;
 /// A run, or the runs of a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedEvent {
-    /// Its schedule.
+    /// The schedule that fires.
     pub schedule: FeedSchedule,
     /// The time or day.
     pub when: EventTime,
@@ -37,17 +37,17 @@ pub struct FeedEvent {
 /// The part of a schedule that a calendar shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedSchedule {
-    /// Its key.
+    /// The schedule's key.
     pub id: uuid::Uuid,
-    /// Its name.
+    /// The schedule's name.
     pub name: String,
     /// A description of its timing.
     pub description: String,
-    /// Its note for people.
+    /// The schedule's note for people.
     pub note: String,
-    /// Its tags.
+    /// The schedule's tags.
     pub tags: Vec<String>,
-    /// Its last change.
+    /// When the schedule was last changed.
     pub updated_at: Timestamp,
 }
 

@@ -20,7 +20,7 @@ const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
 /// A feed whose owner may see what it shows.
 #[derive(Clone, Debug)]
 pub struct OpenFeed {
-    /// Its row.
+    /// The feed's row.
     pub feed: Model,
     /// The name of its namespace.
     pub namespace: String,

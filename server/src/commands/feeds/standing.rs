@@ -18,7 +18,7 @@ pub struct BadgeCounts {
     pub passing: usize,
     /// Schedules whose last run failed or timed out.
     pub failing: usize,
-    /// Schedules of which no run has ended yet, or whose last run was cancelled.
+    /// Schedules none of whose runs has ended yet, or whose last run was cancelled.
     pub unknown: usize,
     /// Paused schedules, whatever their last run did.
     pub paused: usize,

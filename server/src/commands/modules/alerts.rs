@@ -131,7 +131,7 @@ impl Commands {
         let is_other = wanted.before.as_ref() != Some(&wanted.way);
         let before = match &wanted.before {
             Some(way) => declared::channel(&ChannelEntry::of(way)),
-            // No key of this server opens it, so it is written anew.
+            // No key of this server decrypts it, so it is written again.
             None => declared::channel(&there),
         };
         let fields = between(&before, &declared::channel(&ChannelEntry::of(&wanted.way)));

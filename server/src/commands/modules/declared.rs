@@ -76,7 +76,7 @@ impl Declared {
     }
 }
 
-/// The task of a workflow that could be a schedule's own: everything beside the task has default
+/// The task of a workflow that could be a schedule's own: everything except the task has default
 /// values.
 pub(super) fn own_task(definition: &Definition) -> Option<TaskEntry> {
     let task = definition.only_task()?;

@@ -31,7 +31,7 @@ use crate::{
 pub struct DeploymentSource<'a> {
     /// The module's file.
     pub text: &'a str,
-    /// Its format.
+    /// The file's format.
     pub format: Format,
     /// Whether to only report what would happen.
     pub dry_run: bool,

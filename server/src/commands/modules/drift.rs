@@ -34,9 +34,9 @@ use crate::{
 /// The differences between a module and its last deployment.
 #[derive(Clone, Debug)]
 pub struct Drift {
-    /// Its name.
+    /// The module's name.
     pub module: String,
-    /// Who deployed it, and when.
+    /// Who deployed the module, and when.
     pub deployed: (String, DateTime<Utc>),
     /// The objects that differ.
     pub drifted: Vec<Drifted>,
@@ -47,15 +47,15 @@ pub struct Drift {
 pub struct Drifted {
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
     pub kind: &'static str,
-    /// Its name.
+    /// The object's name.
     pub name: String,
     /// Who decides about the difference.
     pub side: Side,
     /// The differences: the declared and the current values.
     pub fields: Vec<FieldChange>,
-    /// Who changed it last, if known.
+    /// Who changed the object last, if known.
     pub by: Option<String>,
-    /// When it was changed.
+    /// When the object was changed.
     pub at: Option<DateTime<Utc>>,
     /// The stated reason, if one was required.
     pub reason: Option<String>,

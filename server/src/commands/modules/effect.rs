@@ -29,9 +29,9 @@ pub struct Effect {
     pub from: DateTime<Utc>,
     /// The end of the comparison.
     pub until: DateTime<Utc>,
-    /// How many fires it adds.
+    /// How many fires the deployment adds.
     pub added: u64,
-    /// How many it removes.
+    /// How many fires the deployment removes.
     pub removed: u64,
     /// False if a schedule has more fires than are compared: then both numbers are lower bounds.
     pub is_complete: bool,
@@ -42,7 +42,7 @@ pub struct Effect {
 /// How a deployment affects the fires of one schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleEffect {
-    /// Its name.
+    /// The schedule's name.
     pub name: String,
     /// How many fires it had up to `until`; `None` if calendars have too many windows to count.
     pub before: Option<u64>,

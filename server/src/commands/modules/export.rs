@@ -58,11 +58,11 @@ pub struct ExportRequest {
 pub struct Exported {
     /// The module's name.
     pub module: String,
-    /// Whether it contains the objects created by hand.
+    /// Whether the file contains the objects created by hand.
     pub is_by_hand: bool,
-    /// Whether it contains only a part of the module.
+    /// Whether the file contains only a part of the module.
     pub is_part: bool,
-    /// How many schedules it declares.
+    /// How many schedules the file declares.
     pub schedules: usize,
     /// The file.
     pub source: String,

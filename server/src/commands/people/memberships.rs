@@ -20,7 +20,7 @@ pub struct NewMembership {
     pub namespace: String,
     /// The role there.
     pub role: Role,
-    /// Whether they may see contexts, outputs and logs there.
+    /// Whether the user may see contexts, outputs and logs there.
     pub sees_payloads: bool,
     /// Why.
     pub reason: Option<String>,

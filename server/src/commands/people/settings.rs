@@ -90,7 +90,7 @@ pub struct SettingsChange {
 pub struct NewView {
     /// The page that it belongs to.
     pub page: String,
-    /// Its name.
+    /// The view's name.
     pub name: String,
     /// The parameters of the page.
     pub query: String,

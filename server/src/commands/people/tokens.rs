@@ -38,9 +38,9 @@ pub struct NewApiToken {
     /// The only queues that a worker may pull from with it. Such a token gives access to nothing
     /// else.
     pub queues: Option<Vec<String>>,
-    /// Whether it may see payloads; effective only if its owner may.
+    /// Whether the token may see payloads; effective only if its owner may.
     pub sees_payloads: bool,
-    /// When it expires.
+    /// When the token expires.
     pub expires_at: Option<DateTime<Utc>>,
     /// The service account that it acts for, by name; `None` for the caller.
     pub service_account: Option<String>,
@@ -51,7 +51,7 @@ pub struct NewApiToken {
 /// A token that was created.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MadeToken {
-    /// Its key.
+    /// The token's key.
     pub id: Uuid,
     /// The token itself. It is not stored, so a repeated call is answered without it.
     #[serde(skip)]

@@ -24,9 +24,9 @@ pub struct NewPerson {
     pub name: String,
     /// The password; `None` for a service account.
     pub password: Option<SecretString>,
-    /// Their role everywhere.
+    /// The person's role everywhere.
     pub role: Option<Role>,
-    /// Whether they see payloads everywhere.
+    /// Whether the person sees payloads everywhere.
     pub sees_payloads: bool,
     /// Why.
     pub reason: Option<String>,

@@ -7,7 +7,7 @@ use timetable::{Timetable, Warning};
 
 /// A schedule's cursor: its next fire after an instant.
 ///
-/// An edit starts from now. Fires that the old definition missed are not made up for under the new
+/// An edit starts from now. Fires that the old definition missed are not caught up on under the new
 /// one, so an edit never starts a run for a past instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::commands) struct ScheduleCursor {

@@ -31,7 +31,7 @@ pub struct ManyEdit {
     pub buffer_limit: Option<Option<i64>>,
     /// The concurrency group, by name.
     pub group: Option<Option<String>>,
-    /// Of the waiting runs, those with a higher priority are taken first.
+    /// The priority: of the waiting runs, those with a higher one are taken first.
     pub priority: Option<i64>,
     /// A fire that has not started this long after it was due is skipped.
     pub start_deadline_seconds: Option<Option<i64>>,

@@ -48,11 +48,11 @@ use crate::{
 pub struct NewSchedule {
     /// The namespace, by name.
     pub namespace: String,
-    /// Its definition.
+    /// The schedule's definition.
     pub spec: Spec,
-    /// What it runs.
+    /// What the schedule runs.
     pub work: Work,
-    /// Whether it starts paused.
+    /// Whether the schedule starts paused.
     pub paused: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct Edit {
     pub expected_version: i32,
     /// Changes the current definition into the requested one.
     pub apply: Box<dyn FnOnce(&mut Spec) + Send>,
-    /// What it runs from now on, if that changes.
+    /// What the schedule runs from now on, if that changes.
     pub work: Option<Work>,
     /// Why, for the audit log.
     pub reason: Option<String>,

@@ -25,7 +25,7 @@ use crate::{
 pub struct ResumePreview {
     /// The instant.
     pub at: DateTime<Utc>,
-    /// Whether it is paused; otherwise resuming does nothing.
+    /// Whether the schedule is paused; otherwise resuming does nothing.
     pub paused: bool,
     /// One for each way to resume; empty if the schedule is not paused.
     pub choices: Vec<ResumeChoice>,
@@ -47,7 +47,7 @@ pub struct ResumeChoice {
 pub struct ForeseenRows {
     /// The first of them, in order.
     pub fires: Vec<NewFire>,
-    /// Their number.
+    /// The number of the rows.
     pub rows: usize,
     /// How many of them would run.
     pub runs: usize,

@@ -24,7 +24,7 @@ use crate::{
 pub struct Undelete {
     /// The deleted schedule.
     pub id: Uuid,
-    /// Its new name; `None` for the previous one.
+    /// The schedule's new name; `None` keeps the previous one.
     pub name: Option<String>,
     /// Why, for the audit log.
     pub reason: Option<String>,
@@ -32,7 +32,7 @@ pub struct Undelete {
 
 impl Commands {
     /// Restores a deleted schedule. It fires from now on; fires that were due while it was deleted
-    /// are not made up for. It is paused if it was paused when it was deleted.
+    /// are not caught up on. It is paused if it was paused when it was deleted.
     pub async fn undelete_schedule(
         &self,
         right: &Editor,

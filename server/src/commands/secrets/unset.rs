@@ -19,7 +19,7 @@ const MAX: usize = 100;
 /// A secret that is not set, and the first place that uses it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnsetSecret {
-    /// Its name.
+    /// The secret's name.
     pub name: String,
     /// The task that uses it.
     pub task: String,

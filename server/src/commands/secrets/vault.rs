@@ -29,9 +29,9 @@ const LINES: usize = 500;
 pub struct NewSecret {
     /// The namespace, by name.
     pub namespace: String,
-    /// Its name in templates.
+    /// The secret's name in templates.
     pub name: String,
-    /// Its value.
+    /// The secret's value.
     pub value: SecretString,
     /// Why.
     pub reason: Option<String>,

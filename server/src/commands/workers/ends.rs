@@ -25,7 +25,7 @@ pub(in crate::commands) enum ReportAnswer {
     Ended,
     /// The worker does not hold the job, or no longer does.
     NotHeld,
-    /// It must be recorded alone.
+    /// The report must be recorded alone.
     Alone,
     /// The database did not answer for as long as a caller waits.
     Unavailable,

@@ -38,7 +38,7 @@ const PREFIX: &str = "carjob_";
 /// A job as its worker receives it.
 #[derive(Clone, Debug)]
 pub struct PolledJob {
-    /// Its key.
+    /// The job's key.
     pub id: Uuid,
     /// The token that each request about it must contain.
     pub token: String,
@@ -46,7 +46,7 @@ pub struct PolledJob {
     pub queue: String,
     /// The name of the worker's task.
     pub task: String,
-    /// Its input.
+    /// The job's input.
     pub input: Value,
     /// The run that it belongs to.
     pub about: Value,
@@ -70,7 +70,7 @@ pub struct Polled {
 pub struct PollRequest {
     /// Maximum number of jobs.
     pub free: u64,
-    /// How long to wait if there are none.
+    /// How long to wait for jobs if there are none yet.
     pub wait_seconds: u64,
     /// The jobs that the worker has, if it says so. Its other jobs were lost on their way to it,
     /// and are sent again.

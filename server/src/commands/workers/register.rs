@@ -32,7 +32,7 @@ pub struct NewWorker {
     pub protocol: u32,
     /// The namespace, by name.
     pub namespace: String,
-    /// Its name.
+    /// The worker's name.
     pub name: String,
     /// The queues that it pulls from: 1 to 32.
     pub queues: Vec<String>,
@@ -40,7 +40,7 @@ pub struct NewWorker {
     pub tags: Vec<String>,
     /// How many jobs it takes at once.
     pub capacity: i32,
-    /// Its own version.
+    /// The version of the worker's program.
     pub version: String,
     /// The client library that it uses.
     pub client: String,

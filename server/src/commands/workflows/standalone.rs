@@ -18,7 +18,7 @@ pub struct NewWorkflow {
     pub namespace: String,
     /// Unique among the namespace's workflows.
     pub name: String,
-    /// Its tasks.
+    /// The workflow's tasks.
     pub definition: Definition,
 }
 

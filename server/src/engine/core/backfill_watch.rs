@@ -20,7 +20,7 @@ pub(crate) struct BackfillWatch {
 }
 
 impl BackfillWatch {
-    /// Also watches these runs. Must be called before they can settle.
+    /// Adds runs to watch. Must be called before they can settle.
     pub(in crate::engine) fn add(&self, runs: impl IntoIterator<Item = Uuid>) {
         self.locked().extend(runs);
     }
@@ -30,7 +30,7 @@ impl BackfillWatch {
         *self.locked() = runs;
     }
 
-    /// Also watches for the planner's next claim.
+    /// Watches for the planner's next claim, too.
     pub(in crate::engine) fn await_claim(&self) {
         self.claims.store(true, Ordering::Relaxed);
     }

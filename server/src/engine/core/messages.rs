@@ -23,7 +23,7 @@ pub(in crate::engine) struct StepRequest {
 /// The result of writing a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum StepOutcome {
-    /// It is in the tables.
+    /// The step is in the tables.
     Done,
     /// The hold was lost: another node decides about the run.
     Lost,

@@ -182,7 +182,7 @@ struct Carried {
     outcome: Outcome,
     /// When the target started and stopped working, if it did.
     at_target: Option<(DateTime<Utc>, DateTime<Utc>)>,
-    /// Its last lines, which are not written yet.
+    /// The attempt's last lines, which are not written yet.
     lines: Option<NewChunk>,
 }
 

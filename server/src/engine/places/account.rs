@@ -19,7 +19,7 @@ pub enum PlaceHolder {
 }
 
 impl PlaceHolder {
-    /// Its kind, as a word.
+    /// The holder's kind, as a word.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Origin(_) => "origin",
@@ -186,8 +186,8 @@ impl PlaceAccount {
             let left = quota - self.elsewhere.get(id).copied().unwrap_or(0);
             return usize::try_from(left).unwrap_or(0).saturating_sub(held).min(free);
         }
-        // It may take only the first few of these, because the limit shrinks with each place that
-        // it takes.
+        // The holder may take only the first few of these, because the limit shrinks with each
+        // place that it takes.
         let (mut room, mut more) = (0, free);
         while room < more {
             let middle = room + (more - room).div_ceil(2);

@@ -141,9 +141,9 @@ pub(crate) async fn shorten(
 /// The reason why a range of unclaimed instants will not run.
 #[derive(Clone, Copy)]
 enum UnclaimedStretch {
-    /// They fall into a pause.
+    /// The instants fall into a pause.
     Paused,
-    /// They are late beyond the grace period.
+    /// The instants are late beyond the grace period.
     Missed,
     /// A claim could take them until the timing ended.
     Waiting(TimingEnd),

@@ -71,7 +71,7 @@ pub(in crate::engine) enum LogQuota {
 }
 
 impl LogQuota {
-    /// Its label in the metrics.
+    /// The quota's label in the metrics.
     pub(in crate::engine) fn label(self) -> &'static str {
         match self {
             Self::Run(_) => "run",

@@ -11,12 +11,12 @@ use serde_json::Value;
 /// `status 503`, `status 500-599`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// It took too long.
+    /// The attempt took too long.
     Timeout,
-    /// It failed in any other way.
+    /// The attempt failed in any other way.
     Failure,
-    /// It failed without an exit code or a status, because it could not be started or reached, or
-    /// was killed.
+    /// The attempt failed without an exit code or a status, because it could not be started or
+    /// reached, or was killed.
     Error,
     /// The program exited with one of these codes.
     Exit(RangeInclusive<u16>),

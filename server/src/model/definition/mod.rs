@@ -101,11 +101,11 @@ impl When {
 pub struct DefinitionProblem {
     /// The field, from the definition down.
     pub field: String,
-    /// As given.
+    /// The value, as given.
     pub value: String,
-    /// What is wrong.
+    /// What is wrong with the value.
     pub problem: String,
-    /// What to do.
+    /// What to do about the problem.
     pub help: String,
 }
 

@@ -54,7 +54,7 @@ pub struct BadRun {
     pub id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
-    /// Its schedule.
+    /// The run's schedule.
     pub schedule_id: Uuid,
     /// Why it failed.
     pub error: Option<String>,
@@ -64,12 +64,12 @@ pub struct BadRun {
     pub started_at: Option<Timestamp>,
     /// When it settled.
     pub finished_at: Option<Timestamp>,
-    /// Its position in the feed.
+    /// The run's position in the feed.
     pub changed: i64,
 }
 
 impl BadRun {
-    /// Its position in the feed.
+    /// The run's position in the feed.
     pub fn cursor(&self) -> Cursor {
         Cursor { changed: self.changed, id: self.id }
     }
@@ -82,7 +82,7 @@ pub struct LostFire {
     pub id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
-    /// Their schedule.
+    /// The schedule of the fires.
     pub schedule_id: Uuid,
     /// The instant of the first.
     pub scheduled_at: Timestamp,
@@ -99,11 +99,11 @@ pub struct LostFire {
 pub struct LostNode {
     /// The id of its life.
     pub id: Uuid,
-    /// Its name.
+    /// The node's name.
     pub name: String,
     /// When it was declared dead.
     pub ended_at: Timestamp,
-    /// Its position in the feed.
+    /// The node's position in the feed.
     pub changed: i64,
     /// Whether another life with this name has begun.
     pub is_back: bool,

@@ -49,7 +49,7 @@ pub struct Over {
 pub struct ToTell {
     /// The rule.
     pub rule_id: Uuid,
-    /// Since when they have been pending.
+    /// Since when the messages have been pending.
     pub since: Timestamp,
     /// The number of alerts.
     pub alerts: i64,
@@ -302,7 +302,7 @@ pub async fn by_id(store: &Store, id: Uuid) -> Result<Option<Model>, StoreError>
 pub struct Acknowledgement {
     /// When it was acknowledged.
     pub at: Timestamp,
-    /// Who acknowledged it.
+    /// The user or token that acknowledged the alert.
     pub by: String,
     /// The note that they left.
     pub note: Option<String>,

@@ -21,7 +21,7 @@ use crate::store::{Page, PageWindow, Store, StoreError, db::within::Within};
 pub struct DeliveryOutcome {
     /// The message.
     pub id: Uuid,
-    /// Its channel.
+    /// The channel of the message.
     pub channel_id: Uuid,
     /// The attempt's number.
     pub attempts: i32,

@@ -20,7 +20,7 @@ use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, db::bulk::Bul
 pub struct Changed {
     /// The run.
     pub id: Uuid,
-    /// Its schedule.
+    /// The run's schedule.
     pub schedule_id: Option<Uuid>,
     /// The run's state.
     pub state: run::State,
@@ -30,7 +30,7 @@ pub struct Changed {
     pub started_at: Option<Timestamp>,
     /// When it settled.
     pub finished_at: Option<Timestamp>,
-    /// Its position in the feed.
+    /// The run's position in the feed.
     pub changed: i64,
     /// The schedule's ping; `None` if it has none.
     pub ping: Option<Json>,
@@ -56,9 +56,9 @@ pub struct ReportedEvent {
 pub struct DuePing {
     /// The schedule.
     pub schedule_id: Uuid,
-    /// Its name.
+    /// The schedule's name.
     pub schedule: String,
-    /// Its namespace's name.
+    /// The name of the schedule's namespace.
     pub namespace: String,
     /// The event to report.
     pub event: Event,

@@ -29,7 +29,7 @@ pub struct StalledSchedule {
     pub run_id: Option<Uuid>,
     /// The queue that no worker pulls from, if the run waits for a worker.
     pub queue: Option<String>,
-    /// Since when it has waited.
+    /// Since when the schedule has waited.
     pub since: Timestamp,
 }
 
@@ -214,7 +214,7 @@ pub async fn still_waiting(
 pub struct LongRun {
     /// The run.
     pub id: Uuid,
-    /// Its schedule.
+    /// The run's schedule.
     pub schedule_id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,

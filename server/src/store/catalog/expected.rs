@@ -14,7 +14,7 @@ pub struct Expected {
     pub zone_data: String,
     /// The namespace's name.
     pub namespace: String,
-    /// Its key.
+    /// The namespace's key.
     pub namespace_id: Uuid,
     /// The workflow, if it already exists.
     pub workflow: Option<ExpectedWorkflow>,
@@ -23,11 +23,11 @@ pub struct Expected {
 /// The state in which a workflow was found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExpectedWorkflow {
-    /// Its key.
+    /// The workflow's key.
     pub id: Uuid,
-    /// Its name.
+    /// The workflow's name.
     pub name: String,
-    /// Its current version.
+    /// The workflow's current version.
     pub version: i32,
 }
 

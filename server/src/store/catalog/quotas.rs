@@ -22,7 +22,7 @@ pub struct Own {
 pub struct Usage {
     /// Schedules that are not deleted.
     pub schedules: i64,
-    /// Their fires per hour in total, each schedule at the rate of its busiest minute.
+    /// The fires per hour of all schedules in total, each at the rate of its busiest minute.
     pub fires_an_hour: i64,
 }
 

@@ -18,9 +18,9 @@ pub const MAX_CHANNELS: u64 = 500;
 pub struct Mention {
     /// The workflow.
     pub id: Uuid,
-    /// Its name.
+    /// The workflow's name.
     pub name: String,
-    /// Its tasks.
+    /// The workflow's tasks.
     pub definition: serde_json::Value,
 }
 
@@ -29,7 +29,7 @@ pub struct Mention {
 pub struct Runner {
     /// The schedule.
     pub id: Uuid,
-    /// Its name.
+    /// The schedule's name.
     pub name: String,
     /// The workflow.
     pub workflow_id: Uuid,
@@ -40,7 +40,7 @@ pub struct Runner {
 pub struct Pinger {
     /// The schedule.
     pub id: Uuid,
-    /// Its name.
+    /// The schedule's name.
     pub name: String,
     /// The addresses.
     pub ping: serde_json::Value,

@@ -139,7 +139,7 @@ pub struct NamespaceWorkflow {
     pub namespace_id: Uuid,
     /// The workflow; `None` if the namespace has none with that name.
     pub workflow_id: Option<Uuid>,
-    /// Its current version.
+    /// The workflow's current version.
     pub version: Option<i32>,
 }
 

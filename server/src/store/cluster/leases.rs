@@ -64,7 +64,7 @@ pub struct HeldLease {
 enum LeaseOutcome {
     /// This node already held it, in this epoch, and has renewed it.
     Renewed(i64),
-    /// It was free or belonged to another node, and this node has taken it.
+    /// The lease was free or belonged to another node, and this node has taken it.
     Taken {
         epoch: i64,
         /// Nodes that were not marked as changed because their rows were locked by others.

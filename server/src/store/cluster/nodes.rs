@@ -30,7 +30,7 @@ pub struct Joining {
     pub zone_data: String,
     /// Identifies the process on its machine; empty if the system does not provide it.
     pub process: String,
-    /// Its roles.
+    /// The node's roles.
     pub roles: Vec<String>,
     /// The tags that runs can require.
     pub tags: Vec<String>,
@@ -38,16 +38,16 @@ pub struct Joining {
     pub capacity: i32,
     /// How far its clock is ahead of the database's.
     pub clock_offset_ms: i64,
-    /// Where it sends its heartbeats.
+    /// Where the node sends its heartbeats.
     pub beats_in: BeatsIn,
 }
 
 /// Whether a node may continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeatOutcome {
-    /// It may; the time is from the database's clock.
+    /// The node may continue; the time is from the database's clock.
     Alive(Timestamp),
-    /// It was declared dead: other nodes may hold its work by now.
+    /// The node was declared dead: other nodes may hold its work by now.
     Lost,
 }
 
@@ -95,7 +95,7 @@ impl Store {
 /// A life that has not ended, with how long it has been silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Living {
-    /// Its row.
+    /// The node's row.
     pub node: node::Model,
     /// The time since its last heartbeat.
     pub silence: Duration,
@@ -150,7 +150,7 @@ pub struct Doubt {
 /// clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SilentNode {
-    /// Its key.
+    /// The node's key.
     pub node: Uuid,
     /// The last heartbeat in its row.
     pub since: Timestamp,

@@ -15,7 +15,7 @@ use uuid::Uuid;
 /// A position in the feed: after the row `id` with the stamp `changed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor {
-    /// The stamp.
+    /// The stamp of the row.
     pub changed: i64,
     /// The row.
     pub id: Uuid,

@@ -76,7 +76,7 @@ pub enum StoreError {
         /// The other server's process id.
         process: Option<u32>,
     },
-    /// The file cannot be locked.
+    /// The lock on the file cannot be taken.
     #[error(
         "lock {}: {source}; the server needs to write beside its database, and one server writes \
          to it alone",

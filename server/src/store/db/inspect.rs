@@ -12,7 +12,7 @@ use crate::store::{Dialect, Options, Schema, StoreError};
 pub struct Inspection {
     /// `sqlite` or `postgres`.
     pub kind: &'static str,
-    /// Its version, as reported.
+    /// The database's version, as reported.
     pub version: String,
     /// The same as PostgreSQL's number: 15.18 is 150018.
     pub version_number: i64,

@@ -72,7 +72,7 @@ pub struct StoredText {
 /// A node that is alive, or that died without leaving the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct StoredNode {
-    /// Its name.
+    /// The node's name.
     pub name: String,
     /// The version of its program.
     pub version: String,

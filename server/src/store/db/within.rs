@@ -12,7 +12,7 @@ use uuid::Uuid;
 pub enum Within {
     /// This namespace.
     One(Uuid),
-    /// These namespaces.
+    /// Only these namespaces.
     Some(Vec<Uuid>),
     /// All namespaces.
     All,

@@ -17,13 +17,13 @@ use crate::clock::Clock;
 /// Why the database rejects writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusing {
-    /// Its disk is full.
+    /// The database's disk is full.
     DiskFull,
-    /// It is read-only.
+    /// The database is read-only.
     ReadOnly,
     /// The database user may not write.
     Forbidden,
-    /// Its disk returns errors.
+    /// The database's disk returns errors.
     Failing,
     /// The file at its path was removed or replaced.
     FileReplaced,

@@ -35,7 +35,7 @@ pub struct BackfillRun {
 /// The values that the runs of one turn share.
 #[derive(Clone, Debug)]
 pub struct BackfillRuns {
-    /// The backfill.
+    /// The key of the backfill.
     pub backfill_id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,

@@ -23,14 +23,14 @@ use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 pub struct OpenBackfill {
     /// Key.
     pub id: Uuid,
-    /// Its schedule.
+    /// The backfill's schedule.
     pub schedule_id: Uuid,
 }
 
 /// The next instant to run.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct NextFire {
-    /// Its position.
+    /// The fire's position.
     pub position: i32,
     /// The instant.
     pub scheduled_at: Timestamp,
@@ -41,7 +41,7 @@ pub struct NextFire {
 /// An instant whose run was live when last read, with that run.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct FireAtWork {
-    /// Its position.
+    /// The fire's position.
     pub position: i32,
     /// The run.
     pub run_id: Uuid,
@@ -56,9 +56,9 @@ pub struct FireAtWork {
 /// An instant that has ended.
 #[derive(Clone, Debug)]
 pub struct EndedFire {
-    /// Its position.
+    /// The fire's position.
     pub position: i32,
-    /// Its final state.
+    /// The fire's final state.
     pub state: backfill_fire::State,
     /// The reason for that state.
     pub detail: Option<String>,

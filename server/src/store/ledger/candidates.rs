@@ -15,7 +15,7 @@ use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 pub struct Candidate {
     /// The schedule.
     pub id: Uuid,
-    /// Its cursor.
+    /// The schedule's cursor.
     pub at: Timestamp,
 }
 

@@ -101,7 +101,7 @@ pub struct NewFire {
     pub namespace_id: Uuid,
     /// The schedule.
     pub schedule_id: Uuid,
-    /// Its version.
+    /// The schedule's version.
     pub schedule_version: i32,
     /// The instant.
     pub scheduled_at: Timestamp,
@@ -113,7 +113,7 @@ pub struct NewFire {
     pub count: i64,
     /// The effect of a clock change at that instant.
     pub kind: Kind,
-    /// Its verdict.
+    /// The fire's verdict.
     pub verdict: Verdict,
     /// The reason for the verdict.
     pub reason: Reason,
@@ -121,9 +121,9 @@ pub struct NewFire {
     pub detail: Option<String>,
     /// The node that will hand it over. `None` means any node, once it is due.
     pub claimed_by: Option<Uuid>,
-    /// Its position in the buffer, if it waits there.
+    /// The fire's position in the buffer, if it waits there.
     pub queue_position: Option<i64>,
-    /// For a catch-up, the reason why it is made up for.
+    /// For a catch-up fire, why it was missed.
     pub made_up_for: Option<MadeUpFor>,
 }
 
@@ -138,7 +138,7 @@ pub struct Advance {
     pub next_fire_at: Option<Timestamp>,
     /// The last instant that is accounted for.
     pub last_fire_at: Option<Timestamp>,
-    /// By how much the number of fires that have started or will start increases.
+    /// How many more fires have started or will start.
     pub fires: i64,
 }
 
@@ -331,7 +331,7 @@ impl Store {
 /// The live runs of a schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
-    /// Their number.
+    /// The number of the runs.
     pub runs: i64,
     /// The latest one.
     pub latest: Uuid,

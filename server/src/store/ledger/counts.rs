@@ -76,9 +76,9 @@ impl Counts {
 pub struct Rollup {
     /// The totals.
     pub counts: Counts,
-    /// From start to end.
+    /// The durations of the runs, from start to end.
     pub durations: Spread,
-    /// From the due time to the hand-off.
+    /// The latenesses of the runs, from due time to hand-off.
     pub latenesses: Spread,
 }
 
@@ -122,7 +122,7 @@ impl Rollup {
 /// How two values are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum MergeRule {
-    /// They are added.
+    /// The values are added.
     Sum,
     /// The greater one is kept.
     Greatest,

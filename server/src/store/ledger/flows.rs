@@ -39,21 +39,21 @@ pub struct FlowStep {
 /// What happens to a run in a step.
 #[derive(Clone, Debug)]
 pub enum RunChange {
-    /// It remains with the node.
+    /// The run remains with the node.
     Held {
         /// How long until any node may treat it as stuck.
         hard_limit: Duration,
     },
-    /// It is parked, so that any node can take it later.
+    /// The run is parked, so that any node can take it later.
     Parked {
         /// No node may take it before this time.
         until: Timestamp,
         /// The last error.
         error: Option<String>,
     },
-    /// It has ended.
+    /// The run has ended.
     Settled {
-        /// Its final state.
+        /// The run's final state.
         state: run::State,
         /// The error, if it did not succeed.
         error: Option<String>,

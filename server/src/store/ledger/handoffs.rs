@@ -43,11 +43,11 @@ pub struct Intent {
     pub claimed_at: Timestamp,
     /// How often recovery has tried to hand it over.
     pub recovery_attempts: i32,
-    /// Its position in the buffer, while it waits there.
+    /// The fire's position in the buffer, while it waits there.
     pub queue_position: Option<i64>,
     /// Whether it waits, or has waited, for a blocking run.
     pub waited: bool,
-    /// For a catch-up, the reason why it is made up for.
+    /// For a catch-up fire, why it was missed.
     pub made_up_for: Option<MadeUpFor>,
     /// The cause of its delay, as its claim found it; for a waiting fire, the run that blocks it.
     pub detail: Option<String>,
@@ -64,15 +64,15 @@ pub(in crate::store) const INTENT_COLUMNS: &str = "fire.id, fire.namespace_id, f
 pub struct CurrentSchedule {
     /// The schedule.
     pub id: Uuid,
-    /// Its name, for the targets.
+    /// The schedule's name, for the targets.
     pub name: String,
-    /// Its version.
+    /// The schedule's version.
     pub version: i32,
     /// See `entity::schedule`.
     pub fires_version: i32,
-    /// Whether it may fire.
+    /// Whether the schedule may fire.
     pub enabled: bool,
-    /// Set if it was deleted.
+    /// Set if the schedule was deleted.
     pub deleted_at: Option<Timestamp>,
     /// See `entity::schedule`.
     pub start_deadline_ms: Option<i64>,
@@ -125,7 +125,7 @@ pub struct NewRun {
     pub runs_on: Option<Strings>,
     /// See `entity::run`.
     pub origin: Option<Arc<str>>,
-    /// Its context, if it differs from the schedule's, which is copied inside the database.
+    /// The run's context, if it differs from the schedule's, which is copied inside the database.
     pub context: Option<serde_json::Value>,
     /// Whether recovery starts it.
     pub is_recovery: bool,
@@ -138,7 +138,7 @@ pub struct NewRun {
     /// The group whose limit applies to it. A run with a group never starts with the hand-off,
     /// because the dispatcher enforces the limit.
     pub group_id: Option<Uuid>,
-    /// Its priority while it waits.
+    /// The run's priority while it waits.
     pub priority: i16,
     /// Set when this node starts it in the same transaction.
     pub start: Option<Start>,
@@ -159,9 +159,9 @@ pub struct Start {
 pub struct Decided {
     /// The fire.
     pub id: Uuid,
-    /// Its instant.
+    /// The fire's instant.
     pub scheduled_at: Timestamp,
-    /// Its verdict.
+    /// The fire's verdict.
     pub verdict: Verdict,
     /// The reason for the verdict.
     pub reason: Reason,

@@ -30,7 +30,7 @@ pub const PERIOD_MS: i64 = 600_000;
 pub struct Period {
     /// The namespace.
     pub namespace_id: Uuid,
-    /// When it starts.
+    /// When the period starts.
     pub period: Timestamp,
     /// The retention of the rows' schedules in days; 0 if these have none of their own.
     pub days: i32,
@@ -39,7 +39,7 @@ pub struct Period {
 /// The number of rows of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct PeriodRows {
-    /// When it starts.
+    /// When the period starts.
     pub period: Timestamp,
     /// The retention of the rows' schedules in days; 0 if these have none of their own.
     pub days: i32,

@@ -51,7 +51,7 @@ pub struct Settlement {
     /// Added to the maximum number of attempts: 1 for an attempt that was lost without being at
     /// fault.
     pub extra_attempts: i32,
-    /// When it ended.
+    /// When the attempt ended.
     pub at: Timestamp,
     /// How long the attempt took, for the metrics.
     pub took: Duration,

@@ -22,7 +22,7 @@ pub struct RowAt {
     pub fire_id: Uuid,
     /// How many instants it accounts for.
     pub count: i64,
-    /// Its verdict.
+    /// The fire's verdict.
     pub verdict: Verdict,
 }
 
@@ -33,7 +33,7 @@ pub struct RunAt {
     pub at: Timestamp,
     /// The run.
     pub run_id: Uuid,
-    /// Its state.
+    /// The run's state.
     pub state: run::State,
 }
 
@@ -44,9 +44,9 @@ pub struct RangeOver {
     pub fire_id: Uuid,
     /// The version whose timing produced its instants.
     pub schedule_version: i32,
-    /// Its first instant.
+    /// The range's first instant.
     pub scheduled_at: Timestamp,
-    /// Its last instant.
+    /// The range's last instant.
     pub last_scheduled_at: Timestamp,
 }
 

@@ -33,9 +33,9 @@ pub struct WaitingRun {
     pub workflow_version: i32,
     /// See [`run::Trigger`].
     pub trigger: run::Trigger,
-    /// The instant that it represents.
+    /// The instant that the run represents.
     pub scheduled_at: Timestamp,
-    /// When it was due.
+    /// When the run was due.
     pub due_at: Timestamp,
     /// See `entity::schedule`, also for the next field; `None` without a schedule.
     pub start_deadline_ms: Option<i64>,
@@ -49,7 +49,7 @@ pub struct WaitingRun {
     pub max_attempts: i32,
     /// The epoch of the last hold.
     pub epoch: i64,
-    /// Its context.
+    /// The run's context.
     pub context: serde_json::Value,
     /// The key by which the receiver recognises duplicates.
     pub idempotency_key: String,
@@ -57,7 +57,7 @@ pub struct WaitingRun {
     pub group_id: Option<Uuid>,
     /// The tags that its node must have.
     pub runs_on: Option<Strings>,
-    /// Since when it has been able to start.
+    /// Since when the run has been able to start.
     pub available_at: Timestamp,
     /// Among waiting runs, the highest priority is taken first.
     pub priority: i16,
@@ -75,7 +75,7 @@ pub struct Backlog {
 /// A node that takes runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Taker<'a> {
-    /// Its current life.
+    /// The node's current life.
     pub node: Uuid,
     /// The tags that runs can require of it.
     pub tags: &'a [String],

@@ -23,15 +23,15 @@ pub struct Stray {
     pub id: Uuid,
     /// The fire that started it.
     pub fire_id: Option<Uuid>,
-    /// Its schedule, if it has one.
+    /// The run's schedule, if it has one.
     pub schedule_id: Option<Uuid>,
     /// The workflow.
     pub workflow_id: Uuid,
     /// The workflow's version.
     pub workflow_version: i32,
-    /// The instant that it represents.
+    /// The instant that the run represents.
     pub scheduled_at: Timestamp,
-    /// When it was handed over.
+    /// When the run was handed over.
     pub created_at: Timestamp,
     /// The start of its first attempt.
     pub started_at: Option<Timestamp>,
@@ -41,13 +41,13 @@ pub struct Stray {
     pub max_attempts: i32,
     /// How often recovery has taken it over.
     pub recovery_attempts: i32,
-    /// The node that held it.
+    /// How often recovery has taken the run over.
     pub node_id: Uuid,
-    /// The epoch of that hold.
+    /// The node that held the run.
     pub epoch: i64,
-    /// When it exceeds every limit, by the database's clock.
+    /// When the attempt exceeds every limit, by the database's clock.
     pub hard_deadline_at: Option<Timestamp>,
-    /// Its context.
+    /// The run's context.
     pub context: serde_json::Value,
     /// When its cancellation was requested.
     pub cancel_requested_at: Option<Timestamp>,

@@ -25,25 +25,25 @@ use crate::store::{
 pub struct SettledRun {
     /// The run.
     pub id: Uuid,
-    /// Its stamp in the feed.
+    /// The run's stamp in the feed.
     pub changed: i64,
     /// The namespace.
     pub namespace_id: Uuid,
     /// The schedule, if the run had one.
     pub schedule_id: Option<Uuid>,
-    /// How it ended.
+    /// How the run ended.
     pub state: run::State,
     /// See [`run::Trigger`].
     pub trigger: run::Trigger,
-    /// Whether recovery started it or took it over.
+    /// Whether recovery started the run or took it over.
     pub is_recovery: bool,
-    /// When it was due.
+    /// When the run was due.
     pub due_at: Timestamp,
-    /// When it was handed over.
+    /// When the run was handed over.
     pub created_at: Timestamp,
     /// The start of the first attempt.
     pub started_at: Option<Timestamp>,
-    /// When it settled.
+    /// When the run settled.
     pub finished_at: Timestamp,
 }
 

@@ -33,7 +33,7 @@ pub struct OverdueRun {
     pub schedule_id: Option<Uuid>,
     /// When its first attempt started.
     pub started_at: Timestamp,
-    /// Its time limit in milliseconds.
+    /// The run's time limit in milliseconds.
     pub limit_ms: i64,
 }
 
@@ -42,7 +42,7 @@ pub struct OverdueRun {
 pub struct Allowed {
     /// The workflow.
     pub workflow_id: Uuid,
-    /// Its version.
+    /// The schedule's version.
     pub version: i32,
     /// The limit in milliseconds from the start of the first attempt.
     pub limit_ms: i64,

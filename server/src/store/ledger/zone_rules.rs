@@ -30,7 +30,7 @@ pub struct MovedCursor {
     pub version: i32,
     /// Where the cursor was.
     pub from: Timestamp,
-    /// Where it belongs.
+    /// Where the cursor belongs.
     pub to: Option<Timestamp>,
     /// When to claim it there.
     pub fire_at: Option<Timestamp>,

@@ -30,7 +30,7 @@ pub struct AllowanceLeft {
 /// The result of a guess.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuessOutcome {
-    /// It was taken from all allowances.
+    /// The guess was taken from all allowances.
     Taken(Vec<AllowanceLeft>),
     /// One allowance has nothing left, and nothing was taken. Contains the allowances as if the
     /// guess had been taken.

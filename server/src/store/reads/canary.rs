@@ -13,7 +13,7 @@ pub const NAME: &str = "canary";
 /// An enabled canary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Canary {
-    /// Since when it has existed or been enabled.
+    /// Since when the canary has existed or been enabled.
     pub since: Timestamp,
     /// When its last successful fire was due.
     pub due_at: Option<Timestamp>,

@@ -29,7 +29,7 @@ pub struct FigureCause {
     pub schedule_id: Uuid,
     /// The amount.
     pub count: i64,
-    /// Since when it has contributed.
+    /// Since when the schedule has contributed.
     pub since: Timestamp,
 }
 

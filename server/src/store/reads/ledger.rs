@@ -46,7 +46,7 @@ pub const MAX_COUNTED: u64 = 200_000;
 /// Instants of the ledger with the same verdict and reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerdictGroup {
-    /// Their verdict.
+    /// The verdict of the group's fires.
     pub verdict: Verdict,
     /// The reason for the verdict.
     pub reason: Reason,
@@ -57,7 +57,7 @@ pub struct VerdictGroup {
 /// The counts of the fires that match a filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// By verdict and reason, the most frequent first.
+    /// The groups by verdict and reason, the most frequent first.
     pub groups: Vec<VerdictGroup>,
     /// The earliest row that was counted; `None` if all rows were.
     pub counted_from: Option<Timestamp>,

@@ -12,7 +12,7 @@ use crate::store::{MAX_TOTAL, Page, PageWindow, Store, StoreError, Total};
 pub struct Module {
     /// The namespace in which it is deployed.
     pub namespace_id: Uuid,
-    /// Its name, unique in its namespace.
+    /// The module's name, unique in its namespace.
     pub name: String,
     /// How many schedules it declares, without deleted ones.
     pub schedules: i64,

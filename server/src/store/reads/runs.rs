@@ -98,7 +98,7 @@ pub async fn page(
 pub enum ByFigure {
     /// The start of the first attempt.
     Started,
-    /// From start to end, for runs that have ended.
+    /// The time from start to end, for runs that have ended.
     Duration,
 }
 

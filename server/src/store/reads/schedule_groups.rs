@@ -15,9 +15,9 @@ pub const MAX_GROUPS: usize = 200;
 /// How schedules are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// By tag: a schedule is in the group of each of its tags.
+    /// Groups by tag: a schedule is in the group of each of its tags.
     Tag,
-    /// By the module that declares it.
+    /// Groups by the module that declares the schedule.
     Module,
 }
 

@@ -22,13 +22,13 @@ use crate::store::{Page, PageWindow, Store, StoreError, Total};
 /// The state of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduleStatus {
-    /// It will fire.
+    /// The schedule will fire.
     Active,
     /// A user paused it.
     Paused,
-    /// Its timing has no instants left.
+    /// The schedule's timing has no instants left.
     Finished,
-    /// It has reached its limit of fires.
+    /// The schedule has reached its limit of fires.
     Exhausted,
 }
 
@@ -43,7 +43,7 @@ pub struct Filter {
     pub standing: Option<ScheduleStatus>,
     /// Only schedules that run the workflow with this name.
     pub workflow: Option<String>,
-    /// Only these schedules, or, with false, only others.
+    /// With true, only the schedules with these keys; with false, only all others.
     pub among: Option<(Vec<Uuid>, bool)>,
     /// Only schedules that refer to one of these calendars.
     pub calendars: Option<Vec<Uuid>>,

@@ -19,7 +19,7 @@ use crate::store::{
 /// A job to create, for any worker of its queue.
 #[derive(Clone, Debug)]
 pub struct NewJob {
-    /// Its key.
+    /// The job's key.
     pub id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
@@ -35,19 +35,19 @@ pub struct NewJob {
     pub task: String,
     /// The tags that its worker must have.
     pub tags: Option<Strings>,
-    /// Its input.
+    /// The job's input.
     pub input: Value,
     /// The facts about the run that its worker receives.
     pub about: Value,
     /// Jobs with a higher priority are handed over first.
     pub priority: i16,
-    /// How long it may take, in milliseconds.
+    /// How long the job may take, in milliseconds.
     pub timeout_ms: i64,
-    /// How long it stays leased without a report from its worker, in milliseconds.
+    /// How long the job stays leased without a report from its worker, in milliseconds.
     pub lease_ms: i64,
-    /// When it was created.
+    /// When the job was created.
     pub created_at: Timestamp,
-    /// Until when its node waits for it, unless the node renews the wait.
+    /// Until when the job's node waits for it, unless the node renews the wait.
     pub awaited_until: Timestamp,
 }
 
@@ -58,15 +58,15 @@ pub struct JobProgress {
     pub id: Uuid,
     /// See [`State`].
     pub state: State,
-    /// How many lines it has printed; of a long output, those of the beginning.
+    /// How many lines the job has printed; of a long output, those of the beginning.
     pub lines: i64,
     /// How many lines the beginning of a long output has.
     pub head_lines: Option<i64>,
-    /// The worker that has it, or had it.
+    /// The worker that has the job, or had it.
     pub worker: Option<String>,
-    /// The result, if it succeeded.
+    /// The result, if the job succeeded.
     pub output: Option<Value>,
-    /// The error, if it failed.
+    /// The error, if the job failed.
     pub error: Option<String>,
     /// Whether another attempt would fail as well.
     pub is_final: bool,

@@ -34,7 +34,7 @@ pub struct JobClaim {
 /// How a job ended, according to its worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JobEnd {
-    /// It completed with this result.
+    /// The job completed with this result.
     Completed(Json),
     /// The error, and whether another attempt would fail as well.
     Failed(String, bool),
@@ -61,7 +61,7 @@ impl JobHead {
 pub struct JobKind {
     /// The namespace.
     pub namespace_id: Uuid,
-    /// Their queue.
+    /// The queue of the jobs.
     pub queue: String,
     /// The tags that their worker must have.
     pub tags: Option<Strings>,

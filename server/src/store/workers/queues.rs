@@ -15,7 +15,7 @@ use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::within::
 /// The number of waiting jobs and of jobs in progress in a queue.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
 pub struct Depth {
-    /// Its name.
+    /// The queue's name.
     pub queue: String,
     /// Jobs that wait for a worker.
     pub waiting: i64,

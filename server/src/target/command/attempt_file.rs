@@ -38,7 +38,7 @@ impl AttemptFile {
         Ok(Self { path, file, _folder: folder })
     }
 
-    /// Its path, for the program.
+    /// The file's path, for the program.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -53,7 +53,7 @@ impl AttemptFile {
         self.file.write_all_at(text.as_bytes(), 0)
     }
 
-    /// What the program wrote: nothing, or JSON.
+    /// Reads what the program wrote to the file: nothing, or JSON.
     pub(super) fn read(&self) -> Result<Option<Value>, String> {
         let unreadable = |error: io::Error| format!("its output file could not be read: {error}");
         let size = self.file.metadata().map_err(unreadable)?.len();

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 /// Maximum number of lines of standard error that an attempt's error quotes.
 const MAX_LINES: usize = 5;
 
-/// Their maximum total size in bytes. A last line that is larger on its own is kept.
+/// The maximum total size of the lines in bytes. A last line that is larger on its own is kept.
 const MAX_BYTES: usize = 16 * 1024;
 
 /// The last lines on standard error that are not empty, which usually contain the reason for a

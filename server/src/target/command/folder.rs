@@ -103,7 +103,7 @@ impl Folder {
         Err(io::Error::other("the folder for it is taken away again and again"))
     }
 
-    /// Its path.
+    /// The directory's path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -35,11 +35,11 @@ pub(super) const WORD: &str = "start-programs";
 /// A report about a program, as one line of JSON.
 #[derive(Serialize, Deserialize, Debug)]
 pub(super) enum StarterReport {
-    /// It has started; its process and its group have this number.
+    /// The program has started; its process and its group have this number.
     Started(i32),
-    /// It could not be started.
+    /// The program could not be started.
     Failed(String),
-    /// It has ended, with this status of `wait`.
+    /// The program has ended, with this status of `wait`.
     Ended(i32),
 }
 

@@ -23,15 +23,15 @@ pub enum UserError {
          --no-create-home {0}), or name another"
     )]
     Unknown(String),
-    /// It could not be looked up.
+    /// The user could not be looked up.
     #[error("look up commands.user {name:?}: {problem}")]
     Lookup {
-        /// Its name.
+        /// The user's name.
         name: String,
         /// The system's error.
         problem: String,
     },
-    /// It is root.
+    /// The user is root.
     #[error(
         "use commands.user: {0:?} is root, and programs must not run as root; name a user \
          without rights of its own, such as 'nobody'"

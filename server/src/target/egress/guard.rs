@@ -27,7 +27,7 @@ pub(crate) enum EgressRefusal {
     Forbidden {
         /// The address.
         address: IpAddr,
-        /// Its class.
+        /// The address's class.
         what: &'static str,
     },
     /// An address that may be reached only if the configuration allows it.
@@ -35,7 +35,7 @@ pub(crate) enum EgressRefusal {
     Private {
         /// The address.
         address: IpAddr,
-        /// Its class.
+        /// The address's class.
         what: &'static str,
     },
 }

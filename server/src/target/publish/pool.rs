@@ -122,8 +122,8 @@ impl Pool {
         Ok(link)
     }
 
-    /// Its open session; connects if there is none. Callers that wait during a connection attempt
-    /// share its result.
+    /// The open session of the link; connects if there is none. Callers that wait during a
+    /// connection attempt share its result.
     pub(super) async fn session(
         &self,
         link: &Shared,

@@ -35,7 +35,7 @@ impl PublishProblem {
         Self { text, kind: Kind::Unsent }
     }
 
-    /// Whether sending the message again cannot duplicate it.
+    /// Whether the message was certainly not sent, so that sending it again cannot duplicate it.
     pub(super) fn is_unsent(&self) -> bool {
         self.kind == Kind::Unsent
     }

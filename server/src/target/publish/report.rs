@@ -10,7 +10,7 @@ use crate::telemetry::BrokerCounts;
 pub struct BrokerReport {
     /// Name of the broker's kind.
     pub broker: &'static str,
-    /// Its servers, as a definition names them.
+    /// The broker's servers, as a definition names them.
     pub place: String,
     /// Whether there is a connection.
     pub is_open: bool,

@@ -12,7 +12,7 @@ pub enum TemplateUse {
     None,
     /// Some of its texts.
     Some {
-        /// Whether they may use the previous fire, which then has to be looked up.
+        /// Whether these texts may use the previous fire, which then has to be looked up.
         previous_fire: bool,
     },
 }

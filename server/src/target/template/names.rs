@@ -90,7 +90,7 @@ impl NameChecker<'_> {
             let Kind::Word(word) = token.kind else { continue };
             let is_behind_is = |back| says(at, back, "is") && before(at, back + 1) != DOT;
             if before(at, 1) == DOT {
-                // It is checked together with the name before it.
+                // This name is checked together with the name before it.
             } else if before(at, 1) == Some(&Kind::Mark('|')) {
                 one_of(token.line, "filter", word, filters::FILTERS)?;
             } else if (word != "not" && is_behind_is(1)) || (says(at, 1, "not") && is_behind_is(2))

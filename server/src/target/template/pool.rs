@@ -28,7 +28,7 @@ pub enum Unfilled {
     /// A template cannot be rendered.
     #[error("{0}")]
     Refused(String),
-    /// It took longer than the deadline.
+    /// Filling the templates took longer than the deadline.
     #[error("filling in its templates took longer than {} ms", .0.as_millis())]
     TooLong(Duration),
     /// The rendering thread panicked.

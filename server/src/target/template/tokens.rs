@@ -16,7 +16,7 @@ use super::{Fault, fault};
 pub(super) struct TemplatePart<'a> {
     /// Whether it is inside `{% %}`.
     pub(super) is_statement: bool,
-    /// Its byte offset in the template.
+    /// The byte offset in the template at which the content starts.
     pub(super) start: usize,
     pub(super) tokens: Vec<Token<'a>>,
 }

@@ -38,9 +38,9 @@ const REASON: &str = "carillon-reason";
 pub(in crate::web) struct Asking {
     /// `None`, unless a session or a token identifies them.
     pub(in crate::web) viewer: Option<Viewer>,
-    /// How they identified themselves.
+    /// How the caller identified themselves.
     pub(in crate::web) credential: Credential,
-    /// Their address.
+    /// The caller's address.
     pub(in crate::web) address: IpAddr,
 }
 

@@ -21,7 +21,7 @@ pub(in crate::web) struct LookupCache<V, E> {
 
 /// The last result.
 struct LastResult<V, E> {
-    /// When its lookup began, or, for an error, when it ended.
+    /// When the lookup began, or, for an error, when the lookup ended.
     at: LookupMoment,
     found: Result<V, E>,
 }

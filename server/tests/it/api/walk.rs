@@ -405,7 +405,7 @@ fn is_among(known: &[&str], name: &str) -> bool {
     known.contains(&name)
 }
 
-/// Whether a caller must provide it.
+/// Whether a caller must provide the argument.
 fn is_required(of: &Value) -> bool {
     of["type"]["kind"] == "NON_NULL" && of["defaultValue"].is_null()
 }

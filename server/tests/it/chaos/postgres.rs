@@ -24,7 +24,7 @@ pub(super) struct Postgres {
     settings: Vec<String>,
     process: Option<Child>,
     clock: Clock,
-    /// Dropped after the process.
+    /// Declared after the process, so that the folder is removed after the process has ended.
     folder: TempDir,
 }
 

@@ -315,7 +315,7 @@ async fn every_schedule_that_names_a_calendar_is_asked_before_it_changes(databas
     assert_eq!(row.version, 1, "nothing is half done");
 }
 
-/// No node schedules from before the end of the pause until after the edit.
+/// No node schedules anything from before the end of the pause until after the edit.
 async fn an_edit_after_the_end_of_a_pause_tells_it_from_the_outage(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-06T06:59:30Z")).await;
     let commands = commands(&world);

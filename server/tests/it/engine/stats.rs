@@ -82,7 +82,7 @@ async fn each_run_counts_once_whatever_dies(database: TestDatabase) {
             world.settled(failing, life).await;
         }
         if life < 3 {
-            // The engine stops, wherever its roll-ups are.
+            // The engine stops, regardless of how far its roll-ups have come.
             engine.abandon();
         } else {
             counted(&world, &engine, &clock, |sums| sums.ended() >= 9).await;

@@ -50,7 +50,7 @@ async fn ask(world: &World, engine: &Engine, run: Uuid) -> Value {
     answer.data.into_json().unwrap()["run"].take()
 }
 
-/// The only reason why the run waits, once it is `reason`.
+/// Polls the run until it waits for `reason`; returns that entry, which must be the only one.
 async fn waits(world: &World, engine: &Engine, run: Uuid, reason: &str) -> Value {
     world
         .until(&format!("the run waits for {reason}"), || async {

@@ -29,7 +29,7 @@ pub(crate) struct Broker {
     start: Box<Start>,
     ready: Box<Ready>,
     process: Option<Child>,
-    /// Dropped after the process.
+    /// Declared after the process, so that the folder is removed after the process has ended.
     folder: TempDir,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Redis {
     /// Additional arguments.
     args: Vec<String>,
     process: Option<Child>,
-    /// Dropped after the process.
+    /// Declared after the process, so that the folder is removed after the process has ended.
     folder: TempDir,
 }
 

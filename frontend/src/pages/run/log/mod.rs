@@ -55,7 +55,7 @@ impl Kept {
     }
 }
 
-/// How far the log has come.
+/// Whether more of the log is expected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arrival {
     /// There may be more lines.

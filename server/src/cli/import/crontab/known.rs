@@ -47,7 +47,7 @@ const EITHER: [&str; 11] = [
     "mail", "mysql", "git", "backup", "news", "man", "deploy", "proxy", "games", "http", "postfix",
 ];
 
-/// Those of these programs that usually take a word, which differs between entries.
+/// The programs among these that usually take a word, which differs between entries.
 const TAKE_WORDS: [&str; 5] = ["mail", "mysql", "git", "man", "http"];
 
 /// Programs that take another program or a file as their first argument, so that many entries may
@@ -141,11 +141,11 @@ const MORE_PROGRAMS: [&str; 8] = [
 /// The meaning of a name as the sixth word of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UserCertainty {
-    /// A user, whatever follows.
+    /// The word is a user, whatever word follows.
     Always,
-    /// A user, unless an option follows.
+    /// The word is a user, unless an option follows.
     UnlessOption,
-    /// A user if a program follows.
+    /// The word is a user if a program follows.
     BeforeProgram {
         /// Whether the name is also a user if several entries have it with different words after
         /// it.

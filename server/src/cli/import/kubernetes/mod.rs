@@ -213,7 +213,7 @@ fn timed(spec: &Map<String, Value>, cluster: Cluster<'_>) -> Result<ScheduleEntr
     let mut schedule = ScheduleEntry::new(when);
     zone.clone_into(&mut schedule.zone);
     if schedule.zone != "UTC" && schedule.zone != "Etc/UTC" {
-        // Times that the clock skips are not made up for, and times that it repeats occur twice.
+        // Times that the clock skips do not run at all, and times that it repeats run twice.
         schedule.dst = DstEntry {
             gap: Some(entity::schedule::DstGap::Skip),
             overlap: Some(entity::schedule::DstOverlap::Both),

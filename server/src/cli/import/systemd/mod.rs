@@ -70,7 +70,7 @@ pub(super) fn gather(
 /// Why a timer is not imported.
 enum Trouble {
     Unsupported(String),
-    /// Its unit starts nothing.
+    /// The timer's unit starts nothing.
     Masked(String),
     Unreadable(CliError),
 }

@@ -25,7 +25,7 @@ use crate::{
 
 /// A schedule that is ready to be written.
 pub(in crate::commands) struct Composed {
-    /// Its position in the request.
+    /// The schedule's position in the request.
     pub(in crate::commands) index: usize,
     pub(in crate::commands) namespace: Uuid,
     pub(in crate::commands) name: String,
@@ -57,7 +57,7 @@ pub(in crate::commands) struct Begin {
 
 /// The parts of a schedule besides its definition.
 pub(in crate::commands) struct ScheduleParts<'a> {
-    /// Its position in the request.
+    /// The schedule's position in the request.
     pub(in crate::commands) index: usize,
     pub(in crate::commands) begin: Begin,
     pub(in crate::commands) namespace: Uuid,

@@ -54,9 +54,9 @@ pub(in crate::commands) struct QueuedSchedule {
 
 /// The result for one schedule.
 pub(in crate::commands) enum CommitAnswer {
-    /// It was written.
+    /// The schedule was written.
     Row(Box<Model>),
-    /// It must be created alone.
+    /// The schedule must be created alone.
     Alone,
     /// The database did not answer for as long as a caller waits; creating the schedule alone would
     /// take as long again.
@@ -68,9 +68,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why a schedule is not created together with others.
 pub(in crate::commands) enum NotTogether {
-    /// It must be created alone.
+    /// The schedule must be created alone.
     Alone,
-    /// It cannot be created.
+    /// The schedule cannot be created.
     Refused(CommandError),
 }
 

@@ -61,7 +61,7 @@ pub(in crate::commands) enum Back {
 /// A schedule of a request that cannot be created.
 #[derive(Debug)]
 pub(in crate::commands) struct RefusedSchedule {
-    /// Its position in the request.
+    /// The schedule's position in the request.
     pub(in crate::commands) index: usize,
     pub(in crate::commands) error: Box<CommandError>,
 }

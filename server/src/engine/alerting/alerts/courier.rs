@@ -127,8 +127,8 @@ impl DeliveryProgress {
         progress.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// The recipients that have yet to receive it. Each attempt starts with a different one, so
-    /// that one slow recipient does not always delay the same others.
+    /// The recipients who have yet to receive the message. Each attempt starts with a different
+    /// recipient, so that a slow one does not always delay the same others.
     fn waiting<'a>(&self, to: &'a [String], attempts: i32) -> Vec<&'a String> {
         let is_done = |address: &&String| {
             self.refused.contains_key(*address) || self.delivered.contains(*address)

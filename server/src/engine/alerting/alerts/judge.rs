@@ -29,7 +29,7 @@ use crate::{
 /// How many characters of a run's error are kept.
 const MAX_DETAIL: usize = 500;
 
-/// The rows that the judge wants written.
+/// The rows to write.
 #[derive(Debug, Default)]
 pub(super) struct AlertPlan {
     pub(super) new: Vec<Model>,

@@ -33,7 +33,7 @@ pub struct RulePreview {
 pub struct Foretold {
     /// When it would have been sent.
     pub at: DateTime<Utc>,
-    /// Its subject, one line.
+    /// The message's subject, one line.
     pub subject: String,
     /// The number of alerts in it.
     pub alerts: usize,

@@ -38,7 +38,7 @@ pub(super) struct Past {
 /// An alert that the rule would have recorded.
 #[derive(Clone, Debug)]
 pub(super) struct Noted {
-    /// Its latest state, over or not.
+    /// The alert's latest state, whether it is over or not.
     alert: Model,
     /// How its count of failures in a row grew: the time and the new count of each step.
     grew: Vec<(Timestamp, i64)>,
@@ -49,7 +49,7 @@ impl Noted {
         Self { alert, grew: vec![] }
     }
 
-    /// Its state at that instant.
+    /// The alert's state at that instant.
     fn at(&self, at: DateTime<Utc>) -> Model {
         let ended_at = self.alert.ended_at.filter(|ended| ended.utc() <= at);
         let grown = self.grew.iter().rev().find(|(since, _)| since.utc() <= at);

@@ -80,19 +80,19 @@ fn clock_change_days() -> i64 {
 
 /// The defaults, used by the API and by module files alike.
 impl Rule {
-    /// For [`Rule::grace_seconds`].
+    /// The default of [`Rule::grace_seconds`].
     pub const GRACE: i64 = 0;
-    /// For [`Rule::losing_after`].
+    /// The default of [`Rule::losing_after`].
     pub const LOSING_AFTER: i64 = 3;
-    /// For [`Rule::late_after_seconds`].
+    /// The default of [`Rule::late_after_seconds`].
     pub const LATE_AFTER: i64 = 300;
-    /// For [`Rule::stalled_after_seconds`].
+    /// The default of [`Rule::stalled_after_seconds`].
     pub const STALLED_AFTER: i64 = 300;
-    /// For [`Rule::slow_after_times`].
+    /// The default of [`Rule::slow_after_times`].
     pub const SLOW_AFTER: i64 = 3;
-    /// For [`Rule::clock_change_days`].
+    /// The default of [`Rule::clock_change_days`].
     pub const CLOCK_CHANGE_DAYS: i64 = 14;
-    /// For [`Rule::digest_seconds`].
+    /// The default of [`Rule::digest_seconds`].
     pub const DIGEST: i64 = 30;
 }
 

@@ -34,7 +34,7 @@ pub struct AlertsReport {
     pub noted: usize,
     /// Alerts that are over.
     pub ended: usize,
-    /// Alerts that messages now contain.
+    /// Alerts that the messages now contain.
     pub told: u64,
     /// Messages created for channels.
     pub messages: usize,

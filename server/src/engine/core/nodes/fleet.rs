@@ -43,7 +43,7 @@ fn has_right_clock(member: &Living) -> bool {
 }
 
 impl Fleet {
-    /// Those of `living` whose heartbeat arrived within `expiry`.
+    /// The fleet of those nodes in `living` whose heartbeat arrived within `expiry`.
     pub fn of(living: Vec<Living>, expiry: Duration) -> Self {
         let members = living.into_iter().filter(|member| member.silence <= expiry);
         Self { members: members.collect() }

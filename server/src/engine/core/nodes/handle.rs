@@ -71,17 +71,17 @@ struct FleetView {
 /// Whether a node may schedule, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeReadiness {
-    /// It may.
+    /// The node may schedule.
     Ready,
-    /// It is shutting down.
+    /// The node is shutting down.
     Draining,
     /// An operator has drained it.
     Drained,
-    /// Another process uses its name.
+    /// Another process uses the node's name.
     Usurped,
-    /// Its clock is ahead of the database's by this much.
+    /// The node's clock is ahead of the database's by this much.
     ClockOff(TimeDelta),
-    /// Its zone data is older than that of another node that schedules. It may execute runs.
+    /// The node's zone data is older than that of another node that schedules. It may execute runs.
     OldZones,
 }
 

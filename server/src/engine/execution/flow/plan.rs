@@ -59,9 +59,9 @@ pub(super) enum NextStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bearing {
     Good,
-    /// It failed, or was skipped because a task that it needs had failed.
+    /// The task failed, or was skipped because a task that it needs had failed.
     Broken,
-    /// It was skipped, and no task before it had failed.
+    /// The task was skipped, and no task before it had failed.
     Idle,
 }
 

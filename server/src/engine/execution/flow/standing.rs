@@ -19,7 +19,7 @@ pub(super) struct Attempted {
     pub(super) state: State,
     pub(super) finished_at: Option<DateTime<Utc>>,
     pub(super) error: Option<String>,
-    /// Its exit code or status, and its result.
+    /// The attempt's exit code or status, and its result.
     pub(super) output: Option<Value>,
 }
 
@@ -45,17 +45,17 @@ pub(super) fn gist(output: Value) -> Value {
 /// The state of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TaskProgress {
-    /// Not started.
+    /// The task has not started.
     Untouched,
     /// An attempt has failed, and another may begin from this time on.
     Again { attempt: i32, from: DateTime<Utc> },
-    /// At work.
+    /// An attempt of the task is at work.
     Working,
     /// Done.
     Succeeded,
     /// Failed for good.
     Failed { timed_out: bool, error: String },
-    /// It will not run.
+    /// The task will not run.
     Skipped,
 }
 

@@ -7,24 +7,24 @@ use crate::store::instants::{RowAt, RunAt};
 /// The state of a past instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstantState {
-    /// Nothing has run for it.
+    /// The instant has had no run.
     Missing,
     /// A run for it succeeded.
     Succeeded,
     /// All runs for it have ended, none successfully.
     Failed,
-    /// A run for it is alive, or its own fire is yet to come.
+    /// A run for the instant is alive, or the instant's own fire is still in the future.
     Live,
-    /// Nothing has run for it, and a calendar of the schedule suppresses it.
+    /// The instant has had no run, and a calendar of the schedule suppresses it.
     Suppressed,
-    /// It is so old that its runs may have been removed.
+    /// The instant is so old that its runs may have been removed.
     Forgotten,
 }
 
 /// The facts in the tables about an instant.
 #[derive(Clone, Debug, Default)]
 pub struct InstantFacts {
-    /// Its row in the ledger.
+    /// The instant's row in the ledger.
     pub row: Option<RowAt>,
     /// The ledger row of a range that contains it.
     pub range: Option<Uuid>,
@@ -38,11 +38,11 @@ pub struct InstantFacts {
 /// What happens to an instant on its turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InstantTurn {
-    /// It gets its run.
+    /// The instant gets its run.
     Start,
     /// The planner must decide about it first.
     Wait,
-    /// It is no longer needed.
+    /// The instant is no longer needed.
     Skip(String),
 }
 

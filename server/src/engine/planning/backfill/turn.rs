@@ -187,7 +187,7 @@ async fn start(
                 taken.fires = written.len();
             }
             Err(why) => {
-                // All fires are affected until an operator fixes the cause, so none is used up.
+                // Nothing can start until an operator removes the cause, so no fire is used up.
                 tracing::error!(backfill_id = %backfill.id, error = %why, "a backfill was paused");
                 core.store.update_locked_backfill(tx, backfill.id, paused(why, now)).await?;
                 next.runs.clear();

@@ -63,9 +63,9 @@ impl Demand {
 /// The requirements of one transaction's fires.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Clearing {
-    /// Of fires decided in this transaction: all runs that block them must stop.
+    /// The demands of fires decided in this transaction: all runs that block them must stop.
     demands: Vec<Demand>,
-    /// Of fires that are waiting: as many runs must stop as the limit permits.
+    /// The demands of fires that are waiting: as many runs must stop as the limit permits.
     pressing: Vec<Demand>,
     /// How many runs `demands` stops.
     stopped: usize,

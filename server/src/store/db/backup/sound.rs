@@ -8,7 +8,7 @@ use crate::store::{Schema, db::open::compare};
 /// What a sound file contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sound {
-    /// Its size.
+    /// The file's size.
     pub bytes: u64,
     /// The state of its schema.
     pub schema: Schema,

@@ -20,7 +20,8 @@ const ANEW: Duration = Duration::from_secs(1);
 pub(super) struct PrimaryServer {
     /// The index of its host in the address.
     pub(super) host: usize,
-    /// Its timeline, which has a higher number after each promotion; 0 if it was not queried.
+    /// The server's timeline, which has a higher number after each promotion; 0 if it was not
+    /// queried.
     pub(super) timeline: u32,
     /// When it started.
     pub(super) started_at: i64,
@@ -29,11 +30,11 @@ pub(super) struct PrimaryServer {
 /// A host's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HostAnswer {
-    /// It is writable.
+    /// The server is writable.
     Primary(PrimaryServer),
-    /// It follows another server.
+    /// The server follows another one.
     Standby,
-    /// It accepts no more connections, so its state is unknown.
+    /// The server accepts no more connections, so its state is unknown.
     Full,
     /// There was no answer: why, and whether one may come soon.
     Nothing { why: String, soon: bool },

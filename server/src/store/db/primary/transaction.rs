@@ -25,7 +25,7 @@ pub struct DatabaseTransaction {
     held: Held,
     /// Whether a statement has changed a row.
     has_written: AtomicBool,
-    /// Its permit on a link with limited transactions.
+    /// The transaction's permit on a link that limits transactions.
     _turn: Option<OwnedSemaphorePermit>,
     number: u64,
     /// Values that are dropped once it has ended.

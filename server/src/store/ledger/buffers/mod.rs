@@ -46,7 +46,7 @@ pub struct Buffered {
 pub struct BufferQueue {
     /// The schedule.
     pub id: Uuid,
-    /// Its version.
+    /// The schedule's version.
     pub version: i32,
     /// See `entity::schedule`.
     pub fires_version: i32,

@@ -16,9 +16,9 @@ use crate::store::{
 pub struct Queued {
     /// The fire.
     pub id: Uuid,
-    /// Its instant.
+    /// The fire's instant.
     pub scheduled_at: Timestamp,
-    /// Its position.
+    /// The fire's position in the buffer.
     pub place: i64,
     /// The run that it waits for, if one is known.
     pub behind: Option<String>,

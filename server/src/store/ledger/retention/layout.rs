@@ -41,7 +41,7 @@ impl Family {
     /// Both families.
     pub const ALL: [Self; 2] = [Self::Fires, Self::Runs];
 
-    /// Its tables, in the order in which transactions lock them.
+    /// The family's tables, in the order in which transactions lock them.
     pub fn tables(self) -> &'static [&'static str] {
         match self {
             Self::Fires => &["fire"],

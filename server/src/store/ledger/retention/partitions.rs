@@ -22,7 +22,7 @@ use crate::store::{DatabaseTransaction, Store, StoreError, cluster::leases::Fenc
 /// The result of dropping a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {
-    /// It was dropped, with this many rows, in the order of [`Family::tables`].
+    /// The partition was dropped, with this many rows, in the order of [`Family::tables`].
     Gone([u64; 3]),
     /// Too many of its rows are live, or too young to be removed.
     Needed,

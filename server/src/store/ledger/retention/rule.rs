@@ -60,7 +60,7 @@ pub struct RetentionRule {
 /// The rows that a cut may remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CutScope {
-    /// Their namespace.
+    /// The namespace of the rows.
     namespace: Uuid,
     /// Runs with stamps above this one have not been read by every reader that reads them once.
     read: i64,

@@ -19,7 +19,7 @@ use crate::store::{
 /// A run that is too old.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct OldRun {
-    /// Its key.
+    /// The run's key.
     pub id: Uuid,
     /// The size of its contents.
     pub bytes: i64,
@@ -28,9 +28,9 @@ pub struct OldRun {
 /// The key of a fire, and the instant that determines its day.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct FireKey {
-    /// Its key.
+    /// The fire's key.
     pub id: Uuid,
-    /// Its instant.
+    /// The fire's instant.
     pub scheduled_at: Timestamp,
 }
 
@@ -40,7 +40,7 @@ pub struct FireKey {
 pub enum RunPart {
     /// The log lines of its attempts.
     Lines,
-    /// Its attempts.
+    /// The run's attempts.
     Attempts,
 }
 

@@ -64,7 +64,7 @@ async fn a_running_engine_tells_by_itself(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// What the specification's own library reads in a request.
+/// Verifies a request with the library of the webhook specification; returns its content.
 pub(super) fn verified(secret: &str, headers: &Value, body: &str) -> Result<Value, String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../e2e/support/verify.mjs");
     let mut node = Command::new("node");

@@ -434,8 +434,8 @@ async fn a_long_queue_of_one_schedule_hides_no_other(database: TestDatabase) {
     };
     let long = watch.schedule(|row| row.name = "long".to_owned()).await;
     let first = watch.ends_as(&long, waits).await;
-    // As many schedules as are checked in a namespace, each waiting longer than the one of the
-    // other namespace.
+    // Creates as many waiting runs as are checked in a namespace; all of them have waited longer
+    // than the run of the schedule `other`.
     let store = &watch.world.database.store;
     let row = run::Entity::find_by_id(first).one(store.read()).await.unwrap().unwrap();
     let many: Vec<_> = (0..600)

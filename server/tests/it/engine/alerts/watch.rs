@@ -199,7 +199,7 @@ impl Watch {
         .await
     }
 
-    /// A fire and a run of it in these states, a minute later.
+    /// Records a fire and its run, in these states, a minute later.
     pub(super) async fn ends_as(
         &self,
         schedule: &schedule::Model,

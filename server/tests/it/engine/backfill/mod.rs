@@ -51,7 +51,7 @@ fn commands(world: &World) -> Commands {
     )
 }
 
-/// The fires of 1 March from one time to another, for which nothing has run.
+/// The fires of 1 March from one time to another that have had no run.
 fn missing(schedule: &schedule::Model, from: &str, to: &str) -> RequestedFires {
     let day = |time: &str| at(&format!("2026-03-01T{time}Z"));
     RequestedFires { schedule_id: schedule.id, from: day(from), to: day(to), mode: Mode::Missing }

@@ -58,7 +58,7 @@ pub(super) async fn node(world: &mut World, redis: &Redis, name: &str) -> Engine
     world.node(name).await
 }
 
-/// The same, for a node that skips its lock only if Redis says so.
+/// A node with its own connection to Redis, which skips its lock only if Redis says so.
 pub(super) async fn patient_node(world: &mut World, redis: &Redis, name: &str) -> Engine {
     world.settings.beacon = Some(patient_beacon(redis).await);
     world.node(name).await

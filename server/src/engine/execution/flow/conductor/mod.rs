@@ -83,7 +83,7 @@ struct TaskAttempts {
 
 /// An attempt that has ended and is not recorded yet.
 struct EndedAttempt {
-    /// Its task's index.
+    /// The index of the attempt's task.
     index: usize,
     outcome: Outcome,
 }
