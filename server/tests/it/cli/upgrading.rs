@@ -81,16 +81,20 @@ async fn workflows_that_deleted_schedules_have_left_go_with_a_migration(database
         desk.said(&["create", &input.to_string()]);
     };
     let task = r#"{ "task": { "target": { "noop": {} } } }"#;
-    for name in ["left", "shared", "kept"] {
+    for name in ["left", "shared", "kept", "edited", "outlived"] {
         create(name, task);
     }
     create("other", r#"{ "workflow": "shared" }"#);
-    for name in ["left", "shared"] {
+    create("beside", r#"{ "workflow": "outlived" }"#);
+    // When `outlived` is deleted, `beside` still runs its workflow, so a deletion keeps it for good.
+    for name in ["left", "shared", "edited", "outlived", "beside"] {
         desk.said(&["delete", "schedule", name]);
     }
     assert_eq!(desk.server.stop(), 0);
     // As an earlier version left it.
     write(&database, "UPDATE workflow SET deleted_at = NULL").await;
+    let edit = "UPDATE workflow SET updated_at = updated_at + 86400000 WHERE name = 'edited'";
+    write(&database, edit).await;
     write(&database, "DELETE FROM seaql_migrations WHERE version = 'm0042_left_workflows'").await;
     let migrated = Command::new(&["migrate"]).on(&database).run().done();
     assert!(migrated.contains("applied m0042"), "{migrated}");
@@ -98,7 +102,7 @@ async fn workflows_that_deleted_schedules_have_left_go_with_a_migration(database
     let mut left: Vec<&str> =
         all.iter().filter(|one| one.deleted_at.is_none()).map(|one| &*one.name).collect();
     left.sort_unstable();
-    assert_eq!(left, ["hourly", "kept", "nightly", "shared"]);
+    assert_eq!(left, ["edited", "hourly", "kept", "nightly", "outlived", "shared"]);
 }
 
 async fn credentials_that_were_stored_in_clear_are_named(database: TestDatabase) {
