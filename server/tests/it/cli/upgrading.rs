@@ -87,7 +87,7 @@ async fn workflows_that_deleted_schedules_have_left_go_with_a_migration(database
     }
     create("other", r#"{ "workflow": "shared" }"#);
     create("beside", r#"{ "workflow": "outlived" }"#);
-    // When `outlived` is deleted, `beside` still runs its workflow, so a deletion keeps it for good.
+    // While `outlived` is deleted, `beside` still runs its workflow: a deletion keeps it for good.
     for name in ["left", "shared", "edited", "outlived", "beside"] {
         desk.said(&["delete", "schedule", name]);
     }
