@@ -76,7 +76,7 @@ pub enum Reason {
     Backfilled,
 }
 
-/// Why a catch-up fire was missed.
+/// Why a fire follows others instead of being decided on by the overlap policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum MadeUpFor {
@@ -84,6 +84,9 @@ pub enum MadeUpFor {
     Outage,
     /// The fire fell into a pause.
     Pause,
+    /// It was not missed: it was in time, was claimed together with fires that were missed, and
+    /// waits for their runs. It stops none of them.
+    Follows,
 }
 
 /// The effect of a clock change on a fire's local time.
@@ -147,8 +150,8 @@ pub struct Model {
     pub recovery_attempts: i32,
     /// When recovery last tried.
     pub recovery_at: Option<Timestamp>,
-    /// Set on a fire that runs although it was missed; says why it was missed. Such fires never
-    /// skip each other: they run one after another.
+    /// Set on a fire that runs although it was missed, and says why it was missed; also set on one
+    /// that follows such fires. They never skip or stop each other: they run one after another.
     pub made_up_for: Option<MadeUpFor>,
 }
 

@@ -120,7 +120,8 @@ pub struct Model {
     #[sea_orm(column_type = "JsonBinary")]
     pub runs_on: Option<Strings>,
     /// The target of the run's first task, if it is known before the run starts: scheme, host and
-    /// port, or `command:` and a program. A node divides its places by origin.
+    /// port, or `command:` or `worker:`, the namespace's id, and a program or queue. A node divides
+    /// its places by origin.
     pub origin: Option<String>,
     /// The backfill to which the run belongs.
     pub backfill_id: Option<Uuid>,

@@ -48,6 +48,7 @@ mod m0039_acknowledgements;
 mod m0040_history_quotas;
 mod m0041_ends_of_jobs;
 mod m0042_left_workflows;
+mod m0043_origins_of_namespaces;
 
 /// Applies and rolls back the following migrations, in order.
 pub struct Migrator;
@@ -97,6 +98,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0040_history_quotas::Migration),
             Box::new(m0041_ends_of_jobs::Migration),
             Box::new(m0042_left_workflows::Migration),
+            Box::new(m0043_origins_of_namespaces::Migration),
         ]
     }
 }

@@ -240,10 +240,10 @@ fn made_up_for(fire: &Model) -> String {
         (Some(MadeUpFor::Pause), _) => {
             format!("Started {late} late: it fell into a pause and was made up for.")
         }
-        (Some(MadeUpFor::Outage) | None, Some(why)) => {
+        (Some(MadeUpFor::Outage | MadeUpFor::Follows) | None, Some(why)) => {
             format!("Missed, and started {late} late to catch up: {why}.")
         }
-        (Some(MadeUpFor::Outage) | None, None) => {
+        (Some(MadeUpFor::Outage | MadeUpFor::Follows) | None, None) => {
             format!("Missed, and started {late} late to catch up.")
         }
     }

@@ -202,7 +202,8 @@ impl Moment {
         now - self.due_at <= ON_TIME_MS
     }
 
-    /// Whether the fire is caught up on: then it follows other runs instead of being skipped.
+    /// Whether the fire is caught up on, or follows such fires: then it waits for other runs. It is
+    /// not skipped, and stops none.
     pub(crate) fn is_made_up(&self) -> bool {
         self.made_up == 1
     }

@@ -90,7 +90,12 @@ impl Commands {
         let kept = schedules::version(read, id, to_version).await?;
         let work = kept.and_then(|kept| past_work(&kept.snapshot));
         let Some(Work::Past { name, version }) = work else { return Ok(Judgement::default()) };
-        let workflow = workflows::by_name(read, row.namespace_id, &name).await?;
+        let workflow = match workflows::by_name(read, row.namespace_id, &name).await? {
+            // The schedule's own workflow is renamed along, so it may have a new name by now. The
+            // transaction gives it back the old one before it looks for it.
+            None => workflows::by_ids(read, &[row.workflow_id]).await?.pop(),
+            found @ Some(_) => found,
+        };
         let Some(workflow) = workflow else { return Ok(Judgement::default()) };
         let past = workflows::version(read, workflow.id, version).await?;
         // The transaction reports one that cannot be read.

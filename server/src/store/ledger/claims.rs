@@ -123,7 +123,7 @@ pub struct NewFire {
     pub claimed_by: Option<Uuid>,
     /// The fire's position in the buffer, if it waits there.
     pub queue_position: Option<i64>,
-    /// For a catch-up fire, why it was missed.
+    /// For a catch-up, the reason why it is made up for; also set on a fire that follows one.
     pub made_up_for: Option<MadeUpFor>,
 }
 

@@ -47,7 +47,7 @@ pub struct Intent {
     pub queue_position: Option<i64>,
     /// Whether it waits, or has waited, for a blocking run.
     pub waited: bool,
-    /// For a catch-up fire, why it was missed.
+    /// For a catch-up, the reason why it is made up for; also set on a fire that follows one.
     pub made_up_for: Option<MadeUpFor>,
     /// The cause of its delay, as its claim found it; for a waiting fire, the run that blocks it.
     pub detail: Option<String>,

@@ -6,6 +6,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_rollback_is_a_new_version_with_the_old_definition,
     a_rollback_brings_back_the_task_of_the_schedule,
+    a_rollback_across_a_rename_brings_back_the_name_and_the_task,
     a_rollback_that_cannot_be_is_refused_and_changes_nothing,
 );
 
@@ -95,6 +96,22 @@ async fn a_rollback_brings_back_the_task_of_the_schedule(database: TestDatabase)
     let schedule = rolled_back(&desk, &id, 1, 5).await;
     assert_eq!(schedule["note"], "");
     assert_eq!(schedule["workflow"], json!({ "version": 4, "tasks": [{ "timeoutSeconds": 9.0 }] }));
+}
+
+async fn a_rollback_across_a_rename_brings_back_the_name_and_the_task(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("nightly", "0 2 * * *").await;
+    let change = json!({ "id": id, "expectedVersion": 1, "name": "hourly" });
+    desk.ask(UPDATE, json!({ "input": change })).await;
+    let task = json!({ "target": { "noop": {} }, "timeoutSeconds": 9 });
+    let change = json!({ "id": id, "expectedVersion": 2, "task": task });
+    desk.ask(UPDATE, json!({ "input": change })).await;
+    let schedule = rolled_back(&desk, &id, 1, 3).await;
+    assert_eq!((&schedule["version"], &schedule["name"]), (&json!(4), &json!("nightly")));
+    assert_eq!(
+        schedule["workflow"],
+        json!({ "version": 3, "tasks": [{ "timeoutSeconds": 300.0 }] })
+    );
 }
 
 async fn a_rollback_that_cannot_be_is_refused_and_changes_nothing(database: TestDatabase) {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use entity::{workflow, workflow_version};
+use entity::{run, workflow, workflow_version};
 use sea_orm::{ActiveModelTrait, ConnectionTrait, EntityTrait, IntoActiveModel, Set};
 use serde_json::{Value, json};
 
@@ -13,6 +13,7 @@ on_both!(
     a_database_that_can_be_upgraded_is_read_and_one_that_cannot_is_told,
     whatever_is_parsed_is_read_and_what_cannot_be_is_named_with_its_place,
     workflows_that_deleted_schedules_have_left_go_with_a_migration,
+    origins_of_live_runs_name_their_namespace_after_a_migration,
     credentials_that_were_stored_in_clear_are_named,
 );
 
@@ -81,16 +82,20 @@ async fn workflows_that_deleted_schedules_have_left_go_with_a_migration(database
         desk.said(&["create", &input.to_string()]);
     };
     let task = r#"{ "task": { "target": { "noop": {} } } }"#;
-    for name in ["left", "shared", "kept"] {
+    for name in ["left", "shared", "kept", "edited", "outlived"] {
         create(name, task);
     }
     create("other", r#"{ "workflow": "shared" }"#);
-    for name in ["left", "shared"] {
+    create("beside", r#"{ "workflow": "outlived" }"#);
+    // While `outlived` is deleted, `beside` still runs its workflow: a deletion keeps it for good.
+    for name in ["left", "shared", "edited", "outlived", "beside"] {
         desk.said(&["delete", "schedule", name]);
     }
     assert_eq!(desk.server.stop(), 0);
     // As an earlier version left it.
     write(&database, "UPDATE workflow SET deleted_at = NULL").await;
+    let edit = "UPDATE workflow SET updated_at = updated_at + 86400000 WHERE name = 'edited'";
+    write(&database, edit).await;
     write(&database, "DELETE FROM seaql_migrations WHERE version = 'm0042_left_workflows'").await;
     let migrated = Command::new(&["migrate"]).on(&database).run().done();
     assert!(migrated.contains("applied m0042"), "{migrated}");
@@ -98,7 +103,44 @@ async fn workflows_that_deleted_schedules_have_left_go_with_a_migration(database
     let mut left: Vec<&str> =
         all.iter().filter(|one| one.deleted_at.is_none()).map(|one| &*one.name).collect();
     left.sort_unstable();
-    assert_eq!(left, ["hourly", "kept", "nightly", "shared"]);
+    assert_eq!(left, ["edited", "hourly", "kept", "nightly", "outlived", "shared"]);
+}
+
+async fn origins_of_live_runs_name_their_namespace_after_a_migration(database: TestDatabase) {
+    let desk = Desk::open(&database, MODULE);
+    for name in ["nightly", "hourly", "nightly"] {
+        desk.said(&["trigger", name, "--wait"]);
+    }
+    assert_eq!(desk.server.stop(), 0);
+    // As an earlier version wrote them.
+    let runs = run::Entity::find().all(database.store.read()).await.unwrap();
+    let [queued, retrying, settled] = &runs[..] else { panic!("{runs:?}") };
+    let tx = database.store.begin().await.unwrap();
+    for (row, state, origin) in [
+        (queued, run::State::Queued, "worker:emails"),
+        (retrying, run::State::Retrying, "command:/bin/sh"),
+        (settled, run::State::Succeeded, "worker:emails"),
+    ] {
+        let mut row = row.clone().into_active_model();
+        (row.state, row.origin) = (Set(state), Set(Some(origin.to_owned())));
+        row.update(&tx).await.unwrap();
+    }
+    database.store.commit(tx).await.unwrap();
+    // The second time, it finds the origins of the new version.
+    for _ in 0..2 {
+        let forget = "DELETE FROM seaql_migrations WHERE version = 'm0043_origins_of_namespaces'";
+        write(&database, forget).await;
+        let migrated = Command::new(&["migrate"]).on(&database).run().done();
+        assert!(migrated.contains("applied m0043"), "{migrated}");
+        let of = async |row: &run::Model| {
+            let found = run::Entity::find_by_id(row.id).one(database.store.read()).await.unwrap();
+            found.unwrap().origin.unwrap()
+        };
+        let namespace = queued.namespace_id;
+        assert_eq!(of(queued).await, format!("worker:{namespace}:emails"));
+        assert_eq!(of(retrying).await, format!("command:{namespace}:/bin/sh"));
+        assert_eq!(of(settled).await, "worker:emails");
+    }
 }
 
 async fn credentials_that_were_stored_in_clear_are_named(database: TestDatabase) {

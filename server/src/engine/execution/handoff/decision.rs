@@ -1,7 +1,7 @@
 //! Decides about an intent under the current conditions: pure.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::fire::{Reason, Verdict};
+use entity::fire::{MadeUpFor, Reason, Verdict};
 use timetable::misfire::ON_TIME;
 
 use crate::store::{
@@ -125,11 +125,15 @@ pub(super) fn decide(
     if let Some(decided) = overdue(intent, SchedulePrecondition::from(schedule), now) {
         return Err(decided);
     }
+    let was_missed = match intent.made_up_for {
+        Some(MadeUpFor::Outage | MadeUpFor::Pause) => true,
+        Some(MadeUpFor::Follows) | None => false,
+    };
     Ok(match recovery {
         Some(_) => Reason::Recovered,
         // The claim's decision stands, however long the hand-off took and whether or not the fire
         // waited for its turn.
-        None if intent.made_up_for.is_some() => Reason::CaughtUp,
+        None if was_missed => Reason::CaughtUp,
         None if intent.waited => Reason::Buffered,
         None if now - intent.due_at.utc() > ON_TIME => Reason::Late,
         None => Reason::OnTime,
@@ -166,7 +170,7 @@ pub(in crate::engine) fn past_deadline(
 
 #[cfg(test)]
 mod tests {
-    use entity::{Timestamp, fire::MadeUpFor};
+    use entity::Timestamp;
     use serde_json::json;
     use uuid::Uuid;
 
@@ -253,9 +257,14 @@ mod tests {
         let decided = decide(&waited, Some(&schedule()), after(4_000), None);
         assert_eq!(decided.unwrap(), Reason::Buffered);
         // The reason for its delay matters more than the wait for its turn.
-        let caught_up = Intent { made_up_for: Some(MadeUpFor::Outage), ..waited };
+        let behind = |made_up_for| Intent { waited: true, made_up_for, ..intent() };
+        let caught_up = behind(Some(MadeUpFor::Outage));
         let decided = decide(&caught_up, Some(&schedule()), after(4_000), None);
         assert_eq!(decided.unwrap(), Reason::CaughtUp);
+        // It was in time, and waited for those that were caught up on.
+        let follows = behind(Some(MadeUpFor::Follows));
+        let decided = decide(&follows, Some(&schedule()), after(4_000), None);
+        assert_eq!(decided.unwrap(), Reason::Buffered);
     }
 
     #[test]

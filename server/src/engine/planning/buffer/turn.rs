@@ -201,6 +201,20 @@ mod tests {
     }
 
     #[test]
+    fn a_fire_that_follows_caught_up_ones_waits_for_them_and_stops_none() {
+        for overlap in [Overlap::CancelOther, Overlap::TerminateOther] {
+            let queue = queue(overlap);
+            let follows = || {
+                let made_up_for = Some(MadeUpFor::Follows);
+                vec![Intent { made_up_for, ..intent(1, Some(1)) }]
+            };
+            let held = turn(follows(), facts(&queue, 1, (1, 1)));
+            assert!(held.start.is_empty() && held.clearing.is_empty(), "{overlap:?}");
+            assert_eq!(started(&turn(follows(), facts(&queue, 0, (1, 1)))), [1], "{overlap:?}");
+        }
+    }
+
+    #[test]
     fn a_waiting_fire_is_refused_once_its_schedule_has_changed() {
         let edited = BufferQueue { version: 5, fires_version: 5, ..queue(Overlap::BufferAll) };
         let waiting = vec![intent(1, Some(4)), intent(2, Some(5))];

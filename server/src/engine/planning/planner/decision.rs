@@ -93,6 +93,8 @@ fn decide(
 struct EntryDecider {
     moment: ClaimContext,
     policy: Policy,
+    /// Whether all entries run one after another, because some of them were missed.
+    follows: bool,
     /// One fate for each entry that should start.
     fates: std::vec::IntoIter<overlap::Fate>,
     /// The run that the next queued fire waits for.
@@ -153,6 +155,7 @@ impl EntryDecider {
         let turns = Self {
             moment,
             policy,
+            follows,
             fates: plan.fates.into_iter(),
             in_the_way: there.live.map(|live| live.latest),
             position: buffered.last,
@@ -168,7 +171,12 @@ impl EntryDecider {
         let id = last.map_or_else(|| new_id(self.moment.now), |(id, _)| id);
         let EntryDecision { verdict, reason, detail, claimed_by, queue_position } =
             self.decide(schedule, entry, id, late);
-        let is_made_up = entry.fate == Fate::CatchUp && verdict == Verdict::Pending;
+        let made_up_for = if entry.fate == Fate::CatchUp {
+            (verdict == Verdict::Pending).then_some(MadeUpFor::Outage)
+        } else {
+            // At the head of the queue, it must not stop the runs that it waited for.
+            (self.follows && queue_position.is_some()).then_some(MadeUpFor::Follows)
+        };
         NewFire {
             id,
             namespace_id: schedule.namespace_id,
@@ -184,7 +192,7 @@ impl EntryDecider {
             detail,
             claimed_by,
             queue_position,
-            made_up_for: is_made_up.then_some(MadeUpFor::Outage),
+            made_up_for,
         }
     }
 
