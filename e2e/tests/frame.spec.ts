@@ -209,6 +209,21 @@ test("what belongs to one namespace is picked in the view of all, and lists say 
     await expect(pick, path).toHaveValue("south");
   }
 
+  // The rows of the namespace that was shown go, even if the next one does not answer.
+  await server.addMember("nora", "viewer", "north");
+  await page.goto("/all/settings/people?tab=members&namespace=north");
+  const nora = page.getByTestId("member-row").filter({ hasText: "nora" });
+  await expect(nora).toBeVisible();
+  await page.route("**/graphql", async (route) => {
+    const { query, variables } = route.request().postDataJSON();
+    const isNext = query.includes("memberships(") && variables.namespace === "south";
+    await (isNext ? route.abort() : route.fallback());
+  });
+  await pick.selectOption("south");
+  await expect(page.getByText("The server does not answer.").first()).toBeVisible();
+  await expect(nora).toHaveCount(0);
+  await page.unrouteAll();
+
   await page.goto("/all/ledger?q=name:th-beat");
   const fires = page.getByTestId("ledger-row");
   for (const place of ["north", "south"]) {
@@ -402,6 +417,19 @@ test("the palette asks on a schedule's page whether to pause it", async ({ page,
   await page.reload();
   await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();
   await expect(page.getByRole("dialog")).toHaveCount(0);
+});
+
+test("the palette asks about another schedule than that whose page is open", async ({ page, server, admin }) => {
+  deploy(server, "frame", MODULE);
+  await page.goto("/schedules?q=name:frame-one");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "frame-one" }).click();
+  await expect(page.getByRole("heading", { name: "frame-one" })).toBeVisible();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("frame-tw");
+  await page.getByRole("option", { name: /Pause frame-two/ }).click();
+  await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();
+  await expect(page.getByRole("dialog", { name: "Pause schedule" })).toBeVisible();
 });
 
 test("the person's menu leads to the profile, the documentation and GraphQL", async ({

@@ -1,5 +1,6 @@
 import type { Page } from "@playwright/test";
 
+import type { Server } from "../support/server.ts";
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
@@ -29,7 +30,7 @@ test("a schedule that is paused with a reason does not fire again", async ({
   admin,
 }) => {
   deploy(server, "pause", MODULE);
-  await page.goto("/schedules");
+  await page.goto("/schedules?q=name:to-be-paused");
   await signIn(page, admin);
   await page.getByRole("link", { name: "to-be-paused" }).click();
   await expect(page.getByTestId("ledger-row").first()).toBeVisible();
@@ -49,7 +50,7 @@ test("a schedule that is paused with a reason does not fire again", async ({
   // Time is told by another schedule that goes on: three more of its fires are three more instants
   // at which this one would have fired.
   const other = await context.newPage();
-  await other.goto("/schedules");
+  await other.goto("/schedules?q=name:witness");
   await other.getByRole("link", { name: "witness" }).click();
   const passes = async (instants: number) => {
     const newest = (await ledger(other))[0] ?? "";
@@ -77,6 +78,17 @@ test("a schedule that is paused with a reason does not fire again", async ({
   await expect(page.getByTestId("schedule-state")).toHaveAttribute("data-state", "active");
   await expect.poll(async () => (await ledger(page))[0]).not.toBe(before);
 });
+
+/** How many of a schedule's fires have fallen into its pause. */
+const suppressed = async (server: Server, name: string) => {
+  const query = `query ($name: String!) { schedule(name: $name) { pausedFires(first: 1) { totalCount } } }`;
+  const { schedule } = await server.ask<PausedFires>(query, { name });
+  return schedule.pausedFires.totalCount;
+};
+
+interface PausedFires {
+  schedule: { pausedFires: { totalCount: number } };
+}
 
 const FLEET = `
 module: pause-fleet
@@ -106,11 +118,15 @@ test("a bulk pause lists fires, and its end lets choose what becomes of them", a
   await dialog.getByRole("button", { name: "Pause 2 schedules" }).click();
   const paused = rows.and(page.locator("[data-state=paused]"));
   await expect(paused).toHaveCount(2);
+  // The dialog looks only once at what fell into the pauses.
+  for (const name of ["fleet-one", "fleet-two"]) {
+    await expect.poll(() => suppressed(server, name)).toBeGreaterThan(0);
+  }
 
   await page.getByLabel("Select all on this page").click();
   await bar.getByRole("button", { name: "Resume" }).click();
   await expect(effect).toContainText("fleet-two");
-  await dialog.getByLabel("Start the latest once").check();
+  await dialog.getByLabel("Start all, as its catch-up limits allow").check();
   await expect(effect.getByTestId("resumed-fire").filter({ hasText: / runs$/ }).first()).toBeVisible();
   await dialog.getByRole("button", { name: "Resume 2 schedules" }).click();
   await expect(paused).toHaveCount(0);

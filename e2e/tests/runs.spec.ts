@@ -51,7 +51,7 @@ test("chosen runs are counted, cancelled with a reason, and run again", async ({
   await expect(rows.and(page.locator("[data-state=succeeded]"))).toHaveCount(3);
 });
 
-test("what has settled is refused, and the dialog says so beforehand", async ({ page, server, admin }) => {
+test("what has settled is refused, and the dialog says why", async ({ page, server, admin }) => {
   const gate = join(server.folder, "flock-gate");
   writeFileSync(gate, "");
   deploy(server, "flock", held("flock", ["flock"], gate));
@@ -63,6 +63,7 @@ test("what has settled is refused, and the dialog says so beforehand", async ({ 
   const bar = page.getByRole("region", { name: "Actions for the selected runs" });
   await bar.getByRole("button", { name: "Cancel runs" }).click();
   const dialog = page.getByRole("dialog", { name: "Bulk action" });
+  await dialog.getByRole("button", { name: "Cancel 1 run" }).click();
   await expect(dialog.getByRole("list", { name: "Refused" })).toBeVisible();
 });
 

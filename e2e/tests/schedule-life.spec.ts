@@ -107,6 +107,22 @@ test("a deleted schedule is found in a list of its own and restored", async ({ p
   await expect(page.getByTestId("schedule-row").filter({ hasText: "brought-back" })).toBeVisible();
 });
 
+test("the list of deleted schedules follows a deletion that is taken back", async ({ page, server, admin }) => {
+  const task = { target: { noop: {} } };
+  server.cli(["create", JSON.stringify({ name: "taken-back", timing: { expressions: ["@daily"] }, task })]);
+  await page.goto("/schedules?q=name:taken-back");
+  await signIn(page, admin);
+  await page.getByLabel("Choose taken-back").click();
+  const bar = page.getByRole("region", { name: "Actions for the selected schedules" });
+  await bar.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete 1 schedule" }).click();
+  await page.getByRole("link", { name: "Deleted schedules" }).click();
+  const row = page.getByTestId("deleted-row").filter({ hasText: "taken-back" });
+  await expect(row).toBeVisible();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(row).toHaveCount(0, { timeout: 15_000 });
+});
+
 test("tags and the zone of several schedules are changed at once, after a preview", async ({ page, server, admin }) => {
   const task = { target: { noop: {} } };
   for (const name of ["edited-one", "edited-two"]) {

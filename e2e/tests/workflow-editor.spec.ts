@@ -271,7 +271,10 @@ test("the latest text counts, and a server that does not answer is asked again",
     await route.fulfill({ response });
     answered();
   });
-  const asked = page.waitForRequest((request) => (request.postData() ?? "").includes("first:"));
+  const asked = page.waitForRequest((request) => {
+    const sent = request.url().endsWith("/graphql") ? request.postDataJSON() : null;
+    return String(sent?.variables?.text ?? "").startsWith("first:");
+  });
   await text(page).fill(named("first"));
   await asked;
   await text(page).fill(named("second"));

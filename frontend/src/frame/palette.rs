@@ -140,17 +140,22 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
         }) {
             let act = Act::Run { id: row.id.clone(), name: row.name.clone() };
             lines.push(Line { words: row.name.clone(), hint: "Run now", act });
-            let (hint, asked) = match row.state {
-                ScheduleState::Paused => ("Resume", "resume"),
-                ScheduleState::Active | ScheduleState::Exhausted | ScheduleState::Finished => {
-                    ("Pause", "pause")
-                }
-            };
+            let Some((hint, asked)) = switch(row.state) else { continue };
             let path = Route::Schedule(row.id.clone()).narrowed(&[("do", asked)]);
             lines.push(Line { words: row.name.clone(), hint, act: Act::Go(path) });
         }
         lines
     })
+}
+
+/// What a schedule's page can be asked to do: the words, and the value in the address. None if the schedule has no
+/// fires left to keep back.
+fn switch(state: ScheduleState) -> Option<(&'static str, &'static str)> {
+    match state {
+        ScheduleState::Active => Some(("Pause", "pause")),
+        ScheduleState::Paused => Some(("Resume", "resume")),
+        ScheduleState::Exhausted | ScheduleState::Finished => None,
+    }
 }
 
 /// The list of the lines; a click on one runs it.
@@ -192,5 +197,18 @@ fn perform(act: Act, address: Address, actor: Actor) {
                 Err(failure) => actor.complain(&failure),
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_without_fires_is_not_offered_to_be_paused() {
+        assert_eq!(switch(ScheduleState::Active), Some(("Pause", "pause")));
+        assert_eq!(switch(ScheduleState::Paused), Some(("Resume", "resume")));
+        assert_eq!(switch(ScheduleState::Exhausted), None);
+        assert_eq!(switch(ScheduleState::Finished), None);
     }
 }

@@ -60,13 +60,21 @@ fn would_not_fire(effect: &PauseEffect, zone: Option<String>, first: RwSignal<i6
 
 /// How many fires a way to resume starts.
 pub(in crate::pages) fn comes_to(choice: &ResumeChoice, zone: Option<String>) -> AnyView {
-    let runs = match choice.runs {
+    let words = counts(choice.runs, choice.others);
+    let next = choice.next_fire_at.map(|at| view! { ", next "{when(at, zone)} }.into_any());
+    view! { <span class="hint">{words}{next}</span> }.into_any()
+}
+
+/// `1 runs, 3 do not`.
+fn counts(runs: i64, others: i64) -> String {
+    let runs = match runs {
         1 => "1 runs".to_owned(),
         runs => format!("{runs} run"),
     };
-    let next = choice.next_fire_at.map(|at| view! { ", next "{when(at, zone)} }.into_any());
-    view! { <span class="hint">{format!("{runs}, {} do not", choice.others)}{next}</span> }
-        .into_any()
+    match others {
+        1 => format!("{runs}, 1 does not"),
+        others => format!("{runs}, {others} do not"),
+    }
 }
 
 /// What becomes of each fire of the pause by a way to resume. `first` is how many are listed.
@@ -134,6 +142,12 @@ fn left(total: i64, listed: usize) -> Option<i64> {
 mod tests {
     use super::*;
     use crate::model::{FireKind, ReasonCode};
+
+    #[test]
+    fn one_fire_runs_or_does_not() {
+        assert_eq!(counts(1, 3), "1 runs, 3 do not");
+        assert_eq!(counts(0, 1), "0 run, 1 does not");
+    }
 
     #[test]
     fn a_list_that_is_whole_says_nothing_of_more() {

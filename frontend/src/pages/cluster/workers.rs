@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::{
     api,
     components::{
-        AsyncView, Field, Glyph, Look, button, heading, icon, panel, silent_heading, table,
+        AsyncView, Field, Glyph, Look, button, heading, icon, live, panel, silent_heading, table,
         when_relative,
     },
     data::{Loading, use_load},
@@ -18,27 +18,42 @@ use crate::{
 #[component]
 pub(super) fn Workers() -> impl IntoView {
     let namespace = kit::use_picked();
-    let pulling = use_load(move || Some(api::workers::workers(namespace.get())));
+    view! {
+        <div class="cluster-workers">
+            {kit::picker("Workers and their queues of", namespace)}
+            // Rows of another namespace never stay: a queue of the same name would be limited here.
+            {live(move || pulled(namespace.get()))}
+        </div>
+    }
+}
+
+/// The queues and the workers of one namespace.
+fn pulled(namespace: String) -> AnyView {
+    let asked = namespace.clone();
+    let pulling = use_load(move || Some(api::workers::workers(asked.clone())));
     let loading = pulling.loading;
     use_every(super::IN_ANY_CASE, move || loading.refresh());
     let limit = use_asked::<WorkerQueue>();
     let session = use_session();
     let is_empty =
         move || pulling.with(|all| all.workers.is_empty() && all.worker_queues.is_empty());
+    let limited = namespace.clone();
+    let shown = move || {
+        let namespace = namespace.clone();
+        pulling.draw(move |all| tables(all, limit, session.edits_in(&namespace)))
+    };
     view! {
-        <div class="cluster-workers">
-            {kit::picker("Workers and their queues of", namespace)}
-            <AsyncView
-                loading=loading
-                what="the workers"
-                is_empty=Signal::derive(move || is_empty().unwrap_or_default())
-                empty=|| panel("Workers", (), empty("No worker yet", "A worker is a program of yours that pulls tasks from a queue. The documentation has libraries for Python, TypeScript and Rust."))
-            >
-                {pulling.draw(move |all| tables(all, limit, session.edits_in(&namespace.get())))}
-            </AsyncView>
-        </div>
-        {limit.dialog("Limit the queue", move |queue| limit_form(&queue, namespace, limit, loading))}
+        <AsyncView
+            loading=loading
+            what="the workers"
+            is_empty=Signal::derive(move || is_empty().unwrap_or_default())
+            empty=|| panel("Workers", (), empty("No worker yet", "A worker is a program of yours that pulls tasks from a queue. The documentation has libraries for Python, TypeScript and Rust."))
+        >
+            {shown()}
+        </AsyncView>
+        {limit.dialog("Limit the queue", move |queue| limit_form(&queue, &limited, limit, loading))}
     }
+    .into_any()
 }
 
 fn tables(all: &Pulling, limit: Asked<WorkerQueue>, may_limit: bool) -> AnyView {
@@ -125,13 +140,13 @@ fn worker_row(worker: &WorkerProgram) -> AnyView {
 
 fn limit_form(
     queue: &WorkerQueue,
-    namespace: Memo<String>,
+    namespace: &str,
     limit: Asked<WorkerQueue>,
     loading: Loading,
 ) -> AnyView {
     let most = RwSignal::new(queue.max_jobs.map(|most| most.to_string()).unwrap_or_default());
     let wrong = RwSignal::new(None);
-    let name = queue.name.clone();
+    let (name, namespace) = (queue.name.clone(), namespace.to_owned());
     let fields = view! {
         {Field::new("queue-max", "Jobs at once", most).first().error(of(wrong, "maxJobs"))
             .hint("1 to 10000, across all workers. Empty: no limit. Jobs over the limit continue.")
@@ -144,7 +159,7 @@ fn limit_form(
             Some(most) => format!("Workers run at most {most} jobs of {name} at once."),
             None => format!("{name} no longer has a limit."),
         };
-        let ask = api::workers::limit_queue(namespace.get_untracked(), name.clone(), max_jobs);
+        let ask = api::workers::limit_queue(namespace.clone(), name.clone(), max_jobs);
         Ok(Change { ask, said })
     };
     let done = move |_| loading.reload();

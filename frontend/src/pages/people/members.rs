@@ -30,7 +30,7 @@ pub(super) fn Members() -> impl IntoView {
     let may = Memo::new(move |_| session.administers_in(&namespace.get()));
     let shown = live(move || {
         if may.get() {
-            return list(namespace);
+            return list(namespace.get());
         }
         view! {
             <div class="empty">{empty("Administrators of the namespace see its members", "They decide who may do what in it.")}</div>
@@ -40,17 +40,20 @@ pub(super) fn Members() -> impl IntoView {
     view! { {kit::picker("Members of", namespace)}{shown} }
 }
 
-fn list(namespace: Memo<String>) -> AnyView {
+/// The members of one namespace. It is drawn anew for another one, so no row of this one stays and is changed there.
+fn list(namespace: String) -> AnyView {
     let place = RwSignal::new(Place::First);
+    let asked = namespace.clone();
     let members =
-        use_listing(SIZE, move || api::settings::memberships(namespace.get(), place.get(), SIZE));
+        use_listing(SIZE, move || api::settings::memberships(asked.clone(), place.get(), SIZE));
     let loading = members.load.loading;
     let new = RwSignal::new(false);
     let (change, remove) = (use_asked::<Membership>(), use_asked::<Membership>());
+    let (named, changed) = (namespace.clone(), namespace.clone());
     view! {
         <div class="filter-line">
             {button(Look::Primary, None, "Add member", move || new.set(true))}
-            <p class="muted">"Of the namespace "<strong>{move || namespace.get()}</strong></p>
+            <p class="muted">"Of the namespace "<strong>{named}</strong></p>
         </div>
         <AsyncView
             loading=loading
@@ -61,8 +64,8 @@ fn list(namespace: Memo<String>) -> AnyView {
             {table("Members", "table", headings(), rows(members.list, move |row| line(row, change, remove)))}
             {pager(members.beside(), "members", move |to| place.set(to))}
         </AsyncView>
-        <Dialog open=new title="Add member">{set_form(None, new, namespace, loading)}</Dialog>
-        {change.dialog("Change member", move |row| set_form(Some(&row), change.open, namespace, loading))}
+        <Dialog open=new title="Add member">{set_form(None, new, &namespace, loading)}</Dialog>
+        {change.dialog("Change member", move |row| set_form(Some(&row), change.open, &changed, loading))}
         {remove.dialog("Remove member", move |row| remove_form(&row, remove, loading))}
     }
     .into_any()
@@ -96,9 +99,10 @@ fn line(row: &Membership, change: Asked<Membership>, remove: Asked<Membership>) 
 fn set_form(
     known: Option<&Membership>,
     open: RwSignal<bool>,
-    namespace: Memo<String>,
+    namespace: &str,
     loading: Loading,
 ) -> AnyView {
+    let namespace = namespace.to_owned();
     let name = RwSignal::new(known.map(|row| row.user.clone()).unwrap_or_default());
     let role = RwSignal::new(known.map_or(Role::Viewer, |row| row.role).word().to_owned());
     let payloads = RwSignal::new(known.is_some_and(|row| row.sees_payloads));
@@ -125,12 +129,8 @@ fn set_form(
         let unknown = || Failure::of_field("role", "Choose their role.");
         let role = Role::of_word(&role.get_untracked()).ok_or_else(unknown)?;
         let said = format!("{user} is a member.");
-        let ask = api::settings::set_membership(
-            user,
-            namespace.get_untracked(),
-            role,
-            payloads.get_untracked(),
-        );
+        let ask =
+            api::settings::set_membership(user, namespace.clone(), role, payloads.get_untracked());
         Ok(Change { ask, said })
     };
     let done = move |_| loading.reload();

@@ -41,6 +41,7 @@ use crate::{
     components::{AsyncView, Tab, live, tab_of, tabs, warning_list},
     data::{Feed, Load, use_feed, use_load},
     model::ScheduleDetail,
+    route::Route,
     state::{Address, use_address, use_session, use_title},
 };
 
@@ -71,7 +72,7 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
         move |_| changed(),
         changed,
     );
-    open_asked(load, actions, address);
+    open_asked(id.clone(), load, actions, address);
     let tab = Memo::new(move |_| tab_of(&TABS, &address.query("tab")));
     let content = move || {
         let id = id.clone();
@@ -103,13 +104,18 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
 }
 
 /// Opens the dialog that the address asks for, once: the palette leads here to pause or resume.
-fn open_asked(load: Load<ScheduleDetail>, actions: Actions, address: Address) {
+fn open_asked(id: String, load: Load<ScheduleDetail>, actions: Actions, address: Address) {
+    let here = Some(Route::Schedule(id));
     Effect::new(move |_| {
         let action = match &*address.query("do") {
             "pause" => Action::Pause,
             "resume" => Action::Resume,
             _ => return,
         };
+        // The query may already be that of another schedule's page, which is about to replace this one.
+        if untrack(|| address.route()) != here {
+            return;
+        }
         if let Some(ask) = load.with(|schedule| actions.ask(action, &schedule.row)) {
             address.replace(&address.with(&[("do", "")]));
             ask();

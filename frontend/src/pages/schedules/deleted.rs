@@ -1,20 +1,22 @@
 //! Deleted schedules: each can be restored until it is purged, under another name if its own is taken.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use leptos::prelude::*;
 
 use crate::{
     api,
     components::{
-        AsyncView, Field, Look, heading, silent_heading, table, tags, when, when_relative,
+        AsyncView, Field, Look, heading, live, silent_heading, table, tags, when, when_relative,
     },
     data::{Loading, use_load},
     model::{DeletedSchedule, Failure, Page},
     pages::kit::{self, Asked, Change, Wrong, empty, form, of, use_asked},
     route::Route,
-    state::{use_address, use_session},
+    state::{Address, use_address, use_every, use_session},
 };
+
+const IN_ANY_CASE: Duration = Duration::from_secs(5);
 
 /// The list, the last deleted first.
 #[component]
@@ -27,6 +29,8 @@ pub(super) fn Deleted() -> impl IntoView {
         (!namespace.is_empty()).then(|| api::deleted_schedules(namespace, after))
     });
     let loading = deleted.loading;
+    // Others restore schedules too, and so does the notice of a deletion, which does not know this list.
+    use_every(IN_ANY_CASE, move || loading.refresh());
     let restore = use_asked::<DeletedSchedule>();
     let is_empty = move || deleted.with(|page| page.rows.is_empty()).unwrap_or_default();
     view! {
@@ -38,12 +42,30 @@ pub(super) fn Deleted() -> impl IntoView {
             loading=loading
             what="deleted schedules"
             is_empty=Signal::derive(is_empty)
-            empty=|| empty("Nothing was deleted", "A deleted schedule can be restored from here for 7 days.")
+            empty=move || nothing(address)
         >
             {deleted.draw(move |page| list(page, restore, session.edits()))}
         </AsyncView>
         {restore.dialog("Restore schedule", move |row| restore_form(&row, restore.open, loading))}
     }
+}
+
+/// The view of a page without rows. All that a later page had may have been restored by now.
+fn nothing(address: Address) -> AnyView {
+    live(move || {
+        if address.query("after").is_empty() {
+            return empty(
+                "Nothing was deleted",
+                "A deleted schedule can be restored from here for 7 days.",
+            );
+        }
+        let first = Route::Schedules.narrowed(&[("deleted", "yes")]);
+        view! {
+            {empty("Nothing earlier was deleted", "What was deleted later is on the first page.")}
+            <p><a class="button" href=first>"First page"</a></p>
+        }
+        .into_any()
+    })
 }
 
 fn list(page: &Page<DeletedSchedule>, restore: Asked<DeletedSchedule>, edits: bool) -> AnyView {

@@ -206,11 +206,14 @@ fn editor(start: Start, save: Save) -> AnyView {
         {kit::restored(kept, move || kept::lost(draft, pane))}
         {kit::tabs("Ways to edit", TABS)}
         <form class="editor-grid" on:submit=submit novalidate>
-            // What the text says would replace what is typed here meanwhile.
-            <div class="editor-main" hidden=move || tab.get() != "" inert=move || pane.is_pending()>
+            <div class="editor-main" hidden=move || tab.get() != "">
                 {unread_note(editor)}
-                {workflow_fields(draft, errors, is_new)}
-                {cards::cards(draft, errors)}
+                // What the text says would replace what is typed here meanwhile. The note is outside: what is inert
+                // is not announced.
+                <div class="editor-fields" inert=move || pane.is_pending()>
+                    {workflow_fields(draft, errors, is_new)}
+                    {cards::cards(draft, errors)}
+                </div>
             </div>
             <div class="editor-main" hidden=move || tab.get() != "text">
                 {text_view::text_view(pane, reader, Signal::derive(move || errors.graph()))}
