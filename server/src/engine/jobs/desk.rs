@@ -168,6 +168,7 @@ impl Desk {
         news: &mut watch::Receiver<News>,
     ) -> Outcome {
         let (mut lines, mut taken, mut is_long) = (0, false, false);
+        let mut is_expired = false;
         let mut ending = None::<EarlyEnd>;
         let mut limit = Box::pin(self.clock.sleep(invocation.timeout));
         let mut page = None;
@@ -178,7 +179,7 @@ impl Desk {
                 taken = true;
                 log.system(format!("the worker {worker} took it")).await;
             }
-            if now.state.is_some_and(is_ended) {
+            if is_expired || now.state.is_some_and(is_ended) {
                 // The page that was being copied has already written some of its lines.
                 if let Some(page) = page.take()
                     && let Ok(Ok(after) | Err(after)) =
@@ -209,7 +210,10 @@ impl Desk {
                 () = is_stopped => EarlyEnd::Cancelled,
                 () = &mut limit => match ending {
                     None => EarlyEnd::TimedOut,
-                    Some(_) => return ended(now, ending, definition, invocation),
+                    Some(_) => {
+                        is_expired = true;
+                        continue;
+                    }
                 },
                 // Cannot fail: the watcher keeps its end of the channel until this job leaves.
                 _ = news.changed() => continue,
