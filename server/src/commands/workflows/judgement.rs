@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{
     At, Work, bad_definition,
-    checks::{check_texts, in_task, retain},
+    checks::{in_task, refusals, retain},
 };
 use crate::{
     access::Permit,
@@ -34,7 +34,7 @@ struct JudgedDefinition {
 
 /// Why a definition is refused.
 #[derive(Clone, Debug)]
-enum Refusal {
+pub(super) enum Refusal {
     /// Because of the task at this position. The field begins with `task`.
     Task(usize, BadInput),
     /// Because of the text as a whole.
@@ -43,7 +43,7 @@ enum Refusal {
 
 impl Refusal {
     /// The error for a definition in this place of the input.
-    fn at(self, at: At<'_>) -> BadInput {
+    pub(super) fn at(self, at: At<'_>) -> BadInput {
         match self {
             Self::Task(index, bad) => in_task(bad, &at.task(index)),
             Self::Text(bad) => BadInput { field: at.field().to_owned(), ..bad },
@@ -166,20 +166,9 @@ impl Commands {
         Ok(row.filter(|row| permit.over(row.namespace_id, "schedule", id).is_ok()))
     }
 
-    fn judged(&self, definition: Definition) -> JudgedDefinition {
-        let secrets = UsedSecrets::of(&definition);
-        JudgedDefinition { refused: self.refusal(&definition), secrets, definition }
-    }
-
-    fn refusal(&self, definition: &Definition) -> Option<Refusal> {
-        // A circle of tasks is refused before this is asked.
-        let before = definition.tasks_before().unwrap_or_default();
-        for (index, (task, before)) in definition.tasks.iter().zip(&before).enumerate() {
-            if let Err(bad) = self.check_target(&task.target, before) {
-                return Some(Refusal::Task(index, bad));
-            }
-        }
-        check_texts("tasks", definition).err().map(Refusal::Text)
+    fn judged(&self, mut definition: Definition) -> JudgedDefinition {
+        let refused = refusals(&self.executor, &mut definition, 1, |_| Ok(())).pop();
+        JudgedDefinition { refused, secrets: UsedSecrets::of(&definition), definition }
     }
 }
 
