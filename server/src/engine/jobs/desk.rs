@@ -187,6 +187,7 @@ impl Desk {
                 {
                     lines = lines.max(after);
                 }
+                let now = if is_expired { self.refreshed(id, now).await } else { now };
                 self.relay_rest(id, lines..now.lines, now.is_long, log).await;
                 return ended(now, ending, definition, invocation);
             }
@@ -288,6 +289,23 @@ impl Desk {
 }
 
 impl Desk {
+    /// The same news with what the job has printed by now: of a job that has not ended, the last
+    /// lines may not have been seen.
+    async fn refreshed(&self, id: Uuid, news: News) -> News {
+        match awaited::job(self.store.read(), id).await {
+            Ok(Some(job)) => News {
+                lines: job.head_lines.unwrap_or(job.lines),
+                is_long: job.head_lines.is_some(),
+                ..news
+            },
+            Ok(None) => news,
+            Err(error) => {
+                tracing::warn!(job_id = %id, %error, "failed to read how much a job printed");
+                news
+            }
+        }
+    }
+
     /// Copies the end of a long output into the attempt's log, with a mark in place of what was
     /// removed before it.
     async fn relay_tail(&self, id: Uuid, log: &Log<'_>) {
