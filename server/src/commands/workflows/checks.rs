@@ -21,7 +21,7 @@ impl Commands {
         most: usize,
     ) -> Vec<BadInput> {
         let at = At::Workflow("");
-        let sound = definition.validate().and_then(|()| definition.tasks_before().map(|_| ()));
+        let sound = definition.validate().and_then(|()| definition.tasks_before().map(drop));
         if let Err(problem) = sound {
             return vec![bad_definition(at, problem)];
         }
