@@ -4,7 +4,7 @@
 //! the transaction of the change itself. So of two concurrent calls, one waits for the other and
 //! then reads its answer, and a failed call leaves no key behind.
 
-use entity::Timestamp;
+use entity::{Timestamp, idempotency::Model};
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -73,17 +73,19 @@ impl Commands {
             return Ok(None);
         }
         let Some(earlier) = idempotency::find(tx, &actor, key).await? else { return Ok(None) };
-        if earlier.request != call.request {
-            return Err(CommandError::conflict(
-                format!("the idempotency key {key:?} was used for another call"),
-                "use a new key for each call, and the same one only to repeat it",
-            ));
-        }
-        let unreadable = |source| CommandError::Unreadable {
-            what: format!("the answer kept for idempotency key {key:?}"),
-            source,
-        };
-        serde_json::from_value(earlier.answer).map(Some).map_err(unreadable)
+        answer_of(key, call, earlier)
+    }
+
+    /// The answer to an earlier call with the same key, before work that precedes the transaction.
+    /// The key is not taken: [`Commands::recall`] follows in the transaction.
+    pub(crate) async fn recall_early<A: DeserializeOwned>(
+        &self,
+        who: &Viewer,
+        call: &Call,
+    ) -> Result<Option<A>, CommandError> {
+        let Some(key) = &call.key else { return Ok(None) };
+        let earlier = idempotency::peek(self.store.read(), &who.id.to_string(), key).await?;
+        earlier.map_or(Ok(None), |earlier| answer_of(key, call, earlier))
     }
 
     /// Stores the answer for callers that repeat the call.
@@ -99,4 +101,23 @@ impl Commands {
             .map_err(|source| CommandError::Unreadable { what: "an answer".to_owned(), source })?;
         Ok(idempotency::answer(tx, &who.id.to_string(), key, answer).await?)
     }
+}
+
+/// The answer that is kept under a key, if the same call had it.
+fn answer_of<A: DeserializeOwned>(
+    key: &str,
+    call: &Call,
+    earlier: Model,
+) -> Result<Option<A>, CommandError> {
+    if earlier.request != call.request {
+        return Err(CommandError::conflict(
+            format!("the idempotency key {key:?} was used for another call"),
+            "use a new key for each call, and the same one only to repeat it",
+        ));
+    }
+    let unreadable = |source| CommandError::Unreadable {
+        what: format!("the answer kept for idempotency key {key:?}"),
+        source,
+    };
+    serde_json::from_value(earlier.answer).map(Some).map_err(unreadable)
 }

@@ -77,7 +77,8 @@ impl Commands {
         let old = self.edited(right, namespace, schedule_id).await?;
         let mut definition = Definition::single(task);
         let at = At::Task("task");
-        self.judge(&definition, old.as_ref()).pass(at, &mut definition, old.as_ref())?;
+        let judgement = self.judge(&definition, old.as_ref()).await?;
+        judgement.pass(at, &mut definition, old.as_ref())?;
         self.check_namespace(connection, namespace, at, &definition).await?;
         let Some(task) = definition.tasks.pop() else {
             return Err(BadInput::new("task.target", "", "is missing", "give one").into());

@@ -4,7 +4,7 @@
 use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 17] = [
     "schedulePreview",
     "lint",
     "nextFires",
@@ -13,6 +13,7 @@ const FIELDS: [&str; 16] = [
     "pausePreview",
     "definitionEffect",
     "readWorkflow",
+    "yaml",
     "resumePreview",
     "previewBackfill",
     "retentionPreview",

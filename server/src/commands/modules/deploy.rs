@@ -220,7 +220,7 @@ impl Commands {
             if let Some(row) = workflows::by_name(read, namespace, name).await? {
                 unmask(&mut definition, &self.definition_of(read, &row).await?);
             }
-            judged.insert(name.clone(), self.judge(&definition, None));
+            judged.insert(name.clone(), self.judge(&definition, None).await?);
         }
         Ok(judged)
     }

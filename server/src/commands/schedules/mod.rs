@@ -93,7 +93,10 @@ impl Commands {
         new: NewSchedule,
         call: &Call,
     ) -> Result<Saved, CommandError> {
-        let judgement = self.judge_work(&new.work, None);
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let judgement = self.judge_new(right, &new.namespace, &new.work).await?;
         if !call.has_key() {
             match self.create_together(right, &new, &judgement).await {
                 Ok(saved) => return Ok(saved),
@@ -122,6 +125,9 @@ impl Commands {
     ) -> Result<Saved, CommandError> {
         if let Some(reason) = &edit.reason {
             check::text("reason", reason, 500)?;
+        }
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
         }
         self.shorten(right.permit(), edit.id).await?;
         let judgement = self.judge_edit(right.permit(), edit.id, edit.work.as_ref()).await?;

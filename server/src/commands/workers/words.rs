@@ -23,6 +23,12 @@ const MAX_HEAD_BYTES: i64 = (4 * 1024 - 256) * 1024;
 /// Lines between the beginning and the end are removed each time that so much was added.
 const TRIM_LINES: i64 = 1_000;
 const TRIM_BYTES: i64 = 1024 * 1024;
+/// How many of a job's lines are stored, most of them only until they are trimmed. Lines that come
+/// later are only counted: storing them costs writes that other jobs need.
+const MAX_STORED_LINES: i64 = 1_000_000;
+const MAX_STORED_BYTES: i64 = 64 * 1024 * 1024;
+/// The last stored line of a job that printed as much.
+const FULL: &str = "the worker has printed 64 MiB or 1,000,000 lines: what follows is only counted";
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 
 /// The answer to a heartbeat.
@@ -60,7 +66,7 @@ impl Commands {
     }
 
     /// Stores lines that a job has printed: whether each was an error, and its text. Of lines over
-    /// the limit of a job only the last stay.
+    /// the limit of a job only the last stay, and those after 64 MiB or a million are not stored.
     pub async fn log_job(
         &self,
         who: &Viewer,
@@ -92,6 +98,13 @@ impl Commands {
         }
         let tx = self.store.begin().await?;
         let job = jobs::lock_if_held(&tx, claim).await?.ok_or(WorkerError::Stale)?;
+        if is_full(&job, &[]) {
+            jobs::count_lines(&tx, &job, &lines).await?;
+            return Ok(self.store.commit_unseen(tx).await?);
+        }
+        if is_full(&job, &lines) {
+            lines.push((true, FULL.to_owned()));
+        }
         let head = head_of(&job, &lines);
         jobs::add_lines(&tx, &job, &lines, head, self.clock.now().into()).await?;
         let Some(head) = head else { return Ok(self.store.commit(tx).await?) };
@@ -186,13 +199,27 @@ fn head_of(job: &job::Model, lines: &[(bool, String)]) -> Option<JobHead> {
 
 /// Whether it is time to remove lines between the beginning and the end, now that these were added.
 fn is_trimmed(job: &job::Model, lines: &[(bool, String)], head: JobHead) -> bool {
-    let added: usize = lines.iter().map(|(_, text)| text.len()).sum();
-    let grown = |before: i64, added: usize, head: i64, step: i64| {
-        let (before, added) = (before - head, i64::try_from(added).unwrap_or(i64::MAX));
+    let grown = |before: i64, added: i64, head: i64, step: i64| {
+        let before = before - head;
         before.div_euclid(step) != before.saturating_add(added).div_euclid(step)
     };
-    grown(job.lines, lines.len(), head.lines, TRIM_LINES)
-        || grown(job.line_bytes, added, head.bytes, TRIM_BYTES)
+    grown(job.lines, count_of(lines), head.lines, TRIM_LINES)
+        || grown(job.line_bytes, bytes_of(lines), head.bytes, TRIM_BYTES)
+}
+
+/// Whether the job has printed so much, with these lines, that no more is stored.
+fn is_full(job: &job::Model, lines: &[(bool, String)]) -> bool {
+    job.lines.saturating_add(count_of(lines)) >= MAX_STORED_LINES
+        || job.line_bytes.saturating_add(bytes_of(lines)) >= MAX_STORED_BYTES
+}
+
+fn count_of(lines: &[(bool, String)]) -> i64 {
+    i64::try_from(lines.len()).unwrap_or(i64::MAX)
+}
+
+fn bytes_of(lines: &[(bool, String)]) -> i64 {
+    let bytes = lines.iter().map(|(_, text)| text.len()).sum::<usize>();
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -250,6 +277,15 @@ mod tests {
         let head = JobHead { lines: 3, bytes: 30 };
         let long = job::Model { head_lines: Some(3), head_bytes: Some(30), ..job(9_000, 90_000) };
         assert_eq!(head_of(&long, &lines(9, "x")), Some(head));
+    }
+
+    #[test]
+    fn no_more_is_stored_of_a_job_that_prints_without_end() {
+        assert!(!is_full(&job(MAX_STORED_LINES - 2, 0), &lines(1, "")));
+        assert!(is_full(&job(MAX_STORED_LINES - 2, 0), &lines(2, "")));
+        assert!(!is_full(&job(5, MAX_STORED_BYTES - 2), &lines(1, "x")));
+        assert!(is_full(&job(5, MAX_STORED_BYTES - 2), &lines(1, "xy")));
+        assert!(is_full(&job(5, MAX_STORED_BYTES), &[]));
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
-use super::{At, bad_definition};
+use super::{At, bad_definition, judgement::Refusal};
 use crate::{
     commands::{BadInput, CommandError, Commands, secrets},
     model::{Definition, Task, check},
     store::namespaces,
-    target::{Target, TemplateScope},
+    target::{Executor, Target, TemplateScope},
 };
 
 impl Commands {
@@ -21,39 +21,14 @@ impl Commands {
         most: usize,
     ) -> Vec<BadInput> {
         let at = At::Workflow("");
-        let before = match definition.validate().and_then(|()| definition.tasks_before()) {
-            Ok(before) => before,
-            Err(problem) => return vec![bad_definition(at, problem)],
-        };
-        let mut problems = Vec::new();
+        let sound = definition.validate().and_then(|()| definition.tasks_before().map(drop));
+        if let Err(problem) = sound {
+            return vec![bad_definition(at, problem)];
+        }
         let alone = definition.tasks.len() == 1;
-        for (index, (task, before)) in definition.tasks.iter_mut().zip(&before).enumerate() {
-            if problems.len() == most {
-                return problems;
-            }
-            let retained = retain(task, alone, old);
-            let checked = retained.and_then(|()| self.check_target(&task.target, before));
-            problems.extend(checked.err().map(|bad| in_task(bad, &at.task(index))));
-        }
-        if problems.is_empty() {
-            problems.extend(check_texts(at.field(), definition).err());
-        }
-        problems
-    }
-
-    /// Checks that a target can be executed here. The field begins with `task`. `before` are the
-    /// tasks that have ended when it starts.
-    pub(super) fn check_target(&self, target: &Target, before: &[String]) -> Result<(), BadInput> {
-        let holds_secrets = || secrets::holds_any(target) || !target.secret_names().is_empty();
-        if target.has_open_origin() && holds_secrets() {
-            let problem = "lets a template choose the server while the request carries secrets";
-            let help = "write scheme and host out, or take the secret headers and signature away";
-            return Err(BadInput::new("task.target.http.url", "", problem, help));
-        }
-        let scope = TemplateScope { before, ..TemplateScope::ALONE };
-        let checked = self.executor.check_in(target, scope);
-        checked.map_err(|error| BadInput::target("task", error))?;
-        secrets::literal::check("task", target)
+        let restore = |task: &mut Task| retain(task, alone, old);
+        let refusals = refusals(&self.executor, definition, most, restore);
+        refusals.into_iter().map(|refusal| refusal.at(at)).collect()
     }
 
     /// Checks that the definition's targets are allowed for tasks of the namespace.
@@ -79,6 +54,46 @@ impl Commands {
     }
 }
 
+/// Why a definition of a valid shape is refused: the first problem of each task, or else that of its
+/// texts; at most `most`. `restore` restores the masked secrets of a task, if that is still to be
+/// done. May take a while: it parses each template.
+pub(super) fn refusals(
+    executor: &Executor,
+    definition: &mut Definition,
+    most: usize,
+    restore: impl Fn(&mut Task) -> Result<(), BadInput>,
+) -> Vec<Refusal> {
+    // A circle of tasks is refused before this is called.
+    let before = definition.tasks_before().unwrap_or_default();
+    let mut refusals = Vec::new();
+    for (index, (task, before)) in definition.tasks.iter_mut().zip(&before).enumerate() {
+        if refusals.len() == most {
+            return refusals;
+        }
+        let checked = restore(task).and_then(|()| check_target(executor, &task.target, before));
+        refusals.extend(checked.err().map(|bad| Refusal::Task(index, bad)));
+    }
+    if refusals.is_empty() {
+        refusals.extend(check_texts("tasks", definition).err().map(Refusal::Text));
+    }
+    refusals
+}
+
+/// Checks that a target can be executed here. The field begins with `task`. `before` are the tasks
+/// that have ended when it starts.
+fn check_target(executor: &Executor, target: &Target, before: &[String]) -> Result<(), BadInput> {
+    let holds_secrets = || secrets::holds_any(target) || !target.secret_names().is_empty();
+    if target.has_open_origin() && holds_secrets() {
+        let problem = "lets a template choose the server while the request carries secrets";
+        let help = "write scheme and host out, or take the secret headers and signature away";
+        return Err(BadInput::new("task.target.http.url", "", problem, help));
+    }
+    let scope = TemplateScope { before, ..TemplateScope::ALONE };
+    let checked = executor.check_in(target, scope);
+    checked.map_err(|error| BadInput::target("task", error))?;
+    secrets::literal::check("task", target)
+}
+
 /// The same error with the place of the task in the input.
 pub(super) fn in_task(bad: BadInput, task: &str) -> BadInput {
     BadInput { field: bad.field.replacen("task", task, 1), ..bad }
@@ -99,7 +114,7 @@ pub(super) fn retain(
 }
 
 /// Checks that the database can keep the definition.
-pub(super) fn check_texts(field: &str, definition: &Definition) -> Result<(), BadInput> {
+fn check_texts(field: &str, definition: &Definition) -> Result<(), BadInput> {
     // A definition can always be written as JSON.
     let json = serde_json::to_value(definition).unwrap_or_default();
     if check::has_nul(&json) {

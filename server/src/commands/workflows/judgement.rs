@@ -2,21 +2,22 @@
 //!
 //! Checking a definition parses each of its templates, which takes a while for large ones, and
 //! SQLite has a single writer that the engine shares. So a command judges a definition first, in the
-//! form in which it would be stored. Inside its transaction it computes that form once more, from
-//! the rows that count then, and only compares.
+//! form in which it would be stored, in a blocking thread. Inside its transaction it computes that
+//! form once more, from the rows that count then, and only compares.
 
 use entity::schedule;
 use uuid::Uuid;
 
 use super::{
     At, Work, bad_definition,
-    checks::{check_texts, in_task, retain},
+    checks::{in_task, refusals, retain},
 };
 use crate::{
-    access::Permit,
+    access::{Editor, Permit},
     commands::{BadInput, CommandError, Commands, secrets::unset::UsedSecrets},
     model::Definition,
     store::{StoreError, schedules, workflows},
+    target::Executor,
 };
 
 /// The verdicts on the forms in which a definition may be stored. Without any form, no definition
@@ -34,7 +35,7 @@ struct JudgedDefinition {
 
 /// Why a definition is refused.
 #[derive(Clone, Debug)]
-enum Refusal {
+pub(super) enum Refusal {
     /// Because of the task at this position. The field begins with `task`.
     Task(usize, BadInput),
     /// Because of the text as a whole.
@@ -43,7 +44,7 @@ enum Refusal {
 
 impl Refusal {
     /// The error for a definition in this place of the input.
-    fn at(self, at: At<'_>) -> BadInput {
+    pub(super) fn at(self, at: At<'_>) -> BadInput {
         match self {
             Self::Task(index, bad) => in_task(bad, &at.task(index)),
             Self::Text(bad) => BadInput { field: at.field().to_owned(), ..bad },
@@ -106,31 +107,28 @@ pub(in crate::commands) fn changed_meanwhile() -> CommandError {
 impl Commands {
     /// Judges a definition that replaces `old`. Must not be called while holding a transaction: it
     /// may take a while.
-    pub(in crate::commands) fn judge(
+    pub(in crate::commands) async fn judge(
         &self,
         definition: &Definition,
         old: Option<&Definition>,
-    ) -> Judgement {
-        let stored = restored(definition, old);
-        Judgement(stored.into_iter().map(|stored| self.judged(stored)).collect())
+    ) -> Result<Judgement, CommandError> {
+        self.judge_forms(restored(definition, old).into_iter().collect()).await
     }
 
-    /// The same for what a schedule runs, if that is a task of its own. Whether it replaces `old` or
-    /// is new is decided inside the transaction, so both forms are judged.
-    pub(in crate::commands) fn judge_work(
+    /// The same for what a new schedule runs, if that is a task of its own. A caller who may not
+    /// create anything in the namespace gets that answer first.
+    pub(in crate::commands) async fn judge_new(
         &self,
+        right: &Editor,
+        namespace: &str,
         work: &Work,
-        old: Option<&Definition>,
-    ) -> Judgement {
-        let task = match work {
-            Work::Task(task) => task,
-            Work::Workflow(_) | Work::Past { .. } => return Judgement::default(),
-        };
-        let definition = Definition::single((**task).clone());
-        let new = restored(&definition, None);
-        let kept = old.and_then(|old| restored(&definition, Some(old)));
-        let kept = kept.filter(|kept| new.as_ref() != Some(kept));
-        Judgement(new.into_iter().chain(kept).map(|stored| self.judged(stored)).collect())
+    ) -> Result<Judgement, CommandError> {
+        let forms = forms_of(work, None);
+        if forms.is_empty() {
+            return Ok(Judgement::default());
+        }
+        self.namespace(self.store.read(), right.permit(), namespace).await?;
+        self.judge_forms(forms).await
     }
 
     /// The same for a change of an existing schedule. What the caller may not change is not judged:
@@ -153,7 +151,7 @@ impl Commands {
             Some(workflow) => self.definition_of(read, &workflow).await.ok(),
             None => None,
         };
-        Ok(self.judge_work(work, old.as_ref()))
+        self.judge_forms(forms_of(work, old.as_ref())).await
     }
 
     /// The schedule as it is outside a transaction, if the permission covers it.
@@ -166,21 +164,47 @@ impl Commands {
         Ok(row.filter(|row| permit.over(row.namespace_id, "schedule", id).is_ok()))
     }
 
-    fn judged(&self, definition: Definition) -> JudgedDefinition {
-        let secrets = UsedSecrets::of(&definition);
-        JudgedDefinition { refused: self.refusal(&definition), secrets, definition }
+    async fn judge_forms(&self, forms: Vec<Definition>) -> Result<Judgement, CommandError> {
+        Ok(self.judge_each(vec![forms]).await?.pop().unwrap_or_default())
     }
 
-    fn refusal(&self, definition: &Definition) -> Option<Refusal> {
-        // A circle of tasks is refused before this is asked.
-        let before = definition.tasks_before().unwrap_or_default();
-        for (index, (task, before)) in definition.tasks.iter().zip(&before).enumerate() {
-            if let Err(bad) = self.check_target(&task.target, before) {
-                return Some(Refusal::Task(index, bad));
-            }
+    /// Judges definitions, each in these forms, in a blocking thread.
+    pub(in crate::commands) async fn judge_each(
+        &self,
+        all: Vec<Vec<Definition>>,
+    ) -> Result<Vec<Judgement>, CommandError> {
+        if all.iter().all(Vec::is_empty) {
+            return Ok(all.iter().map(|_| Judgement::default()).collect());
         }
-        check_texts("tasks", definition).err().map(Refusal::Text)
+        let executor = self.executor.clone();
+        let judge = move |forms: Vec<Definition>| {
+            Judgement(forms.into_iter().map(|form| judged(&executor, form)).collect())
+        };
+        let judging =
+            tokio::task::spawn_blocking(move || all.into_iter().map(judge).collect::<Vec<_>>());
+        judging.await.map_err(|error| {
+            CommandError::conflict(format!("a definition was not judged: {error}"), "try again")
+        })
     }
+}
+
+fn judged(executor: &Executor, mut definition: Definition) -> JudgedDefinition {
+    let refused = refusals(executor, &mut definition, 1, |_| Ok(())).pop();
+    JudgedDefinition { refused, secrets: UsedSecrets::of(&definition), definition }
+}
+
+/// The forms in which a schedule's own task may be stored; none if the schedule has no task of its
+/// own. Whether it replaces `old` or is new is decided inside the transaction.
+pub(in crate::commands) fn forms_of(work: &Work, old: Option<&Definition>) -> Vec<Definition> {
+    let task = match work {
+        Work::Task(task) => task,
+        Work::Workflow(_) | Work::Past { .. } => return vec![],
+    };
+    let definition = Definition::single((**task).clone());
+    let new = restored(&definition, None);
+    let kept = old.and_then(|old| restored(&definition, Some(old)));
+    let kept = kept.filter(|kept| new.as_ref() != Some(kept));
+    new.into_iter().chain(kept).collect()
 }
 
 /// The definition as it would be stored in place of `old`; `None` if its shape or a mask in it is

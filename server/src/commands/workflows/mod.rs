@@ -16,7 +16,7 @@ use sea_orm::{ConnectionTrait, Set};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub(super) use self::judgement::{Judgement, changed_meanwhile};
+pub(super) use self::judgement::{Judgement, changed_meanwhile, forms_of};
 use super::{
     BadInput, CommandError, Commands, UnsetSecret,
     error::schedule_name_taken,

@@ -50,7 +50,11 @@ impl Commands {
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         let NewWorkflow { namespace, name, mut definition } = new;
-        let judgement = self.judge(&definition, None);
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
+        }
+        self.namespace(self.store.read(), right.permit(), &namespace).await?;
+        let judgement = self.judge(&definition, None).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -75,6 +79,9 @@ impl Commands {
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         let Revision { id, expected_version, apply } = revision;
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
+        }
         let judged = self.judge_revision(right.permit(), id, apply).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
@@ -145,7 +152,7 @@ impl Commands {
         let old = self.definition_of(read, &row).await?;
         let mut new = old.clone();
         apply(&mut new);
-        let judgement = self.judge(&new, Some(&old));
+        let judgement = self.judge(&new, Some(&old)).await?;
         Ok(Some(JudgedRevision { version: row.version, old, new, judgement }))
     }
 

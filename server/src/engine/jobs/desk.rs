@@ -168,6 +168,7 @@ impl Desk {
         news: &mut watch::Receiver<News>,
     ) -> Outcome {
         let (mut lines, mut taken, mut is_long) = (0, false, false);
+        let mut is_expired = false;
         let mut ending = None::<EarlyEnd>;
         let mut limit = Box::pin(self.clock.sleep(invocation.timeout));
         let mut page = None;
@@ -178,7 +179,7 @@ impl Desk {
                 taken = true;
                 log.system(format!("the worker {worker} took it")).await;
             }
-            if now.state.is_some_and(is_ended) {
+            if is_expired || now.state.is_some_and(is_ended) {
                 // The page that was being copied has already written some of its lines.
                 if let Some(page) = page.take()
                     && let Ok(Ok(after) | Err(after)) =
@@ -186,6 +187,7 @@ impl Desk {
                 {
                     lines = lines.max(after);
                 }
+                let now = if is_expired { self.refreshed(id, now).await } else { now };
                 self.relay_rest(id, lines..now.lines, now.is_long, log).await;
                 return ended(now, ending, definition, invocation);
             }
@@ -209,7 +211,10 @@ impl Desk {
                 () = is_stopped => EarlyEnd::Cancelled,
                 () = &mut limit => match ending {
                     None => EarlyEnd::TimedOut,
-                    Some(_) => return ended(now, ending, definition, invocation),
+                    Some(_) => {
+                        is_expired = true;
+                        continue;
+                    }
                 },
                 // Cannot fail: the watcher keeps its end of the channel until this job leaves.
                 _ = news.changed() => continue,
@@ -284,6 +289,23 @@ impl Desk {
 }
 
 impl Desk {
+    /// The same news with what the job has printed by now: of a job that has not ended, the last
+    /// lines may not have been seen.
+    async fn refreshed(&self, id: Uuid, news: News) -> News {
+        match awaited::job(self.store.read(), id).await {
+            Ok(Some(job)) => News {
+                lines: job.head_lines.unwrap_or(job.lines),
+                is_long: job.head_lines.is_some(),
+                ..news
+            },
+            Ok(None) => news,
+            Err(error) => {
+                tracing::warn!(job_id = %id, %error, "failed to read how much a job printed");
+                news
+            }
+        }
+    }
+
     /// Copies the end of a long output into the attempt's log, with a mark in place of what was
     /// removed before it.
     async fn relay_tail(&self, id: Uuid, log: &Log<'_>) {

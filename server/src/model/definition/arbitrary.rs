@@ -1,5 +1,8 @@
 //! Any definition, for property tests: each kind of target, each field, and texts that are hard to
 //! write down. Durations are those that the API's inputs can hold; nothing else is checked.
+//!
+//! Each strategy is boxed. What proptest draws from contains every alternative by value, each with
+//! a generator of random numbers, so that a definition would not fit on a test thread's stack.
 
 use std::collections::BTreeMap;
 
@@ -63,45 +66,46 @@ pub(crate) fn any_definition() -> impl Strategy<Value = Definition> {
     })
 }
 
-fn text() -> impl Strategy<Value = String> {
-    prop_oneof![select(TEXTS).prop_map(str::to_owned), "[ -~\\n]{0,40}"]
+fn text() -> BoxedStrategy<String> {
+    prop_oneof![select(TEXTS).prop_map(str::to_owned), "[ -~\\n]{0,40}"].boxed()
 }
 
-fn name() -> impl Strategy<Value = String> {
-    "[a-zA-Z][a-zA-Z0-9_-]{0,12}"
+fn name() -> BoxedStrategy<String> {
+    "[a-zA-Z][a-zA-Z0-9_-]{0,12}".boxed()
 }
 
-fn secret() -> impl Strategy<Value = Secret> {
-    text().prop_map(Secret::new)
+fn secret() -> BoxedStrategy<Secret> {
+    text().prop_map(Secret::new).boxed()
 }
 
-fn secrets() -> impl Strategy<Value = BTreeMap<String, Secret>> {
-    btree_map(name(), secret(), 0..3)
+fn secrets() -> BoxedStrategy<BTreeMap<String, Secret>> {
+    btree_map(name(), secret(), 0..3).boxed()
 }
 
 /// JSON of a user; never null, which is the same as nothing.
-fn value() -> impl Strategy<Value = Value> {
+fn value() -> BoxedStrategy<Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),
         any::<i32>().prop_map(Value::from),
         select(vec![0.5, -1.25]).prop_map(Value::from),
         text().prop_map(Value::from),
     ];
-    leaf.prop_recursive(3, 12, 4, |inner| {
+    let any = leaf.prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
             vec(option::of(inner.clone()), 0..4).prop_map(|items| json!(items)),
             btree_map(text(), option::of(inner), 0..4).prop_map(|members| json!(members)),
         ]
-    })
+    });
+    any.boxed()
 }
 
-fn task() -> impl Strategy<Value = Task> {
+fn task() -> BoxedStrategy<Task> {
     let conditions = select(vec!["timeout", "failure", "error", "exit 70-79", "status 503"]);
     let conditions = vec(conditions.prop_map(|text| text.parse::<Condition>().unwrap()), 0..3);
     let when = select(vec![When::Success, When::Failure, When::Always]);
     let graph = (vec(name(), 0..3), when, any::<bool>());
     let limits = (0..=7 * DAY_MS, 0..=DAY_MS / 24, policy(), conditions);
-    (name(), target(), graph, limits).prop_map(|(name, target, graph, limits)| {
+    let any = (name(), target(), graph, limits).prop_map(|(name, target, graph, limits)| {
         let (needs, when, allow_failure) = graph;
         let (timeout_ms, kill_grace_ms, retry, retry_on) = limits;
         Task {
@@ -115,10 +119,11 @@ fn task() -> impl Strategy<Value = Task> {
             when,
             allow_failure,
         }
-    })
+    });
+    any.boxed()
 }
 
-fn policy() -> impl Strategy<Value = retry::Policy> {
+fn policy() -> BoxedStrategy<retry::Policy> {
     let backoff = select(vec![retry::Backoff::Fixed, retry::Backoff::Exponential]);
     let jitter = select(vec![0.0, 0.2, 0.125, 1.0]);
     let any = (1..=100, backoff, 0..=DAY_MS, 0..=DAY_MS, jitter).prop_map(
@@ -130,10 +135,10 @@ fn policy() -> impl Strategy<Value = retry::Policy> {
             jitter,
         },
     );
-    prop_oneof![Just(retry::Policy::default()), any]
+    prop_oneof![Just(retry::Policy::default()), any].boxed()
 }
 
-fn target() -> impl Strategy<Value = Target> {
+fn target() -> BoxedStrategy<Target> {
     prop_oneof![
         http().prop_map(Target::Http),
         command().prop_map(Target::Command),
@@ -144,14 +149,16 @@ fn target() -> impl Strategy<Value = Target> {
         ),
         text().prop_map(|note| Target::Noop(Noop { note })),
     ]
+    .boxed()
 }
 
-fn http() -> impl Strategy<Value = Http> {
+fn http() -> BoxedStrategy<Http> {
     let method = select(vec![Method::Get, Method::Post, Method::Options]);
     let statuses = select(vec![vec!["200-299"], vec!["200", "202-204"]]);
     let request = (method, secrets(), option::of(value()), option::of(secret()));
     let answer = (statuses, option::of(text()), 0..=5_u8, any::<bool>());
-    (request, answer, option::of(secret())).prop_map(|(request, answer, client_certificate)| {
+    let any = (request, answer, option::of(secret()));
+    let any = any.prop_map(|(request, answer, client_certificate)| {
         let (method, headers, body, signing_secret) = request;
         let (statuses, expected_body, max_redirects, is_merged) = answer;
         Http {
@@ -166,12 +173,13 @@ fn http() -> impl Strategy<Value = Http> {
             signing_secret,
             client_certificate,
         }
-    })
+    });
+    any.boxed()
 }
 
-fn command() -> impl Strategy<Value = Command> {
+fn command() -> BoxedStrategy<Command> {
     let program = (option::of(text()), vec(text(), 0..3), option::of(text()));
-    (program, secrets(), option::of(text()), option::of(text())).prop_map(
+    let any = (program, secrets(), option::of(text()), option::of(text())).prop_map(
         |((program, args, script), env, directory, user)| Command {
             program,
             args,
@@ -180,16 +188,22 @@ fn command() -> impl Strategy<Value = Command> {
             directory,
             user,
         },
-    )
+    );
+    any.boxed()
 }
 
-fn connection() -> impl Strategy<Value = Connection> {
-    (vec(text(), 0..3), any::<bool>(), option::of(text()), option::of(secret())).prop_map(
-        |(servers, tls, username, password)| Connection { servers, tls, username, password },
-    )
+fn connection() -> BoxedStrategy<Connection> {
+    let any = (vec(text(), 0..3), any::<bool>(), option::of(text()), option::of(secret()));
+    any.prop_map(|(servers, tls, username, password)| Connection {
+        servers,
+        tls,
+        username,
+        password,
+    })
+    .boxed()
 }
 
-fn broker() -> impl Strategy<Value = Broker> {
+fn broker() -> BoxedStrategy<Broker> {
     let sasl = select(vec![Sasl::Plain, Sasl::ScramSha256, Sasl::ScramSha512]);
     let place = (connection(), text(), option::of(text()));
     let keys = (secret(), option::of(secret()), option::of(text()), option::of(text()));
@@ -224,13 +238,16 @@ fn broker() -> impl Strategy<Value = Broker> {
             })
         }),
     ]
+    .boxed()
 }
 
-fn event() -> impl Strategy<Value = Event> {
+fn event() -> BoxedStrategy<Event> {
     let mode = select(vec![Mode::Structured, Mode::Binary]);
     let names = (option::of(text()), option::of(text()), option::of(text()));
-    (mode, names, option::of(value()), secrets()).prop_map(|(mode, names, payload, headers)| {
+    let any = (mode, names, option::of(value()), secrets());
+    any.prop_map(|(mode, names, payload, headers)| {
         let (kind, source, subject) = names;
         Event { mode, kind, source, subject, payload, headers }
     })
+    .boxed()
 }

@@ -45,6 +45,17 @@ pub async fn find<C: ConnectionTrait>(
     Ok(query.lock_exclusive().one(tx).await?)
 }
 
+/// The same without locking it. Only an answered call is seen: its key is committed together with
+/// its answer.
+pub async fn peek<C: ConnectionTrait>(
+    connection: &C,
+    actor: &str,
+    key: &str,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find_by_id((actor.to_owned(), key.to_owned()));
+    Ok(query.one(connection).await?)
+}
+
 /// Stores the answer for a key that was taken.
 pub async fn answer<C: ConnectionTrait>(
     tx: &C,

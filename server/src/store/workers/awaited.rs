@@ -1,6 +1,6 @@
 use entity::{
     Strings, Timestamp,
-    job::{ActiveModel, Column, Entity, State},
+    job::{ActiveModel, Column, Entity, Model, State},
     job_line,
 };
 use sea_orm::{
@@ -254,6 +254,14 @@ impl Store {
         self.commit_unseen(tx).await?;
         Ok(ids.len().try_into().unwrap_or(u64::MAX))
     }
+}
+
+/// The job, if it is not removed.
+pub async fn job<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
 /// The lines that a job has printed after number `after` and up to number `last`, in order, at most

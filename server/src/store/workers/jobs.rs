@@ -396,15 +396,10 @@ pub async fn add_lines(
     head: Option<JobHead>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let added = i64::try_from(lines.len()).unwrap_or(i64::MAX);
-    let bytes: usize = lines.iter().map(|(_, text)| text.len()).sum();
-    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
     let row = ActiveModel {
-        lines: Set(job.lines.saturating_add(added)),
-        line_bytes: Set(job.line_bytes.saturating_add(bytes)),
         head_lines: Set(head.map(|head| head.lines)),
         head_bytes: Set(head.map(|head| head.bytes)),
-        ..ActiveModel::default()
+        ..counted(job, lines)
     };
     Entity::update_many().set(row).filter(Column::Id.eq(job.id)).exec(tx).await?;
     let rows = (job.lines + 1..).zip(lines).map(|(seq, (is_error, text))| job_line::ActiveModel {
@@ -416,4 +411,27 @@ pub async fn add_lines(
     });
     job_line::Entity::insert_many(rows).exec_without_returning(tx).await?;
     Ok(())
+}
+
+/// Counts lines of a locked job without storing them.
+pub async fn count_lines(
+    tx: &DatabaseTransaction,
+    job: &Model,
+    lines: &[(bool, String)],
+) -> Result<(), StoreError> {
+    let row = counted(job, lines);
+    Entity::update_many().set(row).filter(Column::Id.eq(job.id)).exec(tx).await?;
+    Ok(())
+}
+
+/// The new counts of a job's lines with these lines.
+fn counted(job: &Model, lines: &[(bool, String)]) -> ActiveModel {
+    let added = i64::try_from(lines.len()).unwrap_or(i64::MAX);
+    let bytes: usize = lines.iter().map(|(_, text)| text.len()).sum();
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    ActiveModel {
+        lines: Set(job.lines.saturating_add(added)),
+        line_bytes: Set(job.line_bytes.saturating_add(bytes)),
+        ..ActiveModel::default()
+    }
 }

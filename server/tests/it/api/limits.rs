@@ -247,6 +247,11 @@ async fn fields_that_compute_are_few_in_a_request() {
         message.contains("21 fields that compute") && message.contains("limit is 20"),
         "{message}"
     );
+    // So are the texts of workflows, which are written and read back.
+    let texts: String =
+        (0..21).map(|number| format!("a{number}: workflow(name: \"a\") {{ yaml }} ")).collect();
+    let message = refused(&format!("{{ {texts} }}")).await;
+    assert!(message.contains("21 fields that compute"), "{message}");
     // The cost grows with the computation.
     let preview = |expressions: usize| {
         let all = vec!["\"* * * * *\""; expressions].join(" ");

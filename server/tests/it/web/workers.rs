@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use entity::{job, job_line};
 use reqwest::StatusCode;
+use sea_orm::{EntityTrait, QueryOrder, Set};
 use serde_json::{Value, json};
 
 use crate::support::{Command, Server, TestDatabase, on_both};
@@ -10,6 +12,8 @@ use crate::support::{Command, Server, TestDatabase, on_both};
 on_both!(
     a_worker_pulls_a_task_logs_and_completes_it,
     of_a_long_output_the_beginning_and_the_end_are_kept,
+    the_end_of_a_long_output_is_kept_although_the_worker_does_not_stop,
+    of_an_endless_output_no_more_is_stored,
     a_failure_is_tried_again_unless_the_worker_knows_better,
     a_job_is_one_workers_however_many_pull,
     reports_at_once_count_each_for_itself,
@@ -204,6 +208,54 @@ async fn of_a_long_output_the_beginning_and_the_end_are_kept(database: TestDatab
     assert_eq!(texts[texts.len() - 2..], ["line 11999", "the disk is full"]);
     let printed = texts.iter().filter(|text| text.starts_with("line ")).count();
     assert_eq!(printed, 8_000 + 1_999);
+}
+
+async fn the_end_of_a_long_output_is_kept_although_the_worker_does_not_stop(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(&database);
+    let worker = desk.worker("mailer", 1).await;
+    let mut task = task(json!({}));
+    task["killGraceSeconds"] = json!(0);
+    let run = desk.run("stubborn", task).await;
+    let job = desk.job(&worker).await;
+    // Together more than the beginning that is kept.
+    let lines = json!(vec![json!({ "text": "x".repeat(16 * 1024) }); 16]);
+    for _ in 0..16 {
+        desk.ok("log", of(&worker, &job, json!({ "lines": lines }))).await;
+    }
+    let last = json!([{ "text": "the last words" }]);
+    desk.ok("log", of(&worker, &job, json!({ "lines": last }))).await;
+    let cancel = "mutation ($id: UUID!) { cancelRun(id: $id) { run { id } } }";
+    desk.graphql(cancel, json!({ "id": run })).await;
+    assert_eq!(desk.ended(&run).await["state"], "CANCELLED");
+    let run: uuid::Uuid = run.as_str().unwrap().parse().unwrap();
+    let lines = database.store.lines_after(run, 0, 100_000).await.unwrap();
+    assert!(lines.iter().any(|line| line.text == "the last words"));
+}
+
+async fn of_an_endless_output_no_more_is_stored(database: TestDatabase) {
+    let desk = Desk::open(&database);
+    let worker = desk.worker("mailer", 1).await;
+    desk.run("endless", task(json!({}))).await;
+    let job = desk.job(&worker).await;
+    // As if it had printed much before.
+    let tx = database.store.begin().await.unwrap();
+    let line_bytes = Set(64 * 1024 * 1024 - 3);
+    let row = job::ActiveModel { line_bytes, ..job::ActiveModel::default() };
+    job::Entity::update_many().set(row).exec(&tx).await.unwrap();
+    database.store.commit(tx).await.unwrap();
+    for text in ["four", "more", "more still"] {
+        let lines = json!([{ "text": text }]);
+        desk.ok("log", of(&worker, &job, json!({ "lines": lines }))).await;
+    }
+    let read = database.store.read();
+    let lines = job_line::Entity::find().order_by_asc(job_line::Column::Seq);
+    let lines = lines.all(read).await.unwrap();
+    let texts: Vec<&str> = lines.iter().map(|line| &*line.text).collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[0] == "four" && texts[1].contains("only counted"), "{texts:?}");
+    assert_eq!(job::Entity::find().one(read).await.unwrap().unwrap().lines, 4);
 }
 
 async fn a_failure_is_tried_again_unless_the_worker_knows_better(database: TestDatabase) {

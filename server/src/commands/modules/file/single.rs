@@ -133,12 +133,16 @@ fn misread(text: &str, error: &serde_saphyr::Error) -> Misread {
 /// file may be.
 pub(crate) fn write_workflow(name: &str, definition: &Definition) -> Option<String> {
     let named = Named::from([(name.to_owned(), WorkflowEntry::of(definition).masked())]);
-    let yaml = serde_saphyr::to_string(&named).ok();
+    // Writing YAML and reading it back takes long for a large definition. Escapes make JSON longer
+    // than YAML, but hardly twice as long.
+    if serde_json::to_string(&named).ok()?.len() > 2 * MAX_BYTES {
+        return None;
+    }
+    let fits = |text: &String| text.len() <= MAX_BYTES;
+    let yaml = serde_saphyr::to_string(&named).ok().filter(fits);
     // JSON is YAML as well, and no text is hard to write in it.
-    let text = yaml
-        .filter(|text| reads_back(text, &named))
-        .or_else(|| serde_json::to_string_pretty(&named).ok())?;
-    (text.len() <= MAX_BYTES).then_some(text)
+    yaml.filter(|text| reads_back(text, &named))
+        .or_else(|| serde_json::to_string_pretty(&named).ok().filter(fits))
 }
 
 fn reads_back(text: &str, named: &Named) -> bool {
@@ -152,7 +156,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{commands::secrets, model::definition::arbitrary::any_definition};
+    use crate::{
+        commands::secrets,
+        model::definition::arbitrary::any_definition,
+        target::{Noop, Target},
+    };
 
     const NIGHTLY: &str = "nightly:\n  tasks:\n  - target: {noop: {}}\n";
 
@@ -176,6 +184,15 @@ mod tests {
             let read = WorkflowText::read(&text).unwrap();
             prop_assert_eq!(read.name, "some");
             prop_assert_eq!(read.definition, masked(definition), "{}", text);
+        }
+    }
+
+    #[test]
+    fn what_is_larger_than_a_file_is_not_written() {
+        let WorkflowText { mut definition, .. } = WorkflowText::read(NIGHTLY).unwrap();
+        for (size, fits) in [(MAX_BYTES / 2, true), (MAX_BYTES, false), (3 * MAX_BYTES, false)] {
+            definition.tasks[0].target = Target::Noop(Noop { note: "x".repeat(size) });
+            assert_eq!(write_workflow("nightly", &definition).is_some(), fits, "{size} bytes");
         }
     }
 
