@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use super::{
     Action, Actions, Subject,
-    effect::{self, CHOICES, comes_to, pause_effect},
+    effect::{self, CHOICES, Lines, OF_EACH, comes_to, pause_effect},
     form::{Plan, form, of},
 };
 use crate::{
@@ -109,8 +109,7 @@ fn resume(actions: Actions) -> AnyView {
     let wrong = RwSignal::new(None);
     let missed = RwSignal::new("skip".to_owned());
     let id = subject.id.clone();
-    let first = RwSignal::new(effect::FEW);
-    let preview = use_load(move || Some(api::resume_preview(id.clone(), first.get())));
+    let preview = use_load(move || Some(api::resume_preview(id.clone(), OF_EACH)));
     let plan = move |key| {
         let choice =
             CHOICES.iter().find(|(name, ..)| missed.with_untracked(|missed| missed == name));
@@ -124,13 +123,14 @@ fn resume(actions: Actions) -> AnyView {
     let zone = Some(subject.zone.clone());
     let radio = move |(name, words, choice): (&'static str, &'static str, CatchUp)| {
         let (zone, rows_zone) = (zone.clone(), zone.clone());
+        let lines = Lines::new(format!("resumed-{name}"));
         let counts = preview.draw(move |preview| {
             let found = preview.choices.iter().find(|known| known.missed == choice);
             found.map_or_else(|| ().into_any(), |found| comes_to(found, zone.clone()))
         });
         let fires = preview.draw(move |preview| {
             let found = preview.choices.iter().find(|known| known.missed == choice);
-            let resumed = |found| effect::resumed(found, rows_zone.clone(), first);
+            let resumed = |found| effect::resumed(found, rows_zone.clone(), lines);
             found.map_or_else(|| ().into_any(), resumed)
         });
         view! {

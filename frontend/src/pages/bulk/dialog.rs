@@ -2,7 +2,12 @@
 
 use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
 
-use super::{Kind, Subjects, change::ChangeFields, effect};
+use super::{
+    Kind, Subjects,
+    change::ChangeFields,
+    effect,
+    undo::{RESTORE, RESUME, Undo, not_paused, take_back},
+};
 use crate::{
     api::{self, Many, Order},
     components::{Dialog, Field, Look, button, live},
@@ -11,7 +16,7 @@ use crate::{
     pages::kit::of,
     route::Route,
     state::{Said, use_address},
-    time::Moment,
+    time::{Moment, amount},
 };
 
 /// The progress of an action.
@@ -50,9 +55,19 @@ impl Kind {
         }
     }
 
-    fn count_words(self, count: i64) -> String {
+    pub(super) fn count_words(self, count: i64) -> String {
         let noun = self.noun();
-        if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+        amount(count, noun, &format!("{noun}s"))
+    }
+
+    /// What became of so many: `1 schedule is paused`.
+    pub(super) fn done_words(self, count: i64) -> String {
+        let is = if count == 1 { "is" } else { "are" };
+        let words = match self == Self::Skip && count == 1 {
+            true => "told to skip its next fire",
+            false => self.words().1,
+        };
+        format!("{} {is} {words}", self.count_words(count))
     }
 
     fn needs_reason(self) -> bool {
@@ -119,23 +134,6 @@ async fn send(
     Ok((sum, counts))
 }
 
-/// Restores deleted schedules, and says how many are back.
-async fn restore(ids: Vec<String>, actor: Actor) {
-    let mut back = 0;
-    let mut first = None;
-    for id in ids {
-        match api::undelete_schedule(id, None, data::new_key()).send().await {
-            Ok(_) => back += 1,
-            // One that was not deleted, such as one that a module declares, cannot come back.
-            Err(failure) => first = first.or(Some(failure)),
-        }
-    }
-    match first {
-        Some(failure) if back == 0 => actor.complain(&failure),
-        _ => actor.say(format!("{} restored.", Kind::Delete.count_words(back))),
-    }
-}
-
 /// The searches of an action's portions, each with the number of schedules or runs that it matched.
 type Portions = Vec<(String, Option<i64>)>;
 
@@ -181,7 +179,7 @@ impl BulkForm {
         })
     }
 
-    /// Counts what matches, and what would be refused.
+    /// Counts what matches. What is refused is known only once the action is performed.
     fn count(self) {
         // The reason is asked for later; the count does not depend on it.
         let order = match self.order("count".to_owned()) {
@@ -226,26 +224,43 @@ impl BulkForm {
         let all = counted.matched;
         self.stage.set(Stage::Working(0, all));
         let counts = self.counts.get_value().into_iter().map(Some);
-        let portions: Portions = self.searches.get_value().into_iter().zip(counts).collect();
+        let searches = self.searches.get_value();
+        let portions: Portions = searches.iter().cloned().zip(counts).collect();
         let namespace = self.namespace.get_value();
+        // Read now: the dialog may be closed before the action is done.
+        let chosen = self.chosen.get_value();
         spawn_local(async move {
+            let undone = match self.kind {
+                // Without an answer there is no undo: it could resume what others have paused.
+                Kind::Pause if !chosen.is_empty() => {
+                    not_paused(&namespace, &searches, chosen).await.unwrap_or_default()
+                }
+                Kind::Pause | Kind::Delete => chosen,
+                Kind::Resume | Kind::Run | Kind::Skip | Kind::Edit | Kind::Cancel | Kind::Retry => {
+                    Vec::new()
+                }
+            };
             let progress = move |done| drop(self.stage.try_set(Stage::Working(done, all)));
-            let outcome = send(namespace.clone(), portions.clone(), order, progress).await;
+            let outcome = send(namespace, portions, order, progress).await;
             self.subjects.list.refresh();
             match outcome {
-                Ok((outcome, _)) => self.report(outcome, namespace, portions),
+                Ok((outcome, _)) => self.report(outcome, undone),
                 Err(failure) => drop(self.stage.try_set(Stage::Failed(failure))),
             }
         });
     }
 
-    /// Says what was done, and closes the dialog unless something was refused.
-    fn report(self, outcome: ManyOutcome, namespace: String, portions: Portions) {
-        let noun = self.kind.noun();
-        let said = Said::new(format!("{} {noun}s are {}.", outcome.done, self.kind.words().1));
+    /// Says what was done, and closes the dialog unless something was refused. `undone` are the schedules for which
+    /// it can be taken back.
+    fn report(self, outcome: ManyOutcome, undone: Vec<String>) {
+        let said = Said::new(format!("{}.", self.kind.done_words(outcome.done)));
         self.actor.say(match self.kind {
-            Kind::Pause => said.undo(move || self.resume(namespace.clone(), portions.clone())),
-            Kind::Delete => self.deleted(said),
+            Kind::Pause => self.with_undo(said, RESUME, undone),
+            // The list of deleted schedules has each of all that a search found.
+            Kind::Delete => {
+                let deleted = Route::Schedules.narrowed(&[("deleted", "yes")]);
+                self.with_undo(said.link("Deleted schedules", deleted), RESTORE, undone)
+            }
             Kind::Resume | Kind::Run | Kind::Skip | Kind::Edit | Kind::Cancel | Kind::Retry => said,
         });
         if outcome.refused == 0 {
@@ -256,39 +271,23 @@ impl BulkForm {
         }
     }
 
-    /// Takes a deletion back: of those that were chosen. Of all that a search found, the list of deleted schedules has
-    /// each.
-    fn deleted(self, said: Said) -> Said {
-        let said = said.link("Deleted schedules", Route::Schedules.narrowed(&[("deleted", "yes")]));
-        let chosen = self.chosen.get_value();
-        if chosen.is_empty() {
+    /// Offers to take the action back for these schedules, if there are any.
+    fn with_undo(self, said: Said, undo: Undo, ids: Vec<String>) -> Said {
+        if ids.is_empty() {
             return said;
         }
         let (actor, list) = (self.actor, self.subjects.list);
         said.undo(move || {
-            let chosen = chosen.clone();
+            let ids = ids.clone();
             spawn_local(async move {
-                restore(chosen, actor).await;
+                take_back(undo, ids, actor).await;
                 list.refresh();
             });
         })
     }
 
-    /// Takes a pause back.
-    fn resume(self, namespace: String, portions: Portions) {
-        spawn_local(async move {
-            let order = Order::Resume { missed: CatchUp::Latest };
-            match send(namespace, portions, order, |_| ()).await {
-                Ok(_) => self.actor.say("They are active again.".to_owned()),
-                Err(failure) => self.actor.complain(&failure),
-            }
-            self.subjects.list.refresh();
-        });
-    }
-
     /// The count, the progress or the result.
     fn shown(self) -> AnyView {
-        let words = self.kind.words().1;
         live(move || {
             match self.stage.get() {
             Stage::Asking => ().into_any(),
@@ -300,7 +299,7 @@ impl BulkForm {
             }
             .into_any(),
             Stage::Over(outcome) => view! {
-                <p role="status">{format!("{} are {words}, {} were refused.", outcome.done, outcome.refused)}</p>
+                <p role="status">{over_words(self.kind, &outcome)}</p>
                 {refusals(&outcome)}
             }
             .into_any(),
@@ -449,6 +448,11 @@ fn counted(kind: Kind, outcome: &ManyOutcome) -> AnyView {
         {refusals(outcome)}
     }
     .into_any()
+}
+
+fn over_words(kind: Kind, outcome: &ManyOutcome) -> String {
+    let refused = amount(outcome.refused, "was refused", "were refused");
+    format!("{}, {refused}.", kind.done_words(outcome.done))
 }
 
 fn refusals(outcome: &ManyOutcome) -> AnyView {

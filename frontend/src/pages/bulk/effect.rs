@@ -12,8 +12,8 @@ use crate::{
         CatchUp, FoundPausedSchedule, Page, Place, PreviewFire, ResumeChoice, ScheduleRow,
         SearchPauseEffect,
     },
-    pages::actions::effect::{CHOICES, comes_to, resumed_fire},
-    time::Moment,
+    pages::actions::effect::{CHOICES, OF_EACH, comes_to, first_rows, resumed_fire},
+    time::{Moment, amount, grouped},
 };
 
 /// Number of schedules whose fires are listed for a pause.
@@ -31,30 +31,32 @@ pub(super) fn paused(namespace: &str, searches: Vec<String>, until: RwSignal<Str
             let end = Moment::parse_local(&until.get());
             Some(api::pause_preview_of_search(namespace.clone(), search.clone(), end))
         });
-        effect.draw(would_not_fire)
+        let (words, schedules) = (effect.draw(fall_into_it), effect.draw(would_not_fire));
+        view! { <p class="hint" role="status">{words}</p>{schedules} }.into_any()
     };
     let parts: Vec<_> = searches.into_iter().map(part).collect();
-    view! { <div role="status" data-testid="bulk-effect">{parts}</div> }.into_any()
+    view! { <div data-testid="bulk-effect">{parts}</div> }.into_any()
+}
+
+/// How many fires would fall into the pause.
+fn fall_into_it(effect: &SearchPauseEffect) -> AnyView {
+    let of = if effect.has_more { "of the first" } else { "of" };
+    let fires = amount(effect.fires, "fire", "fires");
+    let count = i64::try_from(effect.schedules.len()).unwrap_or(i64::MAX);
+    let schedules = amount(count, "schedule", "schedules");
+    let words = format!("{fires} {of} {schedules} would fall into it until ");
+    view! { {words}{when(effect.until, None)} }.into_any()
 }
 
 fn would_not_fire(effect: &SearchPauseEffect) -> AnyView {
     let due: Vec<_> = effect.schedules.iter().filter(|found| found.fires > 0).collect();
     let lines: Vec<_> = due.iter().take(PAUSED).map(|found| paused_schedule(found)).collect();
     let rest = (due.len() > PAUSED).then(|| {
-        let words = format!("and {} more schedules", due.len() - PAUSED);
+        let count = i64::try_from(due.len() - PAUSED).unwrap_or(i64::MAX);
+        let words = format!("and {}", amount(count, "more schedule", "more schedules"));
         view! { <li class="muted">{words}</li> }.into_any()
     });
-    let of = if effect.has_more { "of the first " } else { "of " };
-    let words = format!(
-        "{} fires {of}{} schedules would fall into it until ",
-        effect.fires,
-        effect.schedules.len()
-    );
-    view! {
-        <p class="hint">{words}{when(effect.until, None)}</p>
-        <ul class="sample">{lines}{rest}</ul>
-    }
-    .into_any()
+    view! { <ul class="sample">{lines}{rest}</ul> }.into_any()
 }
 
 fn paused_schedule(found: &FoundPausedSchedule) -> AnyView {
@@ -71,7 +73,7 @@ fn paused_schedule(found: &FoundPausedSchedule) -> AnyView {
 /// ` and 4 more`, if there are more than are listed.
 fn more(total: i64, listed: usize) -> Option<String> {
     let left = total - i64::try_from(listed).unwrap_or(i64::MAX);
-    (left > 0).then(|| format!(" and {left} more"))
+    (left > 0).then(|| format!(" and {} more", grouped(left)))
 }
 
 /// The choice of what becomes of the fires that fell into the pauses, and its effect.
@@ -96,13 +98,7 @@ pub(super) fn resumed(
         .into_any()
     };
     let part = |search: String| {
-        let query = ScheduleQuery {
-            namespace: namespace.to_owned(),
-            search: Some(format!("{search} state:paused").trim().to_owned()),
-            favourites: false,
-            sort: None,
-            place: Place::First,
-        };
+        let query = paused_of(namespace, &search);
         let listed = query.clone();
         let paused = use_load(move || Some(api::schedules(listed.clone(), RESUMED)));
         // A page knows the length of its list only if it holds all of it.
@@ -120,9 +116,20 @@ pub(super) fn resumed(
             <legend>"Fires that fell into their pauses"</legend>
             {CHOICES.map(radio).into_iter().collect::<Vec<_>>()}
         </fieldset>
-        <div role="status" data-testid="bulk-effect">{parts}</div>
+        <div data-testid="bulk-effect">{parts}</div>
     }
     .into_any()
+}
+
+/// Those that a search finds and that are paused.
+pub(super) fn paused_of(namespace: &str, search: &str) -> ScheduleQuery {
+    ScheduleQuery {
+        namespace: namespace.to_owned(),
+        search: Some(format!("{search} state:paused").trim().to_owned()),
+        favourites: false,
+        sort: None,
+        place: Place::First,
+    }
 }
 
 fn first_paused(page: &Page<ScheduleRow>, missed: RwSignal<CatchUp>) -> AnyView {
@@ -141,20 +148,30 @@ fn more_paused(total: i64) -> AnyView {
 
 fn resumed_schedule(row: &ScheduleRow, missed: RwSignal<CatchUp>) -> AnyView {
     let (id, zone) = (row.id.clone(), Some(row.timing.zone.clone()));
-    let preview = use_load(move || Some(api::resume_preview(id.clone(), FIRES)));
-    let chosen = preview.draw(move |preview| {
-        let found = preview.choices.iter().find(|known| known.missed == missed.get());
-        found.map_or_else(|| ().into_any(), |found| chosen(found, zone.clone()))
-    });
-    view! { <li><strong>{row.name.clone()}</strong>" "{chosen}</li> }.into_any()
+    let preview = use_load(move || Some(api::resume_preview(id.clone(), OF_EACH)));
+    let chosen = move |draw: fn(&ResumeChoice, Option<String>) -> AnyView| {
+        let zone = zone.clone();
+        preview.draw(move |preview| {
+            let found = preview.choices.iter().find(|known| known.missed == missed.get());
+            found.map_or_else(|| ().into_any(), |found| draw(found, zone.clone()))
+        })
+    };
+    let (words, fires) = (chosen(comes_to), chosen(chosen_fires));
+    view! {
+        <li>
+            <span role="status"><strong>{row.name.clone()}</strong>" "{words}</span>
+            {fires}
+        </li>
+    }
+    .into_any()
 }
 
-fn chosen(choice: &ResumeChoice, zone: Option<String>) -> AnyView {
-    let fires: Vec<_> =
-        choice.rows.nodes.iter().map(|fire| resumed_fire(fire, zone.clone())).collect();
+fn chosen_fires(choice: &ResumeChoice, zone: Option<String>) -> AnyView {
+    let rows = first_rows(choice.missed, &choice.rows.nodes, FIRES);
+    let fires: Vec<_> = rows.into_iter().map(|fire| resumed_fire(fire, zone.clone())).collect();
     let more = more(choice.row_count, fires.len())
         .map(|words| view! { <li class="muted">{words}</li> }.into_any());
-    view! { {comes_to(choice, zone)}<ul class="sample choice-fires">{fires}{more}</ul> }.into_any()
+    view! { <ul class="sample choice-fires">{fires}{more}</ul> }.into_any()
 }
 
 #[cfg(test)]

@@ -1,16 +1,18 @@
 //! Bulk actions on schedules or on runs: on those selected on this page, or on all that the search finds.
 //!
-//! First the action is only counted: the user sees how many match and what would be refused. The action is
-//! then sent with that number. If another number matches by then, nothing is done. An action that takes longer than
+//! First the action is only counted: the user sees how many match, and for some actions what becomes of fires. What is
+//! refused shows only when the action is performed. The action is sent with the counted number. If another number matches by then, nothing is done. An action that takes longer than
 //! one request is sent again until nothing remains.
 //!
 //! - `dialog`: the count, the reason, the progress, the result
 //! - `effect`: what becomes of fires
+//! - `undo`: how it is taken back
 //! - `change`: the fields of a bulk edit
 
 mod change;
 mod dialog;
 mod effect;
+mod undo;
 
 use leptos::prelude::*;
 
@@ -57,6 +59,8 @@ impl Kind {
 
 /// Maximum number of values in one term of a search.
 const VALUES: usize = 20;
+/// Maximum length of a portion, in bytes. The server takes 1,000, and a preview adds a term.
+const LENGTH: usize = 900;
 
 /// The searches that find these schedules: names are searched for in portions.
 pub(super) fn by_name(names: &[String]) -> Vec<String> {
@@ -70,7 +74,22 @@ pub(super) fn by_id(ids: &[String]) -> Vec<String> {
 }
 
 fn portions(field: &str, values: &[String]) -> Vec<String> {
-    values.chunks(VALUES).map(|values| format!("{field}:{}", values.join(","))).collect()
+    let mut portions: Vec<String> = Vec::new();
+    let mut count = 0;
+    for value in values {
+        if let Some(portion) = portions.last_mut()
+            && count < VALUES
+            && portion.len() + value.len() < LENGTH
+        {
+            portion.push(',');
+            portion.push_str(value);
+            count += 1;
+        } else {
+            portions.push(format!("{field}:{value}"));
+            count = 1;
+        }
+    }
+    portions
 }
 
 /// The input of the bar.
@@ -105,6 +124,14 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
             is_all.set(false);
         }
     });
+    // All that one search finds is not all that the next one finds.
+    Effect::new(move |before: Option<String>| {
+        let search = search.get();
+        if before.is_some_and(|before| before != search) {
+            is_all.set(false);
+        }
+        search
+    });
     // An action on all needs a search, so that one cannot change everything by accident.
     let has_more = move || subjects.has_more.get() && !search.get().trim().is_empty();
     let choose = move |chosen: Kind| {
@@ -136,7 +163,7 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
             button(look, None, words, choose(kind))
         };
         let edits = edits.get();
-        let is_offered = |kind: &Kind| edits || *kind != Kind::Edit;
+        let is_offered = |kind: &Kind| edits || !matches!(kind, Kind::Edit | Kind::Delete);
         let actions: Vec<_> = kinds.iter().copied().filter(is_offered).map(action).collect();
         view! {
             <div class="bulk-bar" role="region" aria-label=label>
@@ -165,7 +192,7 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
 
 #[cfg(test)]
 mod tests {
-    use super::{by_id, by_name};
+    use super::{Kind, LENGTH, by_id, by_name};
 
     #[test]
     fn names_are_searched_for_in_portions_and_quoted() {
@@ -174,6 +201,24 @@ mod tests {
         assert_eq!(searches.len(), 2);
         assert_eq!(searches[1], "schedule:\"job 20\"");
         assert_eq!(by_name(&["a\"b\\c".to_owned()]), ["schedule:\"a\\\"b\\\\c\""]);
+    }
+
+    #[test]
+    fn long_names_are_searched_for_in_smaller_portions() {
+        let names: Vec<String> = (10..30).map(|at| format!("{at}{}", "x".repeat(45))).collect();
+        let searches = by_name(&names);
+        assert_eq!(searches.len(), 2);
+        assert!(searches.iter().all(|search| search.len() <= LENGTH));
+        let whole = searches.join(" ");
+        assert!(names.iter().all(|name| whole.contains(&format!("\"{name}\""))));
+    }
+
+    #[test]
+    fn what_was_done_is_said_of_one_and_of_several() {
+        assert_eq!(Kind::Delete.done_words(1), "1 schedule is deleted");
+        assert_eq!(Kind::Cancel.done_words(3), "3 runs are asked to stop");
+        assert_eq!(Kind::Skip.done_words(1), "1 schedule is told to skip its next fire");
+        assert_eq!(Kind::Skip.done_words(2), "2 schedules are told to skip their next fire");
     }
 
     #[test]

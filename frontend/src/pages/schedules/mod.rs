@@ -82,7 +82,12 @@ fn AllSchedules() -> impl IntoView {
             };
             bulk::by_name(&names.with_value(known))
         }),
-        search: Memo::new(move |_| address.query("q")).into(),
+        // No search finds favourites only, so an action on all that match is not offered for them.
+        search: Memo::new(move |_| match address.query("favourites") == "yes" {
+            true => String::new(),
+            false => address.query("q"),
+        })
+        .into(),
         has_more: Signal::derive(move || {
             total.get().is_some_and(|total| total > selection.count() as i64)
         }),
