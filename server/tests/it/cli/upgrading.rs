@@ -174,7 +174,7 @@ async fn credentials_that_were_stored_in_clear_are_named(database: TestDatabase)
 
 const WHOLE: &str = "module: reports
 calendars:
-  holidays: { dates: ['2026-12-24'] }
+  holidays: { mode: exclude, dates: ['2026-12-24'] }
 schedules:
   nightly:
     when: '0 3 * * *'
