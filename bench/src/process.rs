@@ -28,20 +28,19 @@ const TICKS: f64 = 100.0;
 /// CPU seconds, in user mode and in the kernel.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Cpu {
-    /// CPU of this process and its children, including those that have ended; SQLite runs inside
-    /// it.
+    /// This process and its children, including those that have ended; SQLite runs inside it.
     pub(crate) own: f64,
-    /// CPU of the database's processes.
+    /// The database's processes.
     pub(crate) database: f64,
 }
 
 impl Cpu {
-    /// The sum of both.
+    /// Both.
     pub(crate) fn total(self) -> f64 {
         self.own + self.database
     }
 
-    /// The CPU used since `earlier`.
+    /// What was spent since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self { own: self.own - earlier.own, database: self.database - earlier.database }
     }
@@ -55,13 +54,12 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// A meter for this process and the database server behind `connection`, which must be on this
-    /// machine.
+    /// For this process and the database server behind `connection`, which must be on this machine.
     pub(crate) async fn of(connection: &impl ConnectionTrait) -> Result<Self> {
         Self::of_processes(connection, vec![std::process::id()]).await
     }
 
-    /// A meter for other processes.
+    /// The same for other processes.
     pub(crate) async fn of_processes(
         connection: &impl ConnectionTrait,
         own: Vec<u32>,

@@ -97,7 +97,7 @@ impl Puller {
         Ok(Self { child, pid, stdin, lines })
     }
 
-    /// The process of the puller.
+    /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }

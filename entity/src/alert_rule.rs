@@ -16,26 +16,26 @@ pub struct Model {
     pub namespace_id: Uuid,
     /// Unique among the namespace's rules.
     pub name: String,
-    /// What the rule watches for, when it sends messages, and to which channels.
+    /// What it watches for, when it sends messages, and to which channels.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
-    /// Whether the rule is enabled.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// When the rule was created or last enabled: it ignores earlier events.
+    /// When it was created or last enabled: earlier events are ignored.
     pub since: Timestamp,
-    /// Until when the rule is muted: it sends nothing before this time.
+    /// It sends nothing before this time.
     pub muted_until: Option<Timestamp>,
-    /// Who muted the rule.
+    /// Who muted it.
     pub muted_by: Option<String>,
-    /// Why the rule was muted.
+    /// Why it was muted.
     pub muted_reason: Option<String>,
     /// The version, counted from 1; muting does not change it.
     pub version: i32,
     /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When the rule was created.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When the rule last changed.
+    /// When it last changed.
     pub updated_at: Timestamp,
 }
 

@@ -17,28 +17,28 @@ pub struct Model {
     /// SHA-256 of the token, in hex.
     #[sea_orm(unique)]
     pub hash: String,
-    /// The user for whom the token acts: it can never do more than that user, and ends with them.
-    /// Null for a token that was created with direct access to the database.
+    /// The user that it acts for: it can never do more than they can, and ends with them. Null for
+    /// one made with direct access to the database.
     pub user_id: Option<Uuid>,
-    /// The only namespace that the token gives access to; `None` for all that its owner may see.
+    /// The only namespace it gives access to; `None` for all that its owner may see.
     pub namespace_id: Option<Uuid>,
-    /// The queues from which a worker may pull with this token. A token with queues gives access to
-    /// nothing else.
+    /// The queues that a worker may pull from with it. A token with queues gives access to nothing
+    /// else.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub queues: Option<Strings>,
     /// See [`Role`].
     pub role: Role,
-    /// Whether the token may see contexts, outputs and logs.
+    /// Whether it may see contexts, outputs and logs.
     pub sees_payloads: bool,
-    /// Who created the token.
+    /// Who created it.
     pub created_by: String,
-    /// When the token was created.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When the token expires.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
-    /// When the token was revoked.
+    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When the token was last used, to the minute.
+    /// Last use, to the minute.
     pub used_at: Option<Timestamp>,
 }
 

@@ -12,7 +12,7 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The namespace that the change concerns, if any.
+    /// The namespace, if it concerns one.
     pub namespace_id: Option<Uuid>,
     /// When the change was made.
     pub at: Timestamp,
@@ -20,18 +20,18 @@ pub struct Model {
     pub actor: String,
     /// Where the change came from: an address, `cli`.
     pub source: String,
-    /// The action, such as `schedule.pause`.
+    /// The action: `schedule.pause`.
     pub action: String,
     /// The key of the object that was changed.
     pub subject_id: Option<Uuid>,
     /// The object's name.
     pub subject: String,
-    /// The reason, in the words of the person who made the change.
+    /// The reason, in the actor's words.
     pub reason: Option<String>,
-    /// The state before the change, without secrets.
+    /// The state before, without secrets.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub before: Option<Json>,
-    /// The state after the change, without secrets.
+    /// The state after, without secrets.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub after: Option<Json>,
 }

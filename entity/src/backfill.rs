@@ -12,11 +12,11 @@ use crate::Timestamp;
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(24))", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Instants that have had no run.
+    /// Instants that nothing has run for.
     Missing,
-    /// In addition, the backfill runs instants whose runs have all failed.
+    /// Also those whose runs have all failed.
     MissingAndFailed,
-    /// In addition, the backfill runs instants whose runs succeeded: all except those at work.
+    /// Also those that succeeded: all except those at work.
     All,
 }
 
@@ -37,13 +37,13 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum State {
-    /// The backfill starts runs.
+    /// Its runs are being started.
     Running,
-    /// The backfill starts no runs; those at work continue.
+    /// No runs are started; those at work continue.
     Paused,
-    /// The backfill was stopped on request. Its last runs may still be ending.
+    /// It was stopped on request. Its last runs may still be ending.
     Cancelled,
-    /// All fires of the backfill have ended.
+    /// Each of its fires has ended.
     Completed,
 }
 
@@ -75,26 +75,26 @@ pub struct Model {
     pub total: i32,
     /// See [`State`].
     pub state: State,
-    /// Why the backfill was requested.
+    /// Why it was requested.
     pub reason: String,
-    /// The JSON that is merged into the schedule's context, key by key.
+    /// Merged into the schedule's context, key by key.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub context: Option<Json>,
-    /// Who requested the backfill.
+    /// Who requested it.
     pub created_by: String,
-    /// When the backfill was requested.
+    /// When it was requested.
     pub created_at: Timestamp,
-    /// Who paused the backfill, while it is paused.
+    /// Who paused it, while it is paused.
     pub paused_by: Option<String>,
-    /// Since when the backfill is paused.
+    /// Since when it is paused.
     pub paused_at: Option<Timestamp>,
-    /// Why the backfill paused itself.
+    /// Why it paused itself.
     pub paused_reason: Option<String>,
-    /// Who stopped the backfill.
+    /// Who stopped it.
     pub cancelled_by: Option<String>,
-    /// Why the backfill was stopped.
+    /// Why it was stopped.
     pub cancel_reason: Option<String>,
-    /// When the backfill was stopped.
+    /// When it was stopped.
     pub cancelled_at: Option<Timestamp>,
     /// When the last of its fires ended.
     pub finished_at: Option<Timestamp>,

@@ -8,18 +8,17 @@ use crate::{Timestamp, fire::Kind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum State {
-    /// The instant waits for its turn.
+    /// Waiting for its turn.
     Pending,
-    /// The instant's run is alive. A unique key over schedule and instant guarantees that there is
-    /// only one.
+    /// Its run is alive. A unique key over schedule and instant guarantees that there is only one.
     Running,
-    /// The instant's run succeeded.
+    /// Its run succeeded.
     Succeeded,
-    /// The instant's run failed or timed out.
+    /// Its run failed or timed out.
     Failed,
-    /// The instant's run was stopped, or it never had one.
+    /// Its run was stopped, or it never had one.
     Cancelled,
-    /// The instant no longer matched the mode when its turn came.
+    /// It was no longer needed when its turn came.
     Skipped,
 }
 
@@ -31,7 +30,7 @@ pub struct Model {
     /// The backfill.
     #[sea_orm(primary_key, auto_increment = false)]
     pub backfill_id: Uuid,
-    /// The instant's position in the order, from 0.
+    /// Its position in the order, from 0.
     #[sea_orm(primary_key, auto_increment = false)]
     pub position: i32,
     /// The backfill's schedule.
@@ -42,13 +41,13 @@ pub struct Model {
     pub kind: Kind,
     /// See [`State`].
     pub state: State,
-    /// The instant's run, once it has started.
+    /// Its run, once it has started.
     pub run_id: Option<Uuid>,
-    /// Why the instant was skipped or cancelled.
+    /// Why it was skipped or cancelled.
     pub detail: Option<String>,
-    /// When the run was queued.
+    /// When its run was queued.
     pub started_at: Option<Timestamp>,
-    /// When the instant was settled.
+    /// When it ended.
     pub finished_at: Option<Timestamp>,
 }
 

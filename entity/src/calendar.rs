@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// Whether a calendar suppresses fires inside or outside of its times.
+/// What a calendar does to fires.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]
@@ -39,9 +39,9 @@ pub struct Model {
     pub version: i32,
     /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When the calendar was created.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When the calendar last changed.
+    /// When it last changed.
     pub updated_at: Timestamp,
     /// Set when it was deleted.
     pub deleted_at: Option<Timestamp>,

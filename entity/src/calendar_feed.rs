@@ -1,4 +1,4 @@
-//! A feed that a program reads by its secret URL alone: a calendar of upcoming runs, or a badge.
+//! What a program reads by its secret URL alone: a calendar of upcoming runs, or a badge.
 
 use sea_orm::entity::prelude::*;
 
@@ -23,8 +23,7 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The feed's owner: the feed shows nothing that the owner may not see, and ends with the
-    /// owner.
+    /// Its owner: it shows nothing that the owner may not see, and ends with the owner.
     pub user_id: Uuid,
     /// Unique among its owner's feeds; for people.
     pub name: String,
@@ -33,15 +32,15 @@ pub struct Model {
     pub hash: String,
     /// The content at its URL.
     pub kind: Kind,
-    /// The namespace whose schedules the feed shows.
+    /// The namespace whose schedules it shows.
     pub namespace_id: Uuid,
-    /// The only schedule that the feed shows, if set.
+    /// The only schedule that it shows, if set.
     pub schedule_id: Option<Uuid>,
-    /// The search that selects the feed's schedules, if set.
+    /// The search that selects its schedules, if set.
     pub search: Option<String>,
-    /// When the feed was created.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When the feed was last read, to the minute.
+    /// Last use, to the minute.
     pub used_at: Option<Timestamp>,
 }
 

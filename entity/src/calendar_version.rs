@@ -12,12 +12,12 @@ pub struct Model {
     /// The calendar.
     #[sea_orm(primary_key, auto_increment = false)]
     pub calendar_id: Uuid,
-    /// The version number of the calendar before the change.
+    /// The calendar's version number at that time.
     #[sea_orm(primary_key, auto_increment = false)]
     pub version: i32,
-    /// The calendar's mode before the change.
+    /// Its mode at that time.
     pub mode: Mode,
-    /// The calendar's definition before the change.
+    /// Its definition at that time.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
     /// When the next version replaced it.

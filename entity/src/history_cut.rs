@@ -14,7 +14,7 @@ pub struct Model {
     pub namespace_id: Uuid,
     /// Settled history from before this was removed.
     pub until: Timestamp,
-    /// When the history was cut.
+    /// When that was done.
     pub at: Timestamp,
 }
 

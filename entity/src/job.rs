@@ -14,11 +14,11 @@ pub enum State {
     Held,
     /// The worker completed it.
     Succeeded,
-    /// The worker reported that the job failed.
+    /// The worker failed it.
     Failed,
-    /// The worker was silent for too long, so the job is lost.
+    /// The worker was silent for too long.
     Lost,
-    /// No attempt waits for the job any more.
+    /// No attempt waits for it any more.
     Cancelled,
 }
 
@@ -32,7 +32,7 @@ pub struct Model {
     pub id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
-    /// The run to which the attempt belongs.
+    /// The run whose attempt it is.
     pub run_id: Uuid,
     /// The run's task, by its name in the workflow.
     pub run_task: String,
@@ -50,47 +50,42 @@ pub struct Model {
     /// The task's input.
     #[sea_orm(column_type = "JsonBinary")]
     pub input: Json,
-    /// What the worker is sent about the run.
+    /// What the worker receives about the run.
     #[sea_orm(column_type = "JsonBinary")]
     pub about: Json,
-    /// The run's priority: waiting jobs of the highest priority are taken first.
+    /// The priority of its run: the highest is taken first.
     pub priority: i16,
     /// How long the attempt may take.
     pub timeout_ms: i64,
-    /// When the job was created: among equal priorities, the oldest is taken first.
+    /// When it was created: among equal priorities, the oldest is taken first.
     pub created_at: Timestamp,
-    /// Until then an attempt is certain to wait for the job; its node extends this repeatedly.
+    /// An attempt is certain to wait for it until then: its node extends this repeatedly.
     pub awaited_until: Timestamp,
-    /// The worker that holds the job.
+    /// The worker that has it.
     pub worker_id: Option<Uuid>,
     /// The token that this worker's reports must carry; each worker that takes the job gets a new
     /// one.
     pub token: Option<String>,
-    /// When the worker took the job.
+    /// When it was taken.
     pub taken_at: Option<Timestamp>,
-    /// When the worker counts as lost, unless it reports before.
+    /// When its worker counts as lost, unless it reports before.
     pub lease_until: Option<Timestamp>,
     /// How long each report extends the lease.
     pub lease_ms: i64,
-    /// Whether the worker should stop working on the job.
+    /// Whether the worker should end it.
     pub stop: bool,
     /// How many log lines were accepted.
     pub lines: i64,
-    /// The total size of these lines in bytes.
+    /// How many bytes these lines have.
     pub line_bytes: i64,
-    /// How many of the lines are the beginning of a long output: of the others, only the end is
-    /// kept. NULL for an output that is kept whole.
-    pub head_lines: Option<i64>,
-    /// How many bytes the lines of that beginning have.
-    pub head_bytes: Option<i64>,
     /// The result.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub output: Option<Json>,
-    /// Why the job failed.
+    /// Why it failed.
     pub error: Option<String>,
     /// Whether the worker reports that another attempt would fail as well.
     pub is_final: bool,
-    /// When the job ended.
+    /// When it ended.
     pub ended_at: Option<Timestamp>,
 }
 

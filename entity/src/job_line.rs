@@ -12,12 +12,12 @@ pub struct Model {
     /// The job.
     #[sea_orm(primary_key, auto_increment = false)]
     pub job_id: Uuid,
-    /// The line's number, from 1.
+    /// Its number, from 1.
     #[sea_orm(primary_key, auto_increment = false)]
     pub seq: i64,
-    /// When the line arrived.
+    /// When it arrived.
     pub at: Timestamp,
-    /// Whether the line was printed to standard error.
+    /// Whether it was printed as an error.
     pub is_error: bool,
     /// The text.
     pub text: String,

@@ -20,9 +20,9 @@ pub struct Model {
     pub snapshot: Json,
     /// What changed, for people.
     pub change: String,
-    /// The user or token that made the change.
+    /// Who changed it.
     pub changed_by: String,
-    /// When the schedule was changed to this version.
+    /// When it was changed.
     pub changed_at: Timestamp,
 }
 

@@ -12,7 +12,7 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The secret's namespace.
+    /// Its namespace.
     pub namespace_id: Uuid,
     /// Unique within the namespace.
     pub name: String,
@@ -24,7 +24,7 @@ pub struct Model {
     pub version: i32,
     /// Who set the value.
     pub set_by: String,
-    /// When the secret was created.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When the value was set.
     pub updated_at: Timestamp,

@@ -25,7 +25,7 @@ pub struct Model {
     /// The data of tower-sessions, as JSON.
     #[sea_orm(column_type = "JsonBinary")]
     pub data: Json,
-    /// When the session expires.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 

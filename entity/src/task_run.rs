@@ -8,19 +8,19 @@ use crate::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum State {
-    /// The attempt is at work.
+    /// At work.
     Running,
-    /// The attempt succeeded.
+    /// Done.
     Succeeded,
-    /// The attempt failed.
+    /// Ended in failure.
     Failed,
-    /// The attempt took too long.
+    /// Took too long.
     TimedOut,
-    /// The attempt was stopped on request or by the overlap policy.
+    /// Stopped on request or by the overlap policy.
     Cancelled,
-    /// The node that worked on the attempt died or released it.
+    /// The node that worked on it died or released it.
     Lost,
-    /// The task never ran: the tasks that it needs did not end as its `when` requires.
+    /// It never ran: the tasks that it needs did not end as `when` requires.
     Skipped,
 }
 
@@ -40,13 +40,13 @@ pub struct Model {
     pub attempt: i32,
     /// See [`State`].
     pub state: State,
-    /// The node that works on the attempt.
+    /// The node that works on it.
     pub node_id: Uuid,
-    /// When the attempt started.
+    /// Start.
     pub started_at: Timestamp,
-    /// When the attempt ended.
+    /// End.
     pub finished_at: Option<Timestamp>,
-    /// The error, if the attempt did not succeed.
+    /// The error, if it did not succeed.
     pub error: Option<String>,
     /// The target's output.
     #[sea_orm(column_type = "JsonBinary", nullable)]

@@ -24,19 +24,19 @@ pub struct Model {
     pub tags: Strings,
     /// How many jobs it takes at once.
     pub capacity: i32,
-    /// The version of the worker's program, for people.
+    /// Its own version, for people.
     pub version: String,
     /// The client library that it uses, and the library's version.
     pub client: String,
-    /// The token with which it registered: only requests with this token act for the worker.
+    /// The token that it registered with: only requests with this token act for it.
     pub token_id: Uuid,
     /// The token's name, for people.
     pub token: String,
-    /// Whether the worker takes no new jobs.
+    /// Whether it takes no new jobs.
     pub draining: bool,
-    /// When the worker registered.
+    /// When it registered.
     pub registered_at: Timestamp,
-    /// When the worker was last heard from.
+    /// When it was last heard from.
     pub heartbeat_at: Timestamp,
 }
 

@@ -19,9 +19,9 @@ pub struct Model {
     /// The tasks, as the engine's `Definition` in JSON.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
-    /// The user or token that created the version.
+    /// Who created it.
     pub created_by: String,
-    /// When the version was created.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 

@@ -1,14 +1,13 @@
-//! The server as a whole: assembles its parts, and starts and stops them in order.
+//! The server as a whole: its parts put together, started in order, stopped in order.
 //!
-//! The port comes first, so that a second server on the same machine fails before it joins the
-//! nodes under the first one's name. The shutdown goes in reverse: new work is refused, running
-//! work gets its grace period, and then the database and the telemetry are closed.
+//! The port comes first: a second server on the same machine must fail before it joins the nodes
+//! under the first one's name. The end is the other way round: new work is refused, running work
+//! gets its grace, and only then go the database and the telemetry.
 //!
-//! - `ports`: its listeners; `parts`: its components
-//! - `runtimes`: its threads; `settings`: the configuration of its parts
-//! - `own_key`: the key for secrets that it creates itself; `open_files`: its open-file limit
+//! - `ports`: what it listens on; `parts`: what it is put together of
+//! - `runtimes`: its threads; `settings`: what its parts are told of the configuration
+//! - `own_key`: the key for secrets that it makes for itself; `open_files`: its limit of files
 
-mod file_mode;
 mod open_files;
 mod own_key;
 mod parts;
@@ -42,26 +41,26 @@ use crate::{
     vault::{Key, NotAKey, Vault, VaultError},
 };
 
-/// Timeout for the last responses, once everything else has ended.
+/// How long the last answers may take once all else has ended.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
-/// How long after the grace period the server has ended at the latest, whatever the database does.
+/// How long after the grace the server has ended, whatever the database does.
 const LAST_GRACE: Duration = Duration::from_millis(4_750);
 
-/// Why the server could not start, or had to stop. Messages read after "failed to".
+/// Why the server could not start or go on. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
-    /// The configured zone data cannot be used.
+    /// The zone data that the settings name cannot be used.
     #[error(transparent)]
     ZoneData(#[from] timetable::ZoneDataError),
-    /// The port is not available.
+    /// The port cannot be had.
     #[error("listen on {listen}: {source}; {help}")]
     Listen {
-        /// The configured address.
+        /// As configured.
         listen: SocketAddr,
-        /// The system's error.
+        /// What the system says.
         source: io::Error,
-        /// What to do about the problem.
+        /// What to do.
         help: String,
     },
     /// The database cannot be used.
@@ -70,12 +69,12 @@ pub enum AppError {
     /// The certificate authorities that targets should trust cannot be read.
     #[error("read egress.ca_file '{}': {source}", path.display())]
     CaFile {
-        /// The configured path.
+        /// As configured.
         path: PathBuf,
-        /// The system's error.
+        /// What the system says.
         source: io::Error,
     },
-    /// A file with a configured secret cannot be read.
+    /// A file that holds a secret of the configuration cannot be read.
     #[error(transparent)]
     KeyFile(#[from] UnreadFile),
     /// The token for monitoring cannot be read.
@@ -86,10 +85,10 @@ pub enum AppError {
     Key {
         /// The setting.
         field: &'static str,
-        /// What is wrong with the key.
+        /// What is wrong.
         source: NotAKey,
     },
-    /// There are secrets that cannot be decrypted.
+    /// There are secrets that cannot be opened.
     #[error(transparent)]
     Vault(#[from] VaultError),
     /// The targets cannot be set up.
@@ -101,16 +100,16 @@ pub enum AppError {
     /// The process cannot be made unreadable for the programs that it starts.
     #[error("close this process's memory to the programs of its user: {0}")]
     Dumpable(#[source] io::Error),
-    /// Redis is configured but not reachable.
+    /// The nodes' Redis is not reachable.
     #[error(transparent)]
     Beacon(#[from] BeaconError),
     /// The engine cannot start or stop.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// HTTP stopped unexpectedly.
+    /// HTTP broke off.
     #[error("serve HTTP: {0}")]
     Serve(#[source] io::Error),
-    /// The threads could not be created.
+    /// The threads cannot be had.
     #[error("start the runtimes: {0}")]
     Runtime(#[source] io::Error),
     /// A part of the server has panicked.
@@ -127,7 +126,7 @@ pub struct App {
     engine: Engine,
     commands: Commands,
     address: SocketAddr,
-    /// Ends all HTTP except probes.
+    /// Ends all of HTTP but probes.
     draining: CancellationToken,
     /// Ends HTTP.
     stop: CancellationToken,
@@ -136,7 +135,7 @@ pub struct App {
 }
 
 impl App {
-    /// Binds the port, opens the database, starts the engine and answers requests.
+    /// Takes the port, opens the database, starts the engine and answers requests.
     pub async fn start(
         config: Config,
         telemetry: Arc<Telemetry>,
@@ -176,22 +175,22 @@ impl App {
         })
     }
 
-    /// The address on which it listens.
+    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The app's database.
+    /// Its database.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The commands that people and tools may call.
+    /// What people and tools may order of it.
     pub fn commands(&self) -> &Commands {
         &self.commands
     }
 
-    /// Runs until `stop` is ready or HTTP stops; then shuts down in order.
+    /// Goes on until `stop` is ready or HTTP breaks off; then ends in good order.
     pub async fn run_until(mut self, stop: impl Future<Output = ()>) -> Result<(), AppError> {
         let broken = tokio::select! {
             () = stop => None,
@@ -200,7 +199,7 @@ impl App {
         let grace = self.config.shutdown_grace.0;
         tracing::info!(?grace, "stopping");
         let end = self.clock.deadline(grace.saturating_add(LAST_GRACE));
-        // Probes are answered until the end, because a draining node is monitored like any other.
+        // Probes are answered until the end: a node that drains is watched like any other.
         self.draining.cancel();
         let engine = self.engine;
         let ended = self.runtimes.engine().spawn(async move { engine.shutdown(grace).await });
@@ -209,8 +208,8 @@ impl App {
         self.stop.cancel();
         let served = match broken {
             Some(ended) => ended,
-            // Requests have had as long as the engine needed to stop. A connection that lasts
-            // longer is cut off with the process.
+            // Requests have had the time of the engine's end; a connection that holds on longer is
+            // cut off with the process.
             None => {
                 let served = self.clock.timeout(LAST_ANSWERS, self.http);
                 end.limit(served).await.unwrap_or(Ok(Ok(Ok(())))).unwrap_or(Ok(Ok(())))
@@ -218,7 +217,7 @@ impl App {
         };
         match end.limit(self.store.close()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "failed to close the database"),
+            Ok(Err(error)) => tracing::warn!("failed to close the database: {error}"),
             Err(_) => tracing::warn!("the database did not answer when it was closed"),
         }
         let telemetry = self.telemetry;
@@ -230,7 +229,7 @@ impl App {
     }
 }
 
-/// Reads the configured zone data. Must be called before anything needs a zone.
+/// Reads the zone data that the settings name: before anything asks for a zone.
 fn use_zone_data(config: &Config) -> Result<(), AppError> {
     if let Some(path) = &config.time.zone_data {
         let timetable::ZoneData { version, source } = timetable::use_zone_data(path)?;
@@ -239,7 +238,7 @@ fn use_zone_data(config: &Config) -> Result<(), AppError> {
     Ok(())
 }
 
-/// The configured keys for secrets, or the one that the server created itself.
+/// The configured keys for secrets, or the one that the server made for itself.
 pub fn vault(config: &Config) -> Result<Vault, AppError> {
     let read = |(field, text): (&'static str, Option<SecretString>)| {
         let text = text.as_ref().map(|text| Key::read(text.expose_secret()));
@@ -251,8 +250,8 @@ pub fn vault(config: &Config) -> Result<Vault, AppError> {
     Ok(current.map_or_else(Vault::default, |current| Vault::new(current, previous)))
 }
 
-/// The identity provider, if one is configured. It has its own egress policy, because its operator
-/// decides where it is.
+/// The identity provider, if one is configured. It is reached by a policy of its own: it is its
+/// operator who says where it is.
 pub fn provider(
     config: &Config,
     address: SocketAddr,
@@ -266,12 +265,12 @@ pub fn provider(
     Ok(Some(Provider::new(oidc.clone(), secret, home, fetcher, clock.clone())))
 }
 
-/// The mailer, if a mail server is configured.
+/// What sends mails, if a server for them is configured.
 pub fn mailer(config: &Config) -> Result<Option<Mailer>, AppError> {
     Ok(Mailer::new(&config.smtp, policy(config)?.ca_pem.as_deref())?)
 }
 
-/// The connection to Redis, if heartbeats are configured to go there.
+/// The way to Redis, where heartbeats are to go there.
 pub async fn beacon(config: &Config, clock: &Clock) -> Result<Option<Beacon>, BeaconError> {
     let cluster = &config.cluster;
     let url = cluster.redis_url.clone().filter(|_| cluster.backend == Backend::Redis);

@@ -19,12 +19,12 @@ use crate::{Fire, Piece, Timetable};
 /// What to do about missed fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CatchUp {
-    /// No missed fire runs.
+    /// None of them runs.
     Skip,
-    /// Only the latest missed fire runs, in place of all of them.
+    /// They collapse into the latest.
     #[default]
     Latest,
-    /// Every missed fire runs, up to a limit.
+    /// Each of them runs, up to a limit.
     All,
 }
 
@@ -36,8 +36,7 @@ pub struct Policy {
     /// A single fire counts as missed if its scheduled time is longer ago than this: the schedule's
     /// grace plus its maximum jitter.
     pub grace: TimeDelta,
-    /// For [`CatchUp::All`]: maximum number of runs, one that is on time included; the latest ones
-    /// run.
+    /// For [`CatchUp::All`]: maximum number of runs; the latest ones run.
     pub max: u32,
     /// For [`CatchUp::All`]: the time between two runs.
     pub spacing: TimeDelta,
@@ -48,19 +47,19 @@ pub struct Policy {
 /// What happens to an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The instant runs in time.
+    /// It runs in time.
     Run,
-    /// The instant was missed, and runs late.
+    /// It was missed, and runs late.
     CatchUp,
-    /// The instant was missed, and a later one runs in its place.
+    /// It was missed, and a later one runs in its place.
     Collapsed,
-    /// The instant was missed, and does not run because of the policy.
+    /// It was missed, and does not run because of the policy.
     Missed,
-    /// The instant was missed longer ago than the window.
+    /// It was missed longer ago than the window.
     OutsideWindow,
-    /// The instant was missed, and is beyond the limit on the number of runs.
+    /// It was missed, and is beyond the limit on the number of runs.
     OverLimit,
-    /// A calendar suppresses the instant.
+    /// A calendar suppresses it.
     Suppressed,
 }
 
@@ -71,13 +70,13 @@ pub struct Entry {
     pub fire: Fire,
     /// The last of the range; for one instant, the same instant.
     pub last: DateTime<Utc>,
-    /// How many instants the entry accounts for.
+    /// How many instants it accounts for.
     pub count: u64,
-    /// When the fire is due to run.
+    /// When it is due to run.
     pub due_at: DateTime<Utc>,
     /// See [`Fate`].
     pub fate: Fate,
-    /// The name of the calendar that suppresses the fire.
+    /// The name of the calendar that suppresses it.
     pub calendar: Option<Arc<str>>,
 }
 
@@ -114,7 +113,7 @@ pub fn plan(
     let until = due_until(timetable, before, now);
     let mut account = Account::new(timetable, before, now, Limit::BeforeRuns);
     if before < until {
-        // A fire that is on time is not missed, even without any grace.
+        // What is on time is not missed, even without any grace.
         let grace = policy.grace.max(ON_TIME);
         let missed_until = (now - grace - MS).clamp(before, until);
         let in_grace = account.allowed(missed_until, until, 2);
@@ -213,7 +212,7 @@ enum Limit {
 /// The entries made so far, from one instant on and without a gap.
 struct Account<'a> {
     timetable: &'a Timetable,
-    /// Every instant up to this one has its entry.
+    /// Every instant up to here has its entry.
     accounted: DateTime<Utc>,
     now: DateTime<Utc>,
     entries: Vec<Entry>,
@@ -234,26 +233,26 @@ impl<'a> Account<'a> {
         Account { timetable, accounted, now, entries, limit, ranges: 0, steps: 0 }
     }
 
-    /// Whether the remaining instants are left to the next plan.
+    /// Whether the rest is left to the next plan.
     fn is_full(&self) -> bool {
         let is_full = self.ranges >= RANGES || self.steps >= STEPS;
         self.limit != Limit::Nowhere && is_full
     }
 
-    /// Begins the missed instants that run.
+    /// The missed instants that run begin here.
     fn begin_runs(&mut self) {
         if self.limit == Limit::BeforeRuns {
             self.limit = Limit::Nowhere;
         }
     }
 
-    /// Adds an instant that runs.
+    /// An instant that runs.
     fn run(&mut self, entry: Entry) {
         self.accounted = entry.fire.at;
         self.entries.push(entry);
     }
 
-    /// Accounts for the only instant up to `until` that may run, which is in time.
+    /// The only instant up to `until` that may run, which is in time.
     fn alone(&mut self, fire: Fire, until: DateTime<Utc>) {
         self.alike(fire.at - MS, Fate::Missed);
         if self.is_full() {
@@ -264,8 +263,7 @@ impl<'a> Account<'a> {
         self.alike(until, Fate::Missed);
     }
 
-    /// Accounts for all instants up to `until`, which were missed, except the newest if that is
-    /// `in_time`.
+    /// All instants up to `until`, which were missed, except the newest if that is `in_time`.
     fn missed(&mut self, until: DateTime<Utc>, policy: &Policy, in_time: Option<Fire>) {
         let now = self.now;
         let window_start = (now - policy.window).clamp(self.accounted, until);
@@ -311,13 +309,8 @@ impl<'a> Account<'a> {
                     if self.is_full() {
                         return;
                     }
-                    // What is on time waits for no spacing.
-                    if in_time == Some(fire) {
-                        self.run(Entry::new(self.timetable, fire, Fate::Run));
-                    } else {
-                        self.run(Entry::late_run(self.timetable, fire, due_at));
-                        due_at += policy.spacing;
-                    }
+                    self.run(Entry::late_run(self.timetable, fire, due_at));
+                    due_at += policy.spacing;
                 }
                 self.alike(until, Fate::OverLimit);
             }
@@ -368,7 +361,7 @@ impl<'a> Account<'a> {
         self.accounted = until;
     }
 
-    /// The same, but always in ranges.
+    /// The same, always in ranges.
     fn in_pieces(&mut self, until: DateTime<Utc>, fate: Fate) {
         let before = self.steps;
         for piece in self.timetable.pieces(self.accounted, until) {

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backoff {
-    /// The delay stays the same.
+    /// It stays the same.
     Fixed,
-    /// The delay doubles.
+    /// It doubles.
     #[default]
     Exponential,
 }

@@ -33,7 +33,7 @@ impl Manner {
     }
 }
 
-/// The result of the callers.
+/// What the callers achieved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     /// Schedules per second.

@@ -68,7 +68,7 @@ const WAYS: [Way; 4] = [
     },
 ];
 
-/// The result of one way to create schedules.
+/// The result of one way.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     load: Load,
@@ -76,7 +76,7 @@ struct Round {
     limits: Limits,
 }
 
-/// Measures all ways to create schedules.
+/// Measures all ways.
 pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
     let mut findings = Findings::default();
     let clock = Clock::system();

@@ -18,13 +18,13 @@ use crate::{
 /// The result of another scheduler's storm.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// The peer's name with its version.
+    /// Its name, with its version.
     pub(super) name: String,
-    /// The seconds from the due instant to the last record, or to the limit.
+    /// From the due instant to the last record, or to the limit.
     pub(super) seconds: f64,
     /// Number of schedules that ran to the end in that time.
     pub(super) done: usize,
-    /// The seconds from the due instant to the first record, if there was one.
+    /// From the due instant to the first record.
     pub(super) first: Option<f64>,
     /// CPU of its process and the database's in that time, including its own progress queries.
     pub(super) cpu: Cpu,
@@ -32,18 +32,19 @@ pub(super) struct Outcome {
 
 #[expect(clippy::cast_precision_loss, reason = "counts of schedules")]
 impl Outcome {
-    /// Schedules per second, counting only those that it completed within the limit.
+    /// Schedules per second, counting those that it completed: what the limit cut off counts
+    /// against it.
     pub(super) fn rate(&self) -> f64 {
         self.done as f64 / self.seconds
     }
 
-    /// Schedules per CPU second.
+    /// The same per second of CPU.
     pub(super) fn thrift(&self) -> f64 {
         self.done as f64 / self.cpu.total()
     }
 }
 
-/// The line that the peer prints when all schedules are registered.
+/// What it prints when all schedules are registered.
 #[derive(Debug, Deserialize)]
 struct Ready {
     name: String,
@@ -51,7 +52,7 @@ struct Ready {
     due_ms: i64,
 }
 
-/// The line that the peer prints when the storm is over.
+/// What it prints when the storm is over.
 #[derive(Debug, Deserialize)]
 struct Over {
     seconds: f64,
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn storms_beyond_the_limit_do_not_count_as_done() {
+    fn what_the_limit_cut_off_is_not_done() {
         let over: Over =
             serde_json::from_str(r#"{"seconds": 120.0, "done": 60, "first_seconds": null}"#)
                 .unwrap();

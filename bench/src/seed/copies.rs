@@ -11,9 +11,9 @@ const BATCH: u64 = 50_000;
 /// A range of numbers, one for each copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
-    /// The first number.
+    /// The first.
     pub(super) from: u64,
-    /// The number after the last one.
+    /// The one after the last.
     pub(super) to: u64,
 }
 

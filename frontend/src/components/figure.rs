@@ -2,8 +2,7 @@
 
 use leptos::prelude::*;
 
-/// Draws the figure: its name, the number, the state that colours it, a note, and the page that it
-/// links to.
+/// Its name, the number, the state that colours it, a note, and the page that it links to.
 pub(crate) fn figure(
     name: &'static str,
     number: String,

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::model::FireKind;
 
-/// The mark of a fire; empty for an ordinary one.
+/// Empty for an ordinary fire.
 pub(crate) fn fire_mark(kind: FireKind) -> AnyView {
     let (words, title) = match kind {
         FireKind::Normal => return ().into_any(),

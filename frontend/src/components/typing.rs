@@ -1,12 +1,11 @@
-//! Searches while the user types: at a key at once, and after a pause if keys follow each other faster.
+//! Searches while the user types: at the first key at once, and then after a pause in the typing.
 
 use std::time::Duration;
 
 use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 
-/// Keys that follow each other within this time are searched together. Most people type slower; a key that is held down
-/// repeats faster.
-const PAUSE: Duration = Duration::from_millis(80);
+/// Keys that follow each other within this time are searched together.
+const PAUSE: Duration = Duration::from_millis(150);
 
 /// A field that searches while the user types.
 #[derive(Clone, Copy)]
@@ -14,7 +13,7 @@ pub(crate) struct Typing {
     search: Callback<String>,
     /// Runs while further keys may follow.
     timer: StoredValue<Option<TimeoutHandle>>,
-    /// The text that was typed since the last search.
+    /// Text typed since the last search.
     waiting: StoredValue<Option<String>>,
 }
 

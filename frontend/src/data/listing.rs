@@ -3,7 +3,7 @@
 //! An answer may be older than events that arrived while it was loading. Those are merged into it again, so no row
 //! reverts to an older state.
 
-use std::{marker::PhantomData, rc::Rc, sync::Arc, time::Duration};
+use std::{marker::PhantomData, rc::Rc, sync::Arc};
 
 use leptos::prelude::*;
 
@@ -22,8 +22,6 @@ use crate::{
 pub(crate) struct Listing<T> {
     pub(crate) load: Load<Page<T>>,
     pub(crate) list: List,
-    /// Counts the answers, each once its rows have been drawn: what belongs to the rows is loaded then.
-    pub(crate) drawn: RwSignal<usize>,
     size: usize,
 }
 
@@ -40,9 +38,9 @@ pub(crate) fn use_listing<T: Row>(
     size: usize,
     make: impl Fn() -> Ask<Page<T>> + 'static,
 ) -> Listing<T> {
-    let (list, drawn) = (List::new(size), RwSignal::new(0));
-    let filler = Filler::<T> { list, drawn, row: PhantomData };
-    Listing { load: watched(move || Some(make()), Some(Rc::new(filler))), list, drawn, size }
+    let list = List::new(size);
+    let filler = Filler::<T> { list, row: PhantomData };
+    Listing { load: watched(move || Some(make()), Some(Rc::new(filler))), list, size }
 }
 
 impl<T: Row> Listing<T> {
@@ -84,7 +82,6 @@ impl<T: Row> Listing<T> {
 /// Puts each answer into the list.
 struct Filler<T> {
     list: List,
-    drawn: RwSignal<usize>,
     row: PhantomData<fn() -> T>,
 }
 
@@ -96,17 +93,6 @@ impl<T: Row> Watcher for Filler<T> {
     fn ended(&self, data: Option<Held>) {
         let item = |row: &Arc<T>| Item { id: row.id().to_owned(), row: Held::new(row.clone()) };
         let page = data.and_then(|data| data.get::<Page<T>>());
-        if page.is_some() {
-            count_once_drawn(self.drawn);
-        }
         self.list.end(page.map(|page| page.rows.iter().map(item).collect()));
     }
-}
-
-/// A timer runs after everything that follows the list.
-fn count_once_drawn(drawn: RwSignal<usize>) {
-    let next = move || {
-        let _gone = drawn.try_update(|answers| *answers = answers.wrapping_add(1));
-    };
-    set_timeout(next, Duration::ZERO);
 }

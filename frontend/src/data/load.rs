@@ -14,7 +14,7 @@ use web_sys::AbortController;
 
 use super::{feed::when_free, session};
 use crate::{
-    api::{self, Answer, Ask, Request},
+    api::{self, Ask, Request},
     components::Waiting,
     model::Failure,
     state::{Held, Hold, Press, Session, Throttle, use_hold, use_press, use_session},
@@ -66,8 +66,8 @@ struct Work {
     make: Rc<dyn Fn() -> Option<Request>>,
     read: fn(Value) -> Result<Held, Failure>,
     watcher: Option<Rc<dyn Watcher>>,
-    /// What the data was read from: an equal answer changes nothing, and is not read.
-    answer: Option<Answer>,
+    /// The JSON that the data was read from: an equal answer changes nothing.
+    answer: Value,
     under_way: Option<AbortController>,
     /// Counts the requests: an answer to an older request is ignored.
     turn: u32,
@@ -81,7 +81,7 @@ struct Work {
 /// Is notified of each request, as a list needs to be.
 pub(super) trait Watcher {
     fn begun(&self);
-    /// Called when the request has ended, with the data if it succeeded.
+    /// With the data, if the request succeeded.
     fn ended(&self, data: Option<Held>);
 }
 
@@ -148,19 +148,16 @@ impl Loading {
         });
     }
 
-    fn end(self, turn: u32, outcome: Result<Answer, Failure>) {
+    fn end(self, turn: u32, outcome: Result<Value, Failure>) {
         let ended = self.work.try_update_value(|work| {
             let is_wanted = work.turn == turn && work.under_way.take().is_some();
             is_wanted.then(|| (work.is_stale, work.watcher.clone()))
         });
-        // If there is no state, the page has been left; if the turn differs, a newer request is
-        // running.
+        // Otherwise the page has been left, or a newer request is running.
         let Some(Some((is_stale, watcher))) = ended else { return };
         let data = match outcome.and_then(|answer| self.take(answer)) {
             Ok(data) => {
-                if self.failure.with_untracked(Option::is_some) {
-                    self.failure.set(None);
-                }
+                self.failure.set(None);
                 Some(data)
             }
             Err(failure) => {
@@ -177,14 +174,13 @@ impl Loading {
         }
     }
 
-    fn take(self, answer: Answer) -> Result<Held, Failure> {
-        let known = |work: &Work| (work.answer.as_ref() == Some(&answer), work.read);
-        let (is_same, read) = self.work.with_value(known);
+    fn take(self, answer: Value) -> Result<Held, Failure> {
+        let (is_same, read) = self.work.with_value(|work| (work.answer == answer, work.read));
         if let Some(data) = self.data.get_untracked().filter(|_| is_same) {
             return Ok(data);
         }
-        let data = answer.value().and_then(read)?;
-        self.work.update_value(|work| work.answer = Some(answer));
+        let data = read(answer.clone())?;
+        self.work.update_value(|work| work.answer = answer);
         self.data.set(Some(data.clone()));
         Ok(data)
     }
@@ -232,7 +228,7 @@ fn begin(
             make: make.clone(),
             read,
             watcher,
-            answer: None,
+            answer: Value::Null,
             under_way: None,
             turn: 0,
             is_stale: false,

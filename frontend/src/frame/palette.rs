@@ -1,5 +1,4 @@
-//! The palette: Ctrl-K, a few letters, Enter. It opens pages and schedules, runs a schedule, and asks on a schedule's
-//! page whether to pause or resume it.
+//! The palette: Ctrl-K, a few letters, Enter. It opens pages and schedules, and runs or pauses a schedule.
 
 use leptos::{
     ev::{self, KeyboardEvent},
@@ -18,14 +17,14 @@ use crate::{
 
 const FOUND: usize = 6;
 
-/// The action of a line of the palette.
+/// What a line of the palette does.
 #[derive(Clone, Debug, PartialEq)]
 enum Act {
     Go(String),
     Run { id: String, name: String },
 }
 
-/// A line: its action, in words.
+/// A line: what it does, in words.
 #[derive(Clone, Debug, PartialEq)]
 struct Line {
     words: String,
@@ -103,8 +102,8 @@ fn content(open: RwSignal<bool>) -> AnyView {
     .into_any()
 }
 
-/// The lines that match the text: pages at once, and schedules once the server has found them.
-/// `sought` follows the text with a delay.
+/// The lines that fit the text: pages at once, and schedules once the server has found them. `sought` follows the text
+/// with a delay.
 fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>> {
     let (address, session) = (use_address(), use_session());
     let found = use_load(move || {
@@ -135,30 +134,17 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
         for row in &rows {
             lines.push(page(&row.name, &Route::Schedule(row.id.clone())));
         }
-        for row in rows.iter().filter(|row| {
-            row.state != ScheduleState::Finished && session.operates_in(&row.namespace)
-        }) {
+        for row in
+            rows.iter().filter(|row| row.state != ScheduleState::Finished && session.operates())
+        {
             let act = Act::Run { id: row.id.clone(), name: row.name.clone() };
             lines.push(Line { words: row.name.clone(), hint: "Run now", act });
-            let Some((hint, asked)) = switch(row.state) else { continue };
-            let path = Route::Schedule(row.id.clone()).narrowed(&[("do", asked)]);
-            lines.push(Line { words: row.name.clone(), hint, act: Act::Go(path) });
         }
         lines
     })
 }
 
-/// What a schedule's page can be asked to do: the words, and the value in the address. None if the schedule has no
-/// fires left to keep back.
-fn switch(state: ScheduleState) -> Option<(&'static str, &'static str)> {
-    match state {
-        ScheduleState::Active => Some(("Pause", "pause")),
-        ScheduleState::Paused => Some(("Resume", "resume")),
-        ScheduleState::Exhausted | ScheduleState::Finished => None,
-    }
-}
-
-/// The list of the lines; a click on one runs it.
+/// The list of the lines; a click takes one.
 fn options(
     lines: Memo<Vec<Line>>,
     active: RwSignal<usize>,
@@ -197,18 +183,5 @@ fn perform(act: Act, address: Address, actor: Actor) {
                 Err(failure) => actor.complain(&failure),
             });
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_schedule_without_fires_is_not_offered_to_be_paused() {
-        assert_eq!(switch(ScheduleState::Active), Some(("Pause", "pause")));
-        assert_eq!(switch(ScheduleState::Paused), Some(("Resume", "resume")));
-        assert_eq!(switch(ScheduleState::Exhausted), None);
-        assert_eq!(switch(ScheduleState::Finished), None);
     }
 }

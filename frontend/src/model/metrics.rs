@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{RunState, Verdict};
 use crate::time::Moment;
 
-/// The settled runs and fires, step by step.
+/// What settled, step by step.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunStats {
@@ -65,9 +65,8 @@ pub(crate) struct Metrics {
 pub(crate) struct ScheduleFigures {
     pub(crate) id: String,
     pub(crate) name: String,
-    pub(crate) namespace: String,
     pub(crate) stats: ScheduleStats,
-    /// The last fires, newest first.
+    /// Newest first.
     pub(crate) recent_fires: Vec<FireTrace>,
 }
 

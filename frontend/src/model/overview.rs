@@ -41,14 +41,12 @@ pub(crate) struct Executions {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LiveRun {
     pub(crate) id: String,
-    pub(crate) namespace: String,
     pub(crate) state: RunState,
     pub(crate) created_at: Moment,
     pub(crate) started_at: Option<Moment>,
     pub(crate) workflow: Named,
     pub(crate) schedule: Option<Named>,
-    /// The forecast; null before the run has started, and while there are too few runs to estimate
-    /// from.
+    /// Null before it has started, and while there are too few runs to estimate from.
     pub(crate) forecast: Option<RunForecast>,
 }
 
@@ -67,7 +65,6 @@ pub(crate) struct Minutes {
 pub(crate) struct NextSchedule {
     pub(crate) id: String,
     pub(crate) name: String,
-    pub(crate) namespace: String,
     pub(crate) timing: DescribedTiming,
     pub(crate) next_fires: Vec<NextFire>,
 }
@@ -85,7 +82,7 @@ pub(crate) struct NextFire {
     pub(crate) suppressed_by: Option<String>,
 }
 
-/// The instant up to which a user has seen the events.
+/// Up to when a user has seen what happened.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Seen {
     pub(crate) settings: Option<SeenUntil>,

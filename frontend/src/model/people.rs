@@ -115,18 +115,18 @@ pub(crate) struct Secret {
     pub(crate) used_by: SecretUse,
 }
 
-/// The objects that name a secret.
+/// What names a secret.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SecretUse {
     pub(crate) count: i64,
-    /// The first objects that name it.
+    /// The first of them.
     pub(crate) users: Vec<SecretUser>,
     /// Whether there may be more than were counted.
     pub(crate) is_cut: bool,
 }
 
-/// An object that names a secret.
+/// Something that names a secret.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct SecretUser {
     pub(crate) kind: SecretUserKind,

@@ -79,8 +79,7 @@ macro_rules! parts {
     };
 }
 
-// Code that two parts share becomes a separate file, so each further part adds requests for all
-// parts.
+// Code that two parts share becomes a separate file, so each further part adds requests for all.
 parts! {
     overview { Overview }
     lists { Schedules, Runs, Ledger }

@@ -11,7 +11,7 @@ use crate::{
     state::use_title,
 };
 
-/// The page of the signed-in user.
+/// The page.
 #[component]
 pub(crate) fn Profile() -> impl IntoView {
     use_title(|| "Profile".to_owned());

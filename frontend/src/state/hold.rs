@@ -18,13 +18,13 @@ impl Hold {
         self.waiting.get()
     }
 
-    /// Holds the lists, or releases them.
+    /// Holds or releases.
     pub(crate) fn turn(self) {
         self.held.update(|held| *held = !*held);
         self.waiting.set(0);
     }
 
-    /// Releases the lists: a new page starts with current data.
+    /// Releases: a new page starts with current data.
     pub(crate) fn let_go(self) {
         if self.held.get_untracked() {
             self.turn();

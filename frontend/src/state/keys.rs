@@ -8,7 +8,7 @@ use super::memory;
 
 const KEY: &str = "carillon.keys";
 
-/// The switch that enables the shortcuts.
+/// The switch.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys(RwSignal<bool>);
 

@@ -5,7 +5,7 @@
 
 use leptos::{ev, prelude::*};
 
-/// Whether the button, pen or finger is pressed.
+/// The button, pen or finger.
 #[derive(Clone, Copy)]
 pub(crate) struct Press(StoredValue<bool>);
 

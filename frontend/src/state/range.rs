@@ -1,24 +1,23 @@
-//! The range of time that a page shows: the last hours or days, or the time between two instants.
-//! It is in the address, so links carry it from page to page, and a view can be sent to a
-//! colleague.
+//! The range of time that a page shows: the last hours or days, or what lies between two instants. It is in the address,
+//! so it goes along from page to page, and a view can be sent to a colleague.
 
 use super::{Address, use_address};
 use crate::{route::Route, time::Moment};
 
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
-/// The name of the unbounded range in the address.
+/// The choice of no bound, in the address.
 const ALL: &str = "all";
-/// The parameters of the address that name the range.
+/// What says in an address which range is shown.
 const NAMES: [&str; 3] = ["range", "from", "until"];
 
 /// A range that ends now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Preset {
-    /// The name in the address.
+    /// In the address.
     pub(crate) name: &'static str,
     pub(crate) words: &'static str,
-    /// The length in milliseconds; unbounded if absent.
+    /// In milliseconds; without a bound if absent.
     length: Option<i64>,
 }
 
@@ -35,7 +34,7 @@ const fn last(name: &'static str, words: &'static str, length: i64) -> Preset {
     Preset { name, words, length: Some(length) }
 }
 
-/// The preset that a page shows if its address names none; none for a page without a range.
+/// The preset that a page shows where its address names none; none for a page without a range.
 fn usual(route: &Route) -> Option<&'static str> {
     if matches!(route, Route::Overview | Route::Ledger | Route::Metrics) {
         return Some("24h");
@@ -73,7 +72,7 @@ impl Range {
         (!is_between).then(|| named_or_usual(&self.presets(), &named, self.usual)).flatten()
     }
 
-    /// The start and the end of the range, as far as it is bounded; tracked.
+    /// From when on, and until when, as far as there are bounds; tracked.
     pub(crate) fn bounds(self) -> (Option<Moment>, Option<Moment>) {
         let at = |name| Moment::parse_local(&self.address.query(name));
         match self.preset() {
@@ -82,7 +81,7 @@ impl Range {
         }
     }
 
-    /// Whether the page shows its default range; tracked.
+    /// Whether the page shows what it does where its address names no range; tracked.
     pub(crate) fn is_usual(self) -> bool {
         self.preset().is_some_and(|preset| preset.name == self.usual)
     }
@@ -92,7 +91,7 @@ impl Range {
         self.address.href(&within(preset.name, "", ""))
     }
 
-    /// Shows the time between two instants, without adding to the history.
+    /// Shows what lies between two instants, without a trace in the history.
     pub(crate) fn choose(self, from: Option<Moment>, until: Option<Moment>) {
         let text = |at: Option<Moment>| at.map(Moment::to_rfc3339).unwrap_or_default();
         let (from, until) = (text(from), text(until));
@@ -100,7 +99,7 @@ impl Range {
     }
 }
 
-/// A range as changes of the address. They also return a list to its first page.
+/// A range as changes of an address. The place in a list is one of the range before.
 fn within<'a>(name: &'a str, from: &'a str, until: &'a str) -> [(&'static str, &'a str); 5] {
     [("range", name), ("from", from), ("until", until), ("after", ""), ("before", "")]
 }
@@ -110,8 +109,7 @@ fn named_or_usual(presets: &[Preset], named: &str, usual: &str) -> Option<Preset
     of(named).or_else(|| of(usual))
 }
 
-/// The current range, for a link to another page that has one: names and values of its query.
-/// Tracked.
+/// The range that is shown, for a link to another page that has one: names and values of its query. Tracked.
 pub(crate) fn range_query(address: Address, route: &Route) -> Vec<(&'static str, String)> {
     // Elsewhere these names may mean something else.
     let passes = has_range(route) && address.route().is_some_and(|here| has_range(&here));
@@ -119,7 +117,7 @@ pub(crate) fn range_query(address: Address, route: &Route) -> Vec<(&'static str,
     names.map(|name| (name, address.query(name))).collect()
 }
 
-/// The address of a page, with the current range if the page has one; tracked.
+/// The address of a page, with the range that is shown now if the page has one; tracked.
 pub(crate) fn ranged_path(address: Address, route: &Route) -> String {
     let query = range_query(address, route);
     let query: Vec<_> = query.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -136,7 +134,7 @@ mod tests {
         assert_eq!(name("7d", "24h"), Some("7d"));
         assert_eq!(name("", "24h"), Some("24h"));
         assert_eq!(name("soon", "24h"), Some("24h"));
-        // A page whose range is always bounded does not take over an unbounded one.
+        // A page that always has a bound does not take over a range without one.
         assert_eq!(name(ALL, "24h"), Some("24h"));
     }
 

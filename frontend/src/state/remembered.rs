@@ -12,7 +12,7 @@ pub(crate) struct Remembered {
 }
 
 impl Remembered {
-    /// The choice; empty if nothing was chosen; tracked.
+    /// Empty if nothing was chosen; tracked.
     pub(crate) fn get(self) -> String {
         self.value.get()
     }

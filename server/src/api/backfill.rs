@@ -17,7 +17,7 @@ use crate::{
     store::reads,
 };
 
-/// The cost of counting the fires of one backfill; there are at most ten thousand.
+/// What it costs to count the fires of one backfill; at most ten thousand.
 const PROGRESS: usize = 100;
 
 /// A request to run a schedule for past instants.
@@ -54,27 +54,24 @@ impl Backfill {
         self.0.to_at.into()
     }
 
-    /// Which instants of the window it runs.
     async fn mode(&self) -> BackfillMode {
         self.0.mode.into()
     }
 
-    /// The order in which it runs them.
     async fn order(&self) -> BackfillOrder {
         self.0.fire_order.into()
     }
 
-    /// How many of the backfill's runs may be alive at once.
+    /// How many of its runs may be alive at once.
     async fn concurrency(&self) -> i32 {
         self.0.concurrency
     }
 
-    /// Whether it runs, is paused, or has ended.
     async fn state(&self) -> BackfillState {
         self.0.state.into()
     }
 
-    /// Why the backfill was requested.
+    /// Why it was requested.
     async fn reason(&self) -> &str {
         &self.0.reason
     }
@@ -92,7 +89,7 @@ impl Backfill {
         self.0.created_at.into()
     }
 
-    /// Set while the backfill is paused.
+    /// Set while it is paused.
     async fn pause(&self) -> Option<BackfillPause> {
         let at = self.0.paused_at?;
         Some(BackfillPause {
@@ -102,7 +99,7 @@ impl Backfill {
         })
     }
 
-    /// Set if the backfill was stopped.
+    /// Set if it was stopped.
     async fn cancel(&self) -> Option<BackfillCancel> {
         let at = self.0.cancelled_at?;
         Some(BackfillCancel {
@@ -112,19 +109,19 @@ impl Backfill {
         })
     }
 
-    /// When the last of the backfill's fires ended.
+    /// When the last of its fires ended.
     async fn finished_at(&self) -> Option<Instant> {
         self.0.finished_at.map(Into::into)
     }
 
-    /// The backfill's progress. Each request counts it anew.
+    /// How far it has come, counted per request.
     #[graphql(complexity = "PROGRESS + child_complexity")]
     async fn progress(&self, cx: &Context<'_>) -> Result<BackfillProgress> {
         let found = cx.rows().load_one(BackfillProgressOf(self.0.id)).await?.unwrap_or_default();
         Ok(BackfillProgress { total: self.0.total, done: found })
     }
 
-    /// The backfill's fires, in the order in which they run.
+    /// Its fires, in the order in which they run.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn fires(
         &self,
@@ -151,19 +148,16 @@ impl Backfill {
 /// When and by whom a backfill was paused.
 #[derive(SimpleObject)]
 pub(crate) struct BackfillPause {
-    /// The name of the user or token that paused it.
     by: String,
     at: Instant,
-    /// Why the backfill paused itself, if its next runs could not be started.
+    /// Why it paused itself: its next runs could not be started.
     reason: Option<String>,
 }
 
 /// Who stopped a backfill, and why.
 #[derive(SimpleObject)]
 pub(crate) struct BackfillCancel {
-    /// The name of the user or token that stopped it.
     by: String,
-    /// The reason that they gave.
     reason: String,
     at: Instant,
 }
@@ -177,37 +171,30 @@ pub(crate) struct BackfillProgress {
 /// The progress of a backfill: its fires by state.
 #[Object]
 impl BackfillProgress {
-    /// All of its fires.
     async fn total(&self) -> i32 {
         self.total
     }
 
-    /// Fires that wait for their turn.
     async fn pending(&self) -> i64 {
         self.done.pending
     }
 
-    /// Fires whose run is alive.
     async fn running(&self) -> i64 {
         self.done.running
     }
 
-    /// Fires whose run succeeded.
     async fn succeeded(&self) -> i64 {
         self.done.succeeded
     }
 
-    /// Fires whose run failed or timed out.
     async fn failed(&self) -> i64 {
         self.done.failed
     }
 
-    /// Fires whose run was cancelled, or that never had one.
     async fn cancelled(&self) -> i64 {
         self.done.cancelled
     }
 
-    /// Fires that were no longer needed when their turn came.
     async fn skipped(&self) -> i64 {
         self.done.skipped
     }
@@ -219,12 +206,11 @@ pub(crate) struct BackfillFire(backfill_fire::Model);
 /// One instant of a backfill.
 #[Object]
 impl BackfillFire {
-    /// The fire's position in the order of the backfill, from 0.
+    /// Its position in the order, from 0.
     async fn position(&self) -> i32 {
         self.0.position
     }
 
-    /// The instant.
     async fn scheduled_at(&self) -> Instant {
         self.0.scheduled_at.into()
     }
@@ -238,33 +224,29 @@ impl BackfillFire {
         Ok(local.format(LOCAL).to_string())
     }
 
-    /// How a clock change affects it.
     async fn kind(&self) -> FireKind {
         self.0.kind.into()
     }
 
-    /// How far it has come.
     async fn state(&self) -> BackfillFireState {
         self.0.state.into()
     }
 
-    /// Its run; null while it has none, and once the run is removed.
     async fn run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         let Some(id) = self.0.run_id else { return Ok(None) };
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
     }
 
-    /// Why the fire was skipped or cancelled, or a note that its run no longer exists.
+    /// Why it was skipped or cancelled, or a note that its run is gone.
     async fn detail(&self) -> Option<&str> {
         self.0.detail.as_deref()
     }
 
-    /// When the fire's run was queued.
+    /// When its run was queued.
     async fn started_at(&self) -> Option<Instant> {
         self.0.started_at.map(Into::into)
     }
 
-    /// When its run ended, or it was skipped or cancelled.
     async fn finished_at(&self) -> Option<Instant> {
         self.0.finished_at.map(Into::into)
     }
@@ -274,11 +256,11 @@ impl BackfillFire {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::Mode")]
 pub(crate) enum BackfillMode {
-    /// Instants that have had no run.
+    /// Instants that nothing has run for.
     Missing,
-    /// In addition, instants whose runs have all ended without success.
+    /// Also instants whose runs have all ended without success.
     MissingAndFailed,
-    /// In addition, instants whose runs succeeded.
+    /// Also instants that succeeded.
     All,
 }
 
@@ -296,13 +278,13 @@ pub(crate) enum BackfillOrder {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::State")]
 pub(crate) enum BackfillState {
-    /// The backfill starts runs.
+    /// It starts runs.
     Running,
-    /// The backfill starts no runs; those that are alive continue.
+    /// It starts no runs; those that are alive continue.
     Paused,
     /// Stopped for good. Its last runs may still be ending.
     Cancelled,
-    /// Each of the backfill's fires has ended.
+    /// Each of its fires has ended.
     Completed,
 }
 
@@ -310,17 +292,17 @@ pub(crate) enum BackfillState {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill_fire::State")]
 pub(crate) enum BackfillFireState {
-    /// The fire waits for its turn.
+    /// It waits for its turn.
     Pending,
-    /// The fire's run is alive.
+    /// Its run is alive.
     Running,
-    /// The fire's run succeeded.
+    /// Its run succeeded.
     Succeeded,
-    /// The fire's run failed or timed out.
+    /// Its run failed or timed out.
     Failed,
-    /// The fire's run was cancelled, or the fire never had one.
+    /// Its run was cancelled, or it never had one.
     Cancelled,
-    /// The fire was no longer needed when its turn came.
+    /// It was no longer needed when its turn came.
     Skipped,
 }
 

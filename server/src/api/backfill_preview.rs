@@ -27,7 +27,7 @@ impl BackfillPreview {
         self.count(|_| true)
     }
 
-    /// Fires that have had no run.
+    /// Fires that nothing has run for.
     async fn missing(&self) -> i32 {
         self.of(InstantState::Missing)
     }
@@ -37,7 +37,7 @@ impl BackfillPreview {
         self.of(InstantState::Succeeded)
     }
 
-    /// Fires whose runs have ended, none of them successfully.
+    /// Fires whose runs have ended, none with success.
     async fn failed(&self) -> i32 {
         self.of(InstantState::Failed)
     }
@@ -47,12 +47,12 @@ impl BackfillPreview {
         self.of(InstantState::Live)
     }
 
-    /// Fires that have had no run and that a calendar of the schedule suppresses.
+    /// Fires that nothing has run for and that a calendar of the schedule suppresses.
     async fn suppressed(&self) -> i32 {
         self.of(InstantState::Suppressed)
     }
 
-    /// Fires so old that their runs may have been removed.
+    /// Fires so long ago that their runs may have been removed.
     async fn forgotten(&self) -> i32 {
         self.of(InstantState::Forgotten)
     }
@@ -62,7 +62,7 @@ impl BackfillPreview {
         self.count(|fire| fire.selected)
     }
 
-    /// The window's fires, oldest first: all of them, or only those with this `standing`, or only
+    /// The window's fires, oldest first: all of them, only those with this `standing`, or only
     /// those that would run.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn fires(
@@ -93,7 +93,7 @@ impl BackfillPreview {
         self.count(|fire| InstantState::from(fire.standing) == standing)
     }
 
-    /// Cannot overflow: there are at most 10,000 fires.
+    /// There are at most 10,000.
     fn count(&self, wanted: impl Fn(&PreviewedFire) -> bool) -> i32 {
         let count = self.0.fires.iter().filter(|fire| wanted(fire)).count();
         i32::try_from(count).unwrap_or(i32::MAX)
@@ -106,7 +106,6 @@ pub(crate) struct BackfillPreviewFire(PreviewedFire);
 /// A fire of a window, and its state.
 #[Object]
 impl BackfillPreviewFire {
-    /// The instant.
     async fn at(&self) -> Instant {
         self.0.fire.at.into()
     }
@@ -121,22 +120,20 @@ impl BackfillPreviewFire {
         self.0.fire.offset.to_string()
     }
 
-    /// How a clock change affects it.
     async fn kind(&self) -> FireKind {
         self.0.fire.kind.into()
     }
 
-    /// What has become of it.
     async fn standing(&self) -> InstantState {
         self.0.standing.into()
     }
 
-    /// Whether a backfill in this mode would run the fire.
+    /// Whether a backfill in this mode would run it.
     async fn selected(&self) -> bool {
         self.0.selected
     }
 
-    /// The ledger row that accounts for the fire, alone or with other fires.
+    /// The ledger row that accounts for it, alone or with other fires.
     async fn fire(&self, cx: &Context<'_>) -> Result<Option<Fire>> {
         let Some(id) = self.0.fire_id else { return Ok(None) };
         Ok(cx.rows().load_one(FireRow(id)).await?.map(Fire))
@@ -147,17 +144,16 @@ impl BackfillPreviewFire {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::InstantState", name = "BackfillStanding")]
 pub(crate) enum InstantState {
-    /// The instant has had no run: the ledger has no row for it, or one that says why it did not
-    /// run.
+    /// Nothing has run for it: the ledger has no row for it, or one that says why it did not run.
     Missing,
-    /// A run for the instant succeeded.
+    /// A run for it succeeded.
     Succeeded,
-    /// The runs of the instant have ended, none of them successfully.
+    /// Its runs have ended, none with success.
     Failed,
-    /// A run for the instant is alive, or about to start.
+    /// A run for it is alive, or about to start.
     Live,
-    /// The instant has had no run, and a calendar of the schedule suppresses it.
+    /// Nothing has run for it, and a calendar of the schedule suppresses it.
     Suppressed,
-    /// The instant is so old that its runs may have been removed.
+    /// It is so long ago that its runs may have been removed.
     Forgotten,
 }

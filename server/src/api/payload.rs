@@ -25,8 +25,7 @@ use crate::{
 #[derive(SimpleObject)]
 pub(crate) struct SchedulePayload {
     schedule: Schedule,
-    /// Likely mistakes in the schedule's timing, and secrets that its task uses but that are not
-    /// set.
+    /// Likely mistakes in its timing, and secrets that its task uses but that are not set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
@@ -47,14 +46,13 @@ impl SchedulePayload {
 pub(crate) struct CreatedSchedule {
     id: Uuid,
     name: String,
-    /// Likely mistakes in the schedule's timing, and secrets that its task uses but that are not
-    /// set.
+    /// Likely mistakes in its timing, and secrets that its task uses but that are not set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
 
 impl CreatedSchedule {
-    /// The created schedules, in the order of the inputs.
+    /// In the order of the inputs.
     pub(super) fn all(names: Vec<String>, saved: Vec<Saved>) -> Vec<Self> {
         let one = |(name, saved): (String, Saved)| {
             let warnings = told(saved.warnings, saved.unset);
@@ -99,7 +97,7 @@ impl CalendarPayload {
 #[derive(SimpleObject)]
 pub(crate) struct BufferPayload {
     schedule: Schedule,
-    /// The fires that were removed from the buffer.
+    /// The fires that were removed from it.
     purged: Vec<Uuid>,
 }
 
@@ -128,7 +126,7 @@ impl ConcurrencyGroupPayload {
 #[derive(SimpleObject)]
 pub(crate) struct WorkflowPayload {
     workflow: Workflow,
-    /// Secrets that the workflow's tasks use but that are not set.
+    /// Secrets that its tasks use but that are not set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }

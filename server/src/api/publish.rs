@@ -1,4 +1,4 @@
-//! Broker events for display, with secrets masked.
+//! Broker events as they are shown: with secrets masked.
 
 use async_graphql::{Enum, SimpleObject, Union};
 
@@ -17,7 +17,7 @@ pub(crate) struct PublishTarget {
     event: CloudEvent,
 }
 
-/// A broker, with a destination in it.
+/// A broker, and a destination in it.
 #[derive(Union)]
 pub(crate) enum Broker {
     Kafka(KafkaTopic),
@@ -30,24 +30,20 @@ pub(crate) enum Broker {
 /// How the servers of a broker are reached.
 #[derive(SimpleObject)]
 pub(crate) struct BrokerAddress {
-    /// The servers, each as `host` or `host:port`.
+    /// As `host` or `host:port`.
     servers: Vec<String>,
-    /// Whether connections are encrypted.
     tls: bool,
-    /// The name to sign in with; null for none.
     username: Option<String>,
     /// Masked, unless it names a secret.
     password: Option<String>,
 }
 
-/// A Kafka topic.
+/// A topic of Kafka.
 #[derive(SimpleObject)]
 pub(crate) struct KafkaTopic {
-    /// The brokers to connect to first; they report the others.
     connection: BrokerAddress,
     /// The SASL mechanism for authentication.
     sasl: Sasl,
-    /// The name of the topic.
     topic: String,
     /// Events with the same key go to the same partition.
     key: Option<String>,
@@ -69,71 +65,58 @@ pub(crate) enum Sasl {
     ScramSha512,
 }
 
-/// A NATS JetStream subject.
+/// A subject of NATS JetStream.
 #[derive(SimpleObject)]
 pub(crate) struct NatsSubject {
-    /// The servers.
     connection: BrokerAddress,
-    /// The subject, without wildcards.
     subject: String,
     /// The stream that must accept the event.
     stream: Option<String>,
 }
 
-/// A RabbitMQ exchange.
+/// An exchange of RabbitMQ.
 #[derive(SimpleObject)]
 pub(crate) struct RabbitmqExchange {
-    /// The servers.
     connection: BrokerAddress,
-    /// The virtual host.
     vhost: String,
-    /// The name of the exchange; empty for the default exchange.
+    /// Empty for the default exchange.
     exchange: String,
-    /// The routing key; for the default exchange, the name of a queue.
     routing_key: String,
 }
 
-/// A Redis stream.
+/// A stream of Redis.
 #[derive(SimpleObject)]
 pub(crate) struct RedisStream {
-    /// The servers.
     connection: BrokerAddress,
-    /// The number of the database, from 0.
     database: i32,
-    /// The key of the stream.
     stream: String,
     /// The approximate number of entries that the stream keeps.
     max_length: Option<u32>,
 }
 
-/// An Amazon SQS queue.
+/// A queue of Amazon SQS.
 #[derive(SimpleObject)]
 pub(crate) struct SqsQueue {
-    /// The URL of the queue.
     queue_url: String,
-    /// The region; null unless it was given.
     region: Option<String>,
-    /// The id of the access key.
     access_key_id: String,
     /// Masked, unless it names a secret.
     secret_access_key: String,
     /// Masked, unless it names a secret.
     session_token: Option<String>,
-    /// Events of the same group stay in order, if the queue is ordered.
+    /// Events of the same group stay in order, if the queue keeps an order.
     group: Option<String>,
 }
 
 /// A CloudEvent.
 #[derive(SimpleObject)]
 pub(crate) struct CloudEvent {
-    /// How it is encoded.
     mode: CloudEventMode,
-    /// The event's type; null for `carillon.fire`.
+    /// Null for `carillon.fire`.
     #[graphql(name = "type")]
     kind: Option<String>,
-    /// The event's source; null for `/carillon/<namespace>/<schedule>`.
+    /// Null for `/carillon/<namespace>/<schedule>`.
     source: Option<String>,
-    /// Its `subject` attribute; null for none.
     subject: Option<String>,
     /// A text or JSON; null for the task's context.
     payload: Option<String>,

@@ -1,8 +1,7 @@
-//! The root types, merged from the fields of each part of the API.
+//! The root types, merged from what each part of the product adds to them.
 //!
-//! They are merged in groups, because each part of a list adds a frame of 50 KB (without
-//! optimisation) to the stack of all parts before it. With sixteen parts in one list,
-//! `createSchedule` overflowed a thread's stack.
+//! They are merged in groups: each part of a list adds a frame of 50 KB (without optimisation) to the
+//! stack of all parts before it, and with sixteen in one list `createSchedule` overflowed a thread.
 
 use async_graphql::{MergedObject, MergedSubscription};
 
@@ -29,7 +28,6 @@ use super::{
     upcoming::ReadingAhead,
     watching::Watching,
     worker::{OrderingWorkers, ReadingWorkers},
-    workflow_text::ReadingTexts,
 };
 
 /// Queries.
@@ -43,7 +41,7 @@ struct WorkQueries(ReadingFleet, ReadingSchedules, ReadingScheduleGroups, Readin
 struct HistoryQueries(ReadingRuns, ReadingLedger, ReadingProblems, ReadingDeployed);
 
 #[derive(MergedObject, Default)]
-struct PreviewQueries(ReadingAhead, ReadingMinutes, ReadingPauses, ReadingEffects, ReadingTexts);
+struct PreviewQueries(ReadingAhead, ReadingMinutes, ReadingPauses, ReadingEffects);
 
 #[derive(MergedObject, Default)]
 struct GovernanceQueries(PeopleQuery, ReadingSecrets, AlertQuery);
@@ -52,7 +50,7 @@ struct GovernanceQueries(PeopleQuery, ReadingSecrets, AlertQuery);
 struct FleetQueries(ReadingFigures, FeedQuery, ReadingGlobally, ReadingWorkers);
 
 /// Mutations. Each takes an optional idempotency key: a repeated call with the same key and the
-/// same arguments returns the first answer and changes nothing.
+/// same arguments returns its answer and does nothing else.
 #[derive(MergedObject, Default)]
 pub struct Mutation(WorkMutations, BulkMutations, GovernanceMutations, FleetMutations);
 
@@ -74,6 +72,6 @@ struct FleetMutations(
     OrderingWorkers,
 );
 
-/// Subscriptions. Each event contains a cursor from which to resume.
+/// Subscriptions. Each event carries a cursor from which to resume.
 #[derive(MergedSubscription, Default)]
 pub struct Subscription(Following, Watching);

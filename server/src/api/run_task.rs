@@ -20,20 +20,19 @@ use crate::{
 #[derive(SimpleObject)]
 pub(crate) struct RunTask {
     name: String,
-    /// The tasks that must have ended before this one starts.
+    /// The tasks that must have ended before it.
     needs: Vec<String>,
     /// How the tasks in `needs` must have ended; otherwise this task is skipped.
     when: TaskCondition,
-    /// How far it has come in this run.
     state: RunTaskState,
-    /// The task's attempts, in order: as many as its retry policy allows, at most 100, plus those
-    /// that recovery took over.
+    /// Its attempts, in order: as many as its retry policy allows, at most 100, plus those that
+    /// recovery took over.
     #[graphql(complexity = "DECLARED * child_complexity")]
     attempts: Vec<TaskRun>,
-    /// The output that the task returned to the run. Values whose names suggest secrets are masked.
-    /// Null for callers who may not see payloads.
+    /// The output that it returned to the run. Values whose names suggest secrets are masked. Null
+    /// for callers who may not see payloads.
     output: Option<Value>,
-    /// Whether the run kept this task's success from the run that it repeats.
+    /// Whether its success was kept from the run that this one repeats.
     kept: bool,
     #[graphql(skip)]
     result: Option<Map<String, Value>>,
@@ -50,23 +49,23 @@ impl RunTask {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "ShownTaskState")]
 pub(crate) enum RunTaskState {
-    /// The task's turn has not come yet.
+    /// Its turn has not come.
     Waiting,
-    /// The task is running.
+    /// At work.
     Running,
-    /// An attempt failed; the task waits for the next one.
+    /// An attempt failed; waits for the next one.
     Retrying,
-    /// The task succeeded.
+    /// It succeeded.
     Succeeded,
-    /// The task failed for good.
+    /// It failed for good.
     Failed,
-    /// The task's last attempt took too long.
+    /// Its last attempt took too long.
     TimedOut,
-    /// The task was stopped on request or by the overlap policy.
+    /// Stopped on request or by the overlap policy.
     Cancelled,
     /// The tasks that it needs did not end as `when` requires.
     Skipped,
-    /// The run ended before it was this task's turn.
+    /// The run ended before its turn came.
     NotRun,
 }
 

@@ -15,7 +15,6 @@ use super::{
 pub(crate) struct Viewer {
     id: Uuid,
     name: String,
-    /// Whether it is a person or a program.
     kind: ViewerKind,
     /// The highest role held anywhere; VIEWER if there is none (see `grants`).
     role: Role,
@@ -47,7 +46,6 @@ impl Viewer {
 pub(crate) struct NamespaceGrant {
     #[graphql(skip)]
     id: Uuid,
-    /// The caller's role in it.
     role: Role,
     /// Whether the caller may see contexts, outputs and logs.
     sees_payloads: bool,
@@ -74,13 +72,13 @@ pub(crate) enum ViewerKind {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "entity::user::Role")]
 pub(crate) enum Role {
-    /// May read.
+    /// Read.
     Viewer,
-    /// May trigger, cancel, retry, pause, resume and backfill.
+    /// Trigger, cancel, retry, pause, resume, backfill.
     Operator,
-    /// May create, change and delete schedules and workflows, and deploy modules.
+    /// Create, change and delete schedules and workflows, deploy modules.
     Editor,
-    /// May manage people, tokens and secrets.
+    /// Manage people, tokens and secrets.
     Admin,
 }
 

@@ -26,34 +26,32 @@ use crate::{
     },
 };
 
-/// Maximum number of queues listed: those with jobs, a worker or a limit.
+/// The largest number of queues listed: those with jobs, a worker or a limit.
 const MAX_QUEUES: usize = 1_000;
 
 /// A worker: a program that pulls tasks.
 #[derive(SimpleObject)]
 pub(crate) struct Worker {
     id: ID,
-    /// The name that the worker gave itself; several workers may share one.
+    /// The name that it gave itself; several workers may share one.
     name: String,
-    /// The queues from which the worker pulls.
+    /// The queues that it pulls from.
     queues: Vec<String>,
-    /// The worker's tags, which jobs can require.
+    /// Its tags, which jobs can require.
     tags: Vec<String>,
-    /// The number of jobs that the worker is working on.
+    /// The number of jobs that it is working on.
     jobs: i64,
-    /// How many jobs the worker takes at once.
+    /// How many jobs it takes at once.
     capacity: i32,
-    /// Whether the worker no longer takes jobs.
+    /// Whether it no longer takes jobs.
     draining: bool,
-    /// The version of the worker's program.
+    /// Its own version.
     version: String,
-    /// The worker's client library and the library's version.
+    /// Its client library and that library's version.
     client: String,
-    /// The name of the token with which the worker authenticates.
+    /// The name of the token that it authenticates with.
     token: String,
-    /// When it registered.
     registered_at: Instant,
-    /// When it was last in contact.
     heartbeat_at: Instant,
 }
 
@@ -61,17 +59,17 @@ pub(crate) struct Worker {
 #[derive(Debug, Default, PartialEq, SimpleObject)]
 pub(crate) struct WorkerQueue {
     name: String,
-    /// Workers that pull from the queue and accept jobs.
+    /// Workers that pull from it and accept jobs.
     workers: i64,
     /// How many more jobs these workers would take, from any queue.
     free: i64,
     /// Jobs that wait for a worker.
     waiting: Long,
-    /// Since when the oldest of these jobs has waited.
+    /// Since when the oldest of these jobs has been waiting.
     waiting_since: Option<Instant>,
     /// Jobs that a worker is working on.
     held: Long,
-    /// How many of the queue's jobs all workers together may hold at once; null for no limit.
+    /// How many of its jobs all workers together may hold at once; null for no limit.
     max_jobs: Option<i32>,
 }
 
@@ -141,7 +139,7 @@ impl OrderingWorkers {
         let id = commands.limit_worker_queue(&right, &namespace, &name, max_jobs, &call).await?;
         let mut queues = WorkerQueue::all(cx, id).await?.into_iter();
         let queue = queues.find(|queue| queue.name == name);
-        // Without a limit, a job or a worker, the queue no longer has an entry.
+        // Without a limit, a job or a worker, the queue has no entry any more.
         let queue = queue.unwrap_or_else(|| WorkerQueue { name, ..WorkerQueue::default() });
         Ok(WorkerQueuePayload { queue })
     }

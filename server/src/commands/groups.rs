@@ -32,9 +32,9 @@ pub struct Grouped {
 pub struct GroupEdit {
     /// The version that the change is based on.
     pub expected_version: i32,
-    /// The new name, if it changes.
+    /// Another name.
     pub name: Option<String>,
-    /// The new limit, if it changes.
+    /// Another limit.
     pub max_runs: Option<i64>,
 }
 
@@ -60,8 +60,7 @@ impl Commands {
         Ok(grouped)
     }
 
-    /// Changes a group. Runs beyond a lowered limit continue, and no others start until there is
-    /// room.
+    /// Changes a group. Runs beyond a lowered limit continue; no others start until there is room.
     pub async fn update_group(
         &self,
         right: &Editor,
@@ -81,7 +80,7 @@ impl Commands {
         let grouped = Grouped { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
         self.store.commit(tx).await?;
-        // Under a higher limit, waiting runs may have room.
+        // A higher limit has room for waiting runs.
         self.signals.wake_dispatcher();
         Ok(grouped)
     }
@@ -108,7 +107,7 @@ impl Commands {
         Ok(grouped)
     }
 
-    /// The key of the group that a schedule names.
+    /// The key of the group with the name that a schedule gives.
     pub(super) async fn group_key(
         &self,
         tx: &DatabaseTransaction,
@@ -229,8 +228,7 @@ impl Commands {
         .await
     }
 
-    /// The group, locked. Refused if a module declares it, because then the module's file must
-    /// change instead.
+    /// The group, locked. Refused if a module declares it: then it is changed in the module's file.
     async fn locked_group(
         &self,
         tx: &DatabaseTransaction,
@@ -268,7 +266,7 @@ impl Commands {
     }
 }
 
-/// Checks the name and the limit of a group; returns the limit.
+/// The limit of a group with a proper name.
 fn checked(name: &str, max_runs: i64) -> Result<i32, BadInput> {
     check::name("name", name)?;
     check::number("maxRuns", max_runs, 1..=10_000, "")?;

@@ -1,26 +1,26 @@
-//! The settings of all sources as one tree, with the source of each setting.
+//! The settings of all sources as one tree, and where each of them comes from.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The settings of several sources, where later sources override earlier ones.
+/// Settings of several sources: a later one overrides the earlier ones.
 #[derive(Debug)]
 pub(super) struct Layers {
     tree: Value,
-    /// The source of each setting, by its dotted name.
+    /// Where each setting comes from, by its dotted name.
     origins: BTreeMap<String, Arc<str>>,
 }
 
-/// Why the tree is not a valid configuration.
+/// Why the tree is no configuration.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Misfit {
-    /// The dotted name of the setting; empty for the whole tree.
+    /// The dotted name of the setting; empty for the whole.
     pub(super) name: String,
-    /// What is wrong with the setting.
+    /// What is wrong with it.
     pub(super) problem: String,
-    /// The source of the setting, if it has one.
+    /// Where it comes from, if it comes from somewhere.
     pub(super) origin: Option<Arc<str>>,
 }
 
@@ -31,7 +31,7 @@ impl Default for Layers {
 }
 
 impl Layers {
-    /// Overrides earlier settings with those of a source.
+    /// Overrides with the settings of a source.
     pub(super) fn merge(&mut self, settings: Value, origin: &str) {
         let origin = Arc::from(origin);
         self.note("", &settings, &origin);
@@ -74,13 +74,13 @@ impl Layers {
     }
 }
 
-/// A tree that contains the value under this dotted name.
+/// A value as a tree in which it has this dotted name.
 pub(super) fn nested(name: &str, value: Value) -> Value {
     name.rsplit('.')
         .fold(value, |inner, part| Value::Object([(part.to_owned(), inner)].into_iter().collect()))
 }
 
-/// Merges tables key by key; anything else is replaced.
+/// Tables are merged key by key; anything else is replaced.
 fn lay_over(below: &mut Value, above: Value) {
     match (below, above) {
         (Value::Object(below), Value::Object(above)) => {
@@ -97,7 +97,7 @@ fn lay_over(below: &mut Value, above: Value) {
     }
 }
 
-/// The source of a setting, or of one inside it, or of the one that contains it.
+/// The origin of a setting, of one within it, or of the one that it is within.
 fn origin_of(origins: &BTreeMap<String, Arc<str>>, name: &str) -> Option<Arc<str>> {
     let is_within = |inner: &str, outer: &str| {
         inner
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_value_is_named_with_its_source() {
+    fn what_does_not_fit_is_named_with_its_origin() {
         let misfit = |name: &str, value| {
             let mut layers = Layers::default();
             layers.merge(json!({ "name": "a", "inner": { "count": 1 } }), "file");

@@ -9,7 +9,7 @@ use super::{UnreadFile, key_text};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Oidc {
-    /// The provider's URL, as in the `iss` claim of its tokens.
+    /// Its URL, as in the `iss` claim of its tokens.
     pub issuer: String,
     /// The client id of this server at the provider.
     pub client_id: String,
@@ -45,12 +45,12 @@ pub struct Oidc {
 pub struct GroupGrant {
     /// The group's name as the provider spells it.
     pub group: String,
-    /// The namespace; all namespaces if absent.
+    /// The namespace; every one if absent.
     #[serde(default)]
     pub namespace: Option<String>,
-    /// The role that the group grants.
+    /// The role that it grants.
     pub role: GroupRole,
-    /// Whether the members may see contexts, outputs and logs.
+    /// Whether they may see contexts, outputs and logs.
     #[serde(default)]
     pub sees_payloads: bool,
 }

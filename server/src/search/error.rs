@@ -4,9 +4,9 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; {help}")]
 pub struct SearchError {
-    /// The position of the mistake, in bytes.
+    /// The bytes that are wrong.
     pub position: Range<usize>,
-    /// The mistake, with the term that contains it.
+    /// What is wrong, with the term that contains it.
     pub problem: String,
     /// What would be valid.
     pub help: String,
@@ -34,7 +34,7 @@ pub(super) fn quoted(value: &str) -> String {
     format!("'{begin}…'")
 }
 
-/// The valid words: first the one that was probably intended, then all of them.
+/// What would be valid: first what was probably intended, then all choices.
 pub(super) fn one_of(word: &str, what: &str, known: &[&str]) -> String {
     let all = known.join(", ");
     match nearest(word, known) {
@@ -43,7 +43,7 @@ pub(super) fn one_of(word: &str, what: &str, known: &[&str]) -> String {
     }
 }
 
-/// The known word that differs in at most two letters, and in fewer than half of its letters.
+/// The word that differs in at most two letters, and in fewer than half of its own.
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase();
     if word.len() > ECHO {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_likely_intention_is_suggested() {
+    fn what_was_likely_meant_is_named() {
         assert_eq!(nearest("worflow", &["tag", "workflow"]), Some("workflow"));
         assert_eq!(nearest("Stat", &["state", "tag"]), Some("state"));
         assert_eq!(nearest("x", &["tag"]), None);

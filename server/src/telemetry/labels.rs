@@ -9,8 +9,7 @@ use std::{
 use opentelemetry::KeyValue;
 use uuid::Uuid;
 
-/// The schedules that have their own series. If none are configured, this only costs a check of a
-/// flag.
+/// The schedules that have their own series. If none are configured, this costs one flag check.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Labels(Arc<Inner>);
 

@@ -1,7 +1,4 @@
-use std::{
-    ops::Deref,
-    sync::{Arc, atomic::AtomicBool},
-};
+use std::{ops::Deref, sync::Arc};
 
 use axum::Router;
 use secrecy::SecretString;
@@ -32,7 +29,7 @@ const NARROWED: usize = 4;
 /// Maximum number of calendars built at once.
 const FEEDS: usize = 2;
 
-/// The state that the handlers share. Cheap to clone, which each request does about ten times.
+/// The state that the handlers share. Cheap to clone: each request does so about ten times.
 #[derive(Clone)]
 pub struct Web(Arc<WebParts>);
 
@@ -51,8 +48,6 @@ pub struct WebParts {
     pub(super) commands: Commands,
     /// The owners of the tokens in recent requests.
     pub(super) tokens: Arc<LookupCache<Option<TokenHolder>, Arc<StoreError>>>,
-    /// Whether a user has signed in, or had a week to do so.
-    pub(super) has_been_used: Arc<AtomicBool>,
     /// Counts guesses at passwords.
     pub(super) guesses: Arc<Guesses>,
     /// Counts guesses at the tokens of calendars.
@@ -67,7 +62,7 @@ pub struct WebParts {
     pub(super) database: Memory<()>,
     /// The health of all namespaces.
     pub(super) health: Memory<Vec<Check>>,
-    /// The counts for the metrics.
+    /// What the metrics count.
     pub(super) counts: Memory<Sampled>,
     /// Limits the concurrent health checks of a namespace or tag.
     pub(super) narrowed: Arc<Semaphore>,
@@ -109,14 +104,13 @@ impl Web {
             commands,
             // Uses the machine's own time, like the wait after a change of rights.
             tokens: Arc::new(LookupCache::new(Clock::system())),
-            has_been_used: Arc::default(),
             guesses,
             feed_limiter,
             exports,
             feeds,
             oidc: None,
             watch: ScrapeToken::default(),
-            // A probe waits in real time rather than the application's.
+            // A probe waits in real time, whatever the application's clock shows.
             database: Memory::new("whether it answers", Clock::system()),
             health: Memory::new("how healthy it is", Clock::system()),
             counts: Memory::new("what the metrics count", Clock::system()).fresh_for(FRESH),
@@ -142,7 +136,7 @@ impl Web {
         self
     }
 
-    /// Cancelled when the server begins to shut down. From then on, it only answers probes.
+    /// Cancelled when the server begins to shut down: from then on it answers only probes.
     pub fn draining(&self) -> CancellationToken {
         self.draining.clone()
     }
@@ -180,7 +174,7 @@ impl Web {
             .until(self.draining.clone(), stop)
     }
 
-    /// The same for a server whose monitoring endpoints require this token.
+    /// The same for a server whose monitoring endpoints require that token.
     #[must_use]
     pub fn with_watch(mut self, token: Option<SecretString>) -> Self {
         Arc::make_mut(&mut self.0).watch = ScrapeToken::by(token);

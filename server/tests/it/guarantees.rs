@@ -8,7 +8,7 @@ use std::{
 use crate::layers::rust_files;
 
 const EVIDENCE: &str = include_str!("../../../docs/guarantees-evidence.md");
-/// The folders in which the names of the last column may be found.
+/// Where the last column's names begin.
 const ROOTS: [&str; 3] = ["server/tests/it", "server/src", "."];
 
 #[test]

@@ -32,7 +32,7 @@ pub(crate) struct Node {
     pub(crate) gate: Gate,
     pub(crate) settings: Settings,
     pub(crate) frozen: bool,
-    /// Whether the node may execute runs of several tasks.
+    /// Whether runs of several tasks may be among those that it executes.
     has_flows: bool,
     lives: u32,
     life: Option<Life>,
@@ -53,12 +53,11 @@ struct Slot {
 }
 
 enum At {
-    /// The service rests between two rounds.
+    /// Between two rounds.
     Rest(StepwiseService),
-    /// The service is in the middle of a round: at the gate, or asleep on the clock under this
-    /// number.
+    /// In the middle of a round: at the gate, or asleep on the clock under this number.
     Middle(Middle, Option<u64>),
-    /// The service is being continued.
+    /// While it is being continued.
     Hands,
 }
 
@@ -67,11 +66,11 @@ type Middle = Pin<Box<dyn Future<Output = (StepwiseService, Result<Option<String
 /// The result of a round.
 #[derive(Debug)]
 pub(crate) enum Went {
-    /// The round succeeded, with something to report or nothing.
+    /// It did something to report, or nothing.
     Well(Option<String>),
-    /// The round failed.
+    /// It failed.
     Ill(EngineError),
-    /// The round waits, at the gate or on the clock.
+    /// It waits, at the gate or on the clock.
     Waiting(&'static str),
     /// The process has ended.
     Crashed,
@@ -109,22 +108,22 @@ impl Node {
         self.life.is_some()
     }
 
-    /// Whether the service can proceed now.
+    /// Whether it can proceed now.
     pub(crate) fn goes_on(&self) -> bool {
         self.is_up() && !self.frozen
     }
 
-    /// The node's view of the other nodes and of its own clock, while its process is up.
+    /// Its view of the other nodes and of its own clock, while its process is up.
     pub(crate) fn cluster(&self) -> Option<Cluster> {
         self.life.as_ref().map(|life| life.stepwise.cluster())
     }
 
-    /// The node's place in the workshop.
+    /// Its place in the workshop.
     pub(crate) fn place(&self) -> (usize, u32) {
         (self.index, self.lives)
     }
 
-    /// Starts the node's process.
+    /// Starts its process.
     pub(crate) async fn start(&mut self, cache: &Arc<timetable::Cache>) -> Result<(), EngineError> {
         self.gate.enter(&Round::whole());
         self.lives += 1;
@@ -148,7 +147,7 @@ impl Node {
         Ok(())
     }
 
-    /// Ends the node's process at any point.
+    /// Ends its process at any point.
     pub(crate) async fn crash(&mut self) {
         self.frozen = false;
         let Some(Life { stepwise, slots }) = self.life.take() else { return };
@@ -157,7 +156,7 @@ impl Node {
         until(|| stepwise.attempts() == 0).await;
     }
 
-    /// Shuts the node's process down, if no service is in the middle of a round.
+    /// Shuts its process down, if no service is in the middle of a round.
     pub(crate) async fn leave(&mut self) -> Option<Result<(), EngineError>> {
         let life = self.life.as_mut()?;
         if life.slots.iter().any(|slot| !matches!(slot.at, At::Rest(_))) {
@@ -190,7 +189,7 @@ impl Node {
         Some(left)
     }
 
-    /// The number of the node's services.
+    /// The number of its services.
     pub(crate) fn services(&self) -> usize {
         self.life.as_ref().map_or(0, |life| life.slots.len())
     }
@@ -213,7 +212,7 @@ impl Node {
         (0..life.slots.len()).filter(|&index| is_due(&life.slots[index])).collect()
     }
 
-    /// Marks services that were woken as due.
+    /// Services that were woken are due.
     pub(crate) fn heed(&mut self) {
         let now = self.clock.now();
         let Some(life) = &mut self.life else { return };
@@ -311,14 +310,13 @@ impl Node {
         went
     }
 
-    /// A part of a round sleeps under that number. The other parts proceed until they end, because
-    /// no round stops with a transaction open.
+    /// A part of a round sleeps under that number. The others proceed until they end, because no
+    /// round stops with a transaction open.
     async fn gone_on(&self, middle: &mut Middle, number: u64) -> Halt {
         loop {
             let edges = self.gate.edges();
             let turn = async {
-                // There is one writing connection: once this returns, its previous holder is done
-                // with it.
+                // There is one writing connection: once this returns, its holder is done with it.
                 drop(self.plain.begin().await.unwrap());
                 yield_now().await;
             };

@@ -9,25 +9,26 @@ use entity::{fire, schedule};
 pub(crate) struct Pauses(Vec<Pause>);
 
 struct Pause {
-    /// Instants before this one were claimed or accounted for when the pause began.
+    /// Instants before this were claimed or accounted for by then.
     from: DateTime<Utc>,
-    /// The pause ends by itself at this instant.
+    /// It ends by itself at this instant.
     until: Option<DateTime<Utc>>,
     /// The latest time that a clock showed at a request during the pause: instants before it may be
     /// accounted for, even if the clocks are stepped back afterwards.
     latest: DateTime<Utc>,
-    /// The pause was ended at this instant.
+    /// It was ended at this instant.
     ended: Option<DateTime<Utc>>,
 }
 
 impl Pauses {
-    /// Whether the schedule was ever paused.
+    /// Whether there was any.
     pub(crate) fn any(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// Whether all instants of a row fell into a pause. Instants not claimed before its beginning
-    /// fall into it; instants from its end on do not, whenever they are accounted for.
+    /// Whether everything that a row accounts for fell into a pause. Instants not claimed before
+    /// its beginning fall into it; instants from its end on do not, whenever they are accounted
+    /// for.
     pub(crate) fn cover(&self, row: &fire::Model) -> bool {
         let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
         self.0.iter().any(|pause| {

@@ -57,7 +57,7 @@ pub(crate) enum Ending {
     Success,
     Failure,
     Timeout,
-    /// The attempt was stopped from outside; no event requests this.
+    /// It was stopped from outside; no event requests it.
     Stopped,
 }
 
@@ -65,37 +65,37 @@ pub(crate) enum Ending {
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
     Create(Box<Plan>),
-    /// Edits only the policies, or the timing as well.
+    /// Only the policies, or the timing as well.
     Edit(Box<Plan>, bool),
     Delete,
     Pause(Option<i64>),
     Resume(CatchUp),
-    /// Rolls back to a version that many before.
+    /// Back to a version that many before.
     Rollback(i32),
     Trigger,
-    /// Sets another note, tag or priority, which does not affect fires.
+    /// Another note, tag or priority, which does not affect fires.
     Label(usize),
     SkipNext(i64),
     Purge,
-    /// Moves the last fire of the buffer to the front.
+    /// The last fire of the buffer moves to the front.
     Reorder,
     Backfill(Past),
-    /// Pauses one of the open backfills.
+    /// Of the open backfills.
     PauseBackfill(usize),
     ResumeBackfill(usize),
     CancelBackfill(usize),
-    /// Gives a calendar a new window.
+    /// Which calendar, and its new window.
     Redraw(usize, usize),
-    /// Sets the group's new limit.
+    /// The group's new limit.
     Limit(i64),
-    /// Sets the namespace's new retention.
+    /// The namespace's new retention.
     Keep(Option<i64>),
-    /// Deploys a module's file: the schedules that it declares, by number, and whether all others
-    /// of the module are deleted.
+    /// A module's file: the schedules that it declares, by number, and whether all others of the
+    /// module are deleted.
     Deploy(Vec<(usize, Plan)>, bool),
     Cancel(usize),
     Retry(usize),
-    /// Repeats a run from where it failed.
+    /// From where it failed.
     Rerun(usize),
 }
 
@@ -115,29 +115,29 @@ pub(crate) struct Past {
 /// The faults of a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
-    /// The node's process ends, between two steps.
+    /// Its process ends, between two steps.
     Crash,
-    /// The node is started, if it is down.
+    /// It is started, if it is down.
     Start,
-    /// The node shuts down.
+    /// It shuts down.
     Leave,
-    /// The node freezes, until it thaws.
+    /// It freezes, until it thaws.
     Freeze,
     Thaw,
-    /// The node's clock is stepped.
+    /// Its clock is stepped.
     StepClock(i64),
     /// The clocks of all nodes and of the database are stepped.
     StepAll(i64),
     /// After that many more edges of transactions, this happens.
     Strike(u32, Strike),
-    /// After that many more statements, one statement fails.
+    /// After that many more statements, one fails.
     Break(u32, bool),
 }
 
 /// What happens at the edge of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strike {
-    /// The database fails; the flag says whether the error is transient.
+    /// The database fails; whether the error is transient.
     Error(bool),
     /// The process ends.
     Crash,
@@ -146,7 +146,7 @@ pub(crate) enum Strike {
 }
 
 impl Scenario {
-    /// Draws the whole scenario of `seed`.
+    /// Draws all of `seed`.
     pub(crate) fn draw(seed: u64) -> Self {
         let random = &mut StdRng::seed_from_u64(seed);
         let (zone, change) = one(random, PLACES);
@@ -178,7 +178,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Whether any of the scenario's runs may have several tasks.
+    /// Whether any of its runs may have several tasks.
     pub(crate) fn has_flows(&self) -> bool {
         let is_flow = |plan: &Plan| plan.flow.is_some();
         let ordered = |event: &Event| {

@@ -13,9 +13,9 @@ use super::{misfires::Span, oracle};
 pub(crate) struct Segment {
     pub(crate) timing: Timing,
     pub(crate) first_version: i32,
-    /// The segment's instants lie after this one.
+    /// Its instants lie after this.
     pub(crate) after: DateTime<Utc>,
-    /// Set when the segment is over.
+    /// Set when it is over.
     pub(crate) over: Option<Over>,
 }
 
@@ -31,18 +31,18 @@ pub(crate) const TICK: TimeDelta = TimeDelta::milliseconds(1);
 
 /// The instants of a segment.
 pub(crate) struct Instants {
-    /// All instants that any claim may have seen. They may reach further than the segment: an edit
-    /// on a clock that was set back ends it before instants that a claim has seen.
+    /// All that any claim may have seen. This may be further than the segment got: an edit on a
+    /// clock that was set back ends it before instants that a claim has seen.
     pub(crate) all: BTreeMap<DateTime<Utc>, fire::Kind>,
     /// Instants up to this may be accounted for.
     pub(crate) may_until: DateTime<Utc>,
-    /// Instants before this must be accounted for.
+    /// Instants before this must be.
     pub(crate) must_before: DateTime<Utc>,
 }
 
 impl Segment {
-    /// The segment's instants up to the `end`, or further if instants were skipped `ahead`, and up
-    /// to those that a claim has `seen`.
+    /// Its instants up to the `end`, or further if instants were skipped `ahead`, and up to those
+    /// that a claim has `seen`.
     pub(crate) fn instants(
         &self,
         anchor: DateTime<Utc>,
@@ -63,7 +63,7 @@ impl Segment {
     }
 }
 
-/// Converts a timing to the form that the oracle accepts.
+/// A timing as the oracle takes it.
 pub(crate) fn oracle_timing(timing: &Timing, anchor: DateTime<Utc>) -> oracle::Timing<'_> {
     oracle::Timing {
         expressions: timing.expressions.iter().map(String::as_str).collect(),

@@ -1,4 +1,4 @@
-//! The parts of the integration tests that the simulation uses.
+//! What the simulation uses of the integration tests.
 
 #[path = "../it/support/database.rs"]
 #[expect(dead_code, reason = "a simulation makes its SQLite databases itself")]

@@ -34,8 +34,7 @@ pub struct Calendar {
     weekly: Box<[(i64, i64)]>,
     /// Days of the year: bit 25 of 12 is 25 December.
     yearly: [u32; 13],
-    /// The calendar's earlier versions, in order, each with the instant up to which it was in
-    /// force.
+    /// Its earlier versions, each with the instant up to which it was in force: in order.
     past: Box<[(DateTime<Utc>, Arc<Calendar>)]>,
 }
 
@@ -124,12 +123,12 @@ impl Calendar {
         }
     }
 
-    /// The calendar's name.
+    /// Its name.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// Whether fires inside or outside of it are suppressed.
+    /// What it does to fires.
     pub fn mode(&self) -> CalendarMode {
         self.mode
     }
@@ -279,7 +278,7 @@ mod tests {
 
     /// Walks the seconds at which something may change, and checks each in the simplest way.
     #[test]
-    fn a_calendars_answer_holds_until_the_instant_that_it_names() {
+    fn what_it_suppresses_stays_so_until_it_says() {
         let calendar = Calendar::new("x", CalendarMode::Exclude, &entries()).expect("valid");
         let inverse = Calendar::new("x", CalendarMode::Only, &entries()).expect("valid");
         let inside = |civil: i64| {

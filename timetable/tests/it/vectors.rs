@@ -1,5 +1,4 @@
-//! The project's test vectors: cases on which independent implementations and the written rule
-//! agree.
+//! The project's vectors: what independent implementations and the written rule agree on.
 
 use std::{fs, path::Path};
 
@@ -16,7 +15,7 @@ struct Vector {
     tz: String,
     from: DateTime<Utc>,
     expected: Vec<DateTime<Utc>>,
-    /// Whether no fires exist beyond the expected ones.
+    /// There are no more fires than expected.
     #[serde(default)]
     exhausted: bool,
 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use leptos::{html, prelude::*};
 use web_sys::MouseEvent;
 
-use super::{Selection, fold::use_drawn, keyed, live};
+use super::{Selection, keyed, live};
 use crate::{
     model::Row,
     state::{Held, List},
@@ -99,10 +99,9 @@ impl Table {
         let frame = NodeRef::<html::Div>::new();
         let Self { caption, list, columns, name, sort, shown, selection, actions } = self;
         let columns: Arc<[Column]> = columns.into();
-        let order = columns::order(columns.clone(), shown, sort);
+        let order = columns::order(columns.clone(), shown);
         let picker = shown.map(|shown| columns::picker(columns.clone(), order, shown));
         let keys = keys::listen(frame, list, selection);
-        let drawn = use_drawn(list);
         let heads = {
             let (columns, has_actions) = (columns.clone(), actions.is_some());
             live(move || {
@@ -149,7 +148,7 @@ impl Table {
                 <table class="table">
                     <caption class="visually-hidden">{caption}</caption>
                     <thead>{heads}</thead>
-                    <tbody>{keyed(move || drawn.get(), row)}</tbody>
+                    <tbody>{keyed(move || list.ids(), row)}</tbody>
                 </table>
             </div>
         }

@@ -1,5 +1,4 @@
-//! The actions on a backfill: pause, resume, cancel. The cancel dialog first says which instants
-//! would not run.
+//! Pause, resume, cancel. The cancel dialog first says what would be left out.
 
 use leptos::prelude::*;
 
@@ -10,7 +9,6 @@ use crate::{
     data::{Actor, Loading, use_actor},
     model::{Backfill, BackfillState},
     state::use_session,
-    time::amount,
 };
 
 /// The actions on the backfills of a page.
@@ -57,9 +55,8 @@ impl Actions {
             let (id, progress) = (backfill.id.clone(), backfill.progress);
             let fields = view! {
                 <p>{format!(
-                    "{} will not run, and {} to stop. It cannot be resumed.",
-                    amount(progress.pending, "instant", "instants"),
-                    amount(progress.running, "live run is asked", "live runs are asked"),
+                    "{} instants will not run, and {} live runs are asked to stop. It cannot be resumed.",
+                    progress.pending, progress.running,
                 )}</p>
                 {Field::new("cancel-reason", "Reason (optional)", reason).first().text()}
             };
@@ -69,14 +66,7 @@ impl Actions {
                 Ok(Change { ask, said: "The backfill is cancelled.".to_owned() })
             };
             let look = (Look::Danger, "Cancel backfill");
-            form(
-                self.cancel.open,
-                look,
-                wrong,
-                fields.into_any(),
-                plan,
-                super::reload(self.loading),
-            )
+            form(self.cancel.open, look, wrong, fields.into_any(), plan, super::reload(self.loading))
         })
     }
 }

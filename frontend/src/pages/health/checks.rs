@@ -8,23 +8,22 @@ use crate::{
     model::{Check, Health},
 };
 
-/// The checks. `namespace` is the one that was measured; `None` if all were.
-pub(super) fn checks(health: &Health, namespace: Option<&str>) -> AnyView {
+pub(super) fn checks(health: &Health) -> AnyView {
     let headings = vec![
         heading("State", ""),
         heading("Check", ""),
         heading("Value", ""),
         heading("Limit", ""),
     ];
-    let rows: Vec<_> = health.checks.iter().map(|check| row(check, namespace)).collect();
+    let rows: Vec<_> = health.checks.iter().map(row).collect();
     table("Checks", "table", headings, rows.into_any())
 }
 
-fn row(check: &Check, namespace: Option<&str>) -> AnyView {
+fn row(check: &Check) -> AnyView {
     let mark = Mark::Healthy(check.healthy);
     let name = words(&check.name);
     let name = match counted(&check.name) {
-        Some(listed) => view! { <a href=listed.href(namespace)>{name}</a> }.into_any(),
+        Some((_, href)) => view! { <a href=href>{name}</a> }.into_any(),
         None => name.into_any(),
     };
     view! {

@@ -11,14 +11,14 @@ use crate::{
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// The alert or problem to acknowledge.
+/// What is acknowledged.
 pub(in crate::pages) struct Acknowledged {
     pub(in crate::pages) name: String,
-    /// A description of the effect of acknowledging it.
+    /// What acknowledging it does.
     pub(in crate::pages) effect: &'static str,
 }
 
-/// Asks for a note and an end. `ask` turns them into the change.
+/// Asks for a note and an end. `ask` makes the change of them.
 pub(in crate::pages) fn acknowledge_form(
     open: RwSignal<bool>,
     what: Acknowledged,

@@ -9,7 +9,7 @@ use crate::{
     state::use_notices,
 };
 
-/// The letters of passwords, without letters and digits that are easily confused.
+/// Without letters and digits that are easily confused.
 const LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
 const GROUPS: usize = 4;
 const LENGTH: usize = 5;

@@ -22,17 +22,15 @@ use crate::{
     api::{self, LedgerQuery, ScheduleQuery},
     components::{AsyncView, Look, Mark, RowName, SearchLine, Table, button, live, pager},
     data::{Feed, use_actor, use_feed, use_listing, use_load},
-    model::{LedgerRow, Place, ReasonCode, Verdict},
+    model::{LedgerRow, Page, Place, ReasonCode, ScheduleRow, Verdict},
     route::Route,
-    state::{
-        List, Range, Session, Throttle, use_address, use_every, use_range, use_session, use_title,
-    },
+    state::{List, Range, Throttle, use_every, use_range, use_session, use_title},
 };
 
 const SIZE: usize = 50;
 /// Fires without a run cause no events.
 const LOOK: Duration = Duration::from_secs(10);
-/// How often the totals are counted again while runs start and end.
+/// How often the totals are counted while runs start and end.
 const SLOW_MS: i64 = 5_000;
 const NAMES: [&str; 3] = ["verdict", "reason", "q"];
 
@@ -48,7 +46,7 @@ const VERDICTS: [(&str, &str, &[Verdict]); 8] = [
     ("abandoned", "Abandoned", &[Verdict::Abandoned]),
 ];
 
-/// The page of the ledger.
+/// The page.
 #[component]
 pub(crate) fn Ledger() -> impl IntoView {
     use_title(|| "Ledger".to_owned());
@@ -57,7 +55,7 @@ pub(crate) fn Ledger() -> impl IntoView {
     let session = use_session();
     let fires = use_listing(SIZE, move || api::ledger(query(filters, range), SIZE));
     let sums = use_load(move || Some(api::ledger_totals(all_of(filters, range))));
-    let paused = use_load(move || Some(api::schedule_count(paused(filters))));
+    let paused = use_load(move || Some(api::schedules(paused(filters), 1)));
     let (loading, totals) = (fires.load.loading, sums.loading);
     // Counting costs the server more than reading a page.
     let slow = Throttle::new(SLOW_MS);
@@ -69,17 +67,15 @@ pub(crate) fn Ledger() -> impl IntoView {
     use_feed(move || Feed::runs(address.namespace(), None, None), move |_| refresh(), refresh);
     use_every(LOOK, refresh);
     let backfilling = Backfilling::new(use_actor(), loading);
+    let acts = move || session.operates().then_some(backfilling);
     let go = move |place: Place| {
         let [after, before] = cursors(&place);
         filters.address().go(&untrack(|| filters.href(&[after, before])));
     };
-    let lost = move || {
-        let may = |row: &&LedgerRow| session.operates_in(&row.more.namespace);
-        fires.load.with(|page| orders(page.rows.iter().map(AsRef::as_ref).filter(may)))
-    };
+    let lost = move || fires.load.with(|page| orders(page.rows.iter().map(AsRef::as_ref)));
     let backfill_all = move || {
         let orders = lost().unwrap_or_default();
-        if orders.is_empty() {
+        if orders.is_empty() || !session.operates() {
             return ().into_any();
         }
         button(Look::Plain, None, "Backfill these", move || backfilling.ask(orders.clone()))
@@ -90,7 +86,7 @@ pub(crate) fn Ledger() -> impl IntoView {
             <div class="actions">{live(backfill_all)}</div>
         </header>
         {sums.draw(move |sums| totals::totals(sums, filters))}
-        {paused.draw(|count| paused_note(*count))}
+        {paused.draw(paused_note)}
         <search class="filter-line">
             <SearchLine
                 label="Search schedules of the ledger"
@@ -122,15 +118,14 @@ pub(crate) fn Ledger() -> impl IntoView {
                 }}</p>
             }
         >
-            {table(fires.list, session, backfilling)}
+            {table(fires.list, acts)}
             {pager(fires.beside(), "fires", go)}
         </AsyncView>
         {backfilling.dialog()}
     }
 }
 
-/// The paused schedules among those that the page shows: fires that fall into a pause have no rows
-/// before it ends.
+/// The paused schedules of what is shown: the fires that fall into a pause have no rows before it ends.
 fn paused(filters: Filters) -> ScheduleQuery {
     let search = filters.some("q").map(|search| format!("{search} "));
     ScheduleQuery {
@@ -142,11 +137,11 @@ fn paused(filters: Filters) -> ScheduleQuery {
     }
 }
 
-fn paused_note(count: i64) -> AnyView {
-    let words = match count {
-        0 => return ().into_any(),
-        1 => "1 schedule is paused".to_owned(),
-        _ => format!("{count} schedules are paused"),
+fn paused_note(page: &Page<ScheduleRow>) -> AnyView {
+    let words = match page.total {
+        None | Some(0) => return ().into_any(),
+        Some(1) => "1 schedule is paused".to_owned(),
+        Some(count) => format!("{count} schedules are paused"),
     };
     let href = Route::Schedules.narrowed(&[("q", "state:paused")]);
     view! {
@@ -157,18 +152,14 @@ fn paused_note(count: i64) -> AnyView {
     .into_any()
 }
 
-fn table(list: List, session: Session, backfilling: Backfilling) -> AnyView {
+fn table(list: List, acts: impl Fn() -> Option<Backfilling> + Send + Sync + 'static) -> AnyView {
     let name = |row: &LedgerRow| RowName {
         name: row.more.schedule.as_ref().map(|schedule| schedule.name.clone()).unwrap_or_default(),
         test: "ledger-row",
         state: Mark::Verdict(row.row.verdict).state(),
     };
-    let columns = row::columns(untrack(|| use_address().is_across()));
-    Table::new("Ledger of all schedules", list, columns, name)
-        .actions(move |row: &LedgerRow| {
-            let may = session.operates_in(&row.more.namespace);
-            row::actions(row, may.then_some(backfilling))
-        })
+    Table::new("Ledger of all schedules", list, row::columns(), name)
+        .actions(move |row: &LedgerRow| row::actions(row, acts()))
         .view()
 }
 

@@ -9,13 +9,13 @@ use crate::{
     time::Moment,
 };
 
-/// The context of a chart besides its figures.
+/// What a chart needs besides its figures.
 #[derive(Clone)]
 pub(in crate::pages) struct Drawing {
     /// The zone in which the steps are labelled.
     pub(in crate::pages) zone: String,
     pub(in crate::pages) drag: Drag,
-    /// Returns the address of the list of the runs in a range.
+    /// Where the runs of a range are listed.
     pub(in crate::pages) runs: Callback<(Moment, Moment), String>,
     pub(in crate::pages) chosen: Callback<(Moment, Moment)>,
 }

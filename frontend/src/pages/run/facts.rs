@@ -1,4 +1,4 @@
-//! The origin of a run, and its times.
+//! A run's origin and course.
 
 use leptos::prelude::*;
 

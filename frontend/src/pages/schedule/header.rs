@@ -1,4 +1,4 @@
-//! The name of a schedule, its state, and its actions.
+//! Name, state and actions.
 
 use leptos::prelude::*;
 
@@ -53,7 +53,7 @@ fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
     .into_any()
 }
 
-/// The buttons, as far as the role allows: run now, pause or resume, edit, delete.
+/// Run now, pause or resume, edit, delete, as far as the role allows.
 fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> AnyView {
     let row = &schedule.row;
     let duplicate = session.edits().then(|| {
@@ -77,7 +77,6 @@ fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> Any
             <div class="menu-actions" data-closes="">
                 {button(Look::Plain, None, "Run with …", actions.ask(Action::RunWith, row))}
                 {button(Look::Plain, None, "Skip next …", actions.ask(Action::Skip, row))}
-                <a class="button" href=Route::NewBackfill.narrowed(&[("schedule", &row.name)])>"Backfill …"</a>
                 {duplicate}
             </div>
         }

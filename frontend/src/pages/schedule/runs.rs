@@ -4,10 +4,9 @@ use leptos::prelude::*;
 
 use crate::{
     api::{self, RunQuery},
-    components::{AsyncView, Table, pager, run_columns, run_name},
+    components::{AsyncView, pager, run_table},
     data::{Feed, Loading, use_feed, use_listing},
-    model::{Place, RunRow},
-    pages::run_actions::use_run_actions,
+    model::Place,
     state::use_address,
 };
 
@@ -37,13 +36,6 @@ pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
         },
         move || runs.load.loading.reload(),
     );
-    let actions = use_run_actions(runs.load.loading);
-    let table = move || {
-        let columns = run_columns(false, untrack(|| address.is_across()));
-        Table::new("Run history", runs.list, columns, run_name)
-            .actions(move |run: &RunRow| actions.buttons(run))
-            .view()
-    };
     view! {
         <AsyncView
             loading=runs.load.loading
@@ -54,9 +46,8 @@ pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
                 <p>"Runs appear here automatically."</p>
             }
         >
-            {table()}
+            {run_table(runs.list, "Run history", false)}
             {pager(runs.beside(), "runs", move |to| place.set(to))}
         </AsyncView>
-        {actions.dialog()}
     }
 }

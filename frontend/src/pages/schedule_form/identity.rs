@@ -1,11 +1,11 @@
-//! The fields for name, note and tags.
+//! Name, note, tags.
 
 use leptos::prelude::*;
 
 use super::{draft::Draft, errors::Errors};
 use crate::components::Field;
 
-/// The fields for the schedule's name and purpose.
+/// Its name and its purpose.
 pub(super) fn identity(draft: Draft, errors: Errors) -> AnyView {
     view! {
         <fieldset class="panel form-section">

@@ -8,7 +8,6 @@ use super::{
         AddressAction, BrokerAction, EventAction, KafkaAction, NatsAction, PublishAction,
         RabbitmqAction, RedisAction, SqsAction,
     },
-    lost::LostCredentials,
     reading::{given, pairs, split, whole},
 };
 use crate::model::{Failure, Pair};
@@ -18,11 +17,11 @@ type Text = RwSignal<String>;
 /// Every field of an event, for all brokers. Copying it copies handles, not text.
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct EventFields {
-    /// The broker: `kafka`, `nats`, `rabbitmq`, `redis` or `sqs`.
+    /// `kafka`, `nats`, `rabbitmq`, `redis` or `sqs`.
     pub(in crate::pages) broker: Text,
-    /// The servers, separated by commas.
+    /// Separated by commas.
     pub(in crate::pages) servers: Text,
-    /// Whether the connection is encrypted: `yes` or `no`.
+    /// `yes` or `no`.
     pub(in crate::pages) tls: Text,
     pub(in crate::pages) username: Text,
     pub(in crate::pages) password: Text,
@@ -44,22 +43,20 @@ pub(in crate::pages) struct EventFields {
     pub(in crate::pages) secret_key: Text,
     pub(in crate::pages) session_token: Text,
     pub(in crate::pages) group: Text,
-    /// The content mode: `STRUCTURED` or `BINARY`.
+    /// `STRUCTURED` or `BINARY`.
     pub(in crate::pages) mode: Text,
     pub(in crate::pages) kind: Text,
     pub(in crate::pages) source: Text,
     pub(in crate::pages) subject: Text,
-    /// The payload: JSON or a text.
+    /// JSON or a text.
     pub(in crate::pages) payload: Text,
-    /// The headers, one `Name: value` per line.
+    /// `Name: value`, one per line.
     pub(in crate::pages) headers: Text,
-    /// Those of the whole task.
-    pub(super) lost: LostCredentials,
 }
 
 impl EventFields {
     /// The schema's defaults.
-    pub(super) fn new(lost: LostCredentials) -> Self {
+    pub(super) fn new() -> Self {
         let text = |value: &str| RwSignal::new(value.to_owned());
         Self {
             broker: text("kafka"),
@@ -91,7 +88,6 @@ impl EventFields {
             subject: text(""),
             payload: text(""),
             headers: text(""),
-            lost,
         }
     }
 
@@ -281,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_return_the_event_that_they_were_set_to() {
+    fn what_is_set_is_what_is_read() {
         let connection =
             json!({ "servers": ["a:1", "b"], "tls": true, "username": "u", "password": "***" });
         for to in [
@@ -296,7 +292,7 @@ mod tests {
                 "headers": [{ "name": "h", "value": "{{ secrets.h }}" }] });
             let publish: PublishAction = from_value(json!({ "to": to, "event": event })).unwrap();
             Owner::new().with(|| {
-                let fields = EventFields::new(LostCredentials::new());
+                let fields = EventFields::new();
                 fields.set(&publish);
                 assert_eq!(untrack(|| fields.action()), Ok(publish.clone()));
             });
@@ -306,7 +302,7 @@ mod tests {
     #[test]
     fn a_number_that_is_none_names_its_field() {
         Owner::new().with(|| {
-            let fields = EventFields::new(LostCredentials::new());
+            let fields = EventFields::new();
             fields.broker.set("redis".to_owned());
             fields.max_length.set("many".to_owned());
             let wrong = untrack(|| fields.action()).unwrap_err();

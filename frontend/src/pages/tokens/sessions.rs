@@ -2,22 +2,21 @@
 
 use leptos::prelude::*;
 
-use super::super::kit::{Asked, Change, empty, form, none, use_asked};
+use super::super::kit::{empty, none};
 use crate::{
     api,
     components::{
         AsyncView, Look, badge_of, button, heading, silent_heading, table, when, when_relative,
     },
-    data::{Loading, use_load},
+    data::{Loading, use_actor, use_load},
     model::Session,
 };
 
-/// The list of sessions.
+/// The list.
 #[component]
 pub(super) fn Sessions() -> impl IntoView {
     let sessions = use_load(|| Some(api::settings::sessions(None)));
     let loading = sessions.loading;
-    let end = use_asked::<Session>();
     view! {
         <AsyncView
             loading=loading
@@ -25,13 +24,12 @@ pub(super) fn Sessions() -> impl IntoView {
             is_empty=Signal::derive(move || sessions.with(Vec::is_empty).unwrap_or_default())
             empty=|| empty("No session", "You are signed in without one.")
         >
-            {sessions.draw(move |sessions| list(sessions, end))}
+            {sessions.draw(move |sessions| list(sessions, loading))}
         </AsyncView>
-        {end.dialog("Sign out a browser", move |session| end_form(&session, end, loading))}
     }
 }
 
-fn list(sessions: &[Session], end: Asked<Session>) -> AnyView {
+fn list(sessions: &[Session], loading: Loading) -> AnyView {
     let headings = vec![
         heading("From", ""),
         heading("Began", ""),
@@ -39,21 +37,21 @@ fn list(sessions: &[Session], end: Asked<Session>) -> AnyView {
         heading("Ends", "wide"),
         silent_heading("Actions"),
     ];
-    let rows: Vec<_> = sessions.iter().map(|session| row(session, end)).collect();
+    let rows: Vec<_> = sessions.iter().map(|session| row(session, loading)).collect();
     table("Sessions", "table", headings, rows.into_any())
 }
 
-/// Where the browser is.
-fn place(session: &Session) -> String {
-    session.address.clone().unwrap_or_else(|| "unknown".to_owned())
-}
-
-fn row(session: &Session, end: Asked<Session>) -> AnyView {
-    let address = place(session);
+fn row(session: &Session, loading: Loading) -> AnyView {
+    let address = session.address.clone().unwrap_or_else(|| "unknown".to_owned());
     let action = if session.is_current {
         badge_of("active", "This one")
     } else {
-        button(Look::Danger, None, "Sign out", end.ask(session))
+        let (actor, id) = (use_actor(), session.id.clone());
+        button(Look::Danger, None, "Sign out", move || {
+            let said =
+                "That browser is signed out. Its open connections end within seconds.".to_owned();
+            actor.act(api::settings::revoke_session(id.clone()), said, move |_| loading.reload());
+        })
     };
     let time = |at: Option<crate::time::Moment>| at.map_or_else(none, |at| when_relative(at, None));
     view! {
@@ -66,20 +64,4 @@ fn row(session: &Session, end: Asked<Session>) -> AnyView {
         </tr>
     }
     .into_any()
-}
-
-fn end_form(session: &Session, end: Asked<Session>, loading: Loading) -> AnyView {
-    let (id, place) = (session.id.clone(), place(session));
-    let used = session.used_at.map(|at| view! { " It was last used "{when_relative(at, None)}"." });
-    let fields = view! {
-        <p>"The browser at "<strong>{place}</strong>" is signed out, and its open connections end within seconds."{used}</p>
-    };
-    let plan = move |_| {
-        Ok(Change {
-            ask: api::settings::revoke_session(id.clone()),
-            said: "That browser is signed out.".to_owned(),
-        })
-    };
-    let done = move |_| loading.reload();
-    form(end.open, (Look::Danger, "Sign out"), RwSignal::new(None), fields.into_any(), plan, done)
 }

@@ -5,22 +5,22 @@ use async_graphql::{ServerError, ServerResult};
 
 use super::refused;
 
-/// Maximum number of open brackets, including those in values, because the parser and all code that
-/// walks values recurse once for each.
+/// The largest number of brackets that may be open at once, including those in values: the parser,
+/// and all code that walks values, recurses once for each.
 const MAX_OPEN_BRACKETS: usize = 100;
 
 /// Limits on the text of a document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextLimits {
-    /// Maximum size in bytes; None leaves it to the transport, which limits the whole request.
+    /// Bytes; None leaves it to the transport, which limits the size of the whole request.
     pub(super) max_bytes: Option<usize>,
-    /// Maximum number of names, numbers, strings and punctuators.
+    /// Names, numbers, strings and punctuators.
     pub(super) max_tokens: usize,
 }
 
-/// The limits for an authenticated caller.
+/// A text from an authenticated caller.
 pub(super) const SIGNED_IN: TextLimits = TextLimits { max_bytes: None, max_tokens: 50_000 };
-/// The limits for an unauthenticated caller: enough for `me`, and cheap to refuse.
+/// A text from an unauthenticated caller: enough for `me`, and cheap to refuse.
 pub(super) const STRANGER: TextLimits = TextLimits { max_bytes: Some(4 * 1024), max_tokens: 1_000 };
 
 impl TextLimits {

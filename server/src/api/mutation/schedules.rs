@@ -22,7 +22,6 @@ pub(crate) struct OrderingSchedules;
 /// Mutations of schedules' definitions.
 #[Object]
 impl OrderingSchedules {
-    /// Creates a schedule.
     async fn create_schedule(
         &self,
         cx: &Context<'_>,
@@ -52,7 +51,6 @@ impl OrderingSchedules {
         Ok(CreatedSchedule::all(names, saved))
     }
 
-    /// Changes a schedule's definition, as a new version. Its fires follow the new one from now on.
     async fn update_schedule(
         &self,
         cx: &Context<'_>,

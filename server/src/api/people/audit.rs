@@ -7,15 +7,14 @@ use crate::{api::scalar::Instant, commands::Audited, store::audit};
 #[derive(SimpleObject)]
 pub(crate) struct AuditEvent {
     id: Uuid,
-    /// When the change was made.
     at: Instant,
     /// A user's name, a token's name after its owner's, `cli` or `system`.
     actor: String,
     /// An IP address, or `cli`.
     source: String,
-    /// The namespace that the event concerns.
+    /// The namespace that it concerns.
     namespace: Option<String>,
-    /// The action, such as `schedule.pause`.
+    /// As in `schedule.pause`.
     action: String,
     /// The id of the object that was changed.
     subject_id: Option<Uuid>,
@@ -50,13 +49,11 @@ impl From<Audited> for AuditEvent {
 /// Selects audit events.
 #[derive(InputObject, Default)]
 pub(crate) struct AuditFilter {
-    /// The actor as the event names it: a user, `user/token`, `cli` or `system`.
     actor: Option<String>,
-    /// The action, such as `schedule.pause`.
+    /// As in `schedule.pause`.
     action: Option<String>,
     /// The first part of an action: `schedule`, `run`, `user`, `token`.
     kind: Option<String>,
-    /// The id of the object that was changed.
     subject_id: Option<Uuid>,
     /// The subject's name.
     subject: Option<String>,

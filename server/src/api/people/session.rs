@@ -8,15 +8,14 @@ use crate::api::scalar::Instant;
 pub(crate) struct Session {
     /// Used to revoke the session; it does not give access.
     id: String,
-    /// The IP address that the session was opened from.
+    /// The IP address that it was opened from.
     address: Option<String>,
-    /// When it was opened.
     began_at: Option<Instant>,
     /// Last use, accurate to a few minutes.
     used_at: Option<Instant>,
-    /// When the session ends if it is not used before.
+    /// When it ends unless it is used.
     expires_at: Instant,
-    /// Whether this is the session of the request.
+    /// Whether it is the session of this request.
     is_current: bool,
 }
 

@@ -13,11 +13,10 @@ pub(super) struct Ack {
     server: Server,
     /// The alert's id; see 'carillon alerts list'
     alert: Uuid,
-    /// A note for people who see the alert
+    /// For those who see it next
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// End of the acknowledgement, within 90 days; an alert that is still open is then reported
-    /// again
+    /// Until when, within 90 days; an alert still open then is reported again
     #[arg(long, value_name = "WHEN", value_parser = future)]
     until: Option<DateTime<Utc>>,
     #[command(flatten)]
@@ -37,7 +36,7 @@ struct OneRule {
     /// Namespace of the rule
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Reason, for people who expect messages
+    /// Reason, for anyone who wonders about the silence
     #[arg(long)]
     reason: String,
     /// Answer as JSON
@@ -45,12 +44,12 @@ struct OneRule {
     json: bool,
 }
 
-/// Mute a rule until an instant; alerts that are still open then are reported at that time
+/// Mute a rule until an instant; alerts still open then are reported then
 #[derive(Debug, Args)]
 pub(super) struct Mute {
     #[command(flatten)]
     one: OneRule,
-    /// End of the mute, within 90 days
+    /// Until when, within 90 days
     #[arg(long, value_name = "WHEN", value_parser = future)]
     until: DateTime<Utc>,
 }

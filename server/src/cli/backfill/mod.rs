@@ -60,11 +60,11 @@ struct FireSelection {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Mode {
-    /// Fires that have had no run
+    /// Fires that nothing has run for
     Missing,
-    /// In addition, fires whose runs have all ended without success
+    /// Also fires whose runs have all ended without success
     MissingAndFailed,
-    /// In addition, fires that succeeded
+    /// Also fires that succeeded
     All,
 }
 
@@ -81,7 +81,7 @@ impl FireSelection {
     }
 }
 
-/// The fields of a backfill that are shown.
+/// The fields that are shown of a backfill.
 const FACTS: &str = "id state mode order concurrency from to reason createdAt finishedAt
     pause { by at reason } schedule { name } progress { total pending running succeeded failed cancelled skipped }";
 

@@ -34,7 +34,7 @@ impl Bulk {
     }
 }
 
-/// The objects that a bulk operation selects, and how it is executed.
+/// What a bulk operation selects, and how it is executed.
 #[derive(Debug, Args)]
 struct BulkSelection {
     #[command(flatten)]
@@ -45,14 +45,14 @@ struct BulkSelection {
     /// Namespace to search
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Only count the objects, and show the first ones
+    /// Only count them, and show the first
     #[arg(long)]
     dry_run: bool,
-    /// The expected number of objects; refused if the search finds a different number
+    /// The number you expect; refused if the search finds a different number
     #[arg(long, value_name = "COUNT")]
     expect: Option<u32>,
-    /// Idempotency key: a repeated command with the same key continues where it stopped, and does
-    /// nothing twice [default: a new one]
+    /// Idempotency key: repeating the command with the same key does nothing twice and continues
+    /// where it stopped [default: a new one]
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
     /// Answer as JSON
@@ -60,8 +60,7 @@ struct BulkSelection {
     json: bool,
 }
 
-/// Refuses a text that looks like a mistyped flag: as a search, `--all` would mean everything
-/// except `-all`.
+/// Refuses what looks like a mistyped flag: as a search, `--all` would mean everything but `-all`.
 fn no_flag(text: &str) -> Result<String, String> {
     if text.starts_with("--") {
         return Err(format!("there is no such flag; to search for it as text, give '\"{text}\"'"));
@@ -161,7 +160,7 @@ impl BulkSelection {
         }
     }
 
-    /// The error, with the progress of the operation and how to continue it, unless it was refused
+    /// The error, with how far the operation came and how to continue it, unless it was refused
     /// before it began.
     fn stopped(&self, error: CliError, before: Option<&Value>, key: &str) -> CliError {
         let may_be_done = matches!(
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cancelled_run_has_its_own_reason() {
+    fn why_runs_are_cancelled_is_said_of_each() {
         let line = read(&["cancel-runs", "state:queued", "--reason", "enough"]).unwrap();
         let (order, _) = line.bulk.verb.order().unwrap();
         assert!(order.query().contains("reason: $reason"), "{}", order.query());
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_command_says_how_to_continue() {
+    fn what_stopped_says_how_it_goes_on() {
         let line = read(&["retry-runs", "state:failed"]).unwrap();
         let (order, sought) = line.bulk.verb.order().unwrap();
         let error = |problem: &str| {

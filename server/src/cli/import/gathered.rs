@@ -13,12 +13,12 @@ use crate::{
     },
 };
 
-/// The imported entries, and the module that they form.
+/// The imported entries, and the module made of them.
 pub(super) struct Gathered {
     file: File,
     names: Names,
     found: Vec<ImportedEntry>,
-    /// Notes on the next entry that do not change its meaning.
+    /// Notes on the next entry that are not changes of it.
     remarks: Vec<String>,
 }
 
@@ -27,16 +27,15 @@ pub(super) struct Gathered {
 pub(super) struct ImportedEntry {
     /// The file and the line number.
     place: String,
-    /// The text of the original.
+    /// The original text.
     entry: String,
     outcome: Outcome,
-    /// The schedule that was created from it.
+    /// The schedule that was made of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     schedule: Option<String>,
-    /// The differences from the original, or why it cannot be imported.
+    /// What differs from the original, or why it cannot be imported.
     notes: Vec<String>,
-    /// The first fields that contain a credential in plain text: servers refuse the schedule
-    /// because of them.
+    /// The first fields that hold a credential in clear: servers refuse the schedule because of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     credentials: Vec<String>,
 }
@@ -45,15 +44,13 @@ pub(super) struct ImportedEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Outcome {
-    /// The imported schedule means the same as the entry.
+    /// It has the same meaning.
     Imported,
-    /// The entry was imported, but the schedule's meaning differs.
+    /// It was imported with a different meaning.
     MeaningChanged,
-    /// The entry was imported, but no server accepts it before a person changes it.
-    NeedsChange,
-    /// The entry was not imported.
+    /// It was not imported.
     Unsupported,
-    /// The entry was not requested, but found together with the imported ones.
+    /// It was not requested: it was found beside the imported entries.
     Skipped,
 }
 
@@ -66,20 +63,16 @@ pub(super) struct ForeignEntry<'a> {
 /// The imported workflow, if it has more than one task.
 pub(super) type Workflow = Option<WorkflowEntry>;
 
-/// Maximum number of characters of an entry that the report repeats.
+/// The largest number of characters of an entry that the report repeats.
 const MAX_SHOWN: usize = 100;
-/// Maximum number of schedules and workflows in a module.
+/// The largest number of schedules and workflows in a module.
 const MAX_ENTRIES: usize = 1_000;
-/// Maximum number of characters in a schedule's note.
+/// The largest number of characters in a schedule's note.
 const MAX_NOTE: usize = 1_000;
-/// Maximum number of characters in one note of the report.
+/// The largest number of characters in one note of the report.
 const MAX_SAID: usize = 600;
-/// Maximum number of fields with credentials that the report names for one entry.
+/// The largest number of fields with credentials that the report names for one entry.
 const MAX_CREDENTIALS: usize = 5;
-/// What to do about an entry that runs as root.
-const ROOT: &str = "it runs as root, which servers refuse: in the module, name another user that \
-                    commands.users allows, or remove 'user' to run it as the user for programs; \
-                    leave what needs root where it is";
 /// The largest number of entries in one import.
 const MAX_FOUND: usize = 20_000;
 
@@ -94,7 +87,8 @@ impl Gathered {
         self.remarks.push(text.into());
     }
 
-    /// Adds an entry under the first free name of `wanted`; `changes` lists the differences.
+    /// Adds an entry under the first of the `wanted` names that is free; `changes` list what
+    /// differs.
     pub(super) fn add(
         &mut self,
         origin: &ForeignEntry<'_>,
@@ -112,11 +106,6 @@ impl Gathered {
             let why = "it has a NUL character, which no program and no address may have";
             return self.refuse(origin, why);
         }
-        let needs_root = schedule.task.as_ref().is_some_and(TaskEntry::needs_root)
-            || workflow.as_ref().is_some_and(WorkflowEntry::needs_root);
-        if needs_root {
-            self.remark(ROOT);
-        }
         let credentials = self.note_credentials(&schedule, workflow.as_ref());
         let name = self.names.take(wanted);
         schedule.note = schedule.note.chars().take(MAX_NOTE).collect();
@@ -125,18 +114,14 @@ impl Gathered {
             self.file.workflows.insert(name.clone(), workflow);
         }
         self.file.schedules.insert(name.clone(), schedule);
-        let outcome = match (needs_root, changes.is_empty()) {
-            (true, _) => Outcome::NeedsChange,
-            (false, true) => Outcome::Imported,
-            (false, false) => Outcome::MeaningChanged,
-        };
+        let outcome = if changes.is_empty() { Outcome::Imported } else { Outcome::MeaningChanged };
         self.put(origin, outcome, Some(name), changes);
         if let Some(entry) = self.found.last_mut() {
             entry.credentials = credentials;
         }
     }
 
-    /// Notes the fields that servers refuse because of credentials in plain text; returns the first
+    /// Notes the fields that servers refuse because of credentials in clear, and returns the first
     /// of them.
     fn note_credentials(
         &mut self,
@@ -180,7 +165,7 @@ impl Gathered {
         mut notes: Vec<String>,
     ) {
         notes.append(&mut self.remarks);
-        // A variable that occurs in a hundred arguments is noted once.
+        // The same variable in a hundred arguments is noted once.
         let mut said = std::collections::HashSet::new();
         notes.retain(|note| said.insert(note.clone()));
         let notes = notes.iter().map(|note| cut(note, MAX_SAID)).collect();
@@ -221,7 +206,6 @@ impl Gathered {
             let outcome = match found.outcome {
                 Outcome::Imported => "imported",
                 Outcome::MeaningChanged => "meaning changed",
-                Outcome::NeedsChange => "needs a change",
                 Outcome::Unsupported => "unsupported",
                 Outcome::Skipped => "skipped",
             };
@@ -239,11 +223,6 @@ impl Gathered {
             count(Outcome::MeaningChanged),
             count(Outcome::Unsupported),
         );
-        match count(Outcome::NeedsChange) {
-            0 => {}
-            1 => words += ", 1 needs a change",
-            more => words += &format!(", {more} need a change"),
-        }
         match count(Outcome::Skipped) {
             0 => words += "\n",
             skipped => words += &format!(", {skipped} skipped\n"),

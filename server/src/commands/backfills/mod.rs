@@ -1,10 +1,10 @@
 //! Backfills: previewing, creating, pausing, resuming and cancelling them.
 //!
 //! Preview and creation use the same function, so a backfill contains what the preview showed.
-//! Changes after the creation are taken into account when it is an instant's turn
+//! Changes between creation and an instant's turn are considered when the turn comes
 //! (`engine::backfill`).
 //!
-//! - `look`: the exact fires of a window, and their states
+//! - `look`: the exact fires of a window, and their standing
 //! - `order`: creates a backfill and stores its fires
 //! - `switch`: pause, resume, cancel
 
@@ -21,6 +21,6 @@ pub use order::BackfillOptions;
 /// A backfill that was created or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderedBackfill {
-    /// The new backfill.
+    /// The backfill.
     pub id: Uuid,
 }

@@ -1,20 +1,19 @@
 //! Bulk requests: one request for all schedules or runs that a search finds.
 //!
 //! Each item is handled by the command that would be called for it alone, in its own transaction.
-//! So an item that fails does not affect the others, SQLite's single writer is never occupied for
-//! longer than a single command, and each item has its own entry in the audit log in addition to
-//! the entry for the whole request. The answer says how many were done and which were refused, and
-//! why.
+//! So one that fails does not affect the others, SQLite's single writer is never held longer than
+//! for a single command, and each item has its entry in the audit log, beside one for the whole.
+//! The answer says how many were done and which were refused, and why.
 //!
 //! A bulk request stops when it runs out of time, and the answer says how many items remain, so the
 //! caller always gets an answer. It runs in a separate task, which records what was done even if
 //! the caller is gone.
 //!
-//! With an idempotency key, the found items are stored under the key before the first is handled,
-//! and the remaining items afterwards. Each item's command has a key of its own, derived from it.
-//! If the request was cut short (no time left, the server stopped, the answer was lost), repeating
-//! it does not search again, because the search would find other items after the changes. It
-//! continues where it stopped, and does nothing twice.
+//! With an idempotency key, the found items are stored under it before the first is handled, and
+//! afterwards the remaining ones; each item's command has its own key, derived from it. If the
+//! request was cut short (no time left, the server stopped, the answer was lost), repeating it
+//! does not search again, which would find other items after the changes: it continues where it
+//! stopped, and does nothing twice.
 //!
 //! - `actions`: what is done to each item; `query`: a search as a caller writes it
 
@@ -44,19 +43,19 @@ use crate::{
     store::reads::{runs, schedules, within::Within},
 };
 
-/// Maximum number of items in one request. A larger number is usually a mistake, and would take too
-/// long.
+/// Maximum number of items in one request. More are usually a mistake, and would take too long to
+/// answer.
 pub const MAX: u64 = 10_000;
 /// Maximum number of found items to show.
 const SAMPLE: usize = 10;
-/// Maximum number of refusals to list individually.
+/// Maximum number of refusals to list one by one.
 const REFUSALS: usize = 100;
-/// Maximum number of concurrent items of all bulk requests on this node, because the engine needs
-/// connections as well.
+/// Maximum number of concurrent items of all bulk requests on this node: the engine needs
+/// connections, too.
 pub(super) const AT_ONCE: usize = 2;
 /// No further item is started after this time; a request is answered within 30 s.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
-/// How often writing the final entry is tried, and the pause between two tries.
+/// How often writing the final entry is tried, and the pause in between.
 const ENDINGS: usize = 3;
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -69,7 +68,7 @@ pub struct Which {
     pub search: String,
     /// The number of items that the caller expects; the request is refused if it differs.
     pub expected: Option<i64>,
-    /// Whether to only count them.
+    /// Whether to count them only.
     pub dry_run: bool,
 }
 
@@ -80,14 +79,14 @@ pub struct ManyDone {
     pub matched: u64,
     /// The first of the found items.
     pub sample: Vec<Uuid>,
-    /// For how many items the action succeeded.
+    /// For how many items the action was carried out.
     pub done: u64,
-    /// How many items were refused.
+    /// For how many it was refused.
     pub refused: u64,
     /// The first refusals.
     pub refusals: Vec<BulkRefusal>,
-    /// How many remain because time ran out or the database became unreachable. If the request is
-    /// repeated with the same idempotency key, it continues with them.
+    /// How many remain because the time was over or the database was lost. Repeated with the same
+    /// idempotency key, the request continues with them.
     pub remaining: u64,
 }
 
@@ -95,7 +94,7 @@ pub struct ManyDone {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct BulkProgress {
     told: ManyDone,
-    /// The items that remain.
+    /// The items that are still to be handled.
     left: Vec<Uuid>,
 }
 
@@ -133,7 +132,7 @@ struct StartedRequest {
 }
 
 impl Commands {
-    /// The same commands with this time limit for bulk requests.
+    /// The same commands with this time limit for a bulk request.
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
@@ -153,7 +152,7 @@ impl Commands {
         let namespace = self.namespace(self.store.read(), permit, &which.namespace).await?;
         let mut earlier = None;
         if !which.dry_run && call.has_key() {
-            // This only reads: the key is taken once the items are known.
+            // Read only: the key is taken once the items are known.
             let tx = self.store.begin().await?;
             earlier = self.recall::<BulkProgress>(&tx, who, call).await?;
             tx.rollback().await?;
@@ -186,7 +185,7 @@ impl Commands {
             until,
         };
         let commands = self.clone();
-        // The caller may disconnect; the outcome is recorded in any case.
+        // The caller may disconnect; what was done is recorded in any case.
         let carried_out = tokio::spawn(async move { commands.go_on(begun, progress).await });
         carried_out.await.unwrap_or_else(|gone| {
             if gone.is_panic() {
@@ -197,8 +196,8 @@ impl Commands {
         })
     }
 
-    /// Stores the found items under the call's key. If a concurrent call was first, returns its
-    /// progress.
+    /// Stores the found items under the call's key; returns the progress of a concurrent call that
+    /// was first.
     async fn keep_found(
         &self,
         who: &Viewer,
@@ -217,7 +216,7 @@ impl Commands {
         Ok(progress)
     }
 
-    /// Handles the remaining items until time runs out or the database becomes unreachable.
+    /// Handles the remaining items, until the time is over or the database is lost.
     async fn go_on(
         &self,
         begun: StartedRequest,
@@ -259,7 +258,7 @@ impl Commands {
                 }
             }
         }
-        // Failed items come last, so that a problem with one cannot block the others for ever.
+        // Failed items come last: a problem with one must not block the others for ever.
         let was_left = many(&left);
         let mut left: Vec<_> = left.get(answered..).unwrap_or_default().to_vec();
         left.extend(failed);
@@ -273,12 +272,12 @@ impl Commands {
     }
 
     async fn in_turn(&self, begun: &StartedRequest, id: Uuid) -> Result<(), CommandError> {
-        // Cannot fail: the semaphore is never closed.
+        // The semaphore is never closed.
         let _turn = self.many.acquire().await.ok();
         self.do_to(&begun.deed, id, &begun.call.of_item(id)).await
     }
 
-    /// Records the outcome; retries if the database has just become unreachable.
+    /// Records what was done; tries again if the database was just lost.
     async fn end(
         &self,
         begun: &StartedRequest,
@@ -306,7 +305,7 @@ impl Commands {
             && other.left.len() <= left.len()
             && told.matched > 0
         {
-            // The same request was sent twice at once, and the other call has progressed as far.
+            // The same request was sent twice at once, and the other one has progressed as far.
             return Ok(other.told);
         }
         let entry = Entry {
@@ -361,7 +360,7 @@ fn many(ids: &[Uuid]) -> u64 {
     u64::try_from(ids.len()).unwrap_or(u64::MAX)
 }
 
-/// Refuses a request if it finds too many items, or a number that the caller did not expect.
+/// Refuses a request for too many items, or for others than the caller expected.
 fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
     if matched > MAX {
         let problem = format!("finds more than {MAX}");
@@ -371,7 +370,7 @@ fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
     as_expected(which, matched)
 }
 
-/// Refuses a number of items that the caller did not expect, also for a dry run.
+/// Refuses a number of items other than the caller expects, also for a dry run.
 fn as_expected(which: &Which, matched: u64) -> Result<(), CommandError> {
     match which.expected {
         Some(expected) if u64::try_from(expected) != Ok(matched) => Err(CommandError::conflict(
@@ -382,8 +381,8 @@ fn as_expected(which: &Which, matched: u64) -> Result<(), CommandError> {
     }
 }
 
-/// The reason for the refusal, if the error concerns this item alone. An error that would affect
-/// all other items as well is returned as `Err`.
+/// Why an item was refused, if the error concerns it alone; an error that would affect all others,
+/// too, is returned.
 fn refusal(error: CommandError) -> Result<(&'static str, String), CommandError> {
     let code = if matches!(error, CommandError::Conflict { .. }) {
         "CONFLICT"

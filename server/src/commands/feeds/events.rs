@@ -14,13 +14,12 @@ use crate::{
     },
 };
 
-/// How many days ahead a feed reaches, in addition to today.
+/// How many days ahead a feed reaches, beside today.
 const DAYS: u64 = 31;
-/// Maximum number of schedules read, and of events shown.
+/// Maximum number of schedules considered, and of events shown.
 const SCHEDULES: u64 = 1_000;
 const EVENTS: usize = 2_000;
-/// Maximum number of individual events of a schedule on one day; with more fires, it has one event
-/// for the day.
+/// A schedule that fires more often on a day has one event for that day.
 const EACH: u64 = 12;
 /// Maximum number of calls of the calculator.
 const LOOKS: usize = 100_000;
@@ -28,33 +27,33 @@ const LOOKS: usize = 100_000;
 /// A run, or the runs of a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedEvent {
-    /// The schedule that fires.
+    /// Its schedule.
     pub schedule: FeedSchedule,
-    /// The time or day.
+    /// When.
     pub when: EventTime,
 }
 
-/// The part of a schedule that a calendar shows.
+/// What a calendar shows of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedSchedule {
-    /// The schedule's key.
+    /// Its key.
     pub id: uuid::Uuid,
-    /// The schedule's name.
+    /// Its name.
     pub name: String,
     /// A description of its timing.
     pub description: String,
-    /// The schedule's note for people.
+    /// For people.
     pub note: String,
-    /// The schedule's tags.
+    /// Its tags.
     pub tags: Vec<String>,
-    /// When the schedule was last changed.
+    /// Its last change.
     pub updated_at: Timestamp,
 }
 
-/// The time of an event.
+/// When something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
-    /// A single instant.
+    /// Once.
     At(DateTime<Utc>),
     /// The number of times on that day in UTC.
     On(NaiveDate, u64),
@@ -69,7 +68,7 @@ impl EventTime {
     }
 }
 
-/// The events of a feed, soonest first, and whether the list is complete.
+/// The events of a feed, soonest first, and whether these are all.
 pub async fn events(
     commands: &Commands,
     opened: &OpenFeed,
@@ -85,7 +84,7 @@ pub async fn events(
         let plain = commands.cache.timetable(&definition);
         let timetable =
             plain.and_then(|plain| calendars::with(plain, row.calendars.as_ref(), &current));
-        // If the timing of a schedule cannot be compiled, the schedule does not fire.
+        // A schedule whose timing cannot be compiled does not fire.
         if let Ok(timetable) = timetable {
             is_whole &= of_schedule(&row, &timetable, now, &mut looks, &mut found);
         }
@@ -152,7 +151,7 @@ fn of_schedule(
         updated_at: row.updated_at,
     };
     while left > 0 {
-        // Continues with the day of the next fire: days without fires are skipped.
+        // Continues with the day of the next fire, skipping empty days.
         let Some(next) = timetable.next_allowed(after).filter(|fire| fire.at < until) else {
             return true;
         };
@@ -177,7 +176,7 @@ fn of_schedule(
     true
 }
 
-/// Counts the fires that no calendar suppresses.
+/// Counts fires that no calendar suppresses.
 fn count(timetable: &Timetable, after: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
     timetable.count_allowed(after, until).unwrap_or_else(|| timetable.count(after, until))
 }

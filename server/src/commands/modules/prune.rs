@@ -1,4 +1,4 @@
-//! Removes what a module declared before and no longer does.
+//! What a module declared before and no longer does.
 
 use std::collections::BTreeSet;
 

@@ -21,7 +21,7 @@ use crate::{
 
 /// Maximum number of an owner's tokens that are not revoked.
 const MAX: u64 = 100;
-/// Maximum number of an owner's stored tokens; beyond that, revoked ones are removed.
+/// Maximum number of an owner's stored tokens; beyond it revoked ones are removed.
 const MAX_KEPT: u64 = 1_000;
 /// Maximum lifetime of a token.
 const LONGEST: TimeDelta = TimeDelta::days(3_650);
@@ -31,16 +31,15 @@ const LONGEST: TimeDelta = TimeDelta::days(3_650);
 pub struct NewApiToken {
     /// Unique among its owner's tokens, for people.
     pub name: String,
-    /// The highest role that it may use; its owner's role limits it as well.
+    /// The highest role that it may use; never more than its owner's.
     pub role: Role,
-    /// The only namespace that it gives access to, by name; `None` for all namespaces of its owner.
+    /// The only namespace that it gives access to, by name; `None` for all that its owner may see.
     pub namespace: Option<String>,
-    /// The only queues that a worker may pull from with it. Such a token gives access to nothing
-    /// else.
+    /// The only queues that a worker may pull from with it. It then gives access to nothing else.
     pub queues: Option<Vec<String>>,
-    /// Whether the token may see payloads; effective only if its owner may.
+    /// Whether it may see payloads; effective only if its owner may.
     pub sees_payloads: bool,
-    /// When the token expires.
+    /// When it expires.
     pub expires_at: Option<DateTime<Utc>>,
     /// The service account that it acts for, by name; `None` for the caller.
     pub service_account: Option<String>,
@@ -51,7 +50,7 @@ pub struct NewApiToken {
 /// A token that was created.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MadeToken {
-    /// The token's key.
+    /// Its key.
     pub id: Uuid,
     /// The token itself. It is not stored, so a repeated call is answered without it.
     #[serde(skip)]
@@ -69,7 +68,7 @@ fn shown(row: &api_token::Model) -> Value {
 }
 
 impl Commands {
-    /// Creates a token for the caller, or, as an administrator, for a service account.
+    /// Creates a token for the caller, or as an administrator for a service account.
     pub async fn create_api_token(
         &self,
         who: &Viewer,
@@ -137,7 +136,7 @@ impl Commands {
         Ok(made)
     }
 
-    /// Revokes a token: one's own, or anyone's as an administrator.
+    /// Revokes a token: one's own, or any as an administrator.
     pub async fn revoke_api_token(
         &self,
         who: &Viewer,
@@ -152,7 +151,7 @@ impl Commands {
         }
         let missing = || CommandError::not_found("token", id);
         let row = tokens::by_id(&tx, id).await?.ok_or_else(missing)?;
-        // A token may revoke itself, so that a leaked one can be disabled at once.
+        // A token may revoke itself, so a leaked one can be made harmless at once.
         let is_own = row.user_id == Some(who.id) || row.id == who.id;
         if !is_own && who.owner().is_err() {
             return Err(missing());
@@ -166,7 +165,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// The user on whose behalf a token created by `who` acts.
+    /// The user that a token created by `who` acts for.
     async fn token_owner(
         &self,
         tx: &DatabaseTransaction,
@@ -209,7 +208,7 @@ impl Commands {
     }
 }
 
-/// A worker's token names 1 to 32 queues, and its role is operator at most.
+/// A worker's token names 1 to 32 queues, and its role is at most operator.
 fn check_queues(new: &NewApiToken) -> Result<(), CommandError> {
     let Some(queues) = &new.queues else { return Ok(()) };
     if !(1..=32).contains(&queues.len()) {

@@ -22,11 +22,11 @@ use crate::{
 pub struct NewPerson {
     /// Unique.
     pub name: String,
-    /// The password; `None` for a service account.
+    /// The password of a person; `None` for a service account.
     pub password: Option<SecretString>,
-    /// The person's role everywhere.
+    /// Their role everywhere.
     pub role: Option<Role>,
-    /// Whether the person sees payloads everywhere.
+    /// Whether they see payloads everywhere.
     pub sees_payloads: bool,
     /// Why.
     pub reason: Option<String>,
@@ -139,8 +139,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Disables a user, or enables them again. Disabling ends their sessions and suspends their
-    /// tokens.
+    /// Disables a user, or enables them again. Sessions end; tokens are suspended.
     pub async fn disable_user(
         &self,
         right: &Owner,
@@ -171,7 +170,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Deletes a user with their memberships, sessions and tokens. The record of what they did
+    /// Deletes a user with their memberships, sessions and tokens. The record of their actions
     /// stays.
     pub async fn delete_user(
         &self,
@@ -215,7 +214,7 @@ impl Commands {
     }
 }
 
-/// Refuses to remove the last administrator of the instance.
+/// Refuses to remove the only administrator of the instance.
 fn keeps_one(administrators: &[Model], row: &Model) -> Result<(), CommandError> {
     match administrators {
         [only] if only.id == row.id => Err(CommandError::conflict(

@@ -15,9 +15,9 @@ pub enum WorkerError {
         "this server speaks version {speaks} of the protocol, and the worker {asked}; take a library that fits"
     )]
     Protocol {
-        /// The worker's version.
+        /// The worker's.
         asked: u32,
-        /// The server's version.
+        /// The server's.
         speaks: u32,
     },
     /// The worker is not registered, or has sent nothing for too long.

@@ -74,23 +74,23 @@ pub(super) struct Core {
     pub(super) node: RwLock<Uuid>,
     /// Capacity for runs.
     pub(super) places: Places,
-    /// Whether runs wait for capacity. If so, a place that becomes free wakes the dispatcher.
+    /// Whether runs wait for capacity: freeing a place then wakes the dispatcher.
     pub(super) backlog: AtomicBool,
-    /// Whether runs wait for others of their group. If so, a run that settles wakes the dispatcher.
+    /// Whether runs wait for others of their group: settling a run then wakes the dispatcher.
     pub(super) group_backlog: AtomicBool,
-    /// Whether fires wait for a blocking run. If so, a run that settles wakes the planner.
+    /// Whether fires wait for a blocking run: settling a run then wakes the planner.
     pub(super) buffering: AtomicBool,
     /// The results of the planner's last rounds.
     pub(super) rounds: PlannerHealth,
-    /// Signalled when there are messages to send.
+    /// Signals that there are messages to send.
     pub(super) outbox: Notify,
-    /// Signalled when runs may have started or settled, because watchdogs may have to be called.
+    /// Runs may have started or settled: watchdogs may have to be called.
     pub(super) pings: Notify,
     /// This node's attempts, from before their start until they are settled.
     pub(super) registry: AttemptRegistry,
-    /// The tasks that carry out attempts.
+    /// Tasks that carry out attempts.
     pub(super) attempts: TaskTracker,
-    /// Ends the targets of released attempts that do not end on their own.
+    /// Cuts off the targets of released attempts that do not end on their own.
     pub(super) cut_off: CancellationToken,
     pub(super) settlements: mpsc::Sender<Settlement>,
     pub(super) steps: mpsc::Sender<StepRequest>,
@@ -147,14 +147,13 @@ impl Core {
         Comparison { cluster, clock, store, signals }
     }
 
-    /// Whether this node may claim, recover and remove rows. If its clock seems to have been
-    /// stepped, the clock is compared with the database's first.
+    /// Whether this node may claim, recover and remove. If its clock seems to have been stepped, it
+    /// is compared with the database's first.
     pub(super) async fn may_schedule(&self) -> Result<bool, EngineError> {
         Ok(self.comparison().standing().await? == NodeReadiness::Ready)
     }
 
-    /// Whether this node may take runs. Its zone data does not matter for this: a run's times do
-    /// not depend on it.
+    /// Whether this node may take runs: a run's times do not depend on the node's zone data.
     pub(super) async fn may_take(&self) -> Result<bool, EngineError> {
         Ok(matches!(
             self.comparison().standing().await?,
@@ -162,8 +161,8 @@ impl Core {
         ))
     }
 
-    /// Whether the nodes schedule by zone data other than this node's. If they do, this node must
-    /// not move a cursor in `tx`.
+    /// Whether the nodes schedule by zone data other than this node's: it must then not move a
+    /// cursor in `tx`.
     pub(super) async fn has_other_zones(
         &self,
         tx: &DatabaseTransaction,
@@ -183,7 +182,7 @@ impl Core {
         self.comparison().agreed_now_in_any_case().await
     }
 
-    /// The same in a transaction. If the query fails, the transaction cannot continue.
+    /// The same in a transaction: if the query fails, the transaction cannot continue either.
     pub(super) async fn agreed_now_in(
         &self,
         tx: &DatabaseTransaction,
@@ -197,7 +196,7 @@ impl Core {
         self.clock.sleep_from(self.clock.now(), shown).await;
     }
 
-    /// Reserves a place for a run, if it may have one.
+    /// A place for a run, if the run may have one.
     pub(super) fn place(&self, claim: &Claim) -> Result<HeldPlace, NoPlace> {
         let place = self.places.take(claim, &self.clock);
         if let Err(NoPlace::Share(holder)) = &place {
@@ -206,7 +205,7 @@ impl Core {
         place
     }
 
-    /// Registers an attempt that begins; after `limit` it counts as stuck.
+    /// Registers an attempt that begins, with the time after which it counts as stuck.
     pub(super) fn hold(&self, hold: RunLease, limit: Option<Duration>) -> AttemptHandle {
         let outlives = limit.and_then(|limit| self.clock.instant().checked_add(limit));
         self.registry.start(hold, outlives, |count| self.show_load(count))
@@ -222,7 +221,7 @@ impl Core {
         self.metrics.places(self.places.held(), self.places.capacity());
     }
 
-    /// From now on the node only finishes work in progress.
+    /// From now on, only work in progress is finished.
     pub(super) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
@@ -232,8 +231,7 @@ impl Core {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// From now on the node reports nothing, as after a crash; a round in progress may still
-    /// finish.
+    /// From now on nothing is reported, as after a crash; a round in progress may still finish.
     pub(super) fn vanish(&self) {
         self.gone.store(true, Ordering::SeqCst);
     }
@@ -243,7 +241,7 @@ impl Core {
         self.gone.load(Ordering::SeqCst)
     }
 
-    /// Pauses after a failure; ends early if the store replaces the database connections.
+    /// Pauses after a failure; ends early if the database connections are replaced.
     pub(super) async fn pause(&self, pause: Duration, renewed: Notified<'_>) {
         tokio::select! {
             biased;
@@ -252,18 +250,18 @@ impl Core {
         }
     }
 
-    /// The attempts of this node that have exceeded every time limit.
+    /// This node's own attempts that have outlived every limit.
     pub(super) fn outlived(&self) -> HashSet<RunLease> {
         self.registry.outlived(self.clock.instant())
     }
 
-    /// Called when the tables show that runs have settled: wakes the services that waited for them.
+    /// Called when runs have settled, according to the tables: wakes whatever waited for them.
     pub(super) fn run_settled(&self) {
         self.wake_waiting();
         self.signals.tell(SignalKind::Settled);
     }
 
-    /// The same for runs of another node. This node does not know which backfills wait for them.
+    /// The same for runs of another node. Which backfill waits for them is not known here.
     pub(super) fn run_settled_elsewhere(&self) {
         self.wake_waiting();
         if self.backfills.has_any_run() {

@@ -1,4 +1,4 @@
-//! One attempt as a job: creates it, follows it, and ends it.
+//! One attempt as a job: created, followed, ended.
 
 use std::{ops::Range, pin::Pin, sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
         Store, StoreError,
         workers::awaited::{self, NewJob},
     },
-    target::{Invocation, Jobs, Log, MAX_TAIL_BYTES, Outcome, Stream, Tail, Worker, completed},
+    target::{Invocation, Jobs, Log, Outcome, Stream, Worker, completed},
 };
 
 /// How long after the end of a job its last lines may take to arrive.
@@ -37,41 +37,40 @@ pub(crate) struct Desk {
     adding: Arc<Batcher<Addition, bool>>,
 }
 
-/// A job to create, together with those of other attempts.
+/// A job to create with those of other attempts.
 #[derive(Debug)]
 struct Addition {
     job: NewJob,
-    /// Cancelled when the attempt no longer waits for the job.
+    /// Cancelled when nobody waits for the job any more.
     left: CancellationToken,
 }
 
-/// A job that an attempt waits for; dropping this abandons the job.
+/// A job that is being waited for; dropping this abandons the job.
 struct Awaited {
     id: Uuid,
     left: CancellationToken,
     desk_store: Store,
     clock: Clock,
     watcher: Arc<Watcher>,
-    /// Whether the end of the job was seen.
+    /// Whether the job's end was seen.
     is_over: bool,
 }
 
 impl Drop for Awaited {
     fn drop(&mut self) {
         self.watcher.leave(self.id);
-        // Cancelled before the job is abandoned, because it may not be created yet.
+        // Before the job is abandoned: it may still be waiting to be created.
         self.left.cancel();
         if self.is_over {
             return;
         }
         let (store, clock, id) = (self.desk_store.clone(), self.clock.clone(), self.id);
-        // Without a runtime, the process is ending. The job's wait is no longer renewed, which
-        // abandons it as well.
+        // Without a runtime the process is ending, and the job's wait is no longer renewed.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             if let Err(error) = store.abandon_job(id, clock.now().into()).await {
                 // The job's wait is no longer renewed: that has the same effect, later.
-                tracing::debug!(job_id = %id, %error, "failed to abandon a job");
+                tracing::debug!(job = %id, "failed to abandon a job: {error}");
             }
         });
     }
@@ -99,7 +98,7 @@ impl Desk {
     ) -> Result<Outcome, StoreError> {
         let now = self.clock.now();
         let id = new_id(now);
-        // Created before the job is, so that whatever ends this attempt also abandons the job.
+        // Before the job exists: whatever ends this attempt also abandons the job.
         let mut awaited = Awaited {
             id,
             left: CancellationToken::new(),
@@ -111,7 +110,7 @@ impl Desk {
         self.add(self.job(id, definition, invocation), awaited.left.clone()).await?;
         let mut news = self.watcher.join(id);
         let outcome = self.follow(id, definition, invocation, log, stop, &mut news).await;
-        // After the grace period, the worker may still be working on the job.
+        // After the grace period, the worker may still be working on it.
         awaited.is_over = news.borrow().state.is_some_and(is_ended);
         Ok(outcome)
     }
@@ -139,8 +138,8 @@ impl Desk {
         }
     }
 
-    /// Creates a job in one transaction with those of other attempts. If that fails, each attempt
-    /// creates its own job, so that none fails because of another.
+    /// Creates a job, in one transaction with those of other attempts. If that fails, each attempt
+    /// creates its own: none fails for another one's fault.
     async fn add(&self, job: NewJob, left: CancellationToken) -> Result<(), StoreError> {
         let (store, clock) = (self.store.clone(), self.clock.clone());
         let bytes = json_size(&job.input) + json_size(&job.about);
@@ -155,9 +154,9 @@ impl Desk {
         self.store.add_jobs(&[job], self.clock.now().into()).await
     }
 
-    /// Follows the job until it ends, or until its deadline and grace period have passed. If the
-    /// server told the worker that it accepted an outcome, then that outcome decides how the
-    /// attempt ends: while the database does not answer, the query is repeated.
+    /// Follows the job to its end, or until its deadline and its grace period have passed. The
+    /// outcome that the worker was told was accepted decides how the attempt ends: a database that
+    /// does not answer for a while is queried again.
     async fn follow(
         &self,
         id: Uuid,
@@ -167,35 +166,30 @@ impl Desk {
         stop: &CancellationToken,
         news: &mut watch::Receiver<News>,
     ) -> Outcome {
-        let (mut lines, mut taken, mut is_long) = (0, false, false);
-        let mut is_expired = false;
+        let (mut lines, mut taken) = (0, false);
         let mut ending = None::<EarlyEnd>;
         let mut limit = Box::pin(self.clock.sleep(invocation.timeout));
         let mut page = None;
         loop {
             let now = news.borrow_and_update().clone();
-            // A short job may have ended before it was seen running.
+            // A short job may have ended before it was seen at work.
             if !taken && let Some(worker) = &now.worker {
                 taken = true;
                 log.system(format!("the worker {worker} took it")).await;
             }
-            if is_expired || now.state.is_some_and(is_ended) {
-                // The page that was being copied has already written some of its lines.
+            if now.state.is_some_and(is_ended) {
+                // The page that is under way has written some of its lines already.
                 if let Some(page) = page.take()
                     && let Ok(Ok(after) | Err(after)) =
                         Clock::system().timeout(LAST_LINES, page).await
                 {
                     lines = lines.max(after);
                 }
-                let now = if is_expired { self.refreshed(id, now).await } else { now };
-                self.relay_rest(id, lines..now.lines, now.is_long, log).await;
+                self.relay_rest(id, lines..now.lines, log).await;
                 return ended(now, ending, definition, invocation);
             }
             if page.is_none() && now.lines > lines {
-                page = Some(Box::pin(self.relay(id, lines..now.lines, log)));
-            } else if page.is_none() && now.is_long && !is_long {
-                is_long = true;
-                log.system("the output is long: its end follows when the job has ended").await;
+                page = Some(Box::pin(self.relay(id, lines, log)));
             }
             let is_stopped = async {
                 if ending.is_some() { std::future::pending().await } else { stop.cancelled().await }
@@ -211,12 +205,9 @@ impl Desk {
                 () = is_stopped => EarlyEnd::Cancelled,
                 () = &mut limit => match ending {
                     None => EarlyEnd::TimedOut,
-                    Some(_) => {
-                        is_expired = true;
-                        continue;
-                    }
+                    Some(_) => return ended(now, ending, definition, invocation),
                 },
-                // Cannot fail: the watcher keeps its end of the channel until this job leaves.
+                // The watcher keeps its end of the channel until this job leaves.
                 _ = news.changed() => continue,
                 after = relayed => {
                     let (Ok(after) | Err(after)) = after;
@@ -229,10 +220,10 @@ impl Desk {
                     ending = Some(order);
                     limit = Box::pin(self.clock.sleep(invocation.kill_grace));
                 }
-                // The job has just ended on its own: its own outcome counts.
+                // It has just ended on its own: that counts.
                 Ok(false) => self.until_ended(news).await,
                 Err(error) => {
-                    tracing::warn!(job_id = %id, %error, "failed to stop a job, and tries again");
+                    tracing::warn!(job = %id, "failed to stop a job, and tries again: {error}");
                     Clock::system().sleep(RETRY).await;
                 }
             }
@@ -241,16 +232,14 @@ impl Desk {
 
     /// Waits until the watcher has seen the job end.
     async fn until_ended(&self, news: &mut watch::Receiver<News>) {
-        // Cannot fail: the watcher keeps its end of the channel until this job leaves.
+        // The watcher keeps its end of the channel until this job leaves.
         let _seen = news.wait_for(|news| news.state.is_some_and(is_ended)).await;
     }
 
-    /// Copies some of the lines after the first of these numbers and up to the last one into the
-    /// attempt's log; returns the number of the last one copied, as an error if they cannot be read
-    /// now.
-    async fn relay(&self, id: Uuid, numbers: Range<i64>, log: &Log<'_>) -> Result<i64, i64> {
-        let mut after = numbers.start;
-        match awaited::lines_between(self.store.read(), id, after, numbers.end).await {
+    /// Copies lines after `after` into the attempt's log; returns the number of the last one, as an
+    /// error if they cannot be read now.
+    async fn relay(&self, id: Uuid, mut after: i64, log: &Log<'_>) -> Result<i64, i64> {
+        match awaited::lines_after(self.store.read(), id, after).await {
             Ok(rows) => {
                 for row in rows {
                     after = row.seq;
@@ -259,7 +248,7 @@ impl Desk {
                 }
             }
             Err(error) => {
-                tracing::warn!(job_id = %id, %error, "failed to read what a job printed");
+                tracing::warn!(job = %id, "failed to read what a job printed: {error}");
                 Clock::system().sleep(RETRY).await;
                 return Err(after);
             }
@@ -269,68 +258,18 @@ impl Desk {
 
     /// The same for all remaining lines, after the end and within limits: the outcome of a job does
     /// not wait for its output.
-    async fn relay_rest(&self, id: Uuid, mut lines: Range<i64>, is_long: bool, log: &Log<'_>) {
+    async fn relay_rest(&self, id: Uuid, mut lines: Range<i64>, log: &Log<'_>) {
         let rest = async {
             while !lines.is_empty() {
-                match self.relay(id, lines.clone(), log).await {
+                match self.relay(id, lines.start, log).await {
                     // They were removed.
                     Ok(last) if last == lines.start => return,
                     Ok(last) | Err(last) => lines.start = last,
                 }
             }
-            if is_long {
-                self.relay_tail(id, log).await;
-            }
         };
         if Clock::system().timeout(LAST_LINES, rest).await.is_err() {
             log.system("the rest of what the worker printed was left out").await;
-        }
-    }
-}
-
-impl Desk {
-    /// The same news with what the job has printed by now: of a job that has not ended, the last
-    /// lines may not have been seen.
-    async fn refreshed(&self, id: Uuid, news: News) -> News {
-        match awaited::job(self.store.read(), id).await {
-            Ok(Some(job)) => News {
-                lines: job.head_lines.unwrap_or(job.lines),
-                is_long: job.head_lines.is_some(),
-                ..news
-            },
-            Ok(None) => news,
-            Err(error) => {
-                tracing::warn!(job_id = %id, %error, "failed to read how much a job printed");
-                news
-            }
-        }
-    }
-
-    /// Copies the end of a long output into the attempt's log, with a mark in place of what was
-    /// removed before it.
-    async fn relay_tail(&self, id: Uuid, log: &Log<'_>) {
-        let kept = loop {
-            match awaited::tail_of_job(self.store.read(), id).await {
-                Ok(Some(kept)) => break kept,
-                // It was removed.
-                Ok(None) => return,
-                Err(error) => {
-                    tracing::warn!(job_id = %id, %error, "failed to read what a job printed");
-                    Clock::system().sleep(RETRY).await;
-                }
-            }
-        };
-        let mut tail = Tail::new(MAX_TAIL_BYTES);
-        tail.leave_out(kept.removed_lines, kept.removed_bytes);
-        for row in kept.lines {
-            let stream = if row.is_error { Stream::Stderr } else { Stream::Stdout };
-            tail.push(log.line(stream, row.text, 0));
-        }
-        if let Some(mark) = tail.mark() {
-            log.system(mark).await;
-        }
-        for line in tail.take() {
-            log.write_line(line).await;
         }
     }
 }
@@ -358,16 +297,16 @@ async fn add_together(store: &Store, clock: &Clock, additions: Vec<Addition>) ->
     let (jobs, left): (Vec<NewJob>, Vec<CancellationToken>) =
         additions.into_iter().map(|Addition { job, left }| (job, left)).unzip();
     if let Err(error) = store.add_jobs(&jobs, clock.now().into()).await {
-        tracing::debug!(jobs = jobs.len(), %error, "failed to create jobs together");
+        tracing::debug!(jobs = jobs.len(), "failed to create jobs together: {error}");
         return vec![false; jobs.len()];
     }
-    // An attempt that was dropped meanwhile may have abandoned its job before the job existed.
+    // An attempt that was dropped meanwhile may have abandoned its job before it existed.
     for (job, left) in jobs.iter().zip(left) {
         if left.is_cancelled()
             && let Err(error) = store.abandon_job(job.id, clock.now().into()).await
         {
             // The job's wait is not renewed: that has the same effect, later.
-            tracing::debug!(job_id = %job.id, %error, "failed to abandon a job");
+            tracing::debug!(job = %job.id, "failed to abandon a job: {error}");
         }
     }
     vec![true; jobs.len()]
@@ -423,7 +362,7 @@ fn ended(
             output: seen(json!({ "retry": !is_final })),
         },
         Some(State::Lost) => {
-            // A worker that left at once may be gone before its name could be read.
+            // A worker that left at once may be gone before its name was read.
             let who = worker
                 .as_ref()
                 .map_or_else(|| "its worker".to_owned(), |worker| format!("the worker {worker}"));

@@ -1,4 +1,4 @@
-//! Checks whether a node has places for the runs that wait for one: for `/healthz`.
+//! Whether a node has places for the runs that wait for one: for `/healthz`.
 
 use chrono::{DateTime, Utc};
 use entity::Timestamp;

@@ -13,21 +13,21 @@ use uuid::Uuid;
 use super::{Definition, DefinitionError, Graph, Task};
 use crate::{
     store::{Store, StoreError},
-    target::{Origin, Target, TemplateUse},
+    target::{Target, TemplateUse},
 };
 
-/// A definition in the form that a node uses, with derived values computed once.
+/// A definition as a node uses it: derived values are computed once.
 #[derive(Debug)]
 pub(crate) struct CompiledDefinition {
     pub(crate) definition: Definition,
     pub(crate) graph: Graph,
     templates: Vec<TemplateUse>,
     secrets: Vec<Vec<String>>,
-    origin: Option<Origin>,
+    origin: Option<Arc<str>>,
 }
 
 impl CompiledDefinition {
-    /// `None` if no command would have saved the definition.
+    /// `None` if the definition is one that no command would have saved.
     pub(crate) fn new(definition: Definition) -> Option<Self> {
         let graph = Graph::of(&definition.tasks).ok()?;
         definition.tasks.first()?;
@@ -36,7 +36,7 @@ impl CompiledDefinition {
         Some(Self {
             templates: definition.tasks.iter().map(of).collect(),
             secrets: definition.tasks.iter().map(named).collect(),
-            origin: definition.origin(),
+            origin: definition.origin().map(Arc::from),
             graph,
             definition,
         })
@@ -47,7 +47,7 @@ impl CompiledDefinition {
         &self.definition.tasks[if index < self.definition.tasks.len() { index } else { 0 }]
     }
 
-    /// How much must be rendered before the task at `index` can be carried out.
+    /// What must be rendered before the task at `index` can be carried out.
     pub(crate) fn templates(&self, index: usize) -> TemplateUse {
         self.templates.get(index).copied().unwrap_or(TemplateUse::None)
     }
@@ -57,27 +57,27 @@ impl CompiledDefinition {
         self.secrets.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// The origin of its first task, as stored in the rows of its runs in that namespace.
-    pub(crate) fn origin(&self, namespace: Uuid) -> Option<Arc<str>> {
-        self.origin.as_ref().map(|origin| origin.within(namespace))
+    /// The origin of its first task, as stored in the rows of its runs.
+    pub(crate) fn origin(&self) -> Option<&Arc<str>> {
+        self.origin.as_ref()
     }
 
-    /// Whether its runs need a plan.
+    /// Whether a run of it needs a plan.
     pub(crate) fn is_flow(&self) -> bool {
         self.definition.only_task().is_none()
     }
 
-    /// How its runs start on a node: the task whose attempt begins with the hold, if it is the only
-    /// one, and how long until any node may treat the run as stuck.
+    /// How a run of it starts on a node: the task whose attempt begins with the hold, if it is the
+    /// only one, and the time after which any node may consider the run stuck.
     pub(crate) fn start(&self, margin: Duration) -> (Option<String>, Duration) {
         match self.definition.only_task() {
             Some(task) => (Some(task.name.clone()), task.timeout() + task.kill_grace() + margin),
-            // The first step of the run sets a later time.
+            // Its first step sets a later time.
             None => (None, margin * 2),
         }
     }
 
-    /// How long any step of its runs can take: after that, it has exceeded every limit.
+    /// After this time any step of a run of it has outlived every limit.
     pub(crate) fn longest(&self, margin: Duration) -> Duration {
         let tasks = self.definition.tasks.iter().map(|task| task.timeout() + task.kill_grace());
         let (_, start) = self.start(margin);
@@ -91,12 +91,12 @@ pub(crate) struct Definitions {
     known: Mutex<HashMap<(Uuid, i32), Arc<CompiledDefinition>>>,
 }
 
-/// Maximum number of entries. Beyond it all are dropped, which only costs a few reads.
+/// Maximum number of entries; beyond it all are dropped, which costs a few reads.
 const KEPT: usize = 10_000;
 
 impl Definitions {
-    /// The definition of a workflow's version, or why it cannot be used. An unusable definition
-    /// affects only the runs of that version, whereas an error of the store affects all runs.
+    /// The definition of a workflow's version, or why it cannot be used. The latter affects only
+    /// the runs of that version; an error of the store affects all.
     pub(crate) async fn known(
         &self,
         store: &Store,

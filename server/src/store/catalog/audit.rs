@@ -15,21 +15,21 @@ use crate::store::{Page, PageWindow, StoreError};
 /// Selects entries. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only entries of this namespace.
+    /// Only of this namespace.
     pub namespace: Option<Uuid>,
-    /// Only entries by this actor.
+    /// Only by this actor.
     pub actor: Option<String>,
-    /// Only this action, such as `schedule.pause`.
+    /// Only this action: `schedule.pause`.
     pub action: Option<String>,
-    /// Only actions on this kind of object, such as `schedule`.
+    /// Only actions on this kind of object: `schedule`.
     pub kind: Option<String>,
     /// Only actions on this object.
     pub subject_id: Option<Uuid>,
-    /// Only actions on objects that had this name at the time.
+    /// Only actions on an object that had this name at that time.
     pub subject: Option<String>,
-    /// Only entries at this instant or later.
+    /// At this instant or later.
     pub after: Option<Timestamp>,
-    /// Only entries before this instant.
+    /// Before this instant.
     pub before: Option<Timestamp>,
 }
 
@@ -44,7 +44,7 @@ pub async fn page<C: ConnectionTrait>(
         .apply_if(filter.namespace, |query, id| query.filter(Column::NamespaceId.eq(id)))
         .apply_if(filter.actor.as_deref(), |query, actor| query.filter(Column::Actor.eq(actor)))
         .apply_if(filter.action.as_deref(), |query, word| query.filter(Column::Action.eq(word)))
-        // The caller has checked that kinds are plain words.
+        // Kinds are plain words; the caller has checked that.
         .apply_if(filter.kind.as_deref(), |query, kind| {
             query.filter(Column::Action.starts_with(format!("{kind}.")))
         })

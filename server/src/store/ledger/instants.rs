@@ -1,5 +1,6 @@
-//! The facts in the tables about given instants of a schedule: ledger rows and runs. Each instant
-//! is looked up in an index, so the cost does not depend on the size of the schedule's ledger.
+//! The facts in the tables about given instants of a schedule: ledger rows and runs. All of this is
+//! found by index, instant by instant, so it costs the same however much else the schedule has in
+//! its ledger.
 
 use std::collections::HashSet;
 
@@ -13,7 +14,7 @@ use crate::store::{
     db::{bulk::Bulk, days::Days},
 };
 
-/// The ledger row of exactly this instant. It may be the first of a range.
+/// The ledger row of exactly that instant. It may be the first of a range.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct RowAt {
     /// The instant.
@@ -22,7 +23,7 @@ pub struct RowAt {
     pub fire_id: Uuid,
     /// How many instants it accounts for.
     pub count: i64,
-    /// The fire's verdict.
+    /// Its verdict.
     pub verdict: Verdict,
 }
 
@@ -33,7 +34,7 @@ pub struct RunAt {
     pub at: Timestamp,
     /// The run.
     pub run_id: Uuid,
-    /// The run's state.
+    /// Its state.
     pub state: run::State,
 }
 
@@ -44,9 +45,9 @@ pub struct RangeOver {
     pub fire_id: Uuid,
     /// The version whose timing produced its instants.
     pub schedule_version: i32,
-    /// The range's first instant.
+    /// Its first instant.
     pub scheduled_at: Timestamp,
-    /// The range's last instant.
+    /// Its last instant.
     pub last_scheduled_at: Timestamp,
 }
 
@@ -118,8 +119,8 @@ impl Store {
     /// The last instant of a schedule that had passed when its row was written. Instants that were
     /// skipped in advance on request do not count.
     ///
-    /// A range that begins before other rows may end after them. There are few ranges, and they
-    /// have their own index.
+    /// A range that begins before other rows may end after them. Ranges are few, and have their own
+    /// index.
     pub async fn last_past_instant(
         &self,
         connection: &impl ConnectionTrait,
@@ -143,7 +144,8 @@ impl Store {
         Ok(row.and_then(|row| row.at))
     }
 
-    /// Which of these schedules have rows between two instants, both inclusive.
+    /// Those of these schedules that have rows in the time from one instant to another, both
+    /// inclusive.
     pub async fn schedules_with_rows(
         &self,
         connection: &impl ConnectionTrait,

@@ -12,11 +12,11 @@ use crate::store::{Page, PageWindow, Store, StoreError};
 /// Selects fires. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only fires with one of these verdicts.
+    /// Only with one of these verdicts.
     pub verdicts: Option<Vec<Verdict>>,
-    /// Only fires scheduled at this instant or later.
+    /// Only scheduled at this instant or later.
     pub after: Option<Timestamp>,
-    /// Only fires scheduled before this instant.
+    /// Only scheduled before this instant.
     pub before: Option<Timestamp>,
 }
 

@@ -9,15 +9,15 @@ use super::{
 };
 use crate::store::{Store, StoreError, Total};
 
-/// Maximum number of groups: the largest ones.
+/// Maximum number of groups: the largest.
 pub const MAX_GROUPS: usize = 200;
 
-/// How schedules are grouped.
+/// What schedules are grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// Groups by tag: a schedule is in the group of each of its tags.
+    /// A schedule is in the group of each of its tags.
     Tag,
-    /// Groups by the module that declares the schedule.
+    /// The module that declares it.
     Module,
 }
 
@@ -33,10 +33,9 @@ pub struct Group {
 /// The groups of a list of schedules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// The largest groups, by name.
+    /// The largest ones, by name.
     pub groups: Vec<Group>,
-    /// The number of schedules that are in no group, counted up to
-    /// [`MAX_TOTAL`](crate::store::MAX_TOTAL).
+    /// The number of schedules in none, counted up to [`MAX_TOTAL`](crate::store::MAX_TOTAL).
     pub without: i64,
     /// Whether there are more groups.
     pub is_cut: bool,
@@ -81,7 +80,7 @@ pub async fn groups(
             (Filter { declared: Some(false), ..filter.clone() }, filter.declared == Some(true))
         }
     };
-    // If the filter selects schedules in a group, none are outside.
+    // A filter for those in a group leaves none outside.
     let without = if is_empty {
         0
     } else {

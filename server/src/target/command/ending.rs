@@ -21,11 +21,11 @@ pub(super) struct ProgramEnding {
 /// What ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EndCause {
-    /// The program itself, or something other than the server.
+    /// The program itself, or something outside.
     Own,
     /// The time limit.
     TimeLimit,
-    /// A request to stop.
+    /// A stop from outside.
     Stop,
 }
 
@@ -67,7 +67,7 @@ impl ProgramEnding {
 
     fn signal(&self) -> Option<String> {
         let number = self.status.signal()?;
-        // Real-time signals only have numbers.
+        // Real-time signals have numbers only.
         let name = Signal::try_from(number).map(Signal::as_str);
         Some(name.map_or_else(|_| format!("signal {number}"), str::to_owned))
     }
@@ -82,8 +82,8 @@ impl ProgramEnding {
     }
 }
 
-/// The last lines of the program's standard error. They are complete, because masking must see
-/// whole secrets.
+/// The last lines of the program's standard error. Complete, because masking must see whole
+/// secrets.
 fn quoted(capture: &Capture) -> String {
     capture.error_lines().map_or_else(String::new, |said| format!(": {said}"))
 }

@@ -1,5 +1,4 @@
-//! Replaces brokers that this build leaves out. A definition that names one is refused before it
-//! gets here.
+//! Replaces brokers that this build leaves out. A definition that names one is refused earlier.
 
 use std::sync::Arc;
 

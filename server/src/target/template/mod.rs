@@ -1,15 +1,14 @@
 //! Templates: texts of a definition that are rendered before each attempt.
 //!
 //! The language is minijinja's, reduced to what renders a text: values, filters, `if` and `for`.
-//! Features with which a small template could produce a large text are missing: there are no
+//! Features that could let a small template produce a large text are missing: there are no
 //! assignments, no macros, no includes, no multiplication, and few concatenations. An undefined
-//! name is an error that mentions the name, and never an empty text.
+//! name is an error that names it, never an empty text.
 //!
 //! A template is checked before the library parses it, because the library parses recursively:
-//! [`ParsedTemplate`] is the only way to a parsed template, and it refuses texts that are too long
-//! or nest too deep. Rendering has a budget for each target: of steps, of bytes that filters and
-//! outputs process, and of output. It runs on the blocking pool, with a deadline and a limit per
-//! namespace.
+//! [`ParsedTemplate`] is the only way to a parsed template, and it refuses texts that are too long or nest
+//! too deep. Rendering has a budget for each target: of steps, of bytes that filters and outputs
+//! process, and of output. It runs on the blocking pool, with a deadline and a limit per namespace.
 //!
 //! A text without `{{`, `{%` or `{#` is not a template: it is used as it is and costs nothing.
 //!
@@ -23,7 +22,7 @@
 //! - `filling`: renders a target's templates; `pool`: limits and runs rendering
 //! - `fault`: describes what is wrong with a template
 //! - `fields`: which texts of a target may be templates
-//! - `secrets`: the secrets that templates use, each by its name
+//! - `secrets`: the secrets that templates use; each by its name
 
 mod budget;
 mod depth;
@@ -57,28 +56,27 @@ use super::{Target, TargetError};
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 
 impl Target {
-    /// Whether any of its texts is a template, and which data the templates need.
+    /// Whether any of its texts is a template, and what they need.
     pub fn template_use(&self) -> TemplateUse {
         fields::template_use(self)
     }
 
-    /// The names of the secrets that its templates use, in order and without duplicates.
+    /// The names of the secrets that its templates use, in order, each once.
     pub fn secret_names(&self) -> Vec<String> {
         secrets::of_target(self)
     }
 
-    /// The same, with the field of each use.
+    /// The same with the field of each place that uses one.
     pub fn secret_places(&self) -> Vec<(String, String)> {
         secrets::places(self)
     }
 
-    /// A field whose template uses anything except secrets, and what it uses; `None` if there is
-    /// none.
+    /// The field of a template that uses anything but secrets, and what it uses; if there is one.
     pub fn asks_beside_secrets(&self) -> Option<(String, String)> {
         secrets::beside(self)
     }
 
-    /// Checks that its templates can be parsed and only use names that can exist. Returns the
+    /// Checks that its templates can be parsed and use only names that can exist; returns the
     /// target as far as it can be checked before rendering.
     pub(super) fn with_templates_checked(
         &self,
@@ -103,7 +101,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Whether a template determines the server of a request.
+    /// Whether a template decides the server of a request.
     pub fn has_open_origin(&self) -> bool {
         match self {
             Self::Http(http) => is_template(&http.url) && fields::fixed_part(&http.url).is_none(),
@@ -124,7 +122,7 @@ struct ParsedTemplate<'a> {
 }
 
 impl<'a> ParsedTemplate<'a> {
-    /// Parses a template that will not be rendered by this value.
+    /// Parses a template that will not be rendered here.
     fn new(text: &'a str) -> Result<Self, Fault> {
         Self::within(environment(), text)
     }

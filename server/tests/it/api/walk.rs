@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{desk::Desk, planted};
 
-/// Fields that contain the name of an existing object, wherever they occur.
+/// Fields that name an existing object, wherever they occur.
 const NAMING: [&str; 5] = ["calendars", "group", "module", "schedule", "workflow"];
-/// Root fields whose `name` is that of an existing object.
+/// Fields of a root whose `name` does.
 const NAMED: [&str; 5] = ["calendar", "deleteSecret", "moduleDrift", "schedule", "workflow"];
 
 const TYPE: &str = "kind name ofType { kind name ofType { kind name ofType { kind name } } }";
@@ -16,7 +16,7 @@ const TYPE: &str = "kind name ofType { kind name ofType { kind name ofType { kin
 /// The types of the schema, and the keys of existing objects.
 pub(super) struct Walk {
     types: Arc<HashMap<String, Value>>,
-    /// The keys, each with the word that a field for it has in its name.
+    /// By the word that a field has in its name.
     pub(super) keys: Vec<(&'static str, String)>,
     /// The namespace of the objects.
     namespace: &'static str,
@@ -31,30 +31,29 @@ pub(super) struct Place {
 
 /// A field that returns a list.
 pub(super) struct List {
-    /// The list's name, such as `Run.tasks`.
+    /// As `Run.tasks`.
     pub(super) name: String,
-    /// The type of the list's items, or of the connection.
+    /// The type of its items, or the connection.
     pub(super) kind: String,
     pub(super) args: Vec<String>,
 }
 
 /// A number in an answer.
 pub(super) struct Told {
-    /// The field's name, such as `Run.durationMs`.
+    /// As `Run.durationMs`.
     pub(super) field: String,
     pub(super) scalar: String,
     pub(super) number: f64,
 }
 
-/// A root field, as a query.
+/// A root field, as it is queried.
 pub(super) struct Asked {
     pub(super) name: String,
     pub(super) text: String,
 }
 
 impl Walk {
-    /// Builds the walk in a namespace that has one of each object, beside another one that is
-    /// empty.
+    /// In a namespace that has one of each object, beside another one that is empty.
     pub(super) async fn begin(desk: &Desk) -> Self {
         let mut keys = planted::one_of_each(desk, "default").await;
         let people = "mutation {
@@ -89,7 +88,7 @@ impl Walk {
         Self { types, keys, namespace: "default" }
     }
 
-    /// The same in another namespace, which then has one of each object, too.
+    /// The same in another namespace, which now has one of each, too.
     pub(super) async fn beside(&self, desk: &Desk, namespace: &'static str) -> Self {
         let keys = planted::one_of_each(desk, namespace).await;
         Self { types: self.types.clone(), keys, namespace }
@@ -320,8 +319,7 @@ impl Walk {
         self.value_at(field, of, None)
     }
 
-    /// The same; if the field is on the way to a position, it contains the given value at that
-    /// position.
+    /// The same; on the way to a position, it contains the value for that position.
     fn value_at(&self, field: &str, of: &Value, given: Option<(&[String], &str)>) -> String {
         let name = of["name"].as_str().unwrap();
         let given = given.filter(|(path, _)| path.first().is_some_and(|first| first == name));
@@ -405,12 +403,12 @@ fn is_among(known: &[&str], name: &str) -> bool {
     known.contains(&name)
 }
 
-/// Whether a caller must provide the argument.
+/// Whether a caller must give it.
 fn is_required(of: &Value) -> bool {
     of["type"]["kind"] == "NON_NULL" && of["defaultValue"].is_null()
 }
 
-/// Whether an optional argument contains the name of an object.
+/// Optional arguments that name an object.
 fn telling(name: &Value) -> bool {
     let name = name.as_str().unwrap();
     ["namespace", "id", "ids", "add", "first"].contains(&name) || name.ends_with("Id")

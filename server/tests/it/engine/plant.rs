@@ -205,7 +205,7 @@ impl World {
     }
 }
 
-/// The timetable of a row, with the tests' defaults.
+/// The row's timing, with defaults where the tests use them.
 fn calculator(row: &schedule::Model) -> timetable::Timetable {
     timetable::Timetable::new(&timetable::Definition {
         expressions: row.expressions.0.clone(),

@@ -11,7 +11,7 @@ use std::{
 /// files.
 struct Server {
     url: String,
-    /// The supervisor, with the pipe as its standard input.
+    /// Its standard input is the pipe.
     _supervisor: Child,
 }
 

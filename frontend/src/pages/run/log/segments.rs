@@ -6,9 +6,9 @@ use super::{ansi::Stroke, lines::Hit};
 #[derive(Debug, PartialEq)]
 pub(super) struct Segment<'a> {
     pub(super) text: &'a str,
-    /// The CSS classes of the segment's style.
+    /// The CSS classes of its style.
     pub(super) class: String,
-    /// The number of the match to which the segment belongs.
+    /// The number of the match that it belongs to.
     pub(super) hit: Option<usize>,
 }
 

@@ -24,11 +24,11 @@ pub struct Checkup {
     pub namespace: String,
     /// The channel's name.
     pub name: String,
-    /// Why the available keys cannot decrypt its configuration; `None` if they can.
+    /// Why its configuration cannot be decrypted with the available keys, if it cannot.
     pub locked: Option<VaultError>,
     /// How many of its most recent messages in a row failed, up to [`Checkup::MAX`].
     pub failures: usize,
-    /// The error of the last failed message.
+    /// Why the last of them failed.
     pub error: Option<String>,
 }
 

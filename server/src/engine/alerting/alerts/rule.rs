@@ -1,12 +1,11 @@
 use entity::{alert::Kind, alert_rule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::Quiet;
 use crate::{
-    search::{List, Search, SearchError},
+    search::{List, Search},
     store::alerts::standing::LONGEST_STREAK,
 };
 
@@ -18,13 +17,13 @@ pub enum Event {
     Failed,
     /// A reported alert is over.
     Recovered,
-    /// A number of a schedule's runs have failed in a row.
+    /// A number of runs have failed in a row.
     Losing,
     /// Fires were not run.
     Missed,
     /// A run started late.
     Late,
-    /// No node takes a due schedule, or one of its runs that waits.
+    /// A schedule is due, or one of its runs waits, and no node takes it.
     Stalled,
     /// A run takes much longer than usual.
     Slow,
@@ -52,15 +51,15 @@ pub struct Rule {
     pub losing_after: i64,
     /// For `late`: how long after it was due a run counts as late.
     pub late_after_seconds: i64,
-    /// For `stalled`: how long the work must have waited for a node.
+    /// For `stalled`: how long no node has taken it.
     pub stalled_after_seconds: i64,
-    /// For `slow`: how many times its usual duration a run must have taken.
+    /// For `slow`: the multiple of its usual duration that a run has taken.
     #[serde(default = "slow_after")]
     pub slow_after_times: i64,
     /// For `clock_change`: how many days in advance it reports.
     #[serde(default = "clock_change_days")]
     pub clock_change_days: i64,
-    /// Alerts that become ripe within this time after the first pending one share its message.
+    /// Alerts within this time of the first pending one go into the same message.
     pub digest_seconds: i64,
     /// Quiet hours, during which nothing is sent.
     pub quiet: Option<Quiet>,
@@ -68,53 +67,35 @@ pub struct Rule {
     pub include_errors: bool,
 }
 
-/// For rules that earlier versions stored without this value.
+/// Rules that were stored by earlier versions have none.
 fn slow_after() -> i64 {
     Rule::SLOW_AFTER
 }
 
-/// For rules that earlier versions stored without this value.
+/// Rules that were stored by earlier versions have none.
 fn clock_change_days() -> i64 {
     Rule::CLOCK_CHANGE_DAYS
 }
 
 /// The defaults, used by the API and by module files alike.
 impl Rule {
-    /// The default of [`Rule::grace_seconds`].
+    /// For [`Rule::grace_seconds`].
     pub const GRACE: i64 = 0;
-    /// The default of [`Rule::losing_after`].
+    /// For [`Rule::losing_after`].
     pub const LOSING_AFTER: i64 = 3;
-    /// The default of [`Rule::late_after_seconds`].
+    /// For [`Rule::late_after_seconds`].
     pub const LATE_AFTER: i64 = 300;
-    /// The default of [`Rule::stalled_after_seconds`].
+    /// For [`Rule::stalled_after_seconds`].
     pub const STALLED_AFTER: i64 = 300;
-    /// The default of [`Rule::slow_after_times`].
+    /// For [`Rule::slow_after_times`].
     pub const SLOW_AFTER: i64 = 3;
-    /// The default of [`Rule::clock_change_days`].
+    /// For [`Rule::clock_change_days`].
     pub const CLOCK_CHANGE_DAYS: i64 = 14;
-    /// The default of [`Rule::digest_seconds`].
+    /// For [`Rule::digest_seconds`].
     pub const DIGEST: i64 = 30;
 }
 
-/// Why a stored rule cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum RuleError {
-    /// Its definition cannot be parsed.
-    #[error(transparent)]
-    Definition(#[from] serde_json::Error),
-    /// Its search cannot be parsed.
-    #[error("search: {0}")]
-    Search(#[from] SearchError),
-}
-
 impl Rule {
-    /// Parses a stored rule and its search, which is `None` for all schedules.
-    pub fn read(definition: Value) -> Result<(Self, Option<Search>), RuleError> {
-        let rule: Self = serde_json::from_value(definition)?;
-        let search = Search::parse(List::Schedules, &rule.search)?;
-        Ok((rule, (!search.terms.is_empty()).then_some(search)))
-    }
-
     /// Whether it reports this event.
     pub fn tells(&self, event: Event) -> bool {
         self.on.contains(&event)
@@ -167,15 +148,23 @@ pub(super) struct Active {
 }
 
 impl Active {
-    /// Parses the rules, and skips those that this version cannot read because a newer Carillon
-    /// wrote them.
+    /// Reads the rules that can be parsed. One that cannot, because a newer Carillon wrote it, does
+    /// not hold up the others.
     pub(super) fn read(rows: Vec<alert_rule::Model>) -> Vec<Self> {
         let mut active = Vec::with_capacity(rows.len());
         for row in rows {
-            match Rule::read(row.definition.clone()) {
-                Ok((rule, search)) => active.push(Self { row, rule, search }),
+            match serde_json::from_value::<Rule>(row.definition.clone()) {
+                Ok(rule) => match Search::parse(List::Schedules, &rule.search) {
+                    Ok(search) => {
+                        let search = (!search.terms.is_empty()).then_some(search);
+                        active.push(Self { row, rule, search });
+                    }
+                    Err(error) => {
+                        tracing::error!(rule = %row.id, "failed to read its search: {error}");
+                    }
+                },
                 Err(error) => {
-                    tracing::error!(rule_id = %row.id, %error, "failed to read an alert rule");
+                    tracing::error!(rule = %row.id, "failed to read an alert rule: {error}")
                 }
             }
         }

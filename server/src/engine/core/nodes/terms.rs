@@ -17,7 +17,7 @@ pub(crate) struct Terms {
     seen: HashMap<&'static str, SeenTerm>,
 }
 
-/// A term, and when this node treats it as over.
+/// A term, and the latest time at which it is over.
 #[derive(Clone, Copy, Debug)]
 struct SeenTerm {
     theirs: Theirs,
@@ -25,16 +25,16 @@ struct SeenTerm {
 }
 
 impl Terms {
-    /// Records the term of a lease that another node holds.
+    /// Records a lease that another node holds.
     pub(crate) fn look(&mut self, name: &'static str, theirs: Theirs, now: Instant) {
         if !self.seen.get(name).is_some_and(|seen| seen.theirs.is_still(&theirs)) {
-            // A term of centuries cannot end while this process runs, so it is not tracked.
+            // A term of centuries need not be tracked.
             let Some(ends) = now.checked_add(theirs.left) else { return };
             self.seen.insert(name, SeenTerm { theirs, ends });
         }
     }
 
-    /// Returns the recorded term if it is over.
+    /// The term that is over, if it is still the one that was recorded.
     pub(crate) fn over(&self, name: &str, now: Instant) -> Option<Theirs> {
         self.seen.get(name).filter(|seen| now > seen.ends).map(|seen| seen.theirs)
     }

@@ -20,38 +20,38 @@ use crate::{
     target::Invocation,
 };
 
-/// Locked runs, and the decision about each.
+/// Locked runs, and what happens to them.
 #[derive(Default)]
 pub(super) struct DispatchBatch {
-    /// Runs that start on this node.
+    /// Runs that start here.
     placed: Vec<PlacedRun>,
-    /// How each run of `placed` is taken.
+    /// How each of `placed` is taken.
     takes: Vec<Take>,
-    /// Runs whose definition cannot be read, and why.
+    /// Runs that cannot be read, and why.
     failed: Vec<(Uuid, String)>,
-    /// Runs that have waited past their deadline.
+    /// Runs that have waited beyond their deadline.
     late: Vec<WaitingRun>,
 }
 
-/// A run that has a place.
+/// A run that has its place.
 struct PlacedRun {
     run: WaitingRun,
     known: Arc<CompiledDefinition>,
     place: HeldPlace,
 }
 
-/// What attempts need when they start after the commit.
+/// What the attempts of a batch start with, once they are committed.
 pub(super) struct AttemptStart<'a> {
     /// This node.
     pub(super) node: Uuid,
     /// When they start.
     pub(super) now: DateTime<Utc>,
-    /// Attempts that this node has lost again.
+    /// Attempts that are no longer this node's.
     pub(super) lost: &'a HashSet<RunLease>,
 }
 
 impl DispatchBatch {
-    /// Finds a place for each waiting run until none is left; records refusals in `looked`.
+    /// Finds a place for each waiting run, until none is left; `looked` records the refusals.
     pub(super) async fn place(
         core: &Core,
         tx: &DatabaseTransaction,
@@ -65,13 +65,13 @@ impl DispatchBatch {
             let known = match core.definitions.known(&core.store, tx, workflow, version).await? {
                 Ok(known) => known,
                 Err(error) => {
-                    tracing::error!(run_id = %run.id, %error, "failed to read what a run is to do");
+                    tracing::error!(run = %run.id, "failed to {error}");
                     batch.failed.push((run.id, format!("failed to {error}")));
                     continue;
                 }
             };
             let claim = Claim {
-                origin: known.origin(run.namespace_id),
+                origin: known.origin().cloned(),
                 schedule: run.schedule_id,
                 namespace: run.namespace_id,
             };
@@ -96,12 +96,12 @@ impl DispatchBatch {
         Ok(batch)
     }
 
-    /// The number of runs that change.
+    /// How many runs change.
     pub(super) fn len(&self) -> usize {
         self.failed.len() + self.late.len() + self.takes.len()
     }
 
-    /// Writes the decisions.
+    /// Writes what happens to the runs.
     pub(super) async fn write(
         &self,
         core: &Core,
@@ -121,7 +121,7 @@ impl DispatchBatch {
         self.takes.iter().map(move |take| hold(take, node))
     }
 
-    /// Counts the committed runs, and wakes the services concerned.
+    /// Counts what was committed, and wakes the services concerned.
     pub(super) fn report(&self, core: &Core) {
         for run in &self.late {
             let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
@@ -169,8 +169,8 @@ fn invocation(core: &Core, run: WaitingRun, task: &Task, hold: &RunLease) -> Inv
         priority: run.priority,
         schedule: run.schedule,
         schedule_id: run.schedule_id,
-        // For a manual run, this is the requested instant, or else the time of the request. A run
-        // that repeats it has the same key and the same value here.
+        // For a manual run, this is the requested instant or the time of the request. A run that
+        // repeats it has the same key and reports the same.
         scheduled_at: Some(run.scheduled_at.utc()),
         idempotency_key: run.idempotency_key,
         traceparent: Some(attempt::traceparent(core, hold)),

@@ -44,7 +44,7 @@ impl ScheduleLoad {
     }
 }
 
-/// When the decision is made, and for which node.
+/// When the decision is made, and by which node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClaimContext {
     pub(super) now: DateTime<Utc>,
@@ -53,7 +53,7 @@ pub(super) struct ClaimContext {
 
 /// Decides about a schedule's entries up to its limit of fires; also returns the first entry beyond
 /// it. Truncated entries do not count against the overlap limit: the remaining ones are decided
-/// again without them.
+/// again, as if the others did not exist.
 pub(super) fn decide_within(
     schedule: &DueSchedule,
     mut entries: Vec<Entry>,
@@ -72,8 +72,8 @@ pub(super) fn decide_within(
     }
 }
 
-/// Decides about a schedule's entries under its current load: one ledger row per entry, and the
-/// requirements on the runs that block them.
+/// Decides about a schedule's entries under its current load: the ledger rows, one per entry, and
+/// their demands on the blocking runs.
 fn decide(
     schedule: &DueSchedule,
     entries: &[Entry],
@@ -89,23 +89,21 @@ fn decide(
     (entries.iter().map(fire).collect(), demand)
 }
 
-/// Decides about the entries of one schedule in order.
+/// Decides the entries of one schedule, one after another.
 struct EntryDecider {
     moment: ClaimContext,
     policy: Policy,
-    /// Whether all entries run one after another, because some of them were missed.
-    follows: bool,
-    /// One fate for each entry that should start.
+    /// One for each entry that should start.
     fates: std::vec::IntoIter<overlap::Fate>,
     /// The run that the next queued fire waits for.
     in_the_way: Option<Uuid>,
-    /// The last occupied position in the buffer.
+    /// The last position in the buffer that is in use.
     position: i64,
     /// The last fire that should start, and its instant.
     last: Option<(Uuid, Timestamp)>,
 }
 
-/// An entry's verdict, and the reason for it.
+/// An entry's verdict, and why.
 struct EntryDecision {
     verdict: Verdict,
     reason: Reason,
@@ -141,7 +139,7 @@ impl EntryDecider {
         let follows = is_made_up
             && match schedule.catch_up {
                 CatchUp::All => true,
-                // The run that represents all missed ones is never skipped: it waits.
+                // The run that stands for all that were missed is not skipped: it waits.
                 CatchUp::Latest => policy == Policy::Skip,
                 CatchUp::Skip => false,
             };
@@ -155,7 +153,6 @@ impl EntryDecider {
         let turns = Self {
             moment,
             policy,
-            follows,
             fates: plan.fates.into_iter(),
             in_the_way: there.live.map(|live| live.latest),
             position: buffered.last,
@@ -164,19 +161,14 @@ impl EntryDecider {
         (turns, demand)
     }
 
-    /// The ledger row of the next entry; `late` is the reason for its delay, if it is late.
+    /// The ledger row of the next entry; `late` is why it is late, if it is.
     fn fire(&mut self, schedule: &DueSchedule, entry: &Entry, late: Option<String>) -> NewFire {
         let scheduled_at = Timestamp::from(entry.fire.at);
         let last = self.last.filter(|(_, at)| *at == scheduled_at);
         let id = last.map_or_else(|| new_id(self.moment.now), |(id, _)| id);
         let EntryDecision { verdict, reason, detail, claimed_by, queue_position } =
             self.decide(schedule, entry, id, late);
-        let made_up_for = if entry.fate == Fate::CatchUp {
-            (verdict == Verdict::Pending).then_some(MadeUpFor::Outage)
-        } else {
-            // At the head of the queue, it must not stop the runs that it waited for.
-            (self.follows && queue_position.is_some()).then_some(MadeUpFor::Follows)
-        };
+        let is_made_up = entry.fate == Fate::CatchUp && verdict == Verdict::Pending;
         NewFire {
             id,
             namespace_id: schedule.namespace_id,
@@ -192,7 +184,7 @@ impl EntryDecider {
             detail,
             claimed_by,
             queue_position,
-            made_up_for,
+            made_up_for: is_made_up.then_some(MadeUpFor::Outage),
         }
     }
 
@@ -215,7 +207,7 @@ impl EntryDecider {
             Fate::Run | Fate::CatchUp if is_too_late(schedule, entry, self.moment.now) => {
                 (Verdict::Skipped, Reason::Deadline)
             }
-            // It becomes due later, so it is an unowned intent until then.
+            // It becomes due later: an unowned intent.
             Fate::Run | Fate::CatchUp if entry.due_at > self.moment.now => {
                 (Verdict::Pending, Reason::AwaitingHandoff)
             }
@@ -238,8 +230,7 @@ impl EntryDecider {
             Some(overlap::Fate::Wait) => {
                 self.position += 1;
                 let queue_position = Some(self.position);
-                // A caught-up fire keeps the reason for its delay, which matters more than its wait
-                // for its turn.
+                // A caught-up fire keeps why it is late: that it waited for its turn matters less.
                 let detail = if entry.fate == Fate::CatchUp { late } else { in_the_way() };
                 let waits = EntryDecision::new(Verdict::Pending, Reason::Buffered, detail);
                 EntryDecision { queue_position, ..waits }
@@ -251,7 +242,7 @@ impl EntryDecider {
                 let by = self.last.map(|(fire, _)| fire.to_string());
                 EntryDecision::new(Verdict::Skipped, Reason::Replaced, by)
             }
-            // Cannot happen: every entry that should start has a fate.
+            // Every entry that should start has a fate.
             Some(overlap::Fate::Overlap) | None => {
                 EntryDecision::new(Verdict::Skipped, Reason::Overlap, in_the_way())
             }

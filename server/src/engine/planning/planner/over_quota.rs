@@ -1,5 +1,4 @@
-//! Fires that exceed the namespace's quota of fires per minute: they are skipped, and accounted
-//! for.
+//! Fires over the namespace's quota of fires per minute: skipped, and accounted for.
 
 use chrono::{DateTime, Utc};
 use entity::fire::{Reason, Verdict};
@@ -9,8 +8,8 @@ use crate::{
     store::claims::{DueSchedule, NewFire},
 };
 
-/// Skips the fires of a schedule that exceed the quota. Consecutive ones become one row. A skipped
-/// fire does not stop any runs.
+/// Skips those of a schedule's fires that exceed the quota. Consecutive ones become one row. A
+/// skipped fire stops no runs.
 pub(super) fn skip(
     meter: &Meter,
     schedule: &DueSchedule,

@@ -1,5 +1,5 @@
 //! Deletes rows that are too old, one chunk per transaction. The rows are found before the writer
-//! is taken, so that the writer is held only for the deletion.
+//! is taken, so that it is held only for the deletion.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ use crate::store::{
 /// A run that is too old.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct OldRun {
-    /// The run's key.
+    /// Its key.
     pub id: Uuid,
     /// The size of its contents.
     pub bytes: i64,
@@ -28,19 +28,19 @@ pub struct OldRun {
 /// The key of a fire, and the instant that determines its day.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct FireKey {
-    /// The fire's key.
+    /// Its key.
     pub id: Uuid,
-    /// The fire's instant.
+    /// Its instant.
     pub scheduled_at: Timestamp,
 }
 
-/// The rows of a run besides its own, in the order of removal. After a crash in between, the run's
-/// own row is still there, so the rest can be found again.
+/// The rows of a run besides its own, in the order of removal: a crash in between leaves the run,
+/// by which the rest is found again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunPart {
     /// The log lines of its attempts.
     Lines,
-    /// The run's attempts.
+    /// Its attempts.
     Attempts,
 }
 
@@ -68,9 +68,8 @@ impl RunPart {
 }
 
 impl Store {
-    /// Copies SQLite's WAL into the database file (a checkpoint), without delaying others. By
-    /// default, SQLite does this within the commit that makes the WAL long: that of a chunk, or of
-    /// a fire.
+    /// Checkpoints SQLite's WAL into the database file, without delaying others. By default, SQLite
+    /// does this within the commit that makes the WAL long: a chunk's, or a fire's.
     pub async fn settle_log(&self) -> Result<(), StoreError> {
         if !self.dialect().is_postgres() {
             self.read().execute_unprepared("PRAGMA wal_checkpoint(PASSIVE)").await?;
@@ -104,8 +103,8 @@ impl Store {
         format!("CAST(coalesce({size}({column}), 0) AS bigint)")
     }
 
-    /// Fires after `after` that are too old, in key order, and the stamp from which runs count as
-    /// written since then: a run that is repeated in the meantime has such a stamp.
+    /// Fires after `after` that are too old, in key order, and the stamp from which on runs count
+    /// as written since: a run that is repeated in the meantime has such a stamp.
     pub async fn old_fires(
         &self,
         rule: &RetentionRule,
@@ -129,7 +128,7 @@ impl Store {
         Ok((FireKey::find_by_statement(statement).all(self.read()).await?, since))
     }
 
-    /// A stamp that is not greater than that of any run written later.
+    /// A stamp that no run written later will fall below.
     async fn next_stamp_of_runs(&self) -> Result<i64, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -224,8 +223,8 @@ impl Store {
     }
 
     /// Deletes those of these fires that are still too old; returns how many. Since they were
-    /// found, a user may have requested a retry of a fire's run, which then has a stamp from
-    /// `since` on, or the schedule's cursor may have been moved back.
+    /// found, a user may have requested a retry of one's run, which then has a stamp from `since`
+    /// on, or the schedule's cursor may have been moved back.
     pub async fn delete_fires_if_old(
         &self,
         tx: &DatabaseTransaction,
@@ -244,9 +243,8 @@ impl Store {
         };
         let mut free = fires.to_vec();
         if self.dialect().is_postgres() {
-            // A request to repeat a run keeps its fire locked until it is committed. So no such
-            // request is in progress for the fires locked here, and the next statement sees all
-            // earlier ones.
+            // A request to repeat a run locks its fire until it is committed. So no request is in
+            // progress for the fires locked here, and the next statement sees all earlier ones.
             let sql = "SELECT t.id, t.scheduled_at FROM v JOIN fire t ON t.id = v.id \
                  WHERE true {days} FOR UPDATE OF t SKIP LOCKED";
             let locked = of(fires).statement(self.dialect(), sql, vec![]);
@@ -262,8 +260,8 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Prevents fires from being removed before `tx` ends; returns those that exist. Must be called
-    /// before another run is started for one of them.
+    /// Keeps fires from being removed until `tx` ends; returns those that exist. To be called
+    /// before another run is started for one.
     pub async fn hold_fires(
         &self,
         tx: &DatabaseTransaction,

@@ -3,8 +3,6 @@
 mod faults;
 mod kafka;
 mod kafka_duplicates;
-mod kafka_leaders;
-mod kafka_sasl;
 mod nats;
 mod rabbitmq;
 mod redis;
