@@ -22,7 +22,7 @@ LOCKED := $(if $(CI),--locked)
 RUST := --workspace --exclude frontend $(LOCKED)
 WASM := -p frontend --target wasm32-unknown-unknown $(LOCKED)
 
-# Tests wait for processes and databases a third of their time.
+# Tests wait for processes and databases a quarter of their time.
 TEST_THREADS := --test-threads $(shell echo $$(($$(nproc) * 3 / 2)))
 
 DEV_BINARY := $(TARGET)/debug/carillon
