@@ -30,7 +30,7 @@ RELEASE_BINARY := $(TARGET)/release/carillon
 CONSOLE_SOURCES := $(shell find frontend assets -type f 2>/dev/null) \
 	Trunk.toml .cargo/config.toml Cargo.toml Cargo.lock server/schema.graphql
 DOCS_SOURCES := $(shell find docs examples assets -name helm -prune -o -type f -print 2>/dev/null) \
-	scripts/docs scripts/docs.py $(wildcard *.md clients/*/README.md worker/README.md) server/schema.graphql server/module.schema.json
+	scripts/docs scripts/docs.py scripts/reference.py $(wildcard *.md clients/*/README.md worker/README.md) server/schema.graphql server/module.schema.json
 
 .PHONY: help
 help: ## List the commands
@@ -220,9 +220,10 @@ bench: rust ## Measure on both databases, beside the limits of this machine; SCE
 
 # The peer's manifest asks for a newer Rust than ours; it compiles with ours all the same.
 .PHONY: figures
-figures: dev-binary console e2e/node_modules/.package-lock.json ## Measure the console in a browser, into docs/BENCHMARKS.md; FIGURES_SECONDS=600 of busy stream
-	@scripts/packages chromium
-	@cd e2e && CARILLON_BINARY=$(DEV_BINARY) CARILLON_DIST=$(CURDIR)/dist npx playwright test --config measure.config.ts figures
+figures: rust console e2e/node_modules/.package-lock.json ## Measure the console in a browser, into docs/BENCHMARKS.md; FIGURES_SECONDS=600 of busy stream
+	@scripts/packages cc chromium
+	@cargo build --release --bin carillon $(LOCKED)
+	@cd e2e && CARILLON_BINARY=$(RELEASE_BINARY) CARILLON_DIST=$(CURDIR)/dist npx playwright test --config measure.config.ts figures
 
 .PHONY: bench-peers
 bench-peers: rust ## Measure a storm beside cloacina's in one run; BENCH=options

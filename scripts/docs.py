@@ -1,6 +1,7 @@
 """What scripts/docs does to a copy of docs/ before mdBook, and to the pages after it.
 
-stage FOLDER   lists the decisions, and brings along what links name outside of docs/
+stage FOLDER   lists the decisions, makes the pages of the reference (scripts/reference.py), and
+               brings along what links name outside of docs/
 finish FOLDER  moves inline scripts into files, which the server's content security policy refuses,
                and follows every link of the pages
 """
@@ -11,6 +12,9 @@ import posixpath
 import re
 import shutil
 import sys
+
+sys.dont_write_bytecode = True
+import reference  # noqa: E402
 
 LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 DECISION = re.compile(r"^\| \[(\d+)\]\(([^)]+)\) \| (.*) \|$", re.MULTILINE)
@@ -23,7 +27,10 @@ def stage(folder):
     below = "".join(f"  - [{number} {title}](decisions/{file})\n" for number, file, title in decisions)
     text = summary.read_text()
     assert "(decisions/README.md)\n" in text
-    summary.write_text(text.replace("(decisions/README.md)\n", f"(decisions/README.md)\n{below}"))
+    text = text.replace("(decisions/README.md)\n", f"(decisions/README.md)\n{below}")
+    pages = "".join(f"- [{title}](reference/{name})\n" for title, name in reference.write(folder / "reference"))
+    assert "(reference/cli.md)\n" in text
+    summary.write_text(text.replace("(reference/cli.md)\n", f"(reference/cli.md)\n{pages}"))
 
     queue = [page for page in folder.rglob("*.md")]
     while queue:

@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
 /// One scenario.
 struct Scenario {
     arguments: &'static str,
-    /// Its time limit, in minutes.
+    /// The scenario's time limit, in minutes.
     most: u64,
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Its name for display.
+    /// The kind's name for display.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "SQLite",
@@ -59,7 +59,7 @@ impl Databases {
 /// An empty database, migrated unless another scheduler will use it.
 #[derive(Debug)]
 pub(crate) struct Fresh {
-    /// Its URL.
+    /// The database's URL.
     pub(crate) url: String,
     place: Place,
 }
@@ -71,8 +71,8 @@ enum Place {
 }
 
 impl Fresh {
-    /// Creates one; on PostgreSQL through `admin`, a connection that may create databases. There,
-    /// its ledger is partitioned as after this many days of use.
+    /// Creates a database; on PostgreSQL through `admin`, a connection that may create databases.
+    /// There its ledger is partitioned as after this many days of use.
     pub(crate) async fn create(kind: Kind, admin: Option<&str>, days: u32) -> Result<Self> {
         let fresh = match kind {
             Kind::Sqlite => {
@@ -98,7 +98,7 @@ impl Fresh {
         Ok(Store::open(&options).await?)
     }
 
-    /// Creates an empty one on PostgreSQL, for another scheduler.
+    /// Creates an empty database on PostgreSQL, for another scheduler.
     pub(crate) async fn empty(admin: Option<&str>) -> Result<Self> {
         let admin =
             admin.context("no PostgreSQL given: run `make bench`, or name one with --postgres")?;
@@ -113,7 +113,7 @@ impl Fresh {
         connect(&self.url).await
     }
 
-    /// Removes it.
+    /// Removes the database.
     pub(crate) async fn drop(self) -> Result<()> {
         match self.place {
             Place::Folder(folder) => folder.close().context("remove SQLite's folder"),

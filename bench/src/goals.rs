@@ -44,7 +44,7 @@ pub(crate) const P9_POSTGRES: Goal = at_least("P9", 1_000.0, 3_000.0);
 pub(crate) const P9_SQLITE: Goal = at_least("P9", 500.0, 1_500.0);
 /// Median in milliseconds, for 100 every-second schedules.
 pub(crate) const P10: Goal = at_most("P10", 25.0, 10.0);
-/// Their 99th percentile, relative to that of timer and commit.
+/// The 99th percentile for the same schedules, relative to that of timer and commit.
 pub(crate) const P10_SHARE: Goal = at_most("P10", 10.0, 5.0);
 /// Percentage of a core, idle with a million stored ...
 pub(crate) const P11: Goal = at_most("P11", 1.0, 0.3);
@@ -85,15 +85,16 @@ pub(crate) const P23_CPU: Goal = at_most("P23", 2.5, 1.6);
 pub(crate) const P24: Goal = at_most("P24", 25.0, 10.0);
 /// ... and at the 99th percentile.
 pub(crate) const P24_P99: Goal = at_most("P24", 100.0, 40.0);
-/// Events that a broker acknowledged a second in a storm, over the exec/s of one that does nothing.
+/// Events per second that a broker acknowledged in a storm, relative to the exec/s of a storm that
+/// does nothing.
 pub(crate) const P25: Goal = at_least("P25", 0.6, 0.8);
-/// Jobs that workers completed a second in a storm, over the same ...
+/// Jobs per second that workers completed in a storm, relative to the same ...
 pub(crate) const P26: Goal = at_least("P26", 0.3, 0.5);
 /// ... and milliseconds from the due instant to the handler, at the median ...
 pub(crate) const P26_P50: Goal = at_most("P26", 20.0, 10.0);
 /// ... and at the 99th percentile.
 pub(crate) const P26_P99: Goal = at_most("P26", 80.0, 40.0);
-/// The 99th percentile beside a hanging target, relative to that without it.
+/// The 99th percentile while another target hangs, relative to that without it.
 pub(crate) const P28: Goal = at_most("P28", 3.0, 1.5);
 
 /// Maximum lateness of another namespace's fires during an attack, in milliseconds ...

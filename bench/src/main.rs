@@ -86,8 +86,8 @@ enum Scenario {
     Nodes(nodes::Arguments),
     /// A schedule that is resumed after a year.
     Resume(resume::Arguments),
-    /// Requests, programs, events and jobs instead of nothing: in storms, every second, and beside a
-    /// slow target.
+    /// Requests, programs, events and jobs instead of nothing: in storms, every second, and next to
+    /// a slow target.
     Real(real::Arguments),
     /// A few seconds of requests, for the parent process.
     #[command(hide = true)]

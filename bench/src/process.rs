@@ -28,19 +28,20 @@ const TICKS: f64 = 100.0;
 /// CPU seconds, in user mode and in the kernel.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Cpu {
-    /// This process and its children, including those that have ended; SQLite runs inside it.
+    /// CPU of this process and its children, including those that have ended; SQLite runs inside
+    /// it.
     pub(crate) own: f64,
-    /// The database's processes.
+    /// CPU of the database's processes.
     pub(crate) database: f64,
 }
 
 impl Cpu {
-    /// Both.
+    /// The sum of both.
     pub(crate) fn total(self) -> f64 {
         self.own + self.database
     }
 
-    /// What was spent since `earlier`.
+    /// The CPU used since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self { own: self.own - earlier.own, database: self.database - earlier.database }
     }
@@ -54,12 +55,13 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// For this process and the database server behind `connection`, which must be on this machine.
+    /// A meter for this process and the database server behind `connection`, which must be on this
+    /// machine.
     pub(crate) async fn of(connection: &impl ConnectionTrait) -> Result<Self> {
         Self::of_processes(connection, vec![std::process::id()]).await
     }
 
-    /// The same for other processes.
+    /// A meter for other processes.
     pub(crate) async fn of_processes(
         connection: &impl ConnectionTrait,
         own: Vec<u32>,

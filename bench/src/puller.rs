@@ -97,7 +97,7 @@ impl Puller {
         Ok(Self { child, pid, stdin, lines })
     }
 
-    /// Its process.
+    /// The process of the puller.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }

@@ -33,9 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The quotas of the namespaces of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quotas {
-    /// None: what is measured is speed.
+    /// No quotas: only speed is measured.
     Unlimited,
-    /// Those that a server has by default.
+    /// The quotas that a server has by default.
     Usual,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts one on a free port, with its default settings but without quotas.
+    /// Starts a server on a free port, with its default settings but without quotas.
     pub(crate) async fn start(clock: &Clock, url: &str, name: &str) -> Result<Self> {
         Self::start_with(clock, url, name, &[], Quotas::Unlimited).await
     }
@@ -100,12 +100,12 @@ impl Server {
         Ok(Self { child, pid, address, _folder: folder })
     }
 
-    /// Its process.
+    /// The server's process id.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Where it listens.
+    /// The address on which the server listens.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
@@ -115,7 +115,7 @@ impl Server {
         Caller::connect(&self.address, token).await
     }
 
-    /// Kills it, as a power cut would.
+    /// Kills the server, as a power cut would.
     pub(crate) async fn kill(mut self) -> Result<()> {
         self.child.kill().await.context("kill a server")
     }
@@ -130,7 +130,13 @@ pub(crate) async fn token(store: &Store, clock: &Clock) -> Result<String> {
         Grants::everywhere(Role::Admin),
         "bench",
     );
-    let token = NewToken { name: "bench".to_owned(), role: Role::Admin, expires_at: None };
+    let token = NewToken {
+        name: "bench".to_owned(),
+        role: Role::Admin,
+        namespace: None,
+        queues: vec![],
+        expires_at: None,
+    };
     let token = create_token(&viewer.owner()?, store, clock, token).await?;
     ensure!(!token.expose_secret().is_empty(), "the token is empty");
     Ok(token.expose_secret().to_owned())

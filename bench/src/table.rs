@@ -53,12 +53,12 @@ impl Table {
         Self { title: title.into(), lines: Vec::new() }
     }
 
-    /// A figure without a goal.
+    /// Adds a figure without a goal.
     pub(crate) fn line(self, what: &str, figures: impl IntoIterator<Item = f64>) -> Self {
         self.put(what, figures, None)
     }
 
-    /// A figure with its goal; the median is compared with it.
+    /// Adds a figure with its goal, with which the median is compared.
     pub(crate) fn goal(
         self,
         what: &str,
@@ -68,7 +68,7 @@ impl Table {
         self.put(what, figures, Some(goal))
     }
 
-    /// A figure that has a goal in some tables only.
+    /// Adds a figure that has a goal in some tables only.
     pub(crate) fn put(
         mut self,
         what: &str,

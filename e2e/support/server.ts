@@ -100,6 +100,17 @@ export class Server {
     }
   }
 
+  /** Stops the process in the middle of whatever it does, until it is thawed. */
+  freeze(): void {
+    this.process?.kill("SIGSTOP");
+  }
+
+  thaw(): void {
+    if (this.isRunning()) {
+      this.process?.kill("SIGCONT");
+    }
+  }
+
   async launch(): Promise<void> {
     const log = openSync(this.log, "a");
     this.process = spawn(binary, ["serve", "--allow-commands"], {

@@ -61,6 +61,22 @@ test("what a module declares is changed there, and the console says where", asyn
   await expect(page.getByRole("button", { name: "Delete" })).toHaveCount(0);
 });
 
+test("a schedule says what it affects before it is deleted", async ({ page, server, admin }) => {
+  const input = { name: "short-lived", timing: { expressions: ["0 4 1 1 *"] }, task: { target: { noop: {} } } };
+  const create = `mutation ($input: CreateScheduleInput!) { createSchedule(input: $input) { schedule { id } } }`;
+  const made = await server.ask<{ createSchedule: { schedule: { id: string } } }>(create, { input });
+  server.cli(["trigger", "short-lived"]);
+  await expect.poll(() => server.cli(["runs", "--state", "succeeded"])).toContain("short-lived");
+  await page.goto(`/schedules/${made.createSchedule.schedule.id}`);
+  await signIn(page, admin);
+  await page.getByRole("button", { name: "Delete" }).click();
+  const dialog = page.getByRole("dialog", { name: "Delete schedule" });
+  await expect(dialog.getByTestId("impact")).toContainText("No run is live. The ledger and 1 run are kept");
+  await dialog.getByLabel("Name of the schedule").fill("short-lived");
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await expect(page).toHaveURL(/\/schedules$/);
+});
+
 test("an error in a field that is folded away is unfolded", async ({ page, admin }) => {
   await page.goto("/schedules/new");
   await signIn(page, admin);

@@ -38,6 +38,38 @@ test("the cluster's page hears of a node's next life, also of one that began whi
   }
 });
 
+test("a node is drained after a dialog has said what that does, and taken back", async ({ page }) => {
+  // Nothing fires on a server whose only node is drained: the other tests need theirs.
+  const server = await Server.start();
+  try {
+    await page.goto(`${server.url}/cluster`);
+    await signIn(page, server.addPerson("nora", "admin"));
+    const node = page.getByTestId("node-row");
+    await expect(page.getByTestId("shard-row")).toContainText("0–255");
+    await node.getByRole("button", { name: "Drain" }).click();
+    const drain = page.getByRole("dialog", { name: "Drain the node" });
+    await expect(drain).toContainText("No other node schedules: nothing fires until one does.");
+    await drain.getByLabel("Reason").fill("new disks");
+    await drain.getByRole("button", { name: "Drain" }).click();
+    await expect(node).toContainText("Drained");
+    await expect(node).toContainText("by nora: new disks");
+    await node.getByRole("button", { name: "Undrain" }).click();
+    const undrain = page.getByRole("dialog", { name: "Undrain the node" });
+    await expect(undrain).toContainText("nora drained it: new disks");
+    await undrain.getByRole("button", { name: "Undrain" }).click();
+    await expect(node).toContainText("Alive");
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a viewer of the cluster is offered no drain", async ({ page, server }) => {
+  await page.goto("/cluster");
+  await signIn(page, server.addPerson("finn", "viewer"));
+  await expect(page.getByTestId("node-row")).toHaveCount(1);
+  await expect(page.getByTestId("node-row").getByRole("button")).toHaveCount(0);
+});
+
 test("a queue that nobody pulls from is seen, and limited", async ({ page, server, admin }) => {
   deploy(
     server,

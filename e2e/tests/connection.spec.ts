@@ -42,3 +42,26 @@ test("a console whose server is gone for a while comes back by itself and goes o
     await server.stop();
   }
 });
+
+test("a server that is frozen is noticed within seconds, and its health is then unknown", async ({
+  page,
+}) => {
+  const server = await Server.start();
+  try {
+    await page.goto(server.url);
+    await signIn(page, server.addPerson("otto", "operator"));
+    const connection = page.getByTestId("connection");
+    await expect(connection).toHaveAttribute("data-state", "live");
+    const health = page.getByTestId("health");
+    await expect(health).toHaveAttribute("data-state", "healthy");
+    server.freeze();
+    await expect(connection).toHaveAttribute("data-state", "waiting", { timeout: 15_000 });
+    await expect(health).toContainText("does not answer");
+    server.thaw();
+    await expect(connection).toHaveAttribute("data-state", "live", { timeout: 20_000 });
+    await expect(health).toHaveAttribute("data-state", "healthy");
+  } finally {
+    server.thaw();
+    await server.stop();
+  }
+});

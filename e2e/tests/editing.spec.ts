@@ -96,6 +96,26 @@ test("a target is tried before there is a schedule", async ({ page, admin }) => 
   await expect(trial).toBeHidden();
 });
 
+test("a credential that a draft did not keep is named until it is entered again", async ({ page, admin }) => {
+  await page.goto("/ns/default/schedules/new");
+  await signIn(page, admin);
+  await page.getByRole("radio", { name: "Event for a broker" }).check();
+  await page.getByLabel("Topic").fill("fires");
+  await page.getByText("Encryption and credentials").click();
+  await page.getByLabel("Password").fill("hush");
+  expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain("hush");
+  await page.reload();
+  const note = page.getByRole("status").filter({ hasText: "What you had typed is back." });
+  await expect(note).toContainText("The password was not kept: enter it again.");
+  await expect(page.getByLabel("Topic")).toHaveValue("fires");
+  const password = page.getByLabel("Password");
+  await expect(password).toHaveValue("");
+  await expect(password).toHaveAccessibleDescription(/was not kept/);
+  await password.fill("hush again");
+  await expect(note).not.toContainText("not kept");
+  await expect(password).not.toHaveAccessibleDescription(/was not kept/);
+});
+
 test("a crowded minute is told while one types, and left with one press", async ({ page, server, admin }) => {
   const one = (name: string) => `  ${name}: { when: "17 3 * * *", task: { target: { noop: {} } } }\n`;
   deploy(server, "crowd", `module: crowd\nschedules:\n${one("crowd-a")}${one("crowd-b")}`);

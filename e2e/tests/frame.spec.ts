@@ -188,6 +188,60 @@ schedules:
   await expect(page.getByRole("heading", { name: "basin-closed" })).toBeVisible();
 });
 
+test("what belongs to one namespace is picked in the view of all, and lists say where rows lie", async ({
+  page,
+  server,
+  admin,
+}) => {
+  for (const place of ["north", "south"]) {
+    server.cli(["namespace", "create", place]);
+    const beat = `  ${place}-beat: { when: "@every 1s", task: { target: { noop: {} } } }\n`;
+    deploy(server, place, `module: ${place}\nnamespace: ${place}\nschedules:\n${beat}`);
+  }
+  await page.goto("/all/settings/secrets");
+  await signIn(page, admin);
+  const pick = page.getByLabel("Shown namespace");
+  for (const path of ["settings/secrets", "settings/feeds", "settings/people?tab=members", "cluster"]) {
+    await page.goto(`/all/${path}`);
+    await expect(pick, path).toBeVisible();
+    await pick.selectOption("south");
+    await expect(page).toHaveURL(new RegExp(`/all/${path.split("?")[0]}\\?.*namespace=south`));
+    await expect(pick, path).toHaveValue("south");
+  }
+
+  // The rows of the namespace that was shown go, even if the next one does not answer.
+  await server.addMember("nora", "viewer", "north");
+  await page.goto("/all/settings/people?tab=members&namespace=north");
+  const nora = page.getByTestId("member-row").filter({ hasText: "nora" });
+  await expect(nora).toBeVisible();
+  await page.route("**/graphql", async (route) => {
+    const { query, variables } = route.request().postDataJSON();
+    const isNext = query.includes("memberships(") && variables.namespace === "south";
+    await (isNext ? route.abort() : route.fallback());
+  });
+  await pick.selectOption("south");
+  await expect(page.getByText("The server does not answer.").first()).toBeVisible();
+  await expect(nora).toHaveCount(0);
+  await page.unrouteAll();
+
+  await page.goto("/all/ledger?q=name:th-beat");
+  const fires = page.getByTestId("ledger-row");
+  for (const place of ["north", "south"]) {
+    const one = fires.filter({ hasText: `${place}-beat` }).first();
+    await expect(one.getByRole("cell", { name: place, exact: true })).toBeVisible();
+  }
+  await page.goto("/all/audit?action=module.deploy");
+  await expect(page.getByRole("columnheader", { name: "Namespace" })).toBeVisible();
+  await page.goto("/all");
+  await expect(
+    page.getByTestId("next-schedule").filter({ hasText: "south-beat" }).first(),
+  ).toContainText("south-beat south");
+  // They would go on beating through the other tests.
+  for (const place of ["north", "south"]) {
+    server.cli(["pause", `${place}-beat`, "--namespace", place, "--reason", "the test is over"]);
+  }
+});
+
 test("runs are narrowed to a range, which goes along from page to page", async ({ page, server, admin }) => {
   deploy(server, "frame", MODULE);
   server.cli(["trigger", "frame-one"]);
@@ -202,7 +256,7 @@ test("runs are narrowed to a range, which goes along from page to page", async (
   await expect(page).not.toHaveURL(/until=/);
   await expect(rows.first()).toBeVisible();
   await page.getByLabel("Order").selectOption({ label: "Longest first" });
-  await expect(page).toHaveURL(/sort=longest/);
+  await expect(page).toHaveURL(/sort=-took/);
   await expect(rows.first()).toBeVisible();
   const rail = page.getByRole("navigation", { name: "Main" });
   await rail.getByRole("link", { name: "Ledger" }).click();
@@ -348,6 +402,47 @@ test("the palette goes to a schedule by a few letters", async ({ page, server, a
   await expect(page.getByRole("option", { name: /Go to frame-two/ })).toBeVisible();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();
+});
+
+test("the palette asks on a schedule's page whether to pause it", async ({ page, server, admin }) => {
+  deploy(server, "frame", MODULE);
+  await page.goto("/runs");
+  await signIn(page, admin);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("frame-tw");
+  await page.getByRole("option", { name: /Pause frame-two/ }).click();
+  await expect(page.getByRole("dialog", { name: "Pause schedule" })).toBeVisible();
+  // The address asks once: after a reload nothing opens.
+  await expect(page).not.toHaveURL(/do=/);
+  await page.reload();
+  await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+});
+
+test("the palette asks about another schedule than that whose page is open", async ({ page, server, admin }) => {
+  deploy(server, "frame", MODULE);
+  await page.goto("/schedules?q=name:frame-one");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "frame-one" }).click();
+  await expect(page.getByRole("heading", { name: "frame-one" })).toBeVisible();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("frame-tw");
+  await page.getByRole("option", { name: /Pause frame-two/ }).click();
+  await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();
+  await expect(page.getByRole("dialog", { name: "Pause schedule" })).toBeVisible();
+});
+
+test("the person's menu leads to the profile, the documentation and GraphQL", async ({
+  page,
+  admin,
+}) => {
+  await page.goto("/runs");
+  await signIn(page, admin);
+  await page.getByRole("button", { name: /^You:/ }).click();
+  await expect(page.getByRole("link", { name: "GraphQL" })).toHaveAttribute("href", "/graphiql");
+  await expect(page.getByRole("link", { name: "Documentation" })).toHaveAttribute("href", "/docs/");
+  await page.locator(".menu-list").getByRole("link", { name: "Profile" }).click();
+  await expect(page.getByRole("heading", { name: "Profile" })).toBeVisible();
 });
 
 test("the order and the favourites are in the address", async ({ page, server, admin }) => {

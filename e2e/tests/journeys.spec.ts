@@ -76,7 +76,7 @@ test("fifty schedules are paused for maintenance with a reason and an end in 6 c
 });
 
 test("next week's load is seen and a collision spread in 4 clicks", async () => {
-  // Where nothing fires every second, the busiest hour is that of the collision.
+  // In a namespace of its own the busiest hour is that of the collision.
   server.cli(["namespace", "create", "reports"]);
   create("report", "0 5 * * *", "reports");
   create("summary", "0 5 * * *", "reports");
@@ -102,6 +102,7 @@ test("who changed a schedule is seen, and it is rolled back, in 4 clicks", async
   const first = page.getByRole("row", { name: /^1 / });
   await expect(first).toBeVisible();
   await clicks.on(first.getByRole("button", { name: "Roll back to this version" }));
+  await expect(page.getByRole("dialog").getByTestId("definition-effect")).toContainText(/next 30 days/);
   await clicks.on(page.getByRole("dialog").getByRole("button", { name: "Roll back" }));
   await expect(page.getByRole("row", { name: /^3 / })).toBeVisible();
   expect(clicks.count).toBeLessThanOrEqual(4);

@@ -1,5 +1,6 @@
 import type { Page } from "@playwright/test";
 
+import type { Server } from "../support/server.ts";
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
@@ -29,13 +30,18 @@ test("a schedule that is paused with a reason does not fire again", async ({
   admin,
 }) => {
   deploy(server, "pause", MODULE);
-  await page.goto("/schedules");
+  await page.goto("/schedules?q=name:to-be-paused");
   await signIn(page, admin);
   await page.getByRole("link", { name: "to-be-paused" }).click();
   await expect(page.getByTestId("ledger-row").first()).toBeVisible();
 
   await page.getByRole("button", { name: "Pause" }).click();
   const dialog = page.getByRole("dialog", { name: "Pause schedule" });
+  // The exact fires that it keeps from running: a few, and more when asked.
+  const suppressed = dialog.getByTestId("suppressed-fire");
+  await expect(suppressed).toHaveCount(5);
+  await dialog.getByRole("button", { name: /^Show more/ }).click();
+  await expect(suppressed).toHaveCount(200);
   await dialog.getByLabel("Reason").fill("the database moves tonight");
   await dialog.getByRole("button", { name: "Pause" }).click();
   await expect(page.getByTestId("schedule-state")).toHaveAttribute("data-state", "paused");
@@ -44,7 +50,7 @@ test("a schedule that is paused with a reason does not fire again", async ({
   // Time is told by another schedule that goes on: three more of its fires are three more instants
   // at which this one would have fired.
   const other = await context.newPage();
-  await other.goto("/schedules");
+  await other.goto("/schedules?q=name:witness");
   await other.getByRole("link", { name: "witness" }).click();
   const passes = async (instants: number) => {
     const newest = (await ledger(other))[0] ?? "";
@@ -56,16 +62,72 @@ test("a schedule that is paused with a reason does not fire again", async ({
   await passes(1);
   await page.reload();
   await expect(page.getByTestId("ledger-row").first()).toBeVisible();
-  const before = await ledger(page);
+  const before = (await ledger(page))[0];
   await passes(3);
   await page.reload();
   await expect(page.getByTestId("ledger-row").first()).toBeVisible();
-  expect(await ledger(page)).toEqual(before);
+  expect((await ledger(page))[0]).toBe(before);
 
   // Resumed, it fires again.
   await page.getByRole("button", { name: "Resume" }).click();
   const resume = page.getByRole("dialog", { name: "Resume schedule" });
+  // Each choice lists what becomes of the fires of the pause.
+  await expect(resume.getByTestId("resumed-fire").filter({ hasText: "does not run" }).first()).toBeVisible();
+  await expect(resume.getByTestId("resumed-fire").filter({ hasText: / runs$/ }).first()).toBeVisible();
   await resume.getByRole("button", { name: "Resume" }).click();
   await expect(page.getByTestId("schedule-state")).toHaveAttribute("data-state", "active");
-  await expect.poll(async () => (await ledger(page))[0]).not.toBe(before[0]);
+  await expect.poll(async () => (await ledger(page))[0]).not.toBe(before);
+});
+
+/** How many of a schedule's fires have fallen into its pause. */
+const suppressed = async (server: Server, name: string) => {
+  const query = `query ($name: String!) { schedule(name: $name) { pausedFires(first: 1) { totalCount } } }`;
+  const { schedule } = await server.ask<PausedFires>(query, { name });
+  return schedule.pausedFires.totalCount;
+};
+
+interface PausedFires {
+  schedule: { pausedFires: { totalCount: number } };
+}
+
+const FLEET = `
+module: pause-fleet
+schedules:
+  fleet-one: { when: "* * * * * *", tags: [pause-fleet], task: { target: { noop: {} } } }
+  fleet-two: { when: "* * * * * *", tags: [pause-fleet], task: { target: { noop: {} } } }
+`;
+
+test("a bulk pause lists fires, and its end lets choose what becomes of them", async ({
+  page,
+  server,
+  admin,
+}) => {
+  deploy(server, "pause-fleet", FLEET);
+  await page.goto("/schedules?q=tag:pause-fleet");
+  await signIn(page, admin);
+  const rows = page.getByTestId("schedule-row");
+  await expect(rows).toHaveCount(2);
+  const bar = page.getByRole("region", { name: "Actions for the selected schedules" });
+  const dialog = page.getByRole("dialog");
+  const effect = dialog.getByTestId("bulk-effect");
+  await page.getByLabel("Select all on this page").click();
+  await bar.getByRole("button", { name: "Pause" }).click();
+  await expect(effect).toContainText(/fires of 2 schedules would fall into it until/);
+  await expect(effect.getByRole("listitem").filter({ hasText: "fleet-one" })).toContainText("more");
+  await dialog.getByLabel("Reason").fill("maintenance");
+  await dialog.getByRole("button", { name: "Pause 2 schedules" }).click();
+  const paused = rows.and(page.locator("[data-state=paused]"));
+  await expect(paused).toHaveCount(2);
+  // The dialog looks only once at what fell into the pauses.
+  for (const name of ["fleet-one", "fleet-two"]) {
+    await expect.poll(() => suppressed(server, name)).toBeGreaterThan(0);
+  }
+
+  await page.getByLabel("Select all on this page").click();
+  await bar.getByRole("button", { name: "Resume" }).click();
+  await expect(effect).toContainText("fleet-two");
+  await dialog.getByLabel("Start all, as its catch-up limits allow").check();
+  await expect(effect.getByTestId("resumed-fire").filter({ hasText: / runs$/ }).first()).toBeVisible();
+  await dialog.getByRole("button", { name: "Resume 2 schedules" }).click();
+  await expect(paused).toHaveCount(0);
 });

@@ -6,7 +6,7 @@ import type { Page } from "@playwright/test";
 
 import { Clicks } from "../support/clicks.ts";
 import { Server } from "../support/server.ts";
-import { expect, signIn, test } from "../support/test.ts";
+import { expect, openTab, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 /** Something on every page of Plan, Build and Settings. */
@@ -120,6 +120,37 @@ test("last week is backfilled in 5 clicks, and the exact list is seen before", a
   expect(clicks.count).toBeLessThanOrEqual(5);
 });
 
+test("a schedule's definition and menu lead to what they name", async ({ page, admin, server }) => {
+  deploy(server, "planning", MODULE);
+  await page.goto("/schedules?q=schedule:nightly");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "nightly", exact: true }).click();
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("link", { name: "Backfill …" }).click();
+  await expect(page).toHaveURL(/backfills\/new\?schedule=nightly/);
+  await expect(page.getByLabel("Schedule", { exact: true })).toHaveValue("nightly");
+  await page.goBack();
+  for (const [link, address] of [["shared", /\/workflows\//], ["holidays", /\/calendars\//]] as const) {
+    await openTab(page, "Definition");
+    await page.getByRole("main").getByRole("link", { name: link, exact: true }).click();
+    await expect(page).toHaveURL(address);
+    await page.goBack();
+  }
+});
+
+test("what an edit changes in the next 30 days is seen before it is saved", async ({ page, admin, server }) => {
+  const task = { target: { noop: {} } };
+  server.cli(["create", JSON.stringify({ name: "to-be-moved", timing: { expressions: ["0 4 * * *"] }, task })]);
+  await page.goto("/schedules?q=schedule:to-be-moved");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "to-be-moved" }).click();
+  await page.getByRole("link", { name: "Edit", exact: true }).click();
+  const effect = page.getByTestId("preview-effect");
+  await expect(effect).toContainText("stay as they are");
+  await page.getByLabel("Expression 1").fill("0 5 * * *");
+  await expect(effect).toContainText("30 fires are new and 30 are gone");
+});
+
 test("a day that is clicked in a calendar's year shows what it takes away before it is saved", async ({
   page,
   admin,
@@ -154,6 +185,66 @@ test("a file is planned before it is deployed, and a second plan changes nothing
   await page.getByRole("button", { name: "Deploy", exact: true }).click();
   await expect(page.getByRole("heading", { name: "from-console" })).toBeVisible();
   await expect(page.getByText("All is as it was declared")).toBeVisible();
+});
+
+test("the busiest hour and its collisions are found without what starts each minute", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "load"]);
+  const one = (name: string, when: string) => `  ${name}: { when: "${when}", task: { target: { noop: {} } } }\n`;
+  const schedules = one("often", "* * * * *") + one("pair-a", "30 4 * * *") + one("pair-b", "30 4 * * *");
+  deploy(server, "load", `module: load\nnamespace: load\nschedules:\n${schedules}`);
+  await page.goto("/ns/load/upcoming");
+  await signIn(page, admin);
+  const frequent = page.getByTestId("frequent");
+  await expect(frequent).toContainText("Without 1 schedule that starts each minute or more often: 60 starts an hour.");
+  await expect(page.getByText("The busiest hour has 2 starts.")).toBeVisible();
+  const collisions = page.getByTestId("collision-row");
+  await expect(collisions).toHaveCount(1);
+  await expect(collisions).toContainText("pair-a");
+  await expect(collisions).not.toContainText("often");
+
+  const without = frequent.getByRole("button", { name: "Without frequent ones" });
+  await expect(without).toHaveAttribute("aria-pressed", "true");
+  await without.click();
+  await expect(frequent).toContainText("With 1 schedule");
+  await expect(page.getByText("The busiest hour has 62 starts.")).toBeVisible();
+  await expect(collisions).toContainText("often");
+  await page.reload();
+  await expect(without).toHaveAttribute("aria-pressed", "false");
+});
+
+test("the schedules without a tag are a group that leads to its list", async ({ page, server, admin }) => {
+  const one = (name: string, tags: string) =>
+    `  ${name}: { when: "@yearly", tags: [${tags}], task: { target: { noop: {} } } }\n`;
+  deploy(server, "grouped", `module: grouped\nschedules:\n${one("grouped-bare", "")}${one("grouped-red", "red")}`);
+  await page.goto("/schedules?q=name:grouped-&group=tag");
+  await signIn(page, admin);
+  const rows = page.getByTestId("schedule-row");
+  await expect(rows).toHaveCount(2);
+  const groups = page.getByTestId("schedule-groups");
+  await groups.getByRole("link", { name: /^without a tag\s*1$/ }).click();
+  await expect(page).toHaveURL(/no%3Atag|no:tag/);
+  await expect(rows).toHaveCount(1);
+  await expect(rows).toContainText("grouped-bare");
+  await groups.getByRole("link", { name: /^without a tag/ }).click();
+  await expect(rows).toHaveCount(2);
+});
+
+test("another browser is signed out once one is asked", async ({ page, browser, admin, server }) => {
+  const other = await browser.newContext();
+  const away = await other.newPage();
+  await away.goto(server.url);
+  await signIn(away, admin);
+  await page.goto("/settings/tokens?tab=sessions");
+  await signIn(page, admin);
+  const rows = page.getByTestId("session-row");
+  await expect(rows.filter({ hasText: "This one" })).toHaveCount(1);
+  const before = await rows.count();
+  await rows.getByRole("button", { name: "Sign out" }).first().click();
+  const dialog = page.getByRole("dialog", { name: "Sign out a browser" });
+  await expect(dialog).toContainText("its open connections end within seconds");
+  await dialog.getByRole("button", { name: "Sign out" }).click();
+  await expect(rows).toHaveCount(before - 1);
+  await other.close();
 });
 
 test("a token is shown once, works, and is revoked", async ({ page, admin, server }) => {

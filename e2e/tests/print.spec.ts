@@ -1,7 +1,38 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 test.use({ colorScheme: "dark" });
+
+test("nothing moves for those who prefer it so", async ({ page, server, admin }) => {
+  const gate = join(server.folder, "moving-gate");
+  server.cli(["namespace", "create", "moving"]);
+  deploy(
+    server,
+    "moving",
+    `
+module: moving
+namespace: moving
+schedules:
+  moving:
+    when: "0 0 1 1 *"
+    task: { target: { command: { script: "while ! test -e ${gate}; do sleep 0.1; done" } } }
+`,
+  );
+  server.cli(["trigger", "moving", "--namespace", "moving"]);
+  await page.goto("/ns/moving/runs");
+  await signIn(page, admin);
+  await expect(page.getByTestId("run-row")).toHaveAttribute("data-state", "running");
+  const moving = () => page.evaluate(() => document.getAnimations().length);
+  await page.emulateMedia({ reducedMotion: "no-preference" });
+  await expect.poll(moving).toBeGreaterThan(0);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await expect.poll(moving).toBe(0);
+  writeFileSync(gate, "");
+  await expect(page.getByTestId("run-row")).toHaveAttribute("data-state", "succeeded");
+});
 
 test("a run is printed without the frame, in light colours and with its whole log", async ({
   page,

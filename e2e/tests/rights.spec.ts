@@ -48,6 +48,51 @@ test("a viewer sees schedules and finds no button that would be refused", async 
   }
 });
 
+test("a viewer who opens a form by its address reads which role it needs", async ({ page, server }) => {
+  deploy(server, "rights", MODULE);
+  await page.goto("/schedules");
+  await signIn(page, server.addPerson("vito", "viewer"));
+  await page.getByRole("link", { name: "quiet" }).click();
+  await expect(page.getByRole("heading", { name: "quiet" })).toBeVisible();
+  const schedule = new URL(page.url()).pathname;
+  const forms: [string, string][] = [
+    ["/schedules/new", "Editor"],
+    [`${schedule}/edit`, "Editor"],
+    ["/workflows/new", "Editor"],
+    ["/calendars/new", "Editor"],
+    ["/settings/alerts/new", "Editor"],
+    ["/modules/deploy", "Editor"],
+    ["/backfills/new", "Operator"],
+  ];
+  for (const [path, role] of forms) {
+    await page.goto(path);
+    const heading = page.getByRole("heading", { name: `This page needs the role ${role}` });
+    await expect(heading, path).toBeVisible();
+    await expect(page.getByTestId("not-allowed")).toContainText("Your role in default is Viewer.");
+    await expect(page.getByRole("main").getByRole("textbox"), path).toHaveCount(0);
+  }
+});
+
+test("across all namespaces a row offers what the role in its own namespace allows", async ({ page, server }) => {
+  for (const place of ["east", "west"]) {
+    server.cli(["namespace", "create", place]);
+    const one = `  ${place}-wind: { tags: [compass], when: "0 4 1 1 *", task: { target: { noop: {} } } }\n`;
+    deploy(server, place, `module: ${place}\nnamespace: ${place}\nschedules:\n${one}`);
+    server.cli(["trigger", `${place}-wind`, "--namespace", place]);
+  }
+  const tess = await server.addMember("tess", "operator", "east");
+  server.cli(["member", "add", "tess", "--namespace", "west", "--role", "viewer"]);
+  await page.goto("/all/schedules?q=tag:compass");
+  await signIn(page, tess);
+  await expect(page.getByTestId("schedule-row")).toHaveCount(2);
+  await expect(page.getByRole("button", { name: "Run east-wind now" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Run west-wind now" })).toHaveCount(0);
+  await page.goto("/all/runs?q=tag:compass");
+  await expect(page.getByTestId("run-row")).toHaveCount(2);
+  await expect(page.getByRole("button", { name: "Run east-wind again" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Run west-wind again" })).toHaveCount(0);
+});
+
 test("signing out ends the session", async ({ page, admin }) => {
   await page.goto("/runs");
   await signIn(page, admin);

@@ -74,3 +74,80 @@ test("a schedule goes from the form to runs that are watched while they work", a
   await page.goBack();
   await expect(runs.and(page.locator("[data-state=succeeded]")).nth(2)).toBeVisible();
 });
+
+test("a deleted schedule is found in a list of its own and restored", async ({ page, server, admin }) => {
+  const task = { target: { noop: {} } };
+  server.cli(["create", JSON.stringify({ name: "thrown-away", timing: { expressions: ["@daily"] }, task })]);
+  await page.goto("/schedules?q=name:thrown-away");
+  await signIn(page, admin);
+  await page.getByLabel("Choose thrown-away").click();
+  const bar = page.getByRole("region", { name: "Actions for the selected schedules" });
+  await bar.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete 1 schedule" }).click();
+  await expect(page.getByText("No schedule matches")).toBeVisible();
+
+  // The notice takes the deletion back.
+  await page.getByRole("button", { name: "Undo" }).click();
+  const row = page.getByTestId("schedule-row").filter({ hasText: "thrown-away" });
+  await expect(row).toBeVisible();
+
+  // Later the list of deleted ones does.
+  await page.getByLabel("Choose thrown-away").click();
+  await bar.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete 1 schedule" }).click();
+  await expect(row).toHaveCount(0);
+  await page.getByRole("link", { name: "Deleted", exact: true }).click();
+  await expect(page).toHaveURL(/schedules\?deleted=yes/);
+  await page.getByRole("button", { name: "Restore thrown-away" }).click();
+  const dialog = page.getByRole("dialog", { name: "Restore schedule" });
+  await dialog.getByLabel("Name").fill("brought-back");
+  await dialog.getByRole("button", { name: "Restore" }).click();
+  await expect(page.getByTestId("deleted-row").filter({ hasText: "thrown-away" })).toHaveCount(0);
+  await page.getByRole("link", { name: "All schedules" }).click();
+  await expect(page.getByTestId("schedule-row").filter({ hasText: "brought-back" })).toBeVisible();
+});
+
+test("the list of deleted schedules follows a deletion that is taken back", async ({ page, server, admin }) => {
+  const task = { target: { noop: {} } };
+  server.cli(["create", JSON.stringify({ name: "taken-back", timing: { expressions: ["@daily"] }, task })]);
+  await page.goto("/schedules?q=name:taken-back");
+  await signIn(page, admin);
+  await page.getByLabel("Choose taken-back").click();
+  const bar = page.getByRole("region", { name: "Actions for the selected schedules" });
+  await bar.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete 1 schedule" }).click();
+  await page.getByRole("link", { name: "Deleted schedules" }).click();
+  const row = page.getByTestId("deleted-row").filter({ hasText: "taken-back" });
+  await expect(row).toBeVisible();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(row).toHaveCount(0, { timeout: 15_000 });
+});
+
+test("tags and the zone of several schedules are changed at once, after a preview", async ({ page, server, admin }) => {
+  const task = { target: { noop: {} } };
+  for (const name of ["edited-one", "edited-two"]) {
+    server.cli(["create", JSON.stringify({ name, timing: { expressions: ["@daily"] }, task })]);
+  }
+  await page.goto("/schedules?q=name:edited");
+  await signIn(page, admin);
+  const rows = page.getByTestId("schedule-row");
+  await expect(rows).toHaveCount(2);
+  await page.getByLabel("Select all on this page").click();
+  const bar = page.getByRole("region", { name: "Actions for the selected schedules" });
+  await bar.getByRole("button", { name: "Edit" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Preview" }).click();
+  await expect(dialog).toContainText("Enter what is to change.");
+  await dialog.getByLabel("Add tags").fill("moved, eu");
+  await dialog.getByLabel("Time zone").fill("Europe/Berlin");
+  await dialog.getByRole("button", { name: "Preview" }).click();
+  await expect(dialog).toContainText("Edit 2 schedules: edited-one, edited-two.");
+  // Another change is to be previewed again.
+  await dialog.getByLabel("Priority").fill("10");
+  await dialog.getByRole("button", { name: "Preview" }).click();
+  await dialog.getByRole("button", { name: "Edit 2 schedules" }).click();
+  for (const row of await rows.all()) {
+    await expect(row).toContainText("moved");
+    await expect(row).toContainText("Europe/Berlin");
+  }
+});

@@ -19,6 +19,17 @@ schedules:
   slower: { when: "*/30 * * * * *", task: { target: { noop: {} } } }
 `;
 
+const ALERTED = `
+module: alerted
+namespace: alerted
+alert_channels:
+  hook: { kind: webhook, url: "https://hooks.invalid/" }
+alert_rules:
+  breaks: { on: [failed], channels: [hook] }
+schedules:
+  breaks: { when: "*/2 * * * * *", task: { target: { command: { script: "exit 3" } } } }
+`;
+
 test.beforeEach(async ({ page, server, admin }) => {
   deploy(server, "watch", MODULE);
   await page.goto("/");
@@ -37,6 +48,16 @@ test("the overview names what is wrong, and leads to it in one click", async ({ 
   await expect(next.filter({ hasText: "works" })).toContainText("every 1 s");
   await expect(next.filter({ hasText: "slower" })).toHaveCount(1);
   await hasNoViolations(page, "overview");
+
+  const failed = page.locator(".figure").filter({ hasText: "Failed" }).getByRole("link");
+  await expect(failed).toHaveAttribute("href", /runs\?state=failed&q=finished/);
+  // The chart is drawn again while one looks, so the link is read, not clicked.
+  const minute = page.getByRole("region", { name: "Next hour" }).locator(".twin a").nth(2);
+  const href = (await minute.getAttribute("href"))!;
+  expect(href).toMatch(/upcoming\?at=[^&]+&frequent=yes/);
+  await page.goto(href);
+  await expect(page.locator('[data-testid="collision-row"][aria-current]')).toContainText("works");
+  await page.goto("/");
 
   await problem.getByRole("link", { name: "Log of the last run of fails" }).click();
   await expect(page.getByTestId("run-state")).toHaveAttribute("data-state", "failed");
@@ -122,13 +143,82 @@ test("metrics chart a range, of all or of a tag, and a dragged range leads to it
   await expect(page.getByTestId("run-row").filter({ hasText: "fails" }).first()).toBeVisible();
 });
 
+test("the sums and charts of a range lead to what they count", async ({ page }) => {
+  const metrics = "/ns/default/metrics?range=1h&tag=watched";
+  const sum = (name: string) => page.locator(".figure").filter({ hasText: name }).getByRole("link");
+  await page.goto(metrics);
+  await sum("Failed").click();
+  await expect(page).toHaveURL(/runs\?state=failed&q=finished.*tag/);
+  await expect(page.getByTestId("run-row").filter({ hasText: "fails" }).first()).toBeVisible();
+  await page.goBack();
+  await sum("Lost fires").click();
+  await expect(page).toHaveURL(/ledger\?verdict=missed&q=tag.*&range=1h/);
+  await page.goBack();
+  await sum("Queue").click();
+  await expect(page).toHaveURL(/ledger\?verdict=open/);
+
+  await page.goto("/ns/default/metrics?range=1h");
+  const notRun = page.getByRole("region", { name: "Not run" });
+  await expect(notRun.getByRole("img", { name: /skipped on purpose/ })).toBeVisible();
+  const box = (await notRun.locator(".chart-plot").boundingBox())!;
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 2, box.y + 20, { steps: 4 });
+  await page.mouse.up();
+  await expect(page).toHaveURL(/ledger\?from=[^&]+&until=/);
+  await expect(page.getByTestId("ledger-row").filter({ hasText: "overlaps" }).first()).toBeVisible();
+});
+
+test("an alert leads to its charts, and a chart to a rule that watches it", async ({ page, server }) => {
+  server.cli(["namespace", "create", "alerted"]);
+  deploy(server, "alerted", ALERTED);
+  await page.goto("/all/alerts");
+  const row = page.getByTestId("alert-row").filter({ hasText: "breaks" });
+  await expect(row).toBeVisible({ timeout: 60_000 });
+  await row.getByRole("link", { name: "Charts of breaks around this alert" }).click();
+  await expect(page).toHaveURL(/\/ns\/alerted\/metrics\?schedule=breaks&from=[^&]+&until=/);
+  await expect(page.getByRole("img", { name: /^Runs that ended/ })).toHaveAttribute("aria-label", /failed/);
+
+  await page.getByRole("region", { name: "Lateness" }).getByRole("link", { name: "Alert me" }).click();
+  await expect(page.getByRole("heading", { name: "New alert rule" })).toBeVisible();
+  await expect(page.getByLabel(/^Late: /)).toBeChecked();
+  await expect(page.getByLabel(/^Failed: /)).not.toBeChecked();
+  await expect(page.getByLabel("About the schedules")).toHaveValue('schedule:"breaks"');
+});
+
+test("the list of schedules says what became of the last fire and why none is next", async ({
+  page,
+  server,
+}) => {
+  await page.setViewportSize({ width: 1600, height: 900 });
+  await page.goto("/schedules?q=name:works");
+  const row = page.getByTestId("schedule-row").filter({ hasText: "works" });
+  await expect(row).toContainText(/Started when it was due|late/);
+  server.cli(["pause", "works", "--reason", "rest"]);
+  await expect(row).toContainText("none while paused");
+  server.cli(["resume", "works"]);
+
+  await page.getByRole("button", { name: "p95" }).click();
+  await expect(page).toHaveURL(/sort=p95/);
+  await expect(row).toBeVisible();
+  for (const [view, search] of [["Losing runs", "lost:<1d"], ["Late", "late:>1m"]] as const) {
+    await page.getByRole("button", { name: view, exact: true }).click();
+    await expect(page.getByLabel("Search schedules")).toHaveValue(search);
+    await expect(page.getByText("No schedule matches").or(page.getByTestId("schedule-row").first())).toBeVisible();
+  }
+});
+
 test("health says what to do, and leads to what it counts", async ({ page }) => {
   await page.goto("/health");
   await expect(page.getByTestId("check-row").first()).toBeVisible();
   await expect(page.getByTestId("node-tile")).toBeVisible();
   await hasNoViolations(page, "health");
   await page.getByTestId("check-row").filter({ hasText: "Missed" }).getByRole("link").click();
-  await expect(page).toHaveURL(/ledger\?verdict=missed/);
+  // The server counts those of all namespaces, so all are listed.
+  await expect(page).toHaveURL(/\/all\/ledger\?verdict=missed&range=24h/);
+  await page.goBack();
+  await page.getByTestId("check-row").filter({ hasText: "Schemas" }).getByRole("link").click();
+  await expect(page).toHaveURL(/\/cluster$/);
 });
 
 test("green never stands beside a server that does not answer", async ({ page }) => {

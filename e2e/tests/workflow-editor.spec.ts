@@ -1,4 +1,6 @@
-import type { Page } from "@playwright/test";
+import { readFileSync } from "node:fs";
+
+import type { Page, Route } from "@playwright/test";
 
 import { hasNoViolations } from "../support/axe.ts";
 import { expect, signIn, test } from "../support/test.ts";
@@ -8,7 +10,7 @@ const READ = `query ($name: String!) { workflow(name: $name) {
   id version maxParallel timeoutSeconds
   tasks { name needs when allowFailure timeoutSeconds retry { maxAttempts }
     target {
-      ... on CommandTarget { script }
+      ... on CommandTarget { script args }
       ... on HttpTarget { url signed expectedBody maxRedirects headers { name value } }
       ... on WorkerTarget { queue task input tags }
       ... on PublishTarget {
@@ -42,7 +44,17 @@ const node = (page: Page, name: RegExp) => page.locator(".dag").getByRole("butto
 const tab = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Ways to edit" }).getByRole("link", { name });
 const refusal = (page: Page) => page.locator("form").getByRole("alert");
-const text = (page: Page) => page.getByLabel("Workflow (JSON)");
+const text = (page: Page) => page.getByLabel("Workflow (YAML)");
+const problems = (page: Page) => page.locator("#workflow-text-error");
+const reading = (page: Page, state: string) =>
+  expect(page.locator(".editor-text")).toHaveAttribute("data-reading", state);
+/** Handles the requests that have a text read, and lets all others pass. */
+const onReading = (page: Page, handle: (route: Route, text: string) => Promise<void>) =>
+  page.route("**/graphql", async (route) => {
+    const { query, variables } = route.request().postDataJSON();
+    if (query.includes("readWorkflow")) await handle(route, variables.text);
+    else await route.fallback();
+  });
 
 test("a workflow of two tasks is made in the form, and becomes version 2", async ({
   page,
@@ -113,20 +125,35 @@ test("the text and the form are one, and what cannot be is refused where it stan
   await signIn(page, admin);
   await page.getByLabel("Name", { exact: true }).fill("two-ways");
   await tab(page, "Text").click();
-  await expect(text(page)).toHaveValue(/"name": "two-ways"/);
+  await expect(text(page)).toHaveValue(/^two-ways:\n  tasks:\n/);
+  await expect(page.getByTestId("comments-hint")).toHaveCount(0);
 
-  const workflow = (needs: string[]) =>
-    JSON.stringify({
-      name: "two-ways",
-      tasks: [
-        { name: "a", target: { noop: {} } },
-        { name: "b", needs, target: { noop: { note: "from the text" } } },
-      ],
-    });
-  await text(page).fill(workflow(["nobody"]));
-  await expect(page.locator("#workflow-text-error")).toContainText("“nobody” is no task");
+  const typed = `# Why it is there.
+two-ways:
+  tasks:
+    - name: a
+      target: { noop: {} }
+    - name: b
+      needs: [nobody]
+      target: { noop: { note: from the text } }
+`;
+  await text(page).fill(typed);
+  await expect(page.getByTestId("comments-hint")).toHaveText("Comments are not stored.");
+  await expect(problems(page)).toContainText("Line 7, column 15: tasks[1].needs[0]");
+  await expect(problems(page).getByText("no task")).toHaveCount(1);
+  await expect(page.locator(".line-numbers mark")).toHaveText("7");
   await page.getByRole("button", { name: "Create workflow" }).click();
-  await expect(page).not.toHaveURL(/tab=text/);
+  await expect(refusal(page)).toContainText("Not saved: see Workflow (YAML).");
+  await expect(text(page)).toBeFocused();
+  await expect(page).toHaveURL(/tab=text/);
+
+  // The form has it as well, and says so in its own way.
+  await tab(page, "Form").click();
+  await expect(card(page, "b")).toContainText("Needs mending");
+  await tab(page, "Text").click();
+  await expect(text(page)).toHaveValue(typed);
+  await tab(page, "Form").click();
+  await page.getByRole("button", { name: "Create workflow" }).click();
   await expect(card(page, "b")).toContainText("“nobody” is no task of this workflow");
   const stranger = card(page, "b").getByRole("checkbox", { name: "nobody" });
   await expect(stranger).toBeFocused();
@@ -147,20 +174,167 @@ test("the text and the form are one, and what cannot be is refused where it stan
 
   // A broken text stays, whatever becomes of the form.
   await tab(page, "Text").click();
-  const broken = '{\n  "name": "two-ways",\n  "tasks": [,]\n}';
+  await expect(text(page)).not.toHaveValue(/Why it is there/);
+  const broken = "two-ways:\n  tasks: []\n  taks: []\n";
   await text(page).fill(broken);
-  await expect(page.locator("#workflow-text-error")).toContainText("Line 3, column 13");
+  await expect(problems(page)).toContainText("Line 3, column 3: Unknown field `taks`");
   await tab(page, "Form").click();
   await page.getByLabel("Tasks at once").fill("3");
-  await expect(page.getByRole("status").filter({ hasText: "Line 3" })).toBeVisible();
+  const note = page.getByRole("status").filter({ hasText: "does not reach the text" });
+  await expect(note).toContainText("Line 3, column 3");
   await page.getByRole("button", { name: "Create workflow" }).click();
   await expect(page).toHaveURL(/tab=text/);
   await expect(text(page)).toHaveValue(broken);
-  await expect(refusal(page)).toContainText("Not saved: see Workflow (JSON).");
+  await expect(refusal(page)).toContainText("Not saved: see Workflow (YAML).");
   await page.getByRole("button", { name: "Give up the text" }).click();
-  await expect(text(page)).toHaveValue(/"maxParallel": 3/);
+  await expect(text(page)).toHaveValue(/max_parallel: 3/);
   await page.getByRole("button", { name: "Create workflow" }).click();
   await expect(heading(page, "two-ways")).toBeVisible();
+});
+
+test("what is pasted from a module file is saved as it says, and what is copied reads back", async ({
+  page,
+  server,
+  admin,
+}) => {
+  await page.goto("/ns/default/workflows/new?tab=text");
+  await signIn(page, admin);
+  const pasted = `workflows:
+  pasted:
+    timeout: 1h30m   # the whole run
+    tasks:
+      - name: say
+        target:
+          command:
+            program: /bin/echo
+            args:
+              - |
+                two
+                lines
+        retry: { max_attempts: 3 }
+`;
+  await text(page).fill(pasted);
+  // It is read before it is saved, however quickly one is.
+  await page.getByRole("button", { name: "Create workflow" }).click();
+  await expect(heading(page, "pasted")).toBeVisible();
+  const made = (await server.ask<Read>(READ, { name: "pasted" })).workflow;
+  expect(made.timeoutSeconds).toBe(5400);
+  expect(made.tasks[0]?.retry.maxAttempts).toBe(3);
+  // The form has an argument in each line; the text says what is sent.
+  expect(made.tasks[0]?.target.args).toEqual(["two\nlines\n"]);
+
+  await expect(page.getByRole("button", { name: "Copy as YAML" })).toBeVisible();
+  await page
+    .getByRole("navigation", { name: "Parts of the workflow" })
+    .getByRole("link", { name: "YAML" })
+    .click();
+  await expect(page.getByRole("region", { name: "The workflow as YAML" })).toContainText("1h30m");
+  const saving = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download" }).click();
+  const saved = await saving;
+  expect(saved.suggestedFilename()).toBe("pasted.yaml");
+  const copied = readFileSync(await saved.path(), "utf8");
+  expect(copied).toMatch(/^pasted:\n/);
+
+  await page.getByRole("link", { name: "Edit" }).click();
+  await tab(page, "Text").click();
+  await expect(text(page)).toHaveValue(/^pasted:\n  timeout: 1h30m\n/);
+  await text(page).fill(copied.replace("pasted:", "other:"));
+  await expect(problems(page)).toContainText("a workflow keeps its name");
+  await reading(page, "unreadable");
+  await text(page).fill(`# Again.\n${copied}`);
+  await reading(page, "read");
+  await expect(problems(page)).toBeEmpty();
+  await page.getByRole("button", { name: "Save changes" }).click();
+  await expect(heading(page, "pasted")).toBeVisible();
+  const after = (await server.ask<Read>(READ, { name: "pasted" })).workflow;
+  expect(after).toEqual(made);
+});
+
+test("the latest text counts, and a server that does not answer is asked again", async ({
+  page,
+  admin,
+}) => {
+  const named = (name: string) => `${name}:\n  tasks:\n    - target: { noop: {} }\n`;
+  await page.goto("/ns/default/workflows/new?tab=text");
+  await signIn(page, admin);
+
+  // The answer about the first text comes after that about the second.
+  let release = () => {};
+  let answered = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const held = new Promise<void>((resolve) => (answered = resolve));
+  await onReading(page, async (route, sent) => {
+    if (!sent.startsWith("first")) return route.fallback();
+    await released;
+    const response = await route.fetch();
+    await route.fulfill({ response });
+    answered();
+  });
+  const asked = page.waitForRequest((request) => {
+    const sent = request.url().endsWith("/graphql") ? request.postDataJSON() : null;
+    return String(sent?.variables?.text ?? "").startsWith("first:");
+  });
+  await text(page).fill(named("first"));
+  await asked;
+  await text(page).fill(named("second"));
+  await reading(page, "read");
+  release();
+  await held;
+  await tab(page, "Form").click();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("second");
+  await page.unrouteAll();
+
+  await onReading(page, (route) => route.abort());
+  await tab(page, "Text").click();
+  await text(page).fill(named("third"));
+  await reading(page, "unanswered");
+  await expect(problems(page)).toContainText("The text could not be checked.");
+  await tab(page, "Form").click();
+  await expect(page.getByRole("status").filter({ hasText: "could not be checked" })).toBeVisible();
+  await page.unrouteAll();
+  await page.getByRole("button", { name: "Check again" }).click();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("third");
+});
+
+test("a typed text survives leaving with its comments, and the keyboard leaves it by Tab", async ({
+  page,
+  admin,
+}) => {
+  await page.goto("/ns/default/workflows/new?tab=text");
+  await signIn(page, admin);
+  const typed = "# Not ready.\nleft-in-text:\n  tasks:\n    - target: { noop: {} }\n";
+  await text(page).fill(typed);
+  await reading(page, "read");
+  await page.getByRole("link", { name: "Cancel" }).click();
+  await expect(heading(page, "Workflows")).toBeVisible();
+  await page.goto("/ns/default/workflows/new");
+  await expect(page.getByText("What you had typed is back.")).toBeVisible();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("left-in-text");
+  await tab(page, "Text").click();
+  await expect(text(page)).toHaveValue(typed);
+
+  await text(page).fill("");
+  await text(page).pressSequentially("a:");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("tasks:");
+  await page.keyboard.press("Enter");
+  await expect(text(page)).toHaveValue("a:\n  tasks:\n    ");
+  // Until it is read, what is next to it may change.
+  await expect(page.locator(".editor-text")).not.toHaveAttribute("data-reading", "pending");
+  await page.keyboard.press("Tab");
+  await expect(text(page)).not.toBeFocused();
+  await page.keyboard.press("Shift+Tab");
+  await expect(text(page)).toBeFocused();
+
+  // JSON in the shape of the API, as the editor took it before.
+  const json = JSON.stringify({ name: "from-json", tasks: [{ name: "a", target: { noop: {} } }] });
+  await text(page).fill(json);
+  await reading(page, "read");
+  await tab(page, "Form").click();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("from-json");
+  await page.getByRole("button", { name: "Start afresh" }).click();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("");
 });
 
 const CREATE = `mutation ($input: CreateWorkflowInput!) {
@@ -273,6 +447,7 @@ test("the server's errors stand at their fields, and typed work survives leaving
 test("only who may edit is offered to, and a module's workflow is left to its module", async ({
   page,
   server,
+  admin,
 }) => {
   deploy(server, "declared", `
 module: declared
@@ -285,6 +460,10 @@ workflows:
   await expect(page.getByRole("link", { name: "New workflow" })).toHaveCount(0);
   const { id } = (await server.ask<Read>(READ, { name: "declared" })).workflow;
   await page.goto(`/ns/default/workflows/${id}/edit`);
+  await expect(page.getByRole("heading", { name: "This page needs the role Editor" })).toBeVisible();
+  await page.context().clearCookies();
+  await page.reload();
+  await signIn(page, admin);
   await expect(page.getByText("The module declared declares this workflow.")).toBeVisible();
 });
 
@@ -316,7 +495,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         await fits("form with an error");
         await tab(page, "Text").click();
         await text(page).fill("{\n  oh\n}");
-        await expect(page.locator("#workflow-text-error")).not.toBeEmpty();
+        await expect(problems(page)).not.toBeEmpty();
         await fits("text");
         await page.getByRole("button", { name: "Give up the text" }).click();
         await tab(page, "Form").click();

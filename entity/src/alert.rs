@@ -8,7 +8,7 @@ use crate::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum Kind {
-    /// A schedule's runs have been failing since then.
+    /// A schedule's runs have been failing since the alert began.
     Failed,
     /// A number of runs have failed in a row.
     Losing,
@@ -54,21 +54,21 @@ pub struct Model {
     pub detail: Option<String>,
     /// The number of failures in a row, or of fires.
     pub count: i64,
-    /// When it began.
+    /// When the alert began.
     pub began_at: Timestamp,
-    /// When it last happened.
+    /// When its event last occurred.
     pub last_at: Timestamp,
-    /// When it was over; for a momentary event, at once.
+    /// When the alert was over; for a momentary event, at once.
     pub ended_at: Option<Timestamp>,
-    /// When it may be sent; null if it is not to be sent.
+    /// When the alert may be sent; null if it is not to be sent.
     pub tell_at: Option<Timestamp>,
-    /// When it was first sent.
+    /// When the alert was first sent.
     pub told_at: Option<Timestamp>,
-    /// When it was acknowledged.
+    /// When the alert was acknowledged.
     pub acknowledged_at: Option<Timestamp>,
-    /// Who acknowledged it.
+    /// Who acknowledged the alert.
     pub acknowledged_by: Option<String>,
-    /// What they noted.
+    /// The note of the person who acknowledged it.
     pub acknowledged_note: Option<String>,
     /// When the acknowledgement ends; null if it lasts as long as the alert.
     pub acknowledged_until: Option<Timestamp>,

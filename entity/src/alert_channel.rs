@@ -50,10 +50,10 @@ pub struct Model {
     pub name: String,
     /// See [`Kind`].
     pub kind: Kind,
-    /// The public part of its configuration, and the names of its secrets.
+    /// The public part of the channel's configuration, and the names of its secrets.
     #[sea_orm(column_type = "JsonBinary")]
     pub shown: Json,
-    /// The key that decrypts the confidential part; null if there is none.
+    /// The id of the key that opens the confidential part; null if there is none.
     pub key_id: Option<String>,
     /// The confidential part: nonce and ciphertext in base64, or empty.
     pub sealed: Sealed,
@@ -61,9 +61,9 @@ pub struct Model {
     pub version: i32,
     /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was created.
+    /// When the channel was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the channel last changed.
     pub updated_at: Timestamp,
 }
 

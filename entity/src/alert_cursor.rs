@@ -10,7 +10,7 @@ pub struct Model {
     /// The feed's name.
     #[sea_orm(primary_key, auto_increment = false)]
     pub feed: String,
-    /// The change stamp or instant up to which it was read.
+    /// The change stamp or instant up to which the feed was read.
     pub changed: i64,
     /// The last row with that stamp that was read.
     pub key: Uuid,

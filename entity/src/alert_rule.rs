@@ -16,26 +16,26 @@ pub struct Model {
     pub namespace_id: Uuid,
     /// Unique among the namespace's rules.
     pub name: String,
-    /// What it watches for, when it sends messages, and to which channels.
+    /// What the rule watches for, when it sends messages, and to which channels.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
-    /// Whether it is enabled.
+    /// Whether the rule is enabled.
     pub enabled: bool,
-    /// When it was created or last enabled: earlier events are ignored.
+    /// When the rule was created or last enabled: it ignores earlier events.
     pub since: Timestamp,
-    /// It sends nothing before this time.
+    /// Until when the rule is muted: it sends nothing before this time.
     pub muted_until: Option<Timestamp>,
-    /// Who muted it.
+    /// Who muted the rule.
     pub muted_by: Option<String>,
-    /// Why it was muted.
+    /// Why the rule was muted.
     pub muted_reason: Option<String>,
     /// The version, counted from 1; muting does not change it.
     pub version: i32,
     /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was created.
+    /// When the rule was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the rule last changed.
     pub updated_at: Timestamp,
 }
 

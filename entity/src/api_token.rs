@@ -17,28 +17,28 @@ pub struct Model {
     /// SHA-256 of the token, in hex.
     #[sea_orm(unique)]
     pub hash: String,
-    /// The user that it acts for: it can never do more than they can, and ends with them. Null for
-    /// one made with direct access to the database.
+    /// The user for whom the token acts: it can never do more than that user, and ends with them.
+    /// Null for a token that was created with direct access to the database.
     pub user_id: Option<Uuid>,
-    /// The only namespace it gives access to; `None` for all that its owner may see.
+    /// The only namespace that the token gives access to; `None` for all that its owner may see.
     pub namespace_id: Option<Uuid>,
-    /// The queues that a worker may pull from with it. A token with queues gives access to nothing
-    /// else.
+    /// The queues from which a worker may pull with this token. A token with queues gives access to
+    /// nothing else.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub queues: Option<Strings>,
     /// See [`Role`].
     pub role: Role,
-    /// Whether it may see contexts, outputs and logs.
+    /// Whether the token may see contexts, outputs and logs.
     pub sees_payloads: bool,
-    /// Who created it.
+    /// Who created the token.
     pub created_by: String,
-    /// When it was created.
+    /// When the token was created.
     pub created_at: Timestamp,
-    /// When it expires.
+    /// When the token expires.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// When the token was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// Last use, to the minute.
+    /// When the token was last used, to the minute.
     pub used_at: Option<Timestamp>,
 }
 

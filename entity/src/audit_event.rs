@@ -12,7 +12,7 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The namespace, if it concerns one.
+    /// The namespace that the change concerns, if any.
     pub namespace_id: Option<Uuid>,
     /// When the change was made.
     pub at: Timestamp,
@@ -20,18 +20,18 @@ pub struct Model {
     pub actor: String,
     /// Where the change came from: an address, `cli`.
     pub source: String,
-    /// The action: `schedule.pause`.
+    /// The action, such as `schedule.pause`.
     pub action: String,
     /// The key of the object that was changed.
     pub subject_id: Option<Uuid>,
     /// The object's name.
     pub subject: String,
-    /// The reason, in the actor's words.
+    /// The reason, in the words of the person who made the change.
     pub reason: Option<String>,
-    /// The state before, without secrets.
+    /// The state before the change, without secrets.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub before: Option<Json>,
-    /// The state after, without secrets.
+    /// The state after the change, without secrets.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub after: Option<Json>,
 }

@@ -12,11 +12,11 @@ use crate::Timestamp;
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(24))", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Instants that nothing has run for.
+    /// Instants that have had no run.
     Missing,
-    /// Also those whose runs have all failed.
+    /// In addition, the backfill runs instants whose runs have all failed.
     MissingAndFailed,
-    /// Also those that succeeded: all except those at work.
+    /// In addition, the backfill runs instants whose runs succeeded: all except those at work.
     All,
 }
 
@@ -37,13 +37,13 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum State {
-    /// Its runs are being started.
+    /// The backfill starts runs.
     Running,
-    /// No runs are started; those at work continue.
+    /// The backfill starts no runs; those at work continue.
     Paused,
-    /// It was stopped on request. Its last runs may still be ending.
+    /// The backfill was stopped on request. Its last runs may still be ending.
     Cancelled,
-    /// Each of its fires has ended.
+    /// All fires of the backfill have ended.
     Completed,
 }
 
@@ -75,26 +75,26 @@ pub struct Model {
     pub total: i32,
     /// See [`State`].
     pub state: State,
-    /// Why it was requested.
+    /// Why the backfill was requested.
     pub reason: String,
-    /// Merged into the schedule's context, key by key.
+    /// The JSON that is merged into the schedule's context, key by key.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub context: Option<Json>,
-    /// Who requested it.
+    /// Who requested the backfill.
     pub created_by: String,
-    /// When it was requested.
+    /// When the backfill was requested.
     pub created_at: Timestamp,
-    /// Who paused it, while it is paused.
+    /// Who paused the backfill, while it is paused.
     pub paused_by: Option<String>,
-    /// Since when it is paused.
+    /// Since when the backfill is paused.
     pub paused_at: Option<Timestamp>,
-    /// Why it paused itself.
+    /// Why the backfill paused itself.
     pub paused_reason: Option<String>,
-    /// Who stopped it.
+    /// Who stopped the backfill.
     pub cancelled_by: Option<String>,
-    /// Why it was stopped.
+    /// Why the backfill was stopped.
     pub cancel_reason: Option<String>,
-    /// When it was stopped.
+    /// When the backfill was stopped.
     pub cancelled_at: Option<Timestamp>,
     /// When the last of its fires ended.
     pub finished_at: Option<Timestamp>,

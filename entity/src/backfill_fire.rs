@@ -8,17 +8,18 @@ use crate::{Timestamp, fire::Kind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum State {
-    /// Waiting for its turn.
+    /// The instant waits for its turn.
     Pending,
-    /// Its run is alive. A unique key over schedule and instant guarantees that there is only one.
+    /// The instant's run is alive. A unique key over schedule and instant guarantees that there is
+    /// only one.
     Running,
-    /// Its run succeeded.
+    /// The instant's run succeeded.
     Succeeded,
-    /// Its run failed or timed out.
+    /// The instant's run failed or timed out.
     Failed,
-    /// Its run was stopped, or it never had one.
+    /// The instant's run was stopped, or it never had one.
     Cancelled,
-    /// It was no longer needed when its turn came.
+    /// The instant no longer matched the mode when its turn came.
     Skipped,
 }
 
@@ -30,7 +31,7 @@ pub struct Model {
     /// The backfill.
     #[sea_orm(primary_key, auto_increment = false)]
     pub backfill_id: Uuid,
-    /// Its position in the order, from 0.
+    /// The instant's position in the order, from 0.
     #[sea_orm(primary_key, auto_increment = false)]
     pub position: i32,
     /// The backfill's schedule.
@@ -41,13 +42,13 @@ pub struct Model {
     pub kind: Kind,
     /// See [`State`].
     pub state: State,
-    /// Its run, once it has started.
+    /// The instant's run, once it has started.
     pub run_id: Option<Uuid>,
-    /// Why it was skipped or cancelled.
+    /// Why the instant was skipped or cancelled.
     pub detail: Option<String>,
-    /// When its run was queued.
+    /// When the run was queued.
     pub started_at: Option<Timestamp>,
-    /// When it ended.
+    /// When the instant was settled.
     pub finished_at: Option<Timestamp>,
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// What a calendar does to fires.
+/// Whether a calendar suppresses fires inside or outside of its times.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]
@@ -39,9 +39,9 @@ pub struct Model {
     pub version: i32,
     /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was created.
+    /// When the calendar was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the calendar last changed.
     pub updated_at: Timestamp,
     /// Set when it was deleted.
     pub deleted_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! What a program reads by its secret URL alone: a calendar of upcoming runs, or a badge.
+//! A feed that a program reads by its secret URL alone: a calendar of upcoming runs, or a badge.
 
 use sea_orm::entity::prelude::*;
 
@@ -23,7 +23,8 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// Its owner: it shows nothing that the owner may not see, and ends with the owner.
+    /// The feed's owner: the feed shows nothing that the owner may not see, and ends with the
+    /// owner.
     pub user_id: Uuid,
     /// Unique among its owner's feeds; for people.
     pub name: String,
@@ -32,15 +33,15 @@ pub struct Model {
     pub hash: String,
     /// The content at its URL.
     pub kind: Kind,
-    /// The namespace whose schedules it shows.
+    /// The namespace whose schedules the feed shows.
     pub namespace_id: Uuid,
-    /// The only schedule that it shows, if set.
+    /// The only schedule that the feed shows, if set.
     pub schedule_id: Option<Uuid>,
-    /// The search that selects its schedules, if set.
+    /// The search that selects the feed's schedules, if set.
     pub search: Option<String>,
-    /// When it was created.
+    /// When the feed was created.
     pub created_at: Timestamp,
-    /// Last use, to the minute.
+    /// When the feed was last read, to the minute.
     pub used_at: Option<Timestamp>,
 }
 

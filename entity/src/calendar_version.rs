@@ -12,12 +12,12 @@ pub struct Model {
     /// The calendar.
     #[sea_orm(primary_key, auto_increment = false)]
     pub calendar_id: Uuid,
-    /// The calendar's version number at that time.
+    /// The version number of the calendar before the change.
     #[sea_orm(primary_key, auto_increment = false)]
     pub version: i32,
-    /// Its mode at that time.
+    /// The calendar's mode before the change.
     pub mode: Mode,
-    /// Its definition at that time.
+    /// The calendar's definition before the change.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
     /// When the next version replaced it.

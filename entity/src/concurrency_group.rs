@@ -16,15 +16,15 @@ pub struct Model {
     pub namespace_id: Uuid,
     /// Unique in the namespace.
     pub name: String,
-    /// Maximum number of its runs at work at once.
+    /// Maximum number of runs of the group that may be at work at once.
     pub max_runs: i32,
-    /// The number of its changes.
+    /// How often the group was changed.
     pub version: i32,
     /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was created.
+    /// When the group was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the group last changed.
     pub updated_at: Timestamp,
 }
 

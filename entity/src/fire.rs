@@ -8,17 +8,17 @@ use crate::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum Verdict {
-    /// The intent is written, but not handed over: nothing runs yet.
+    /// The intent is written but not handed over: nothing runs yet.
     Pending,
-    /// Handed over: a run exists.
+    /// The fire was handed over: a run exists.
     Started,
-    /// Decided not to run.
+    /// It was decided not to run the fire.
     Skipped,
-    /// No node claimed it in time, and the policy does not catch up on it.
+    /// No node claimed the fire in time, and the catch-up policy does not run it.
     Missed,
-    /// Missed, and a later fire ran for it.
+    /// The fire was missed, and a later fire ran in its place.
     Collapsed,
-    /// Could not be handed over or finished within the limits of recovery.
+    /// The fire could not be handed over or finished within the limits of recovery.
     Abandoned,
 }
 
@@ -26,15 +26,15 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(24))", rename_all = "snake_case")]
 pub enum Reason {
-    /// Claimed, waiting for the hand-off.
+    /// The fire was claimed and waits for the hand-off.
     AwaitingHandoff,
-    /// Started when it was due, or within two seconds of that.
+    /// The fire started when it was due, or within two seconds of that.
     OnTime,
-    /// Started later than that, but not missed.
+    /// The fire started later than that, but was not missed.
     Late,
-    /// Missed, and run later: by the catch-up policy, or after a pause.
+    /// The fire was missed, and runs late: by the catch-up policy, or after a pause.
     CaughtUp,
-    /// Started by recovery after its hand-off was lost.
+    /// Recovery started the fire after its hand-off was lost.
     Recovered,
     /// A run of the same schedule was alive.
     Overlap,
@@ -42,15 +42,15 @@ pub enum Reason {
     Buffered,
     /// A run of the same schedule was alive, and the buffer was full.
     BufferFull,
-    /// Its namespace had used up its quota of fires for that minute.
+    /// The namespace had used up its quota of fires for that minute.
     Quota,
-    /// It waited, and was removed from the buffer on request.
+    /// The fire waited, and was removed from the buffer on request.
     Purged,
-    /// A later fire of the same schedule replaced it.
+    /// A later fire of the same schedule replaced the waiting one.
     Replaced,
     /// The schedule was paused.
     Paused,
-    /// Its start deadline had passed.
+    /// The start deadline had passed.
     Deadline,
     /// The schedule was paused between claim and hand-off.
     Disabled,
@@ -58,39 +58,42 @@ pub enum Reason {
     Deleted,
     /// The schedule was edited before it was claimed, or between claim and hand-off.
     StaleVersion,
-    /// No scheduler claimed it in time.
+    /// No scheduler claimed the fire in time.
     Outage,
-    /// Missed longer ago than the catch-up window.
+    /// The fire was missed longer ago than the catch-up window.
     CatchUpWindow,
-    /// Missed, and beyond the number that the catch-up policy runs.
+    /// The fire was missed, and is beyond the number that the catch-up policy runs.
     CatchUpLimit,
     /// A calendar of the schedule suppresses it.
     Calendar,
-    /// A user requested that it be skipped.
+    /// A user requested that the fire be skipped.
     ByRequest,
-    /// Recovery used up its tries.
+    /// Recovery used up its tries for the fire.
     AttemptsExhausted,
-    /// It was too old when recovery found it.
+    /// The fire was too old when recovery found it.
     TooOld,
-    /// It had no row in the ledger, and a backfill started it.
+    /// The instant had no row in the ledger, and a backfill started it.
     Backfilled,
 }
 
-/// What a catch-up fire makes up for.
+/// Why a fire follows others instead of being decided on by the overlap policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum MadeUpFor {
-    /// No scheduler claimed it in time.
+    /// No scheduler claimed the fire in time.
     Outage,
-    /// It fell into a pause.
+    /// The fire fell into a pause.
     Pause,
+    /// It was not missed: it was in time, was claimed together with fires that were missed, and
+    /// waits for their runs. It stops none of them.
+    Follows,
 }
 
 /// The effect of a clock change on a fire's local time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum Kind {
-    /// None.
+    /// The local time of the fire is not affected by a clock change.
     Normal,
     /// The local time did not exist; the fire was moved to the end of the gap.
     Shifted,
@@ -120,7 +123,7 @@ pub struct Model {
     pub due_at: Timestamp,
     /// The last instant that this row accounts for; `scheduled_at` unless it is a range.
     pub last_scheduled_at: Timestamp,
-    /// How many instants it accounts for.
+    /// How many instants the row accounts for.
     pub count: i64,
     /// See [`Kind`].
     pub kind: Kind,
@@ -128,27 +131,27 @@ pub struct Model {
     pub verdict: Verdict,
     /// See [`Reason`].
     pub reason: Reason,
-    /// Details of the reason: the blocking run, the error of the last hand-off, the calendar, who
-    /// requested it and why; for a late fire, what delayed it.
+    /// Details of the reason: the blocking run, the error of the last hand-off, the calendar, or
+    /// who requested it and why; for a late fire, what delayed it.
     pub detail: Option<String>,
-    /// The node that claimed it.
+    /// The node that claimed the fire.
     pub claimed_by: Option<Uuid>,
-    /// When it was claimed.
+    /// When the fire was claimed.
     pub claimed_at: Timestamp,
     /// When the verdict was final.
     pub decided_at: Option<Timestamp>,
     /// The run, from the hand-off on; for a fire that did not run itself, the run of the backfill
-    /// that made up for it.
+    /// that ran its instant.
     pub run_id: Option<Uuid>,
-    /// Its position among the schedule's fires that wait for a run to settle, lowest first; null if
-    /// it does not wait for one.
+    /// The fire's position among the schedule's fires that wait for a run to settle, lowest first;
+    /// null if it does not wait for one.
     pub queue_position: Option<i64>,
-    /// How often recovery has tried to hand it over.
+    /// How often recovery has tried to hand the fire over.
     pub recovery_attempts: i32,
     /// When recovery last tried.
     pub recovery_at: Option<Timestamp>,
-    /// Set on a fire that runs although it was missed. Such fires never skip each other: they run
-    /// one after another.
+    /// Set on a fire that runs although it was missed, and says why it was missed; also set on one
+    /// that follows such fires. They never skip or stop each other: they run one after another.
     pub made_up_for: Option<MadeUpFor>,
 }
 

@@ -4,12 +4,12 @@ use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// The rest of one allowance. It refills over time.
+/// The remainder of one allowance of guesses. It refills over time.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "guess")]
 pub struct Model {
-    /// A hash of the name or address that the allowance is for: the entered name itself is not
+    /// A hash of the name or address that the allowance is for; the typed name itself is not
     /// stored.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: String,

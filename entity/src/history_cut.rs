@@ -14,7 +14,7 @@ pub struct Model {
     pub namespace_id: Uuid,
     /// Settled history from before this was removed.
     pub until: Timestamp,
-    /// When that was done.
+    /// When the history was cut.
     pub at: Timestamp,
 }
 

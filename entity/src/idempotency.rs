@@ -18,7 +18,7 @@ pub struct Model {
     pub key: String,
     /// The mutation and a hash of its arguments: the same key with different arguments is rejected.
     pub request: String,
-    /// What the call created or changed.
+    /// The keys of the objects that the call created or changed.
     #[sea_orm(column_type = "JsonBinary")]
     pub answer: Json,
     /// When the call was made.

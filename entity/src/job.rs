@@ -14,11 +14,11 @@ pub enum State {
     Held,
     /// The worker completed it.
     Succeeded,
-    /// The worker failed it.
+    /// The worker reported that the job failed.
     Failed,
-    /// The worker was silent for too long.
+    /// The worker was silent for too long, so the job is lost.
     Lost,
-    /// No attempt waits for it any more.
+    /// No attempt waits for the job any more.
     Cancelled,
 }
 
@@ -32,7 +32,7 @@ pub struct Model {
     pub id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
-    /// The run whose attempt it is.
+    /// The run to which the attempt belongs.
     pub run_id: Uuid,
     /// The run's task, by its name in the workflow.
     pub run_task: String,
@@ -50,42 +50,47 @@ pub struct Model {
     /// The task's input.
     #[sea_orm(column_type = "JsonBinary")]
     pub input: Json,
-    /// What the worker receives about the run.
+    /// What the worker is sent about the run.
     #[sea_orm(column_type = "JsonBinary")]
     pub about: Json,
-    /// The priority of its run: the highest is taken first.
+    /// The run's priority: waiting jobs of the highest priority are taken first.
     pub priority: i16,
     /// How long the attempt may take.
     pub timeout_ms: i64,
-    /// When it was created: among equal priorities, the oldest is taken first.
+    /// When the job was created: among equal priorities, the oldest is taken first.
     pub created_at: Timestamp,
-    /// An attempt is certain to wait for it until then: its node extends this repeatedly.
+    /// Until then an attempt is certain to wait for the job; its node extends this repeatedly.
     pub awaited_until: Timestamp,
-    /// The worker that has it.
+    /// The worker that holds the job.
     pub worker_id: Option<Uuid>,
     /// The token that this worker's reports must carry; each worker that takes the job gets a new
     /// one.
     pub token: Option<String>,
-    /// When it was taken.
+    /// When the worker took the job.
     pub taken_at: Option<Timestamp>,
-    /// When its worker counts as lost, unless it reports before.
+    /// When the worker counts as lost, unless it reports before.
     pub lease_until: Option<Timestamp>,
     /// How long each report extends the lease.
     pub lease_ms: i64,
-    /// Whether the worker should end it.
+    /// Whether the worker should stop working on the job.
     pub stop: bool,
     /// How many log lines were accepted.
     pub lines: i64,
-    /// How many bytes these lines have.
+    /// The total size of these lines in bytes.
     pub line_bytes: i64,
+    /// How many of the lines are the beginning of a long output: of the others, only the end is
+    /// kept. NULL for an output that is kept whole.
+    pub head_lines: Option<i64>,
+    /// How many bytes the lines of that beginning have.
+    pub head_bytes: Option<i64>,
     /// The result.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub output: Option<Json>,
-    /// Why it failed.
+    /// Why the job failed.
     pub error: Option<String>,
     /// Whether the worker reports that another attempt would fail as well.
     pub is_final: bool,
-    /// When it ended.
+    /// When the job ended.
     pub ended_at: Option<Timestamp>,
 }
 

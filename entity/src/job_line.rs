@@ -12,12 +12,12 @@ pub struct Model {
     /// The job.
     #[sea_orm(primary_key, auto_increment = false)]
     pub job_id: Uuid,
-    /// Its number, from 1.
+    /// The line's number, from 1.
     #[sea_orm(primary_key, auto_increment = false)]
     pub seq: i64,
-    /// When it arrived.
+    /// When the line arrived.
     pub at: Timestamp,
-    /// Whether it was printed as an error.
+    /// Whether the line was printed to standard error.
     pub is_error: bool,
     /// The text.
     pub text: String,

@@ -14,7 +14,7 @@ pub struct Model {
     pub name: String,
     /// The node that holds it.
     pub holder: Uuid,
-    /// The number of holders so far.
+    /// How many nodes have held the lease so far.
     pub epoch: i64,
     /// The end of the term, by the database's clock.
     pub until_at: Timestamp,

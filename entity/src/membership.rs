@@ -19,7 +19,7 @@ pub struct Model {
     pub role: Role,
     /// Whether the user may see contexts, outputs and logs there.
     pub sees_payloads: bool,
-    /// When it was created.
+    /// When the membership was created.
     pub created_at: Timestamp,
 }
 

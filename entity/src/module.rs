@@ -15,12 +15,12 @@ pub struct Model {
     /// Unique in the namespace.
     #[sea_orm(primary_key, auto_increment = false)]
     pub name: String,
-    /// The content of its file, with secrets masked.
+    /// The content of the module's file, with secrets masked.
     #[sea_orm(column_type = "JsonBinary")]
     pub declared: Json,
-    /// Who deployed it.
+    /// The user or token that deployed the module.
     pub deployed_by: String,
-    /// When it was deployed.
+    /// When the module was deployed.
     pub deployed_at: Timestamp,
 }
 

@@ -15,12 +15,12 @@ pub struct Model {
     /// Unique.
     #[sea_orm(unique)]
     pub name: String,
-    /// How many days its settled history is kept; null for the server's setting.
+    /// How many days the namespace's settled history is kept; null for the server's setting.
     pub retention_days: Option<i32>,
-    /// The quotas that differ from the configured ones; null for none.
+    /// The namespace's quotas that differ from the configured ones; null if there are none.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub quotas: Option<Json>,
-    /// When it was created.
+    /// When the namespace was created.
     pub created_at: Timestamp,
 }
 

@@ -9,23 +9,24 @@ use crate::{Strings, Timestamp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum State {
-    /// Its heartbeat is fresh.
+    /// The heartbeat is fresh.
     Alive,
-    /// It has left in good order.
+    /// The process has left in good order.
     Left,
-    /// Its heartbeat expired, or a process with its name was started. It can never come back.
+    /// The heartbeat has expired, or a process with the same name was started. This life can never
+    /// come back.
     Dead,
 }
 
-/// Where its heartbeats go.
+/// Where a node's heartbeats are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum BeatsIn {
     /// Every heartbeat is written to this row.
     #[default]
     Database,
-    /// To Redis. Written to this row only if Redis rejects them, or if another node doubts that
-    /// this node is alive.
+    /// Heartbeats are written to Redis. They are written to this row only if Redis rejects them, or
+    /// if another node doubts that this node is alive.
     Redis,
 }
 
@@ -37,7 +38,7 @@ pub struct Model {
     /// Key, new at each start.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The name by which operators know it.
+    /// The name by which operators know the process.
     pub name: String,
     /// The number of this life among those with the same name, from 1.
     pub incarnation: i32,
@@ -49,42 +50,42 @@ pub struct Model {
     pub zone_data: String,
     /// The last migration that its program contains.
     pub schema: String,
-    /// Identifies the process on its machine; empty if the system does not provide it. See the
-    /// server's `engine::cluster`.
+    /// Identifies the process on its machine; empty if the system cannot tell. See the server's
+    /// `engine::cluster`.
     pub process: String,
-    /// Its roles: `api`, `scheduler`, `worker`.
+    /// The node's roles: `api`, `scheduler`, `worker`.
     #[sea_orm(column_type = "JsonBinary")]
     pub roles: Strings,
     /// The tags that runs can require.
     #[sea_orm(column_type = "JsonBinary")]
     pub tags: Strings,
-    /// The maximum number of runs that it executes at once.
+    /// The maximum number of runs that the node executes at once.
     pub capacity: i32,
-    /// How many runs it held at its last heartbeat.
+    /// How many runs the node held at its last heartbeat.
     pub held: i32,
-    /// How far its clock was ahead of the database's at that time.
+    /// How far the node's clock was ahead of the database's at that time.
     pub clock_offset_ms: i64,
-    /// When it started, by the database's clock.
+    /// When the process started, by the database's clock.
     pub started_at: Timestamp,
     /// The last heartbeat written here, by the database's clock.
     pub heartbeat_at: Timestamp,
     /// See [`BeatsIn`].
     pub beats_in: BeatsIn,
-    /// Since when another node has doubted that this node, whose heartbeats go elsewhere, is alive;
-    /// writing a heartbeat here answers the doubt.
+    /// Since when another node has doubted that this node, whose heartbeats are written elsewhere,
+    /// is alive; a heartbeat in this row answers the doubt.
     pub doubted_at: Option<Timestamp>,
-    /// Why it cannot reach Redis, if it should and cannot.
+    /// Why the node cannot reach Redis, if it should and cannot.
     pub redis_problem: Option<String>,
-    /// Since when it only finishes the work that it holds.
+    /// Since when the node only finishes the work that it holds.
     pub draining_at: Option<Timestamp>,
-    /// Since when it has taken no new work because an operator drained it. Not set during a
+    /// Since when the node takes no new work because an operator drained it. Not set during a
     /// shutdown.
     pub drained_at: Option<Timestamp>,
-    /// Who drained it.
+    /// Who drained the node.
     pub drained_by: Option<String>,
-    /// Why it was drained.
+    /// Why the node was drained.
     pub drain_reason: Option<String>,
-    /// When it left or was declared dead.
+    /// When the process left or was declared dead.
     pub ended_at: Option<Timestamp>,
     /// Stamp of the last write, for the change feed.
     pub changed: i64,

@@ -8,7 +8,7 @@ use crate::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum State {
-    /// To be sent, or to be sent again.
+    /// The message must still be sent, or be sent again.
     Pending,
     /// The receiver accepted it.
     Sent,
@@ -26,9 +26,9 @@ pub struct Model {
     pub id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
-    /// Its rule; null for a test.
+    /// The rule that created the message; null for a test.
     pub rule_id: Option<Uuid>,
-    /// The channel that it is sent to.
+    /// The channel to which the message is sent.
     pub channel_id: Uuid,
     /// See [`State`].
     pub state: State,
@@ -39,18 +39,18 @@ pub struct Model {
     pub body: Json,
     /// The number of alerts in it.
     pub alerts: i64,
-    /// The number of attempts.
+    /// How often the message was attempted.
     pub attempts: i32,
-    /// The next attempt is not made before this.
+    /// The next attempt is not made before this instant.
     pub next_attempt_at: Timestamp,
     /// Why the last attempt failed.
     pub error: Option<String>,
     /// Which recipients of a mail have received or refused it; null before the first.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub progress: Option<Json>,
-    /// When it was created.
+    /// When the notification was created.
     pub created_at: Timestamp,
-    /// When it was sent, or when its delivery was given up.
+    /// When the notification was sent, or when its delivery was given up.
     pub settled_at: Option<Timestamp>,
 }
 

@@ -28,13 +28,13 @@ pub struct Model {
     pub event: Event,
     /// The run concerned.
     pub run_id: Uuid,
-    /// When that happened.
+    /// When that event happened.
     pub happened_at: Timestamp,
     /// The number of attempts.
     pub attempts: i32,
     /// How many attempts have failed since a call last arrived, for any event.
     pub failures: i32,
-    /// The next attempt is not made before this; null if there is nothing to send.
+    /// The next attempt is not made before this instant; null if there is nothing to send.
     pub next_attempt_at: Option<Timestamp>,
     /// Why the last attempt failed, if it did.
     pub error: Option<String>,

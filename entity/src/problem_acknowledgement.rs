@@ -15,15 +15,15 @@ pub struct Model {
     pub id: Uuid,
     /// The schedule.
     pub schedule_id: Uuid,
-    /// The last failed run at that time; null if fires were lost.
+    /// The last failed run when the problem was acknowledged; null if fires were lost.
     pub last_run_id: Option<Uuid>,
-    /// When the problem had last occurred at that time.
+    /// When the problem had last occurred before it was acknowledged.
     pub last_at: Timestamp,
-    /// When it was acknowledged.
+    /// When the problem was acknowledged.
     pub acknowledged_at: Timestamp,
-    /// Who acknowledged it.
+    /// The user or token that acknowledged the problem.
     pub acknowledged_by: String,
-    /// What they noted.
+    /// The note of the person who acknowledged it.
     pub acknowledged_note: Option<String>,
     /// When the acknowledgement ends; null if it lasts until the problem is over.
     pub acknowledged_until: Option<Timestamp>,

@@ -8,19 +8,19 @@ use crate::{Strings, Timestamp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum State {
-    /// Waiting for a node with room.
+    /// The run waits for a node with room.
     Queued,
-    /// A node is executing it.
+    /// A node executes the run.
     Running,
-    /// An attempt failed; waiting for the next one.
+    /// An attempt failed, and the run waits for the next one.
     Retrying,
-    /// Done.
+    /// The run succeeded.
     Succeeded,
-    /// All attempts failed.
+    /// All attempts of the run failed.
     Failed,
     /// The last attempt took too long.
     TimedOut,
-    /// Stopped on request or by the overlap policy.
+    /// The run was stopped on request or by the overlap policy.
     Cancelled,
 }
 
@@ -34,17 +34,17 @@ impl State {
     }
 }
 
-/// What started a run.
+/// How a run was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum Trigger {
-    /// A fire.
+    /// A fire started the run.
     Schedule,
-    /// A person or a tool.
+    /// A person or a tool started the run.
     Manual,
-    /// A repetition of a settled run on request.
+    /// The run repeats a settled run on request.
     Retry,
-    /// A backfill.
+    /// A backfill started the run.
     Backfill,
 }
 
@@ -58,9 +58,9 @@ pub struct Model {
     pub id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
-    /// The schedule, if one was involved.
+    /// The schedule to which the run belongs, if any.
     pub schedule_id: Option<Uuid>,
-    /// The fire that started it.
+    /// The fire that started the run, if any.
     pub fire_id: Option<Uuid>,
     /// The workflow.
     pub workflow_id: Uuid,
@@ -70,58 +70,60 @@ pub struct Model {
     pub trigger: Trigger,
     /// See [`State`].
     pub state: State,
-    /// The instant that it is for.
+    /// The scheduled instant.
     pub scheduled_at: Timestamp,
-    /// When it was due, with jitter.
+    /// When the run was due: the scheduled instant with jitter.
     pub due_at: Timestamp,
-    /// When it was handed over.
+    /// When the fire was handed over to the run.
     pub created_at: Timestamp,
-    /// The next attempt does not start before this.
+    /// The next attempt does not start before this instant.
     pub available_at: Timestamp,
-    /// The start of the first attempt.
+    /// When the first attempt started.
     pub started_at: Option<Timestamp>,
-    /// When it settled.
+    /// When the run settled.
     pub finished_at: Option<Timestamp>,
     /// The current attempt, from 1; 0 before the first.
     pub attempt: i32,
-    /// How many attempts its retry policy permits. A lost attempt does not count.
+    /// How many attempts the retry policy permits. A lost attempt does not count.
     pub max_attempts: i32,
-    /// How often recovery has taken it from a dead node.
+    /// How often recovery has taken the run from a dead node.
     pub recovery_attempts: i32,
-    /// The node that holds it.
+    /// The node that holds the run.
     pub node_id: Option<Uuid>,
     /// The epoch of that hold; each new holder increments it. Every write of the holder names it.
     pub epoch: i64,
     /// When any node may declare the attempt timed out, by the database's clock.
     pub hard_deadline_at: Option<Timestamp>,
-    /// The error, if it did not succeed.
+    /// The error, if the run did not succeed.
     pub error: Option<String>,
-    /// When its cancellation was requested.
+    /// When somebody requested that the run be cancelled.
     pub cancel_requested_at: Option<Timestamp>,
-    /// Who requested that.
+    /// Who requested the cancellation.
     pub cancel_by: Option<String>,
-    /// Why it was requested.
+    /// Why the cancellation was requested.
     pub cancel_reason: Option<String>,
     /// A JSON object that the tasks read.
     #[sea_orm(column_type = "JsonBinary")]
     pub context: Json,
-    /// Whether recovery started it or took it over.
+    /// Whether recovery started the run or took it over.
     pub is_recovery: bool,
-    /// The same for all attempts, so that the receiver can recognise a duplicate.
+    /// The idempotency key: the same for all attempts, so that the receiver can recognise a
+    /// duplicate.
     pub idempotency_key: String,
-    /// The run that this one repeats.
+    /// The run that this run repeats.
     pub retry_of: Option<Uuid>,
-    /// The group whose limit it counts against, as set in its schedule.
+    /// The concurrency group whose limit the run counts against, as set in its schedule.
     pub group_id: Option<Uuid>,
-    /// While it waits: runs with a higher priority are taken first.
+    /// The priority while the run waits: runs with a higher priority are taken first.
     pub priority: i16,
-    /// The tags that its node must have; null for none.
+    /// The tags that a node must have to take the run; null for none.
     #[sea_orm(column_type = "JsonBinary")]
     pub runs_on: Option<Strings>,
-    /// The target of its first task, if it is known before the run: scheme, host and port, or
-    /// `command:` and a program. A node divides its places by origin.
+    /// The target of the run's first task, if it is known before the run starts: scheme, host and
+    /// port, or `command:` or `worker:`, the namespace's id, and a program or queue. A node divides
+    /// its places by origin.
     pub origin: Option<String>,
-    /// The backfill that it belongs to.
+    /// The backfill to which the run belongs.
     pub backfill_id: Option<Uuid>,
     /// The change feed's position of the last write; see the server's `store::changes`.
     pub changed: i64,

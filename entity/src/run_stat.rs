@@ -17,21 +17,21 @@ pub struct Model {
     pub minute: Timestamp,
     /// Runs that ended in this minute, by state.
     pub succeeded: i64,
-    /// See `run::State`, like the next two.
+    /// See `run::State`, as for the next two.
     pub failed: i64,
     #[expect(missing_docs, reason = "run::State says it")]
     pub timed_out: i64,
     #[expect(missing_docs, reason = "run::State says it")]
     pub cancelled: i64,
-    /// How many of them recovery had started or taken over.
+    /// How many of these runs recovery had started or taken over.
     pub recovered: i64,
-    /// How many of them had started; the durations are of these.
+    /// How many of these runs had started; the durations are those of these runs.
     pub started: i64,
     /// The sum of their durations, from start to end.
     pub duration_sum_ms: i64,
     /// The longest duration.
     pub duration_max_ms: i64,
-    /// How many of them a fire had started; the latenesses are of these.
+    /// How many of these runs a fire had started; the latenesses are those of these runs.
     pub fired: i64,
     /// The sum of their latenesses, from the due time to the hand-off.
     pub lateness_sum_ms: i64,

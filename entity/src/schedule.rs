@@ -12,11 +12,11 @@ use crate::{Keys, Strings, Timestamp};
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum CatchUp {
-    /// None of them runs.
+    /// No missed fire runs.
     Skip,
-    /// The last of them runs, on behalf of all.
+    /// The last missed fire runs, on behalf of all.
     Latest,
-    /// Each of them runs, up to a limit.
+    /// Each missed fire runs, up to a limit.
     All,
 }
 
@@ -38,7 +38,7 @@ pub enum Overlap {
     CancelOther,
     /// The run is ended at once, and the fire starts.
     TerminateOther,
-    /// Both run.
+    /// The new run starts beside the live one.
     Allow,
 }
 
@@ -49,9 +49,9 @@ pub enum Overlap {
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum DstGap {
-    /// Fires once at the first instant after the gap.
+    /// The time fires once, at the first instant after the gap.
     Shift,
-    /// Does not fire.
+    /// The time does not fire.
     Skip,
 }
 
@@ -62,11 +62,11 @@ pub enum DstGap {
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum DstOverlap {
-    /// The first.
+    /// The time fires in the first pass.
     First,
-    /// The last.
+    /// The time fires in the last pass.
     Last,
-    /// Both.
+    /// The time fires in both passes.
     Both,
 }
 
@@ -96,10 +96,10 @@ pub struct Model {
     /// unchanged.
     pub fires_version: i32,
 
-    /// Cron expressions, nicknames, `@every` or `@at`; it fires at the union of all.
+    /// Cron expressions, nicknames, `@every` or `@at`; the schedule fires at the union of all.
     #[sea_orm(column_type = "JsonBinary")]
     pub expressions: Strings,
-    /// IANA name.
+    /// The IANA name of the time zone.
     pub zone: String,
     /// See [`DstGap`].
     pub dst_gap: DstGap,
@@ -107,29 +107,29 @@ pub struct Model {
     pub dst_overlap: DstOverlap,
     /// The instant that `@every` counts from.
     pub anchor_at: Timestamp,
-    /// It does not fire before this.
+    /// The schedule does not fire before this instant.
     pub start_at: Option<Timestamp>,
-    /// It fires only before this.
+    /// The schedule fires only before this instant.
     pub end_at: Option<Timestamp>,
     /// The maximum delay that is added to each fire's scheduled time.
     pub jitter_ms: i64,
     /// The calendars that suppress some of its fires; null for none.
     #[sea_orm(column_type = "JsonBinary")]
     pub calendars: Option<Keys>,
-    /// The maximum number of fires that start; after them, none is left.
+    /// The maximum number of fires that start; after them, the schedule is exhausted.
     pub max_fires: Option<i64>,
-    /// How many fires have started or will start, since it was created.
+    /// How many fires have started or will start, counted since the schedule was created.
     pub fire_count: i64,
-    /// Its fires per hour at the rate of its busiest minute, for the namespace's quota.
+    /// The number of fires per hour at the rate of the busiest minute, for the namespace's quota.
     pub fires_an_hour: i64,
 
     /// See [`CatchUp`].
     pub catch_up: CatchUp,
     /// A fire that is claimed later than this after its due time was missed.
     pub grace_ms: i64,
-    /// For `all`: the maximum number that run.
+    /// For `all`: the maximum number of fires that run.
     pub catch_up_max: i32,
-    /// For `all`: the time between two of them.
+    /// For `all`: the time between two of these fires.
     pub catch_up_spacing_ms: i64,
     /// Fires missed longer ago than this never run.
     pub catch_up_window_ms: i64,
@@ -137,46 +137,46 @@ pub struct Model {
     pub overlap: Overlap,
     /// For `buffer_all`: the maximum number of waiting fires; 100 if null.
     pub buffer_limit: Option<i32>,
-    /// The concurrency group whose limit its runs share.
+    /// The concurrency group whose limit the schedule's runs share.
     pub group_id: Option<Uuid>,
-    /// While its runs wait: those with a higher priority are taken first.
+    /// The priority of waiting runs: those with a higher priority are taken first.
     pub priority: i16,
     /// A fire that has not started this long after its due time is skipped.
     pub start_deadline_ms: Option<i64>,
     /// A JSON object that is passed to each run.
     #[sea_orm(column_type = "JsonBinary")]
     pub context: Json,
-    /// How many days its settled history is kept; null for its namespace's setting.
+    /// How many days the schedule's settled history is kept; null for its namespace's setting.
     pub retention_days: Option<i32>,
-    /// The watchdog that it calls; null for none. See the server's `engine::pings`.
+    /// The watchdog that the schedule calls; null for none. See the server's `engine::pings`.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub ping: Option<Json>,
 
     /// A stable hash of the id, modulo 256.
     pub shard: i16,
-    /// False while it is paused.
+    /// False while the schedule is paused.
     pub enabled: bool,
-    /// Why it is paused.
+    /// Why the schedule is paused.
     pub paused_reason: Option<String>,
-    /// Who paused it.
+    /// Who paused the schedule.
     pub paused_by: Option<String>,
-    /// Since when it is paused.
+    /// Since when the schedule is paused.
     pub paused_at: Option<Timestamp>,
-    /// When it resumes automatically.
+    /// When the schedule resumes automatically.
     pub paused_until: Option<Timestamp>,
 
-    /// The cursor: the next instant of the timing that is not accounted for. Null if none is left.
+    /// The cursor: the next instant of the timing that is not accounted for. Null if there is none.
     pub next_scheduled_at: Option<Timestamp>,
-    /// The cursor plus its jitter: when the planner claims it.
+    /// The cursor plus its jitter: when the planner claims that instant.
     pub next_fire_at: Option<Timestamp>,
     /// The last instant that was accounted for.
     pub last_fire_at: Option<Timestamp>,
 
     /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was created.
+    /// When the schedule was created.
     pub created_at: Timestamp,
-    /// When its definition or pause last changed.
+    /// When the definition or the pause last changed.
     pub updated_at: Timestamp,
     /// Set when it was deleted.
     pub deleted_at: Option<Timestamp>,

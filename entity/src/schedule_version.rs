@@ -20,9 +20,9 @@ pub struct Model {
     pub snapshot: Json,
     /// What changed, for people.
     pub change: String,
-    /// Who changed it.
+    /// The user or token that made the change.
     pub changed_by: String,
-    /// When it was changed.
+    /// When the schedule was changed to this version.
     pub changed_at: Timestamp,
 }
 

@@ -12,7 +12,7 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// Its namespace.
+    /// The secret's namespace.
     pub namespace_id: Uuid,
     /// Unique within the namespace.
     pub name: String,
@@ -24,7 +24,7 @@ pub struct Model {
     pub version: i32,
     /// Who set the value.
     pub set_by: String,
-    /// When it was created.
+    /// When the secret was created.
     pub created_at: Timestamp,
     /// When the value was set.
     pub updated_at: Timestamp,

@@ -25,7 +25,7 @@ pub struct Model {
     /// The data of tower-sessions, as JSON.
     #[sea_orm(column_type = "JsonBinary")]
     pub data: Json,
-    /// When it expires.
+    /// When the session expires.
     pub expires_at: Timestamp,
 }
 

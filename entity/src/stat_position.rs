@@ -10,9 +10,9 @@ pub struct Model {
     /// The table.
     #[sea_orm(primary_key, auto_increment = false)]
     pub feed: String,
-    /// Counting continues after this stamp,
+    /// Counting continues after this stamp ...
     pub changed: i64,
-    /// and among rows with this stamp, after this key.
+    /// ... and, among rows with this stamp, after this key.
     pub id: Uuid,
 }
 

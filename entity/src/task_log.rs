@@ -1,4 +1,4 @@
-//! The output of an attempt: a row contains one line, or several that were printed together.
+//! The output of an attempt: a row contains one line, or several lines that were printed together.
 
 use sea_orm::entity::prelude::*;
 
@@ -24,8 +24,9 @@ pub struct Model {
     /// The run.
     #[sea_orm(primary_key, auto_increment = false)]
     pub run_id: Uuid,
-    /// Orders the lines of a run: the attempt in the upper 32 bits, the line in the lower. A row of
-    /// several lines has the number of its last line; the others have the preceding numbers.
+    /// Orders the lines of a run: the attempt is in the upper 32 bits, the line number in the
+    /// lower. A row of several lines has the number of its last line; the others have the preceding
+    /// numbers.
     #[sea_orm(primary_key, auto_increment = false)]
     pub seq: i64,
     /// The task.

@@ -8,19 +8,19 @@ use crate::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum State {
-    /// At work.
+    /// The attempt is at work.
     Running,
-    /// Done.
+    /// The attempt succeeded.
     Succeeded,
-    /// Ended in failure.
+    /// The attempt failed.
     Failed,
-    /// Took too long.
+    /// The attempt took too long.
     TimedOut,
-    /// Stopped on request or by the overlap policy.
+    /// The attempt was stopped on request or by the overlap policy.
     Cancelled,
-    /// The node that worked on it died or released it.
+    /// The node that worked on the attempt died or released it.
     Lost,
-    /// It never ran: the tasks that it needs did not end as `when` requires.
+    /// The task never ran: the tasks that it needs did not end as its `when` requires.
     Skipped,
 }
 
@@ -40,13 +40,13 @@ pub struct Model {
     pub attempt: i32,
     /// See [`State`].
     pub state: State,
-    /// The node that works on it.
+    /// The node that works on the attempt.
     pub node_id: Uuid,
-    /// Start.
+    /// When the attempt started.
     pub started_at: Timestamp,
-    /// End.
+    /// When the attempt ended.
     pub finished_at: Option<Timestamp>,
-    /// The error, if it did not succeed.
+    /// The error, if the attempt did not succeed.
     pub error: Option<String>,
     /// The target's output.
     #[sea_orm(column_type = "JsonBinary", nullable)]

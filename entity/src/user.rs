@@ -53,9 +53,9 @@ pub struct Model {
     pub role: Option<Role>,
     /// Whether the user may see contexts, outputs and logs in every namespace.
     pub sees_payloads: bool,
-    /// Whether it belongs to a program: it cannot sign in, and has only tokens.
+    /// Whether the user is a program: it cannot sign in, and has only tokens.
     pub is_service: bool,
-    /// When it was created.
+    /// When the user was created.
     pub created_at: Timestamp,
     /// Set when the user is disabled and may no longer sign in.
     pub disabled_at: Option<Timestamp>,
@@ -70,7 +70,7 @@ pub struct Model {
     /// The permissions from the user's groups there, as of the last sign-in.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub given_elsewhere: Option<GivenElsewhere>,
-    /// When that sign-in was.
+    /// When that last sign-in was.
     pub given_at: Option<Timestamp>,
 }
 

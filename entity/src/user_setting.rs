@@ -15,7 +15,7 @@ pub struct Model {
     /// Appearance, views and favourites; see the server's `commands::people::settings`.
     #[sea_orm(column_type = "JsonBinary")]
     pub settings: Json,
-    /// When they last changed.
+    /// When the settings last changed.
     pub updated_at: Timestamp,
 }
 

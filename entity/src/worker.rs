@@ -24,19 +24,19 @@ pub struct Model {
     pub tags: Strings,
     /// How many jobs it takes at once.
     pub capacity: i32,
-    /// Its own version, for people.
+    /// The version of the worker's program, for people.
     pub version: String,
     /// The client library that it uses, and the library's version.
     pub client: String,
-    /// The token that it registered with: only requests with this token act for it.
+    /// The token with which it registered: only requests with this token act for the worker.
     pub token_id: Uuid,
     /// The token's name, for people.
     pub token: String,
-    /// Whether it takes no new jobs.
+    /// Whether the worker takes no new jobs.
     pub draining: bool,
-    /// When it registered.
+    /// When the worker registered.
     pub registered_at: Timestamp,
-    /// When it was last heard from.
+    /// When the worker was last heard from.
     pub heartbeat_at: Timestamp,
 }
 

@@ -18,7 +18,7 @@ pub struct Model {
     pub name: String,
     /// Maximum number of its jobs that all workers together hold at once.
     pub max_jobs: i32,
-    /// When it last changed.
+    /// When the worker queue last changed.
     pub updated_at: Timestamp,
 }
 

@@ -20,7 +20,7 @@ pub struct Model {
     pub version: i32,
     /// The module that declares it; null if a person created it.
     pub module: Option<String>,
-    /// When it was created.
+    /// When the workflow was created.
     pub created_at: Timestamp,
     /// When the current version was created.
     pub updated_at: Timestamp,

@@ -19,9 +19,9 @@ pub struct Model {
     /// The tasks, as the engine's `Definition` in JSON.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
-    /// Who created it.
+    /// The user or token that created the version.
     pub created_by: String,
-    /// When it was created.
+    /// When the version was created.
     pub created_at: Timestamp,
 }
 

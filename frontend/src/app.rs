@@ -5,10 +5,10 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
 use crate::{
-    components::{FailureNote, NoticeList, live},
+    components::{FailureNote, NoticeList, explain_times, live},
     data,
     frame::{Header, PhoneBar, Rail, provide_counts},
-    model::{Code as FailureCode, Failure},
+    model::{Code as FailureCode, Failure, Role},
     pages::{self, Page},
     route::{Route, Scope},
     state::{self, SessionState, use_address, use_session},
@@ -19,14 +19,15 @@ use crate::{
 pub(crate) fn App() -> impl IntoView {
     state::provide();
     data::provide();
+    explain_times();
     view! {
         <a class="skip-link" href="#main">"Skip to content"</a>
         <Door/>
     }
 }
 
-/// The pages for signed-in users, or the sign-in page. The URL stays the same, so signing in leads
-/// to the page that was requested.
+/// The pages for signed-in users, or the sign-in page. The URL stays the same, so after signing in
+/// the requested page is shown.
 #[component]
 fn Door() -> impl IntoView {
     let session = use_session();
@@ -117,6 +118,26 @@ fn page(route: Option<Route>) -> AnyView {
         }
         return view! { <pages::NotFound/> }.into_any();
     };
+    match pages::needed_role(&route) {
+        Some(needed) => guarded(needed, route),
+        None => opened(route),
+    }
+}
+
+/// The page, or the role that it needs.
+fn guarded(needed: Role, route: Route) -> AnyView {
+    let session = use_session();
+    // Without a viewer the sign-in page is about to take the place of all pages.
+    let may = Memo::new(move |_| {
+        session.viewer().is_none() || session.role().is_some_and(|role| role >= needed)
+    });
+    live(move || match may.get() {
+        true => opened(route.clone()),
+        false => view! { <pages::NotAllowed needed=needed route=route.clone()/> }.into_any(),
+    })
+}
+
+fn opened(route: Route) -> AnyView {
     match Page::of(route.clone()).view() {
         Some(page) => page,
         None => view! { <LoadedPage route=route/> }.into_any(),

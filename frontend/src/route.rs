@@ -32,7 +32,7 @@ impl Scope {
         }
     }
 
-    /// Makes this the current scope: links lead there from now on.
+    /// Makes this the current scope: new links lead there.
     pub(crate) fn enter(&self) {
         HERE.set(self.clone());
     }
@@ -40,7 +40,7 @@ impl Scope {
 
 macro_rules! routes {
     ($($name:ident $(($value:ident))? [$($part:tt)*] $(in $care:ident)?;)+) => {
-        /// A page of the console. Links are made from it, never from text.
+        /// A page of the console. Links are built from it, never from text.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub(crate) enum Route {
             $($name $((routes!(@text $value)))?),+
@@ -54,7 +54,7 @@ macro_rules! routes {
                 }
             }
 
-            /// Its path within a scope.
+            /// The page's path within a scope.
             fn within(&self) -> String {
                 let mut path = String::new();
                 match self {
@@ -68,7 +68,7 @@ macro_rules! routes {
                 path
             }
 
-            /// The page that this one belongs to: for one object, its list.
+            /// The page to which this one belongs: for the page of one object, its list.
             pub(crate) fn care(&self) -> Self {
                 match self {
                     $(Self::$name $((routes!(@any $value)))? => {
@@ -131,6 +131,11 @@ routes! {
 }
 
 impl Route {
+    /// The page of a module. A name may contain characters that a path may not.
+    pub(crate) fn module(name: &str) -> Self {
+        Self::Module(encode_uri_component(name).into())
+    }
+
     /// The address of the page in the current scope.
     pub(crate) fn path(&self) -> String {
         HERE.with_borrow(|scope| self.path_in(scope))
@@ -141,7 +146,7 @@ impl Route {
         format!("{}{}", scope.path(), self.within())
     }
 
-    /// The address of the page in a namespace: what a list across all of them leads to.
+    /// The address of the page in a namespace: the target of links in a list across all namespaces.
     pub(crate) fn path_at(&self, namespace: &str) -> String {
         self.path_in(&Scope::One(namespace.to_owned()))
     }
@@ -195,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_list_leads_to_is_in_its_care() {
+    fn pages_of_objects_belong_to_their_list() {
         assert_eq!(Route::EditSchedule("x".to_owned()).care(), Route::Schedules);
         assert_eq!(Route::Cluster.care(), Route::Cluster);
     }
 
     #[test]
-    fn what_the_server_itself_answers_is_no_place() {
+    fn addresses_of_the_server_are_not_pages() {
         for path in ["/graphiql", "/ns", "/schedules/x/delete", "/ns/a/runs/x/y"] {
             assert_eq!(Route::parse(path), None, "{path}");
         }

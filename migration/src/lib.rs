@@ -46,6 +46,9 @@ mod m0037_workers;
 mod m0038_schedules_of_all;
 mod m0039_acknowledgements;
 mod m0040_history_quotas;
+mod m0041_ends_of_jobs;
+mod m0042_left_workflows;
+mod m0043_origins_of_namespaces;
 
 /// Applies and rolls back the following migrations, in order.
 pub struct Migrator;
@@ -93,6 +96,9 @@ impl MigratorTrait for Migrator {
             Box::new(m0038_schedules_of_all::Migration),
             Box::new(m0039_acknowledgements::Migration),
             Box::new(m0040_history_quotas::Migration),
+            Box::new(m0041_ends_of_jobs::Migration),
+            Box::new(m0042_left_workflows::Migration),
+            Box::new(m0043_origins_of_namespaces::Migration),
         ]
     }
 }

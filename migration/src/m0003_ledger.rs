@@ -43,7 +43,7 @@ impl MigrationTrait for Migration {
         for statement in [
             // The guarantee: one fire per instant.
             "CREATE UNIQUE INDEX fire_slot ON fire (schedule_id, scheduled_at)",
-            // Intents without a run that a hand-off left behind.
+            // Intents that a hand-off left without a run.
             "CREATE INDEX fire_pending ON fire (schedule_id, claimed_at) \
              WHERE verdict = 'pending' AND claimed_by IS NOT NULL",
             // Unowned intents: they wait until they are due ...

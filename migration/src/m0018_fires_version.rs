@@ -10,7 +10,7 @@ impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
         let column = integer("fires_version").default(1).to_owned();
         schema.alter_table(Table::alter().table("schedule").add_column(column).to_owned()).await?;
-        // It is unknown which of its versions that was, so fires of versions before the last one do
+        // Which of the versions that was is unknown, so fires of versions before the last one do
         // not run.
         let statement = "UPDATE schedule SET fires_version = version WHERE version > 1";
         schema.get_connection().execute_unprepared(statement).await?;

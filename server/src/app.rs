@@ -1,13 +1,14 @@
-//! The server as a whole: its parts put together, started in order, stopped in order.
+//! The server as a whole: assembles its parts, and starts and stops them in order.
 //!
-//! The port comes first: a second server on the same machine must fail before it joins the nodes
-//! under the first one's name. The end is the other way round: new work is refused, running work
-//! gets its grace, and only then go the database and the telemetry.
+//! The port comes first, so that a second server on the same machine fails before it joins the
+//! nodes under the first one's name. The shutdown goes in reverse: new work is refused, running
+//! work gets its grace period, and then the database and the telemetry are closed.
 //!
-//! - `ports`: what it listens on; `parts`: what it is put together of
-//! - `runtimes`: its threads; `settings`: what its parts are told of the configuration
-//! - `own_key`: the key for secrets that it makes for itself; `open_files`: its limit of files
+//! - `ports`: its listeners; `parts`: its components
+//! - `runtimes`: its threads; `settings`: the configuration of its parts
+//! - `own_key`: the key for secrets that it creates itself; `open_files`: its open-file limit
 
+mod file_mode;
 mod open_files;
 mod own_key;
 mod parts;
@@ -41,26 +42,26 @@ use crate::{
     vault::{Key, NotAKey, Vault, VaultError},
 };
 
-/// How long the last answers may take once all else has ended.
+/// Timeout for the last responses, once everything else has ended.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
-/// How long after the grace the server has ended, whatever the database does.
+/// How long after the grace period the server has ended at the latest, whatever the database does.
 const LAST_GRACE: Duration = Duration::from_millis(4_750);
 
-/// Why the server could not start or go on. Messages read after "failed to".
+/// Why the server could not start, or had to stop. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
-    /// The zone data that the settings name cannot be used.
+    /// The configured zone data cannot be used.
     #[error(transparent)]
     ZoneData(#[from] timetable::ZoneDataError),
-    /// The port cannot be had.
+    /// The port is not available.
     #[error("listen on {listen}: {source}; {help}")]
     Listen {
-        /// As configured.
+        /// The configured address.
         listen: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
-        /// What to do.
+        /// What to do about the problem.
         help: String,
     },
     /// The database cannot be used.
@@ -69,12 +70,12 @@ pub enum AppError {
     /// The certificate authorities that targets should trust cannot be read.
     #[error("read egress.ca_file '{}': {source}", path.display())]
     CaFile {
-        /// As configured.
+        /// The configured path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file that holds a secret of the configuration cannot be read.
+    /// A file with a configured secret cannot be read.
     #[error(transparent)]
     KeyFile(#[from] UnreadFile),
     /// The token for monitoring cannot be read.
@@ -85,10 +86,10 @@ pub enum AppError {
     Key {
         /// The setting.
         field: &'static str,
-        /// What is wrong.
+        /// What is wrong with the key.
         source: NotAKey,
     },
-    /// There are secrets that cannot be opened.
+    /// There are secrets that cannot be decrypted.
     #[error(transparent)]
     Vault(#[from] VaultError),
     /// The targets cannot be set up.
@@ -100,16 +101,16 @@ pub enum AppError {
     /// The process cannot be made unreadable for the programs that it starts.
     #[error("close this process's memory to the programs of its user: {0}")]
     Dumpable(#[source] io::Error),
-    /// The nodes' Redis is not reachable.
+    /// Redis is configured but not reachable.
     #[error(transparent)]
     Beacon(#[from] BeaconError),
     /// The engine cannot start or stop.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// HTTP broke off.
+    /// HTTP stopped unexpectedly.
     #[error("serve HTTP: {0}")]
     Serve(#[source] io::Error),
-    /// The threads cannot be had.
+    /// The threads could not be created.
     #[error("start the runtimes: {0}")]
     Runtime(#[source] io::Error),
     /// A part of the server has panicked.
@@ -126,7 +127,7 @@ pub struct App {
     engine: Engine,
     commands: Commands,
     address: SocketAddr,
-    /// Ends all of HTTP but probes.
+    /// Ends all HTTP except probes.
     draining: CancellationToken,
     /// Ends HTTP.
     stop: CancellationToken,
@@ -135,7 +136,7 @@ pub struct App {
 }
 
 impl App {
-    /// Takes the port, opens the database, starts the engine and answers requests.
+    /// Binds the port, opens the database, starts the engine and answers requests.
     pub async fn start(
         config: Config,
         telemetry: Arc<Telemetry>,
@@ -175,22 +176,22 @@ impl App {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its database.
+    /// The app's database.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// What people and tools may order of it.
+    /// The commands that people and tools may call.
     pub fn commands(&self) -> &Commands {
         &self.commands
     }
 
-    /// Goes on until `stop` is ready or HTTP breaks off; then ends in good order.
+    /// Runs until `stop` is ready or HTTP stops; then shuts down in order.
     pub async fn run_until(mut self, stop: impl Future<Output = ()>) -> Result<(), AppError> {
         let broken = tokio::select! {
             () = stop => None,
@@ -199,7 +200,7 @@ impl App {
         let grace = self.config.shutdown_grace.0;
         tracing::info!(?grace, "stopping");
         let end = self.clock.deadline(grace.saturating_add(LAST_GRACE));
-        // Probes are answered until the end: a node that drains is watched like any other.
+        // Probes are answered until the end, because a draining node is monitored like any other.
         self.draining.cancel();
         let engine = self.engine;
         let ended = self.runtimes.engine().spawn(async move { engine.shutdown(grace).await });
@@ -208,8 +209,8 @@ impl App {
         self.stop.cancel();
         let served = match broken {
             Some(ended) => ended,
-            // Requests have had the time of the engine's end; a connection that holds on longer is
-            // cut off with the process.
+            // Requests have had as long as the engine needed to stop. A connection that lasts
+            // longer is cut off with the process.
             None => {
                 let served = self.clock.timeout(LAST_ANSWERS, self.http);
                 end.limit(served).await.unwrap_or(Ok(Ok(Ok(())))).unwrap_or(Ok(Ok(())))
@@ -217,7 +218,7 @@ impl App {
         };
         match end.limit(self.store.close()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!("failed to close the database: {error}"),
+            Ok(Err(error)) => tracing::warn!(%error, "failed to close the database"),
             Err(_) => tracing::warn!("the database did not answer when it was closed"),
         }
         let telemetry = self.telemetry;
@@ -229,7 +230,7 @@ impl App {
     }
 }
 
-/// Reads the zone data that the settings name: before anything asks for a zone.
+/// Reads the configured zone data. Must be called before anything needs a zone.
 fn use_zone_data(config: &Config) -> Result<(), AppError> {
     if let Some(path) = &config.time.zone_data {
         let timetable::ZoneData { version, source } = timetable::use_zone_data(path)?;
@@ -238,7 +239,7 @@ fn use_zone_data(config: &Config) -> Result<(), AppError> {
     Ok(())
 }
 
-/// The configured keys for secrets, or the one that the server made for itself.
+/// The configured keys for secrets, or the one that the server created itself.
 pub fn vault(config: &Config) -> Result<Vault, AppError> {
     let read = |(field, text): (&'static str, Option<SecretString>)| {
         let text = text.as_ref().map(|text| Key::read(text.expose_secret()));
@@ -250,8 +251,8 @@ pub fn vault(config: &Config) -> Result<Vault, AppError> {
     Ok(current.map_or_else(Vault::default, |current| Vault::new(current, previous)))
 }
 
-/// The identity provider, if one is configured. It is reached by a policy of its own: it is its
-/// operator who says where it is.
+/// The identity provider, if one is configured. It has its own egress policy, because its operator
+/// decides where it is.
 pub fn provider(
     config: &Config,
     address: SocketAddr,
@@ -265,12 +266,12 @@ pub fn provider(
     Ok(Some(Provider::new(oidc.clone(), secret, home, fetcher, clock.clone())))
 }
 
-/// What sends mails, if a server for them is configured.
+/// The mailer, if a mail server is configured.
 pub fn mailer(config: &Config) -> Result<Option<Mailer>, AppError> {
     Ok(Mailer::new(&config.smtp, policy(config)?.ca_pem.as_deref())?)
 }
 
-/// The way to Redis, where heartbeats are to go there.
+/// The connection to Redis, if heartbeats are configured to go there.
 pub async fn beacon(config: &Config, clock: &Clock) -> Result<Option<Beacon>, BeaconError> {
     let cluster = &config.cluster;
     let url = cluster.redis_url.clone().filter(|_| cluster.backend == Backend::Redis);

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_bytes_are_taken_than_go_into_one() {
+    fn a_batch_has_a_maximum_number_of_bytes() {
         let batcher = Batcher::default();
         let sizes = [MAX_BYTES / 2, MAX_BYTES / 2, 1, MAX_BYTES * 2, 0];
         let put = |(request, bytes)| put(&batcher, request, bytes);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_taken_than_go_into_one() {
+    fn a_batch_has_a_maximum_number_of_requests() {
         let batcher = Batcher::default();
         let _callers: Vec<_> = (0..MAX + 2).map(|request| put(&batcher, request, 1)).collect();
         assert_eq!(batcher.take().0.len(), MAX);

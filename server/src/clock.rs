@@ -1,12 +1,12 @@
-//! The only reader of the time.
+//! The only module that reads the time.
 //!
-//! Schedules live on the application's clock: this one. It is a value, not a trait, so that no
-//! generic parameter leaks into the layers that are handed it. A node that has measured how far its
-//! wall clock is off corrects this clock by that, so all nodes fire by one time. A manual clock stands still until
-//! it is moved; moving it forward wakes the sleepers in the order of their instants, so a
-//! simulated week passes in a second and always in the same way.
+//! Schedules use this clock. It is a value, not a trait, so that no generic parameter spreads
+//! through the layers that use it. A node that has measured the offset of its wall clock corrects
+//! this clock by that offset, so that all nodes fire by the same time. A manual clock stands still
+//! until it is moved. Moving it forward wakes the sleepers in the order of their instants, so that
+//! a simulated week passes in a second and always in the same way.
 //!
-//! Leases and heartbeats do not ask this clock: they compare inside SQL on the database's clock.
+//! Leases and heartbeats do not use this clock: they compare times in SQL, by the database's clock.
 
 use std::{
     collections::BTreeMap,
@@ -26,27 +26,28 @@ use futures::{
 };
 use tokio::sync::oneshot;
 
-/// Reads the time and waits on it. Cheap to clone; clones share one time and one correction.
+/// Reads the time, and waits for instants. Cheap to clone; clones share one time and one
+/// correction.
 #[derive(Clone)]
 pub struct Clock {
     source: Source,
-    /// How far the source is ahead of the time that the nodes agree on, in milliseconds.
+    /// How far the source is ahead of the time on which the nodes agree, in milliseconds.
     ahead: Arc<AtomicI64>,
 }
 
-/// Where the time comes from.
+/// The source of the time.
 #[derive(Clone)]
 enum Source {
     /// The machine's clock.
     System,
-    /// A clock that moves only when it is told to.
+    /// A clock that only moves when a test moves it.
     Manual(ManualClock),
 }
 
-/// A sleep until an instant looks at the wall clock this often: the clock may be stepped meanwhile.
+/// How often a sleep until an instant checks the wall clock, which may be stepped meanwhile.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 
-/// The time limit passed before the future was ready.
+/// The error if the time limit passed before the future was ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("time limit passed")]
 pub struct Elapsed;
@@ -61,13 +62,13 @@ impl Clock {
         Self { source, ahead: Arc::default() }
     }
 
-    /// The current time as the nodes agree on it, in whole milliseconds: what the tables can hold.
-    /// It is the wall clock less what that was measured to be ahead.
+    /// The current time on which the nodes agree, in whole milliseconds, which is what the tables
+    /// store. It is the wall clock minus the measured offset.
     pub fn now(&self) -> DateTime<Utc> {
         self.wall() - self.correction()
     }
 
-    /// What the wall clock shows, uncorrected: for comparing it with other clocks.
+    /// The uncorrected wall clock, for comparing it with other clocks.
     pub fn wall(&self) -> DateTime<Utc> {
         match &self.source {
             #[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
@@ -91,8 +92,8 @@ impl Clock {
         matches!(self.source, Source::System)
     }
 
-    /// A monotonic reading for measuring durations. On a manual clock it moves by
-    /// [`ManualClock::pass`] alone: a clock that is set is stepped, and no duration with it.
+    /// A monotonic reading for measuring durations. On a manual clock, only [`ManualClock::pass`]
+    /// moves it: setting the clock is a step, which does not affect durations.
     pub fn instant(&self) -> Instant {
         match &self.source {
             #[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
@@ -119,8 +120,8 @@ impl Clock {
         }
     }
 
-    /// Waits until the clock shows `until`, but no longer than the time between `now` and `until`:
-    /// stepping the clock back does not delay callers.
+    /// Waits until the clock shows `until`, but not longer than the time between `now` and `until`,
+    /// so that stepping the clock back does not delay callers.
     pub async fn sleep_from(&self, now: DateTime<Utc>, until: DateTime<Utc>) {
         tokio::select! {
             () = self.sleep_until(until) => {}
@@ -128,7 +129,7 @@ impl Clock {
         }
     }
 
-    /// Waits for `duration`, whatever the clock shows in between.
+    /// Waits for `duration`, whatever the clock shows meanwhile.
     pub async fn sleep(&self, duration: Duration) {
         match &self.source {
             Source::System => pause(duration).await,
@@ -154,26 +155,26 @@ impl Clock {
     }
 }
 
-/// The end of a span that several steps share: each step gets what is left of it.
+/// The end of a time span that several steps share: each step gets what is left of it.
 #[derive(Clone)]
 pub struct Deadline {
     passed: Shared<BoxFuture<'static, ()>>,
 }
 
 impl Clock {
-    /// A deadline after `span`, which begins now.
+    /// A deadline `span` from now.
     pub fn deadline(&self, span: Duration) -> Deadline {
         let clock = self.clone();
         let passed = async move { clock.sleep(span).await }.boxed().shared();
-        // The span is counted from the first poll on.
+        // The time counts from the first poll.
         let _ = passed.clone().now_or_never();
         Deadline { passed }
     }
 }
 
 impl Deadline {
-    /// Waits for `future`, at most until the deadline. What is ready when the deadline has passed
-    /// still counts.
+    /// Waits for `future`, at most until the deadline. A future that is ready when the deadline has
+    /// passed still counts.
     pub async fn limit<F: Future>(&self, future: F) -> Result<F::Output, Elapsed> {
         tokio::select! {
             biased;
@@ -203,7 +204,7 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// A clock that moves only when it is told to, backward too.
+/// A clock that only moves when a test moves it, forward or backward.
 #[derive(Clone)]
 pub struct ManualClock {
     state: Arc<Mutex<ManualState>>,
@@ -212,7 +213,8 @@ pub struct ManualClock {
 struct ManualState {
     now: DateTime<Utc>,
     instant: Instant,
-    /// Sleepers by the instant they wait for; the number keeps those of one instant apart.
+    /// Sleepers by the instant for which they wait; the number distinguishes those with the same
+    /// instant.
     sleepers: BTreeMap<(DateTime<Utc>, u64), (Wait, oneshot::Sender<()>)>,
     next_sleeper: u64,
 }
@@ -222,7 +224,7 @@ struct ManualState {
 enum Wait {
     /// An instant, whenever the clock shows it.
     Until,
-    /// The end of a duration: if the clock is stepped back, the clock shows an earlier time then.
+    /// The end of a duration. If the clock is stepped back, it shows an earlier time then.
     For,
 }
 
@@ -235,19 +237,19 @@ impl ManualClock {
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The handle to give to the code under test.
+    /// The handle for the code under test.
     pub fn clock(&self) -> Clock {
         Clock::from(Source::Manual(self.clone()))
     }
 
-    /// What the clock shows.
+    /// The time that the clock shows.
     pub fn now(&self) -> DateTime<Utc> {
         self.locked().now
     }
 
     /// Sets the clock and wakes the sleepers whose instant has come. A later time means that time
-    /// passes; an earlier one that the clock is stepped back, which does not change the rest of
-    /// running durations.
+    /// passes. An earlier time means that the clock is stepped back, which does not change the rest
+    /// of running durations.
     pub fn set(&self, now: DateTime<Utc>) {
         let mut state = self.locked();
         let back = state.now - now.trunc_subsecs(3);
@@ -264,7 +266,7 @@ impl ManualClock {
             if entry.key().0 > now {
                 break;
             }
-            // A sleeper that was dropped meanwhile is no loss.
+            // The sleeper may have been dropped meanwhile.
             let _ = entry.remove().1.send(());
         }
     }
@@ -275,13 +277,13 @@ impl ManualClock {
         self.set(now + TimeDelta::from_std(by).unwrap_or(TimeDelta::zero()));
     }
 
-    /// Lets time pass, on the clock and for durations alike.
+    /// Lets time pass, both for the clock and for durations.
     pub fn pass(&self, by: Duration) {
         self.locked().instant += by;
         self.advance(by);
     }
 
-    /// Who waits on the clock: the number that each was given, which never comes again.
+    /// The sleepers: the unique number that each was given.
     pub fn sleepers(&self) -> Vec<u64> {
         let mut state = self.locked();
         state.sleepers.retain(|_, (_, waker)| !waker.is_closed());
@@ -292,7 +294,7 @@ impl ManualClock {
         self.locked().instant
     }
 
-    /// The earliest instant that a sleeper waits for.
+    /// The earliest instant for which a sleeper waits.
     pub fn next_wake(&self) -> Option<DateTime<Utc>> {
         let mut state = self.locked();
         state.sleepers.retain(|_, (_, waker)| !waker.is_closed());
@@ -311,7 +313,7 @@ impl ManualClock {
             state.sleepers.insert((at, number), (wait, waker));
             woken
         };
-        // The sender is only dropped with the clock itself: then nothing can move the time.
+        // The sender is only dropped with the clock itself, and then nothing can move the time.
         if woken.await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -351,7 +353,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_manual_clock_that_stands_still_keeps_its_sleepers_asleep() {
+    async fn a_stopped_manual_clock_keeps_its_sleepers_asleep() {
         let manual = ManualClock::new(at(100));
         let clock = manual.clock();
         let mut sleep = Box::pin(clock.sleep(Duration::from_secs(5)));
@@ -394,7 +396,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_clock_that_is_stepped_back_holds_up_no_duration() {
+    async fn a_clock_that_is_stepped_back_delays_no_duration() {
         let manual = ManualClock::new(at(100));
         let clock = manual.clock();
         let mut until = Box::pin(clock.sleep_until(at(105)));

@@ -1,15 +1,16 @@
-//! Carillon: a distributed cron with guaranteed execution, a GraphQL control plane and a
-//! monitoring console.
+//! Carillon: a distributed cron with guaranteed execution, a GraphQL control plane and a monitoring
+//! console.
 //!
-//! The layers, each of which knows only what is beneath it:
-//! `web -> api -> commands -> { access, engine } -> { vault, model } -> store -> entity`. Beneath
-//! them are `target`, `timetable`, `beacon` and `search`, the language of lists; `batcher`, `clock`,
-//! `config`, `random`, `single_flight` and `telemetry` are leaves that every layer may use. `app`
-//! puts them together, `cli` is the way in.
+//! A layer only knows the layers beneath it: `web -> api -> commands -> { access, engine } -> {
+//! vault, model } -> store -> entity`. Beneath them are `target`, `timetable`, `beacon` and
+//! `search`, the language of lists; `batcher`, `clock`, `config`, `random`, `single_flight` and
+//! `telemetry` are leaves that every layer may use. `app` puts them together, and `cli` is the
+//! entry point.
 
-// The futures of the engine nest deeper than the compiler looks by itself.
+// The futures of the engine nest deeper than the compiler permits by default.
 #![recursion_limit = "256"]
-// One large future of the store once made all that wait for it as large, and a thread overflowed.
+// A large future of the store once made all futures that await it as large, and a thread's stack
+// overflowed.
 #![warn(clippy::large_futures)]
 
 pub mod access;
@@ -32,7 +33,7 @@ pub mod telemetry;
 pub mod vault;
 pub mod web;
 
-/// Its feature `override` puts it in the place of the C library's `malloc`, too: SQLite's driver
-/// copies each value that it reads on one thread and frees it on another (decision 0047).
+/// Its feature `override` also replaces the C library's `malloc`, because SQLite's driver copies
+/// each value that it reads on one thread and frees it on another (decision 0047).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,8 +1,8 @@
-//! The only source of chance: for keys, and for what is spread over time.
+//! The only source of randomness: for keys, and for spreading work over time.
 //!
-//! A simulation gives its thread a seed, and from then on the thread draws the same numbers in the
-//! same order each time. Secrets are not made of this: they come from the system's own randomness,
-//! where they are made.
+//! A simulation gives its thread a seed. From then on, the thread draws the same numbers in the
+//! same order each time. Secrets do not use this: where they are created, they use the system's own
+//! randomness.
 
 use std::cell::RefCell;
 
@@ -19,7 +19,7 @@ pub fn unit() -> f64 {
     draw(|source| source.random())
 }
 
-/// As many bytes as are wanted.
+/// As many random bytes as the caller needs.
 pub fn bytes<const N: usize>() -> [u8; N] {
     draw(|source| {
         let mut bytes = [0; N];
@@ -28,13 +28,14 @@ pub fn bytes<const N: usize>() -> [u8; N] {
     })
 }
 
-/// A key whose time is the application's: the order of keys is the order of creation on any clock.
+/// A key with the application's time, so that the order of keys is the order of creation by any
+/// clock.
 pub fn new_id(now: DateTime<Utc>) -> Uuid {
     let millis = u64::try_from(now.timestamp_millis()).unwrap_or(0);
     uuid::Builder::from_unix_timestamp_millis(millis, &bytes()).into_uuid()
 }
 
-/// Lets this thread draw from `seed` from now on: for simulations.
+/// Makes this thread draw its numbers from `seed` from now on, for simulations.
 pub fn seed(seed: u64) {
     SEEDED.set(Some(StdRng::seed_from_u64(seed)));
 }

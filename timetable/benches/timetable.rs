@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p timetable`. Group `next` is the price of the next fire of a parsed expression;
 //! `hostile` is the price of answering or refusing the worst texts that are known, from text to
-//! next fire; the others are what else a page or a planner asks.
+//! next fire; the other groups are the other queries of pages and of the planner.
 
 #![expect(missing_docs, reason = "criterion's macros make the entry points")]
 #![expect(clippy::expect_used, reason = "a benchmark of what does not exist measures nothing")]
@@ -69,7 +69,7 @@ fn next(c: &mut Criterion) {
     group.finish();
 }
 
-/// On the night itself, when nothing is straight.
+/// Fires on the night of a clock change.
 fn night(c: &mut Criterion) {
     let mut group = c.benchmark_group("next on the night of a clock change");
     let zone = "Europe/Berlin";
@@ -136,7 +136,7 @@ fn whole_years(c: &mut Criterion) {
     group.finish();
 }
 
-/// What an outage of a year costs to account for: goal P18.
+/// The cost of accounting for an outage of a year: goal P18.
 fn outages(c: &mut Criterion) {
     let mut group = c.benchmark_group("a year of missed fires");
     let (from, now) = (instant("2026-01-01T00:00:00Z"), instant("2027-01-01T00:00:00Z"));
@@ -180,7 +180,7 @@ fn outages(c: &mut Criterion) {
     group.finish();
 }
 
-/// The worst texts that are known: rare, far, impossible, long, and many at once.
+/// The worst known texts: rare, distant and impossible times, long texts, and many at once.
 fn hostile(c: &mut Criterion) {
     let mut group = c.benchmark_group("hostile");
     let after = instant("2026-06-10T12:34:56Z");

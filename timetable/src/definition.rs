@@ -25,7 +25,7 @@ pub struct Definition {
     /// The largest delay of [`Timetable::due_at`](crate::Timetable::due_at), which never extends
     /// beyond the next fire; zero for none, at most a day.
     pub jitter: Duration,
-    /// The schedule's identity in bytes. It determines what `H` stands for and how far each fire is
+    /// The schedule's identity in bytes. It determines the value of `H` and how far each fire is
     /// jittered, so both are the same on every node and after every restart.
     pub seed: [u8; 16],
 }
@@ -45,10 +45,10 @@ pub struct DstPolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gap {
-    /// Fires once, at the first instant after the gap.
+    /// A fixed time in a gap fires once, at the first instant after the gap.
     #[default]
     Shift,
-    /// Does not fire.
+    /// A fixed time in a gap does not fire.
     Skip,
 }
 
@@ -56,11 +56,11 @@ pub enum Gap {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {
-    /// Fires the first time only.
+    /// A repeated time fires the first time only.
     #[default]
     First,
-    /// Fires the second time only.
+    /// A repeated time fires the second time only.
     Last,
-    /// Fires both times.
+    /// A repeated time fires both times.
     Both,
 }

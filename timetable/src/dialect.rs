@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_quartz_says_is_said_in_ours() {
+    fn quartz_expressions_are_translated() {
         for (there, here) in [
             ("0 0 12 * * ?", "0 0 12 * * *"),
             ("0 15 10 ? * 2-6", "0 15 10 * * 1-5"),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_event_bridge_says_is_said_in_ours() {
+    fn event_bridge_expressions_are_translated() {
         for (there, here) in [
             ("cron(0 10 * * ? *)", "0 10 * * *"),
             ("cron(0 18 ? * MON-FRI *)", "0 18 * * MON-FRI"),

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 /// One instant at which a timetable fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fire {
-    /// The instant. With the schedule's id, this is the fire's identity.
+    /// The instant at which it fires. Together with the schedule's id, this identifies the fire.
     pub at: DateTime<Utc>,
     /// The wall-clock time in the timetable's zone at that instant.
     pub local: NaiveDateTime,
-    /// How far that clock is ahead of UTC at that instant.
+    /// How far the zone's clock is ahead of UTC at that instant.
     pub offset: FixedOffset,
-    /// How a clock change affects it, if one is near.
+    /// How a nearby clock change affects the fire.
     pub kind: FireKind,
 }
 
@@ -18,11 +18,11 @@ pub struct Fire {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FireKind {
-    /// Its local time occurs once.
+    /// The fire's local time occurs once on its date.
     Normal,
-    /// Its local time occurs twice on this date, and this is the first.
+    /// The fire's local time occurs twice on its date, and this is the first time.
     FirstOfTwo,
-    /// Its local time occurs twice on this date, and this is the second.
+    /// The fire's local time occurs twice on its date, and this is the second time.
     SecondOfTwo,
     /// The scheduled local time does not exist on this date; this is the first instant after the
     /// gap.

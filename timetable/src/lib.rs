@@ -63,7 +63,7 @@
 //! | `H`, `H/15`, `H(0-29)`, `H(0-29)/10` | a value chosen by the seed and the field, always the same for both: one of the field (days to 28), a start for steps, one of a range, both |
 //! | `@yearly @annually @monthly @weekly @daily @midnight @hourly` | nicknames, in any case |
 //! | `@manually` | never on its own, only when triggered; cannot be combined with other expressions |
-//! | `@every 1h30m` | an interval: h, m, s and d (24 h), whole seconds from 1s to 36525d, counted from the anchor |
+//! | `@every 1h30m` | an interval ([`duration`]): whole seconds from 1s to 36525d, counted from the anchor |
 //! | `@at 1800000000`, `@at 2027-01-15T08:00:00Z` | one instant: unix seconds or RFC 3339, to the millisecond |
 //!
 //! # The modules
@@ -102,6 +102,7 @@ mod timetable;
 mod wall;
 mod zone;
 
+pub mod duration;
 pub mod misfire;
 pub mod overlap;
 pub mod retry;

@@ -19,12 +19,12 @@ use crate::{Fire, Piece, Timetable};
 /// What to do about missed fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CatchUp {
-    /// None of them runs.
+    /// No missed fire runs.
     Skip,
-    /// They collapse into the latest.
+    /// Only the latest missed fire runs, in place of all of them.
     #[default]
     Latest,
-    /// Each of them runs, up to a limit.
+    /// Every missed fire runs, up to a limit.
     All,
 }
 
@@ -36,7 +36,8 @@ pub struct Policy {
     /// A single fire counts as missed if its scheduled time is longer ago than this: the schedule's
     /// grace plus its maximum jitter.
     pub grace: TimeDelta,
-    /// For [`CatchUp::All`]: maximum number of runs; the latest ones run.
+    /// For [`CatchUp::All`]: maximum number of runs, one that is on time included; the latest ones
+    /// run.
     pub max: u32,
     /// For [`CatchUp::All`]: the time between two runs.
     pub spacing: TimeDelta,
@@ -47,19 +48,19 @@ pub struct Policy {
 /// What happens to an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It runs in time.
+    /// The instant runs in time.
     Run,
-    /// It was missed, and runs late.
+    /// The instant was missed, and runs late.
     CatchUp,
-    /// It was missed, and a later one runs in its place.
+    /// The instant was missed, and a later one runs in its place.
     Collapsed,
-    /// It was missed, and does not run because of the policy.
+    /// The instant was missed, and does not run because of the policy.
     Missed,
-    /// It was missed longer ago than the window.
+    /// The instant was missed longer ago than the window.
     OutsideWindow,
-    /// It was missed, and is beyond the limit on the number of runs.
+    /// The instant was missed, and is beyond the limit on the number of runs.
     OverLimit,
-    /// A calendar suppresses it.
+    /// A calendar suppresses the instant.
     Suppressed,
 }
 
@@ -70,13 +71,13 @@ pub struct Entry {
     pub fire: Fire,
     /// The last of the range; for one instant, the same instant.
     pub last: DateTime<Utc>,
-    /// How many instants it accounts for.
+    /// How many instants the entry accounts for.
     pub count: u64,
-    /// When it is due to run.
+    /// When the fire is due to run.
     pub due_at: DateTime<Utc>,
     /// See [`Fate`].
     pub fate: Fate,
-    /// The name of the calendar that suppresses it.
+    /// The name of the calendar that suppresses the fire.
     pub calendar: Option<Arc<str>>,
 }
 
@@ -113,7 +114,7 @@ pub fn plan(
     let until = due_until(timetable, before, now);
     let mut account = Account::new(timetable, before, now, Limit::BeforeRuns);
     if before < until {
-        // What is on time is not missed, even without any grace.
+        // A fire that is on time is not missed, even without any grace.
         let grace = policy.grace.max(ON_TIME);
         let missed_until = (now - grace - MS).clamp(before, until);
         let in_grace = account.allowed(missed_until, until, 2);
@@ -212,7 +213,7 @@ enum Limit {
 /// The entries made so far, from one instant on and without a gap.
 struct Account<'a> {
     timetable: &'a Timetable,
-    /// Every instant up to here has its entry.
+    /// Every instant up to this one has its entry.
     accounted: DateTime<Utc>,
     now: DateTime<Utc>,
     entries: Vec<Entry>,
@@ -233,26 +234,26 @@ impl<'a> Account<'a> {
         Account { timetable, accounted, now, entries, limit, ranges: 0, steps: 0 }
     }
 
-    /// Whether the rest is left to the next plan.
+    /// Whether the remaining instants are left to the next plan.
     fn is_full(&self) -> bool {
         let is_full = self.ranges >= RANGES || self.steps >= STEPS;
         self.limit != Limit::Nowhere && is_full
     }
 
-    /// The missed instants that run begin here.
+    /// Begins the missed instants that run.
     fn begin_runs(&mut self) {
         if self.limit == Limit::BeforeRuns {
             self.limit = Limit::Nowhere;
         }
     }
 
-    /// An instant that runs.
+    /// Adds an instant that runs.
     fn run(&mut self, entry: Entry) {
         self.accounted = entry.fire.at;
         self.entries.push(entry);
     }
 
-    /// The only instant up to `until` that may run, which is in time.
+    /// Accounts for the only instant up to `until` that may run, which is in time.
     fn alone(&mut self, fire: Fire, until: DateTime<Utc>) {
         self.alike(fire.at - MS, Fate::Missed);
         if self.is_full() {
@@ -263,7 +264,8 @@ impl<'a> Account<'a> {
         self.alike(until, Fate::Missed);
     }
 
-    /// All instants up to `until`, which were missed, except the newest if that is `in_time`.
+    /// Accounts for all instants up to `until`, which were missed, except the newest if that is
+    /// `in_time`.
     fn missed(&mut self, until: DateTime<Utc>, policy: &Policy, in_time: Option<Fire>) {
         let now = self.now;
         let window_start = (now - policy.window).clamp(self.accounted, until);
@@ -309,8 +311,13 @@ impl<'a> Account<'a> {
                     if self.is_full() {
                         return;
                     }
-                    self.run(Entry::late_run(self.timetable, fire, due_at));
-                    due_at += policy.spacing;
+                    // What is on time waits for no spacing.
+                    if in_time == Some(fire) {
+                        self.run(Entry::new(self.timetable, fire, Fate::Run));
+                    } else {
+                        self.run(Entry::late_run(self.timetable, fire, due_at));
+                        due_at += policy.spacing;
+                    }
                 }
                 self.alike(until, Fate::OverLimit);
             }
@@ -361,7 +368,7 @@ impl<'a> Account<'a> {
         self.accounted = until;
     }
 
-    /// The same, always in ranges.
+    /// The same, but always in ranges.
     fn in_pieces(&mut self, until: DateTime<Utc>, fate: Fate) {
         let before = self.steps;
         for piece in self.timetable.pieces(self.accounted, until) {

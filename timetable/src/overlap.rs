@@ -23,7 +23,7 @@ pub enum Policy {
     /// The live runs are ended at once, and the fire starts. If there are too many of them for
     /// that, it waits until they have been ended, and replaces a fire that is already waiting.
     TerminateOther,
-    /// Both run.
+    /// The new run starts beside the live one.
     Allow,
 }
 
@@ -42,26 +42,26 @@ pub struct Occupancy {
 /// What happens to a fire that wants to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It starts.
+    /// The fire starts.
     Start,
-    /// It waits, after those that are already waiting.
+    /// The fire waits, after those that are already waiting.
     Wait,
-    /// It is skipped: a run is live.
+    /// The fire is skipped: a run is live.
     Overlap,
-    /// It is skipped: the buffer is full.
+    /// The fire is skipped: the buffer is full.
     BufferFull,
-    /// It is skipped: the last fire that wants to start replaces it.
+    /// The fire is skipped: the last fire that wants to start replaces it.
     Replaced,
 }
 
 /// What happens to the live runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// Nothing.
+    /// Nothing happens to them.
     Leave,
-    /// They are asked to stop.
+    /// The live runs are asked to stop.
     Cancel,
-    /// They are ended.
+    /// The live runs are ended.
     Terminate,
 }
 
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_up_for_follows_one_another_and_none_is_skipped() {
+    fn caught_up_fires_follow_one_another_and_none_is_skipped() {
         let policies = [
             Policy::Skip,
             Policy::BufferOne,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn where_more_is_alive_than_may_be_stopped_the_last_fire_waits() {
+    fn if_more_runs_are_live_than_may_be_stopped_the_last_fire_waits() {
         for policy in [Policy::CancelOther, Policy::TerminateOther] {
             let many = plan(policy, 11, 1, 2);
             assert_eq!(many.fates, [Fate::Replaced, Fate::Wait]);
@@ -298,8 +298,8 @@ mod tests {
         assert_eq!(plan(Policy::TerminateOther, 2, 0, 0).others, Others::Leave);
     }
 
-    /// In every state, each fire has a fate, at most one starts while none is live, and no more
-    /// wait than the limit allows.
+    /// In every state, each fire has a fate, at most one starts while none is live, and no more of
+    /// them wait than the limit allows.
     #[test]
     fn no_policy_but_allow_lets_two_run_and_no_buffer_grows_over_its_limit() {
         let policies = [

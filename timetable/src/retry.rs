@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backoff {
-    /// It stays the same.
+    /// The delay stays the same.
     Fixed,
-    /// It doubles.
+    /// The delay doubles.
     #[default]
     Exponential,
 }

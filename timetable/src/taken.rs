@@ -6,9 +6,9 @@ use crate::{Fire, Timetable, misfire::Entry};
 
 /// Consecutive instants.
 struct Stretch {
-    /// The first.
+    /// The first fire.
     fire: Fire,
-    /// The last; the same as the first for a single instant.
+    /// The last instant; the same as the first for a single instant.
     last: DateTime<Utc>,
     /// Number of instants.
     count: u64,
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_on_its_own_goes_and_the_others_stay_as_they_are() {
+    fn a_taken_single_instant_is_removed_and_the_others_stay() {
         let minutely = minutely();
         let entries = vec![entry(&minutely, 1, 1), entry(&minutely, 2, 2), entry(&minutely, 3, 9)];
         let left = without(&minutely, entries.clone(), &[at(2)]);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_elsewhere_takes_nothing() {
+    fn taken_instants_outside_of_a_range_change_nothing() {
         assert_eq!(left(&[at(0), at(101)]), [(1, 100, 100)]);
         assert_eq!(left(&[]), [(1, 100, 100)]);
         let between = at(10) + TimeDelta::seconds(30);

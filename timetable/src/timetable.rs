@@ -221,7 +221,7 @@ impl Timetable {
         Some(total)
     }
 
-    /// Whether it has calendars.
+    /// Whether the timetable has calendars.
     pub fn has_calendars(&self) -> bool {
         self.1.is_some()
     }
@@ -337,7 +337,7 @@ impl Parts {
 }
 
 impl Moment {
-    /// Of several moments at one instant, the normal one comes first.
+    /// Sorts by instant; of several moments at one instant, the normal one comes first.
     pub(crate) fn order(&self) -> (i64, crate::FireKind) {
         (self.at, self.kind)
     }

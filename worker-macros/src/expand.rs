@@ -1,8 +1,8 @@
 //! Emits the function unchanged, and a type of the same name that implements the task.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote, quote_spanned};
-use syn::{FnArg, ItemFn, LitStr, PatType, ReturnType, Type, spanned::Spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Attribute, FnArg, ItemFn, LitStr, PatType, ReturnType, Type, spanned::Spanned};
 
 use crate::{arguments::Arguments, schedule::Schedule};
 
@@ -19,21 +19,36 @@ pub(crate) fn expand(
 ) -> syn::Result<TokenStream> {
     let known = if kind == Kind::Task { &["queue", "name"] } else { Schedule::KEYS };
     let arguments = Arguments::parse(arguments, known)?;
-    let function: ItemFn = syn::parse2(item)?;
+    let mut function: ItemFn = syn::parse2(item)?;
+    let further = take_further(&mut function);
     let queue = queue(&arguments)?;
     let name = task_name(&arguments, &function)?;
-    let schedule = match kind {
-        Kind::Task => None,
-        Kind::Scheduled => Some(Schedule::read(&arguments, &name)?),
+    let mut schedules = match kind {
+        Kind::Task => Vec::new(),
+        Kind::Scheduled => vec![Schedule::read(&arguments, &name)?],
     };
+    for attribute in &further {
+        let schedule = further_schedule(attribute, &queue, &name)?;
+        if schedules.iter().any(|there| there.name == schedule.name) {
+            let problem = format!(
+                "two schedules of this function have the name `{}`: give one of them another, by \
+                 `schedule = \"...\"`",
+                schedule.name
+            );
+            return Err(syn::Error::new(attribute.span(), problem));
+        }
+        schedules.push(schedule);
+    }
     check_signature(&function)?;
     let call = call(&function)?;
 
     let (visibility, identifier) = (&function.vis, &function.sig.ident);
-    let schedules = schedule.map(|Schedule { name, keys, task_keys, input }| {
+    let schedules = schedules.into_iter().map(|schedule| {
+        let Schedule { name, keys, task_keys, input, worker_tags } = schedule;
         let input = input.map_or(quote!(None), |text| quote!(Some(#text)));
         quote!(::carillon_worker::Schedule {
-            name: #name, keys: #keys, task_keys: #task_keys, input: #input
+            name: #name, keys: #keys, task_keys: #task_keys, input: #input,
+            worker_tags: &[#(#worker_tags),*]
         })
     });
     Ok(quote! {
@@ -46,13 +61,49 @@ pub(crate) fn expand(
         impl ::carillon_worker::Task for #identifier {
             const NAME: &'static str = #name;
             const QUEUE: &'static str = #queue;
-            const SCHEDULES: &'static [::carillon_worker::Schedule] = &[#schedules];
+            const SCHEDULES: &'static [::carillon_worker::Schedule] = &[#(#schedules),*];
 
             fn run(job: ::carillon_worker::Job) -> ::carillon_worker::Running {
                 ::std::boxed::Box::pin(async move { #call })
             }
         }
     })
+}
+
+/// The function without its `scheduled` attributes: what is left of it after an error, so that
+/// they are not expanded and no error is told twice.
+pub(crate) fn plain(item: TokenStream) -> TokenStream {
+    match syn::parse2::<ItemFn>(item.clone()) {
+        Ok(mut function) => {
+            take_further(&mut function);
+            function.into_token_stream()
+        }
+        Err(_) => item,
+    }
+}
+
+/// Takes further `scheduled` attributes off the function: the first attribute, which is expanded
+/// first, declares them all.
+fn take_further(function: &mut ItemFn) -> Vec<Attribute> {
+    let is_schedule = |attribute: &Attribute| {
+        attribute.path().segments.last().is_some_and(|segment| segment.ident == "scheduled")
+    };
+    let (further, others) = std::mem::take(&mut function.attrs).into_iter().partition(is_schedule);
+    function.attrs = others;
+    further
+}
+
+/// Another schedule of the same task: its queue and its name are those of the first attribute.
+fn further_schedule(attribute: &Attribute, queue: &str, name: &str) -> syn::Result<Schedule> {
+    let tokens = attribute.meta.require_list()?.tokens.clone();
+    let arguments = Arguments::parse(tokens, Schedule::KEYS)?;
+    for (key, first) in [("queue", queue), ("name", name)] {
+        if let Some(text) = arguments.text(key)?.filter(|text| text.value() != first) {
+            let problem = format!("the first attribute says `{key} = \"{first}\"`: leave it out");
+            return Err(syn::Error::new(text.span(), problem));
+        }
+    }
+    Schedule::read(&arguments, name)
 }
 
 fn queue(arguments: &Arguments) -> syn::Result<String> {
@@ -148,7 +199,7 @@ mod tests {
     const GOOD: &str = "async fn send() -> Result<(), Failure> { Ok(()) }";
 
     #[test]
-    fn a_bad_schedule_is_told() {
+    fn an_invalid_schedule_is_reported() {
         for (arguments, expected) in [
             (r#"queue = "a""#, "`cron` is missing"),
             (r#"cron = "0 25 * * *", queue = "a""#, "25"),
@@ -163,10 +214,55 @@ mod tests {
             (r#"cron = "@daily", queue = "a", input = "[]""#, "write a JSON object"),
             (r#"cron = "@daily", queue = "a", input = "{""#, "this is no JSON"),
             (r#"cron = "@daily", queue = "a", schedule = "-""#, "write 1 to 128"),
+            (r#"cron = "@daily", queue = "a", tags = 5"#, "write a text in quotes"),
+            (r#"cron = "@daily", queue = "a", worker_tags = ["eu", "G P U"]"#, "a worker's tag is"),
+            (r#"cron = "@daily", queue = "a", retry = "3""#, "write a JSON object"),
+            (
+                r#"cron = "@daily", queue = "a", retry = "{ \"attempts\": 3 }""#,
+                "`retry` has no `attempts`; it has max_attempts,",
+            ),
+            (r#"cron = "@daily", queue = "a", attempts = 3, retry = "{}""#, "write one of them"),
         ] {
             let told = problem(Kind::Scheduled, arguments, GOOD);
             assert!(told.contains(expected), "{arguments}: {told}");
         }
+    }
+
+    #[test]
+    fn a_function_may_have_several_schedules() {
+        let expanded = |kind: Kind, first: &str, more: &str| {
+            let item = format!("{more} /// Kept.\n {GOOD}");
+            expand(kind, first.parse().unwrap(), item.parse().unwrap())
+        };
+        let stacked = |first: &str, more: &str| expanded(Kind::Scheduled, first, more);
+        let first = r#"cron = "@daily", queue = "a""#;
+        let hourly = r#"#[scheduled(cron = "@hourly", schedule = "often", queue = "a")]"#;
+        let weekly = r#"#[carillon_worker::scheduled(cron = "@weekly", schedule = "seldom")]"#;
+        let code = stacked(first, &format!("{hourly} {weekly}")).unwrap().to_string();
+        assert_eq!(code.matches("task_keys :").count(), 3, "{code}");
+        assert!(code.contains("Kept.") && !code.contains("scheduled ("), "{code}");
+        let below = expanded(Kind::Task, r#"queue = "a""#, hourly).unwrap().to_string();
+        assert_eq!(below.matches("task_keys :").count(), 1, "{below}");
+
+        for (more, expected) in [
+            (r#"#[scheduled(cron = "@hourly")]"#, "two schedules of this function have the name"),
+            (r#"#[scheduled(schedule = "often")]"#, "`cron` is missing"),
+            (r#"#[scheduled(cron = "0 25 * * *", schedule = "often")]"#, "25"),
+            (
+                r#"#[scheduled(cron = "@hourly", schedule = "often", queue = "b")]"#,
+                "the first attribute says `queue = \"a\"`",
+            ),
+            (
+                r#"#[scheduled(cron = "@hourly", schedule = "often", name = "other")]"#,
+                "the first attribute says `name = \"send\"`",
+            ),
+            ("#[scheduled]", "expected attribute arguments"),
+        ] {
+            let told = stacked(first, more).unwrap_err().to_string();
+            assert!(told.contains(expected), "{more}: {told}");
+        }
+        let item = format!("{hourly} {GOOD}").parse().unwrap();
+        assert!(!plain(item).to_string().contains("scheduled"));
     }
 
     #[test]

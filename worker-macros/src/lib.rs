@@ -14,7 +14,8 @@ pub fn task(arguments: TokenStream, item: TokenStream) -> TokenStream {
     attribute(Kind::Task, arguments, item)
 }
 
-/// Declares an async function as a task, and its schedule.
+/// Declares an async function as a task, and its schedule. A function with several of these
+/// attributes, or with one below `task`, has as many schedules.
 #[proc_macro_attribute]
 pub fn scheduled(arguments: TokenStream, item: TokenStream) -> TokenStream {
     attribute(Kind::Scheduled, arguments, item)
@@ -26,7 +27,7 @@ fn attribute(kind: Kind, arguments: TokenStream, item: TokenStream) -> TokenStre
         Ok(code) => code.into(),
         Err(error) => {
             // Keep the function, so that there is no second error about a missing function.
-            let error = error.into_compile_error();
+            let (item, error) = (expand::plain(item), error.into_compile_error());
             quote::quote!(#item #error).into()
         }
     }

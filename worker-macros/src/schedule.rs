@@ -13,6 +13,8 @@ use crate::arguments::Arguments;
 const OVERLAPS: &[&str] =
     &["skip", "buffer_one", "buffer_all", "cancel_other", "terminate_other", "allow"];
 
+const RETRY_KEYS: &[&str] = &["max_attempts", "backoff", "initial", "max", "jitter"];
+
 /// A schedule as in a module file, without its target.
 pub(crate) struct Schedule {
     pub(crate) name: String,
@@ -22,12 +24,26 @@ pub(crate) struct Schedule {
     pub(crate) task_keys: String,
     /// The function's input.
     pub(crate) input: Option<String>,
+    /// The tags that workers must have to take its jobs.
+    pub(crate) worker_tags: Vec<String>,
 }
 
 impl Schedule {
     pub(crate) const KEYS: &[&str] = &[
-        "cron", "zone", "overlap", "queue", "name", "schedule", "input", "timeout", "attempts",
-        "note", "options",
+        "cron",
+        "zone",
+        "overlap",
+        "queue",
+        "name",
+        "schedule",
+        "input",
+        "timeout",
+        "attempts",
+        "retry",
+        "note",
+        "tags",
+        "worker_tags",
+        "options",
     ];
 
     pub(crate) fn read(arguments: &Arguments, task: &str) -> syn::Result<Self> {
@@ -49,14 +65,17 @@ impl Schedule {
         if let Some(note) = arguments.text("note")? {
             keys.insert("note".to_owned(), json!(note.value()));
         }
+        let tags = arguments.texts("tags")?;
+        if !tags.is_empty() {
+            keys.insert("tags".to_owned(), tags.iter().map(LitStr::value).collect());
+        }
 
         let mut task_keys = Map::new();
         if let Some(timeout) = arguments.text("timeout")? {
             task_keys.insert("timeout".to_owned(), json!(timeout.value()));
         }
-        if let Some(attempts) = arguments.number("attempts")? {
-            let attempts: u32 = attempts.base10_parse()?;
-            task_keys.insert("retry".to_owned(), json!({ "max_attempts": attempts }));
+        if let Some(retry) = retry(arguments)? {
+            task_keys.insert("retry".to_owned(), Value::Object(retry));
         }
         let input = arguments.text("input")?.map(|text| json_object(&text)).transpose()?;
         Ok(Self {
@@ -64,6 +83,7 @@ impl Schedule {
             keys: Value::Object(keys).to_string(),
             task_keys: Value::Object(task_keys).to_string(),
             input: input.map(|input| Value::Object(input).to_string()),
+            worker_tags: worker_tags(arguments)?,
         })
     }
 }
@@ -106,6 +126,40 @@ fn overlap(arguments: &Arguments) -> syn::Result<String> {
     }
     let problem = format!("`{value}` is no overlap; there is {}", OVERLAPS.join(", "));
     Err(syn::Error::new(text.span(), problem))
+}
+
+/// The retry policy: as in a module file, or the number of attempts alone.
+fn retry(arguments: &Arguments) -> syn::Result<Option<Map<String, Value>>> {
+    let attempts = arguments.number("attempts")?;
+    let Some(text) = arguments.text("retry")? else {
+        let Some(attempts) = attempts else { return Ok(None) };
+        let attempts: u32 = attempts.base10_parse()?;
+        return Ok(Some(Map::from_iter([("max_attempts".to_owned(), json!(attempts))])));
+    };
+    if let Some(attempts) = attempts {
+        let problem = "`attempts` is `max_attempts` of `retry`: write one of them";
+        return Err(syn::Error::new(attempts.span(), problem));
+    }
+    let retry = json_object(&text)?;
+    match retry.keys().find(|key| !RETRY_KEYS.contains(&key.as_str())) {
+        None => Ok(Some(retry)),
+        Some(key) => {
+            let problem = format!("`retry` has no `{key}`; it has {}", RETRY_KEYS.join(", "));
+            Err(syn::Error::new(text.span(), problem))
+        }
+    }
+}
+
+fn worker_tags(arguments: &Arguments) -> syn::Result<Vec<String>> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-=".contains(c);
+    let checked = |text: LitStr| {
+        let tag = text.value();
+        if (1..=64).contains(&tag.len()) && tag.chars().all(fits) {
+            return Ok(tag);
+        }
+        Err(syn::Error::new(text.span(), "a worker's tag is 1 to 64 of a-z 0-9 . _ - ="))
+    };
+    arguments.texts("worker_tags")?.into_iter().map(checked).collect()
 }
 
 fn json_object(text: &LitStr) -> syn::Result<Map<String, Value>> {

@@ -64,7 +64,8 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(url: &str, deploy_token: &str, worker_token: &str) -> Result<(), Error> {
+/// Deploys the declarations, and works until SIGTERM.
+pub(crate) async fn run(url: &str, deploy_token: &str, worker_token: &str) -> Result<(), Error> {
     let program = Program::new("example").with::<send_report>().with::<send_one>();
     program.deploy(url, deploy_token).await?;
     Worker::new(url, worker_token, &program).capacity(4).run().await

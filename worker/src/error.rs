@@ -19,7 +19,7 @@ pub enum Error {
     Deploy {
         /// The module's name.
         module: String,
-        /// What is wrong with it.
+        /// What is wrong with the module.
         problem: String,
     },
     /// Contradictory declarations, or an invalid setting.
@@ -35,7 +35,7 @@ pub struct ApiError {
     pub status: u16,
     /// The protocol's code, such as `FORBIDDEN`.
     pub code: String,
-    /// What is wrong.
+    /// What is wrong with the request.
     pub message: String,
     pub(crate) retry_after: Option<Duration>,
 }

@@ -120,13 +120,14 @@ impl Context {
         self.0.0.given.run.scheduled_at
     }
 
-    /// The same for each attempt, so that an effect can be made to happen only once.
+    /// The idempotency key: the same for each attempt, so that an effect can be made to happen only
+    /// once.
     #[must_use]
     pub fn idempotency_key(&self) -> &str {
         &self.0.0.given.run.idempotency_key
     }
 
-    /// To be sent along with requests, so that they belong to the same trace.
+    /// The trace context to send along with requests, so that they belong to the same trace.
     #[must_use]
     pub fn traceparent(&self) -> Option<&str> {
         self.0.0.given.run.traceparent.as_deref()
@@ -156,7 +157,7 @@ impl Context {
         self.0.0.log.add(Stream::Stdout, text.as_ref());
     }
 
-    /// As `log`, to the given stream.
+    /// Like `log`, but to the given stream.
     pub fn log_to(&self, stream: Stream, text: impl AsRef<str>) {
         self.0.0.log.add(stream, text.as_ref());
     }
@@ -238,7 +239,7 @@ impl Job {
         self.0.cancelled.cancel();
     }
 
-    /// The job is lost: its results are no longer wanted.
+    /// Marks the job as lost: its results are no longer wanted.
     pub(crate) fn lose(&self) {
         self.0.is_lost.store(true, Ordering::Release);
         self.stop("the job is another's by now");
@@ -289,7 +290,7 @@ impl Job {
             let body = self.body(json!({ "lines": lines }));
             let never = CancellationToken::new();
             let sent = self.0.http.call("/worker/v1/log", &body, &never);
-            // Otherwise these lines are lost: the result of the job matters more.
+            // If that fails, these lines are lost: the result of the job matters more.
             if let Ok(Err(error)) = tokio::time::timeout(LOG_PATIENCE, sent).await
                 && error.is_gone()
             {

@@ -65,9 +65,18 @@
 //! async fn to_no_json() -> Result<std::thread::Thread, Failure> { Ok(std::thread::current()) }
 //! ```
 //!
+//! ```compile_fail
+//! # use carillon_worker::{Failure, scheduled};
+//! #[scheduled(cron = "@daily", queue = "emails")]
+//! #[scheduled(cron = "@hourly")]
+//! async fn two_of_one_name() -> Result<(), Failure> { Ok(()) }
+//! ```
+//!
 //! ```
 //! # use carillon_worker::{Failure, scheduled};
 //! #[scheduled(cron = ["0 2 * * *", "@every 6h"], zone = "Europe/Berlin", queue = "emails")]
+//! #[scheduled(cron = "@hourly", schedule = "often", tags = ["eu"], worker_tags = ["gpu"],
+//!     retry = r#"{ "max_attempts": 3, "initial": "10s" }"#)]
 //! async fn all_is_well() -> Result<(), Failure> { Ok(()) }
 //! ```
 //!

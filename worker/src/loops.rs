@@ -62,9 +62,9 @@ pub(crate) struct Loops {
     capacity: usize,
     tasks: HashMap<&'static str, Declared>,
     jobs: watch::Sender<HashMap<String, Job>>,
-    /// Asked to stop: no more polls.
+    /// Cancelled when the worker is asked to stop: no more polls.
     stopping: CancellationToken,
-    /// Everything is reported, or the grace period is over: no more requests.
+    /// Cancelled when everything is reported or the grace period is over: no more requests.
     ended: CancellationToken,
     poll_ends: CancellationToken,
     beat_now: Notify,
@@ -154,7 +154,8 @@ impl Loops {
             let body = json!({
                 "workerId": me.worker_id, "free": free,
                 "waitSeconds": me.max_wait_seconds,
-                // Other jobs that were handed out were lost on the way, and are handed out again.
+                // Jobs that the server has handed out and that are not in this list were lost on
+                // the way; it hands them out again.
                 "jobs": self.known(),
             });
             let timeout = Duration::from_secs(me.max_wait_seconds + 15);
@@ -190,7 +191,8 @@ impl Loops {
     /// Waits until there is room for another job; returns for how many. `None` if the worker ended.
     async fn room(&self, jobs: &mut watch::Receiver<HashMap<String, Job>>) -> Option<usize> {
         let mut held = jobs.wait_for(|jobs| jobs.len() < self.capacity).await.ok()?.len();
-        // Of many jobs that are at work, others end in the same moment: one request asks for all.
+        // While many jobs are at work, several end at about the same time: one request then asks
+        // for all free places.
         let many = self.capacity * 3 / 4;
         if held > many {
             let fewer = jobs.wait_for(|jobs| jobs.len() <= many);
@@ -298,13 +300,13 @@ impl Loops {
     fn accept(self: &Arc<Self>, given: Value, me: &Registered) {
         let given: Given = match serde_json::from_value(given) {
             Ok(given) => given,
-            // Its lease expires, and the server gives it to another worker.
+            // The job's lease expires, and the server gives it to another worker.
             Err(error) => return tracing::error!(%error, "a job that cannot be read"),
         };
         let job = Job::new(given, self.http.clone(), me.worker_id.clone());
         let mut is_known = false;
         self.jobs.send_modify(|jobs| {
-            // Handed out again because the first answer seemed to be lost.
+            // The server hands a job out again if its first answer seemed to be lost.
             is_known = jobs.get(job.id()).is_some_and(|there| there.token() == job.token());
             if !is_known && let Some(before) = jobs.insert(job.id().to_owned(), job.clone()) {
                 before.lose();
@@ -315,7 +317,7 @@ impl Loops {
         }
         let loops = self.clone();
         tokio::spawn(async move {
-            // Its slot is released however this ends.
+            // The job's slot is released however this function ends.
             let _place = Place { jobs: &loops.jobs, job: &job };
             let ending = job.work(loops.tasks.get(job.task())).await;
             // The outcome of the job does not wait for all of its log lines.
@@ -343,7 +345,7 @@ impl Loops {
         let held = self.held();
         tracing::warn!(jobs = held.len(), "the grace is over");
         held.iter().for_each(|job| job.stop("the worker ends"));
-        // Jobs that respond to it can still report their outcome.
+        // Jobs that respond to the request can still report their outcome.
         let all_end = jobs.wait_for(HashMap::is_empty);
         let _ = tokio::time::timeout(LEAVE_PATIENCE, all_end).await;
     }
@@ -353,7 +355,7 @@ impl Loops {
         let body = json!({ "workerId": worker_id, "jobs": self.known() });
         let never = CancellationToken::new();
         let call = self.http.call("/worker/v1/leave", &body, &never);
-        // Otherwise its leases expire on their own.
+        // If leaving fails, the worker's leases expire on their own.
         if let Ok(Err(error)) = tokio::time::timeout(LEAVE_PATIENCE, call).await {
             tracing::warn!(%error, "could not leave");
         }

@@ -34,7 +34,7 @@ pub struct Change {
     pub action: String,
     /// The kind of object.
     pub kind: String,
-    /// Its name.
+    /// The object's name.
     pub name: String,
     /// What changed.
     pub detail: Option<String>,
@@ -138,6 +138,9 @@ fn definition(task: &Declared, schedule: &Schedule) -> Value {
     let mut worker = json!({ "queue": task.queue, "task": task.name });
     if let Some(input) = schedule.input {
         worker["input"] = Value::Object(object(input));
+    }
+    if !schedule.worker_tags.is_empty() {
+        worker["tags"] = json!(schedule.worker_tags);
     }
     let mut task = object(schedule.task_keys);
     task.insert("target".to_owned(), json!({ "worker": worker }));

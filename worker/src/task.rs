@@ -11,11 +11,11 @@ pub type Running = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 /// [`scheduled`](macro@crate::scheduled) generate a type with the function's name that implements
 /// this.
 pub trait Task {
-    /// The name by which jobs call it.
+    /// The name by which jobs call the function.
     const NAME: &'static str;
-    /// The queue in which its jobs wait.
+    /// The queue in which the function's jobs wait.
     const QUEUE: &'static str;
-    /// Its schedules.
+    /// The function's schedules.
     const SCHEDULES: &'static [Schedule];
 
     /// Runs the function with the job's input.
@@ -25,14 +25,16 @@ pub trait Task {
 /// A schedule of a task, as in a module file; the texts are JSON.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
-    /// Its name.
+    /// The schedule's name.
     pub name: &'static str,
-    /// Its keys, except its task.
+    /// The schedule's keys, except its task.
     pub keys: &'static str,
-    /// The keys of its task, except the target.
+    /// The keys of the schedule's task, except the target.
     pub task_keys: &'static str,
     /// The function's input; the run's context if there is none.
     pub input: Option<&'static str>,
+    /// The tags that workers must have to take its jobs.
+    pub worker_tags: &'static [&'static str],
 }
 
 /// What a worker and a program need to know about a task.

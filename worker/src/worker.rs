@@ -1,4 +1,4 @@
-//! A worker: what it is told before it starts.
+//! A worker and its settings.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -57,7 +57,7 @@ impl Worker {
         }
     }
 
-    /// Sets its name, instead of the host's name and the process id.
+    /// Sets the worker's name, instead of the host's name and the process id.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());

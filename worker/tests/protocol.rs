@@ -149,6 +149,13 @@ struct Sent {
     timeout = "10m",
     note = "at night"
 )]
+#[scheduled(
+    cron = ["@every 6h", "0 0 1 1 *"],
+    schedule = "often",
+    tags = ["billing", "eu"],
+    worker_tags = "gpu",
+    retry = r#"{ "max_attempts": 5, "backoff": "fixed", "initial": "2s" }"#
+)]
 async fn send(letter: Letter, context: Context) -> Result<Sent, Failure> {
     context.log("one\ntwo");
     context.log_to(Stream::Stderr, "three");
@@ -211,17 +218,29 @@ fn a_program_is_a_module() {
     let module = program().module().unwrap();
     let expected = json!({
         "module": "mailer", "namespace": "default",
-        "schedules": { "nightly": {
-            "when": ["0 2 * * *"], "zone": "Europe/Berlin", "overlap": "skip", "note": "at night",
-            "misfire": { "catch_up": "all" },
-            "task": {
-                "timeout": "10m", "retry": { "max_attempts": 3 },
-                "target": { "worker": {
-                    "queue": "emails", "task": "send",
-                    "input": { "to": "{{ context.to }}", "copies": 2 },
-                } },
+        "schedules": {
+            "nightly": {
+                "when": ["0 2 * * *"], "zone": "Europe/Berlin", "overlap": "skip",
+                "note": "at night", "misfire": { "catch_up": "all" },
+                "task": {
+                    "timeout": "10m", "retry": { "max_attempts": 3 },
+                    "target": { "worker": {
+                        "queue": "emails", "task": "send",
+                        "input": { "to": "{{ context.to }}", "copies": 2 },
+                    } },
+                },
             },
-        } },
+            "often": {
+                "when": ["@every 6h", "0 0 1 1 *"], "zone": "UTC", "overlap": "skip",
+                "tags": ["billing", "eu"],
+                "task": {
+                    "retry": { "max_attempts": 5, "backoff": "fixed", "initial": "2s" },
+                    "target": { "worker": {
+                        "queue": "emails", "task": "send", "tags": ["gpu"],
+                    } },
+                },
+            },
+        },
     });
     assert_eq!(module, expected);
     let twice = Program::new("mailer").with::<send>().with::<send>().module().unwrap_err();
@@ -274,7 +293,7 @@ async fn failures_say_why_and_whether_to_try_again() {
 }
 
 #[tokio::test]
-async fn what_is_not_answered_is_told_again_and_what_is_stale_is_dropped() {
+async fn an_unanswered_report_is_repeated_and_a_stale_one_is_dropped() {
     let fake = Fake::start().await;
     fake.script("register", 503, "UNAVAILABLE");
     fake.script("poll", 429, "RATE_LIMITED");
@@ -313,7 +332,7 @@ async fn a_worker_declared_lost_registers_again_and_drops_its_jobs() {
 }
 
 #[tokio::test]
-async fn a_function_is_told_to_stop() {
+async fn a_function_is_asked_to_stop() {
     let fake = Fake::start().await;
     let worker = start(&fake, 2);
     fake.give("waits", json!({}));

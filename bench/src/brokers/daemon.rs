@@ -25,10 +25,10 @@ const POLL: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(super) struct Daemon {
     child: Child,
-    /// Its processes, until it is ended.
+    /// The daemon's process group; `None` once it has been ended.
     group: Option<Pid>,
     pub(super) ports: Vec<u16>,
-    /// Dropped after the process.
+    /// Declared after the process, so that the folder is removed after the process has ended.
     folder: TempDir,
 }
 
@@ -82,7 +82,7 @@ impl Daemon {
         }
     }
 
-    /// Ends it as a power failure would, and waits until it is gone.
+    /// Ends the process as a power failure would, and waits until it is gone.
     pub(super) async fn stop(mut self) -> Result<()> {
         self.kill();
         self.child.wait().await?;
@@ -109,7 +109,7 @@ impl Daemon {
         self.folder.path()
     }
 
-    /// Its output so far.
+    /// What the daemon has printed so far.
     pub(super) fn printed(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("output")).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! Real brokers on this machine, each in its own process, which ends with its round. The witness is
-//! what a broker says that it has.
+//! Real brokers on this machine, each in its own process, which ends with its round. The broker's
+//! own count of its events is the evidence.
 //!
 //! - `daemon`: a process that listens
 //! - `kafka`, `nats`, `rabbitmq`, `redis`, `sqs`: how each is started and queried
@@ -22,7 +22,7 @@ pub(crate) use self::sqs::{Arguments as QueueArguments, run as run_queue};
 /// A kind of broker.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broker {
-    /// Tansu, which speaks Kafka's protocol.
+    /// Tansu, a broker that implements Kafka's protocol.
     Kafka,
     /// NATS with JetStream.
     Nats,
@@ -48,7 +48,7 @@ impl Broker {
     pub(crate) const ALL: [Self; 5] =
         [Self::Kafka, Self::Nats, Self::Rabbitmq, Self::Redis, Self::Sqs];
 
-    /// Its name, for people.
+    /// The broker's name for display.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Kafka => "Kafka (Tansu)",
@@ -78,7 +78,7 @@ impl Broker {
         (!is_there).then_some(missing)
     }
 
-    /// Starts one.
+    /// Starts a broker.
     pub(crate) async fn start(self, clock: &Clock) -> Result<Running> {
         let (daemon, to) = match self {
             Self::Kafka => kafka::start(clock).await?,
@@ -97,7 +97,7 @@ impl Running {
         Ok(serde_json::from_value(json!({ "publish": { "to": self.to } }))?)
     }
 
-    /// How many events it has, each counted as often as it exists.
+    /// How many events the broker has; a duplicate counts twice.
     pub(crate) async fn count(&self) -> Result<u64> {
         let daemon = &self.daemon;
         match self.broker {
@@ -109,7 +109,7 @@ impl Running {
         }
     }
 
-    /// Ends it.
+    /// Ends the broker.
     pub(crate) async fn stop(self) -> Result<()> {
         self.daemon.stop().await
     }

@@ -15,7 +15,8 @@ const START: &str = "epmd -port $ERL_EPMD_PORT -address 127.0.0.1 & \
 const COUNT: &str = "exec \"$(ls -d /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin)/rabbitmqctl\" \
                      --quiet --no-table-headers list_queues messages";
 
-/// What exists from the start: the queue `orders`, which an exchange routes to.
+/// The definitions that exist from the start: the queue `orders`, and an exchange that routes to
+/// it.
 const DEFINITIONS: &str = r#"{
     "vhosts": [{ "name": "/" }],
     "users": [{ "name": "guest", "password": "guest", "tags": "administrator" }],
@@ -73,7 +74,7 @@ pub(super) async fn count(daemon: &Daemon) -> Result<u64> {
     text.trim().parse().with_context(|| format!("rabbitmqctl prints {text:?}"))
 }
 
-/// A command for the server in that folder.
+/// A shell command for the server whose files are in `folder`.
 fn shell(script: &str, folder: &Path, ports: &[u16]) -> Command {
     let path = |name: &str| folder.join(name).display().to_string();
     let mut command = Command::new("sh");

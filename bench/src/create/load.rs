@@ -33,7 +33,7 @@ impl Manner {
     }
 }
 
-/// What the callers achieved.
+/// The result of the callers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     /// Schedules per second.

@@ -68,7 +68,7 @@ const WAYS: [Way; 4] = [
     },
 ];
 
-/// The result of one way.
+/// The result of one way to create schedules.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     load: Load,
@@ -76,7 +76,7 @@ struct Round {
     limits: Limits,
 }
 
-/// Measures all ways.
+/// Measures all ways to create schedules.
 pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
     let mut findings = Findings::default();
     let clock = Clock::system();

@@ -1,9 +1,9 @@
 //! Idle: the cost of a server that has many schedules and nothing to do.
 //!
 //! The given number of schedules is written into a fresh database, all due in a year. A server, in
-//! a separate process with its default settings, is left alone with them. Measured are the CPU that
-//! it and the database use in a few seconds, and its memory; and also the cost of its queries: when
-//! something is next due, and what is due.
+//! a separate process with its default settings, is left alone with them. The scenario measures the
+//! CPU that it and the database use in a few seconds, and its memory; and also the cost of its two
+//! queries: when the next schedule is due, and which schedules are due.
 //!
 //! Disk space: a million schedules take 0.8 GB on PostgreSQL, 0.5 GB on SQLite.
 
@@ -132,7 +132,7 @@ async fn one(arguments: &Arguments, clock: &Clock, kind: Kind, stored: usize) ->
     })
 }
 
-/// How long it takes to find when something is next due, and what is due.
+/// How long it takes to find when the next schedule is due, and which ones are due.
 async fn questions(store: &Store, clock: &Clock) -> Result<(f64, f64)> {
     let (mut next, mut claim) = (Vec::new(), Vec::new());
     for _ in 0..QUESTIONS {

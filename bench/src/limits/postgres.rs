@@ -5,7 +5,7 @@ use tokio::process::Command;
 
 use crate::database::program;
 
-/// Rows per second that `clients` of pgbench write, `batch` of them in each commit.
+/// Rows per second that pgbench writes with `clients` clients, `batch` of them in each commit.
 pub(super) async fn rows(
     url: &str,
     programs: Option<&Path>,

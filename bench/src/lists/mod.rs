@@ -83,7 +83,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
         eprintln!("{}: counted after {:.0} s", kind.name(), began.elapsed().as_secs_f64());
         let mut caller = server.caller(&token).await?;
         let some = questions::some_schedule(&mut caller).await?;
-        for question in questions::all(&some) {
+        let first_page = questions::first_page(&mut caller).await?;
+        for question in questions::all(&some, &first_page) {
             let took = ask(arguments, &clock, &mut caller, &question).await;
             let took = took.with_context(|| question.name.to_owned())?;
             findings.add(table(*kind, &question, &took, arguments.is_of_goal()));

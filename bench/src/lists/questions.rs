@@ -11,6 +11,8 @@ pub(super) struct Question {
 }
 
 const SCHEDULES: &str = include_str!("../../../frontend/graphql/schedules.graphql");
+const HISTORIES: &str = include_str!("../../../frontend/graphql/schedule_histories.graphql");
+const SCHEDULE_COUNT: &str = include_str!("../../../frontend/graphql/schedule_count.graphql");
 const RUNS: &str = include_str!("../../../frontend/graphql/runs.graphql");
 const FIRES: &str = include_str!("../../../frontend/graphql/fires.graphql");
 const OVERVIEW: &str = include_str!("../../../frontend/graphql/overview.graphql");
@@ -26,8 +28,16 @@ pub(super) async fn some_schedule(caller: &mut Caller) -> Result<Value> {
     Ok(id.clone())
 }
 
+/// The ids of the schedules on the console's first page.
+pub(super) async fn first_page(caller: &mut Caller) -> Result<Vec<Value>> {
+    let query = "query ($first: Int) { schedules(first: $first) { nodes { id } } }";
+    let found = caller.ask(query, &json!({ "first": PAGE })).await?;
+    let nodes = found["schedules"]["nodes"].as_array().context("there are no schedules")?;
+    Ok(nodes.iter().map(|node| node["id"].clone()).collect())
+}
+
 /// All queries.
-pub(super) fn all(schedule: &Value) -> Vec<Question> {
+pub(super) fn all(schedule: &Value, first_page: &[Value]) -> Vec<Question> {
     let question = |name, document: &str, variables: Value| {
         let body = json!({ "query": document, "variables": variables }).to_string();
         Question { name, body }
@@ -44,6 +54,12 @@ pub(super) fn all(schedule: &Value) -> Vec<Question> {
         schedules("schedules that are paused", json!({ "state": "PAUSED" })),
         schedules("schedules of a workflow", json!({ "workflow": "noop" })),
         question("schedules, last page", SCHEDULES, json!({ "filter": {}, "last": PAGE })),
+        question("the last fires of a page of schedules", HISTORIES, json!({ "ids": first_page })),
+        question(
+            "the number of schedules that contain a text",
+            SCHEDULE_COUNT,
+            json!({ "filter": { "text": "99" } }),
+        ),
         runs("runs, newest", json!({})),
         runs("runs that failed", json!({ "states": ["FAILED"] })),
         runs("runs in a state that none has", json!({ "states": ["TIMED_OUT"] })),

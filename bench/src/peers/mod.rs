@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// The program that performs a storm of the other scheduler.
     #[arg(long)]
     program: PathBuf,
-    /// Its arguments besides the database and the number, such as `--tasks=4`.
+    /// The peer's arguments besides the database and the number, such as `--tasks=4`.
     #[arg(long = "option", allow_hyphen_values = true)]
     options: Vec<String>,
     /// Number of schedules that are due at one instant.
@@ -76,7 +76,7 @@ fn table(arguments: &Arguments, ours: &[storm::Round], theirs: &[Outcome]) -> Re
     let n = arguments.schedules as f64;
     let rate = |one: &storm::Round| n / one.seconds;
     let thrift = |one: &storm::Round| n / one.cpu.total();
-    // A ratio to zero means nothing.
+    // A ratio to zero is meaningless.
     let rounds = || ours.iter().zip(theirs).filter(|(_, theirs)| theirs.done > 0);
     let rates = rounds().map(|(ours, theirs)| rate(ours) / theirs.rate());
     let thrifts = rounds().map(|(ours, theirs)| thrift(ours) / theirs.thrift());

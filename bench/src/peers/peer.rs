@@ -18,13 +18,13 @@ use crate::{
 /// The result of another scheduler's storm.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// Its name, with its version.
+    /// The peer's name with its version.
     pub(super) name: String,
-    /// From the due instant to the last record, or to the limit.
+    /// The seconds from the due instant to the last record, or to the limit.
     pub(super) seconds: f64,
     /// Number of schedules that ran to the end in that time.
     pub(super) done: usize,
-    /// From the due instant to the first record.
+    /// The seconds from the due instant to the first record, if there was one.
     pub(super) first: Option<f64>,
     /// CPU of its process and the database's in that time, including its own progress queries.
     pub(super) cpu: Cpu,
@@ -32,19 +32,18 @@ pub(super) struct Outcome {
 
 #[expect(clippy::cast_precision_loss, reason = "counts of schedules")]
 impl Outcome {
-    /// Schedules per second, counting those that it completed: what the limit cut off counts
-    /// against it.
+    /// Schedules per second, counting only those that it completed within the limit.
     pub(super) fn rate(&self) -> f64 {
         self.done as f64 / self.seconds
     }
 
-    /// The same per second of CPU.
+    /// Schedules per CPU second.
     pub(super) fn thrift(&self) -> f64 {
         self.done as f64 / self.cpu.total()
     }
 }
 
-/// What it prints when all schedules are registered.
+/// The line that the peer prints when all schedules are registered.
 #[derive(Debug, Deserialize)]
 struct Ready {
     name: String,
@@ -52,7 +51,7 @@ struct Ready {
     due_ms: i64,
 }
 
-/// What it prints when the storm is over.
+/// The line that the peer prints when the storm is over.
 #[derive(Debug, Deserialize)]
 struct Over {
     seconds: f64,
@@ -127,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_limit_cut_off_is_not_done() {
+    fn storms_beyond_the_limit_do_not_count_as_done() {
         let over: Over =
             serde_json::from_str(r#"{"seconds": 120.0, "done": 60, "first_seconds": null}"#)
                 .unwrap();

@@ -1,10 +1,10 @@
-//! Real work: fires whose tasks send requests, run programs, publish events or go to workers, beside
-//! fires that do nothing.
+//! Real work: fires whose tasks send requests, run programs, publish events or go to workers,
+//! compared with fires that do nothing.
 //!
-//! Requests go to a receiver in a process of its own, on this machine, and its notes are the
-//! witness. Programs stand beside `xargs`, which starts the same program as often. Events go to real
-//! brokers, which are asked how many they have, and jobs to worker processes, which note them. Storms
-//! of all kinds are interleaved, so that figure and limit met the same noise.
+//! Requests go to a receiver in a separate process on this machine, whose records are the evidence.
+//! Programs are compared with `xargs`, which starts the same program as often. Events go to real
+//! brokers, which are asked how many they have, and jobs to worker processes, which record them.
+//! Storms of all kinds are interleaved, so that figures and limits are affected by the same noise.
 //!
 //! - `storms`: many at one instant.
 //! - `requests`: every second, alone and beside a target that hangs.
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// Number of schedules that send a request every second.
     #[arg(long, default_value_t = 500)]
     schedules: usize,
-    /// Number of seconds for which they do.
+    /// Number of seconds for which they send requests.
     #[arg(long, default_value_t = 300)]
     seconds: u32,
     /// How many events a storm publishes.
@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     /// How many schedules have a job for workers every second.
     #[arg(long, default_value_t = 100)]
     job_schedules: usize,
-    /// For how many seconds they do.
+    /// For how many seconds these schedules fire.
     #[arg(long, default_value_t = 60)]
     job_seconds: u32,
     #[command(flatten)]
@@ -73,11 +73,11 @@ enum Part {
     Storms,
     /// Requests every second.
     Steady,
-    /// Requests every second beside requests that hang.
+    /// Requests every second while other requests hang.
     Slow,
-    /// Storms of events to brokers, beside one that does nothing.
+    /// Storms of events to brokers, compared with a storm of no-ops.
     Publish,
-    /// A storm of jobs for workers, beside one that does nothing, and jobs every second.
+    /// A storm of jobs for workers, compared with a storm of no-ops, and jobs every second.
     Workers,
 }
 

@@ -1,4 +1,4 @@
-//! Storms of events to brokers, beside storms of nothing.
+//! Storms of events to brokers, compared with storms of no-ops.
 
 use anyhow::{Result, ensure};
 use carillon::clock::Clock;
@@ -12,13 +12,13 @@ use crate::{
     table::Table,
 };
 
-/// One round: a storm of nothing, and one to each broker in the order of `brokers`.
+/// One round: a storm of no-ops, and one to each broker in the order of `brokers`.
 struct Rounds {
     nothing: Round,
     events: Vec<Round>,
 }
 
-/// The brokers that are to be measured and are installed; says which are not.
+/// The brokers that are to be measured and are installed; prints which are not.
 pub(super) async fn brokers(arguments: &Arguments) -> Vec<Broker> {
     let mut brokers = Vec::new();
     for broker in Broker::ALL {
@@ -56,7 +56,7 @@ pub(super) async fn measure(
     Ok(tables.map(|(index, broker)| table(arguments, kind, *broker, index, &all)).collect())
 }
 
-/// A storm to a broker, which must have each event once in the end.
+/// A storm to a broker, which must have each event exactly once in the end.
 async fn one(arguments: &Arguments, kind: Kind, broker: Broker) -> Result<Round> {
     let running = broker.start(&Clock::system()).await?;
     let fresh = arguments.place.fresh(kind).await?;

@@ -57,7 +57,7 @@ pub(crate) struct Round {
 const WARM: TimeDelta = TimeDelta::seconds(3);
 /// How much later a delayed request may arrive.
 const LATEST: Duration = Duration::from_secs(5);
-/// Number of schedules beside the slow target.
+/// Number of schedules that fire while the slow target is called.
 const BESIDE: usize = 50;
 /// Number of hanging requests: more than a node works on for one origin.
 const SLOW: usize = 900;

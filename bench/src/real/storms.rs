@@ -24,7 +24,7 @@ const PROGRAM: &str = "/bin/true";
 struct Rounds {
     nothing: Round,
     requests: Round,
-    /// From the due instant to the last arrival.
+    /// The seconds from the due instant to the last arrival.
     arrived_seconds: f64,
     programs: Round,
     xargs: Xargs,

@@ -1,4 +1,4 @@
-//! Runs that worker processes pull, beside storms of nothing, and every second.
+//! Runs that worker processes pull, in a storm compared with one of no-ops, and every second.
 
 use std::{collections::HashSet, ops::Range, time::Duration};
 
@@ -93,7 +93,7 @@ struct Storm {
     p99_ms: f64,
 }
 
-/// A storm that workers execute, relative to one that does nothing.
+/// A storm that workers execute, compared with one of no-ops.
 #[expect(clippy::cast_precision_loss, reason = "a count of jobs")]
 pub(super) async fn storms(arguments: &Arguments, kind: Kind) -> Result<Table> {
     let mut rounds: Vec<(Round, Storm)> = Vec::new();
@@ -206,7 +206,7 @@ pub(super) async fn steady(arguments: &Arguments, kind: Kind) -> Result<Table> {
         .line("CPU of the workers, cores", [workers_cpu.own / seconds]))
 }
 
-/// How many fires of that time became runs.
+/// The number of fires in that range that became runs.
 async fn started(store: &Store, range: &Range<i64>) -> Result<usize> {
     let sql = format!(
         "SELECT count(*) FROM fire \

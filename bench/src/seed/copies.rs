@@ -11,9 +11,9 @@ const BATCH: u64 = 50_000;
 /// A range of numbers, one for each copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
-    /// The first.
+    /// The first number.
     pub(super) from: u64,
-    /// The one after the last.
+    /// The number after the last one.
     pub(super) to: u64,
 }
 

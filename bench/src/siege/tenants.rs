@@ -16,10 +16,10 @@ const TOGETHER: usize = 100;
 const PAGE: usize = 200;
 /// Runs whose target does not answer.
 const HANGING: usize = 900;
-/// A crowd that is larger than any quota it is meant for.
+/// A number of schedules that is larger than any quota under attack.
 const MAX_CROWD: usize = 5_000;
 
-/// Creates as many schedules as a page has, with a timing that there is something to say about.
+/// Creates as many schedules as a page has, with a timing that causes warnings.
 pub(super) async fn page(camp: &Camp) -> Result<()> {
     let mut editor = camp.editor().await?;
     let timing = "30 2 29 2 *";
@@ -53,7 +53,8 @@ pub(super) async fn crowd(camp: &Camp, clock: &Clock, time: Duration) -> Result<
 /// number.
 pub(super) async fn hanging(camp: &Camp, clock: &Clock, time: Duration) -> Result<usize> {
     let start = clock.instant();
-    // Its port makes it an origin of its own, apart from the receiver of the other namespace.
+    // The receiver's port makes it an origin of its own, apart from the receiver of the other
+    // namespace.
     let target = Receiver::start(clock).await?;
     let url = format!("{}{}", target.url().trim_end_matches('/'), HANG);
     let mut editor = camp.editor().await?;

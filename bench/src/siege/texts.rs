@@ -68,8 +68,8 @@ pub(super) fn zones(times: usize) -> String {
     aliases(times, "timezones")
 }
 
-/// One document that lists a page of schedules many times over, with what each timing is described
-/// as and warned of, which is computed for each.
+/// One document that lists a page of schedules many times over, with the description and the
+/// warnings of each timing, which the server computes each time.
 pub(super) fn listings(times: usize) -> String {
     let page = "schedules(namespace: \"attackers\", first: 200) {
         nodes { timing { warnings { message } description } } }";

@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// An empty, migrated database.
     #[arg(long)]
     url: String,
-    /// Another one, for the commit probe.
+    /// Another database, for the commit probe.
     #[arg(long)]
     beside: String,
     /// Number of schedules that fire every second.
@@ -56,7 +56,7 @@ pub(crate) struct Round {
     /// CPU in those seconds, including the probes'.
     pub(crate) cpu: Cpu,
     pub(crate) seconds: u32,
-    /// Of the claim statement.
+    /// The 99th percentile of the claim statement's duration, in milliseconds.
     pub(crate) claim_p99_ms: f64,
     pub(crate) memory_mb: f64,
 }

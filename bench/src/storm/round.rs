@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// Number of schedules that are due at one instant.
     #[arg(long)]
     schedules: usize,
-    /// What their task does, as JSON; by default nothing.
+    /// What the schedules' task does, as JSON; by default nothing.
     #[arg(long)]
     target: Option<String>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 /// The result of a storm.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Round {
-    /// From the due instant to the commit that recorded the last completion.
+    /// The seconds from the due instant to the commit that recorded the last completion.
     pub(crate) seconds: f64,
     /// CPU of this process and the database in that time.
     pub(crate) cpu: Cpu,

@@ -6,9 +6,10 @@ use sea_orm::{ConnectionTrait, FromQueryResult};
 /// The lateness of the fires, in milliseconds, ascending.
 #[derive(Debug)]
 pub(crate) struct Lateness {
-    /// Until the hand-off that started it.
+    /// The lateness of each hand-off that started a run, from the due instant.
     pub(crate) started: Vec<i64>,
-    /// Until its handler, which takes no time, returned.
+    /// The lateness of each handler's return, from the due instant. The handler itself takes no
+    /// time.
     pub(crate) handled: Vec<i64>,
 }
 
@@ -71,7 +72,7 @@ pub(crate) async fn number(store: &Store, sql: &str) -> Result<i64> {
     Ok(row.context("a count is a row")?.try_get_by_index(0)?)
 }
 
-/// When the last end was recorded, as the table has it: the moment before its commit.
+/// When the last end was recorded, according to the table: the moment before its commit.
 pub(crate) async fn last_record(store: &Store) -> Result<DateTime<Utc>> {
     let ms = number(store, "SELECT max(finished_at) FROM run").await?;
     DateTime::from_timestamp_millis(ms).context("the last end is no instant")
@@ -82,7 +83,7 @@ mod tests {
     use super::deviation;
 
     #[test]
-    fn what_is_lost_is_said_beside_what_is_doubled() {
+    fn losses_and_duplicates_are_reported_separately() {
         assert_eq!(deviation("runs", 10, 10, 10), None);
         assert_eq!(deviation("runs", 10, 9, 9).unwrap(), "runs 1 lost");
         assert_eq!(deviation("runs", 10, 10, 12).unwrap(), "runs 2 doubled");

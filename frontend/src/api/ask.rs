@@ -52,19 +52,37 @@ impl<T: DeserializeOwned> Ask<T> {
     /// Sends the request, without a way to abort it. Pages use `Load` instead.
     ///
     /// # Errors
-    /// As `Request::send`.
+    /// As `Request::send` and `Answer::value`.
     pub(crate) async fn send(self) -> Result<T, Failure> {
-        self.request.send(None).await.and_then(read)
+        self.request.send(None).await?.value().and_then(read)
     }
 }
 
 impl Request {
-    /// Sends the request and returns the value at its place in the answer.
+    /// Sends the request.
     ///
     /// # Errors
-    /// The first error of the answer, or why there was no answer. A missing or null value is an error too.
-    pub(crate) async fn send(self, abort: Option<AbortSignal>) -> Result<Value, Failure> {
-        let mut data = client::post(self.body.to_string(), abort).await?;
+    /// Why there was no answer.
+    pub(crate) async fn send(self, abort: Option<AbortSignal>) -> Result<Answer, Failure> {
+        let reply = client::post(self.body.to_string(), abort).await?;
+        Ok(Answer { reply, at: self.at })
+    }
+}
+
+/// The answer to a request, as it arrived. Comparing two costs far less than reading one.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    reply: client::Reply,
+    at: &'static str,
+}
+
+impl Answer {
+    /// Reads the value at the request's place in the answer.
+    ///
+    /// # Errors
+    /// The first error of the answer. A missing or null value is an error too.
+    pub(crate) fn value(&self) -> Result<Value, Failure> {
+        let mut data = self.reply.data()?;
         pluck(&mut data, self.at).ok_or_else(|| {
             let what = self.at.trim_start_matches('/');
             Failure::new(Code::NotFound, format!("There is no such {what}."))
@@ -80,7 +98,7 @@ pub(crate) fn pluck(data: &mut Value, at: &str) -> Option<Value> {
 /// Deserializes an answer.
 ///
 /// # Errors
-/// What does not fit the type, and where.
+/// The part that does not match the type, and its position.
 pub(crate) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
     serde_json::from_value(answer).map_err(Failure::unreadable)
 }
@@ -90,7 +108,7 @@ mod tests {
     use crate::api::calls;
 
     #[test]
-    fn what_is_left_out_is_not_sent_at_all() {
+    fn an_omitted_field_is_not_sent() {
         let ask = calls::schedule("x".to_owned());
         assert_eq!(ask.request.body["variables"]["id"], "x");
         let ask = ask.without("/variables", "id").without("/nowhere", "id");

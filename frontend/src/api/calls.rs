@@ -1,15 +1,16 @@
 //! One function for each query and mutation that a page sends.
 
 pub(crate) mod alerts;
+pub(crate) mod cluster;
 mod orders;
 pub(crate) mod planning;
 pub(crate) mod settings;
 pub(crate) mod workers;
 
 pub(crate) use self::orders::{
-    Many, Order, create_schedule, delete_schedule, order_schedules, pause_schedule,
-    resume_schedule, rollback_schedule, set_favourite, skip_next, test_call, trigger_schedule,
-    undelete_schedule, update_schedule,
+    GroupChange, Many, Order, ScheduleChange, create_schedule, delete_schedule, order_many,
+    pause_schedule, resume_schedule, rollback_schedule, set_favourite, skip_next, test_call,
+    trigger_schedule, undelete_schedule, update_schedule,
 };
 use super::{
     Ask,
@@ -20,11 +21,12 @@ use super::{
 };
 use crate::{
     model::{
-        AuditEvent, AuditRow, Candidate, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals,
-        LiveRun, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect,
-        PausedFires, Place, Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow,
-        RunSortField, RunState, RunStats, SavedView, ScheduleDetail, ScheduleFigures,
-        ScheduleGrouping, ScheduleGroups, ScheduleRow, ScheduleSortField, Seen, SlotAccount,
+        AuditEvent, AuditRow, Candidate, DefinitionEffect, DeletedSchedule, Fire, Fleet,
+        HealthReport, LedgerRow, LedgerTotals, LiveRun, Metrics, Minutes, Named, NextSchedule,
+        OverviewAnswer, Page, PauseEffect, PausedFires, Place, Preview, PreviewFire, ReasonCode,
+        ResumeEffect, RunDetail, RunRow, RunSortField, RunState, RunStats, SavedView,
+        ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups, ScheduleHistories,
+        ScheduleImpact, ScheduleRow, ScheduleSortField, SearchPauseEffect, Seen, SlotAccount,
         Tallies, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
@@ -34,7 +36,7 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScheduleQuery {
     pub(crate) namespace: String,
-    /// In the search language.
+    /// A search, in the search language.
     pub(crate) search: Option<String>,
     /// Only the caller's favourites.
     pub(crate) favourites: bool,
@@ -47,7 +49,7 @@ pub(crate) struct ScheduleQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunQuery {
     pub(crate) namespace: String,
-    /// In the search language.
+    /// A search, in the search language.
     pub(crate) search: Option<String>,
     pub(crate) states: Vec<RunState>,
     pub(crate) schedule: Option<String>,
@@ -107,18 +109,25 @@ pub(crate) fn cluster(health_of: Option<String>) -> Ask<Fleet> {
     Ask::new::<operations::Cluster>(operations::cluster::Variables { health_of })
 }
 
+/// The filter that finds favourites only. Each operation has a type of its own for it.
+macro_rules! favourites_of {
+    ($query:ident, $operation:ident) => {
+        $query.favourites.then_some(operations::$operation::ScheduleFilter {
+            text: None,
+            tag: None,
+            state: None,
+            workflow: None,
+            calendar: None,
+            tagged: None,
+            declared: None,
+            favourite: Some(true),
+        })
+    };
+}
+
 /// How many of the schedules that match are in each group.
 pub(crate) fn schedule_groups(query: ScheduleQuery, by: ScheduleGrouping) -> Ask<ScheduleGroups> {
-    let filter = query.favourites.then_some(operations::schedule_groups::ScheduleFilter {
-        text: None,
-        tag: None,
-        state: None,
-        workflow: None,
-        calendar: None,
-        tagged: None,
-        declared: None,
-        favourite: Some(true),
-    });
+    let filter = favourites_of!(query, schedule_groups);
     let (namespace, search) = (within(query.namespace), query.search);
     let variables = operations::schedule_groups::Variables { namespace, by, filter, search };
     Ask::new::<operations::ScheduleGroups>(variables)
@@ -126,19 +135,10 @@ pub(crate) fn schedule_groups(query: ScheduleQuery, by: ScheduleGrouping) -> Ask
 
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
     let (first, after, last, before) = query.place.arguments(size);
-    let (namespace, search) = (within(query.namespace), query.search);
     let sort =
         query.sort.map(|(by, descending)| operations::schedules::ScheduleSort { by, descending });
-    let filter = query.favourites.then_some(operations::schedules::ScheduleFilter {
-        text: None,
-        tag: None,
-        state: None,
-        workflow: None,
-        calendar: None,
-        tagged: None,
-        declared: None,
-        favourite: Some(true),
-    });
+    let filter = favourites_of!(query, schedules);
+    let (namespace, search) = (within(query.namespace), query.search);
     let variables = operations::schedules::Variables {
         namespace,
         filter,
@@ -150,6 +150,20 @@ pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleR
         before,
     };
     Ask::new::<Schedules>(variables)
+}
+
+/// How many schedules match, on whatever page: the server counts up to ten thousand.
+pub(crate) fn schedule_count(query: ScheduleQuery) -> Ask<i64> {
+    let filter = favourites_of!(query, schedule_count);
+    let (namespace, search) = (within(query.namespace), query.search);
+    let variables = operations::schedule_count::Variables { namespace, filter, search };
+    Ask::new::<operations::ScheduleCount>(variables)
+}
+
+/// The last fires of schedules, at most a hundred.
+pub(crate) fn schedule_histories(ids: Vec<String>) -> Ask<ScheduleHistories> {
+    let variables = operations::schedule_histories::Variables { ids };
+    Ask::new::<operations::ScheduleHistories>(variables)
 }
 
 pub(crate) fn schedule(id: String) -> Ask<ScheduleDetail> {
@@ -288,19 +302,19 @@ pub(crate) fn next_schedules(namespace: String) -> Ask<Vec<NextSchedule>> {
     Ask::new::<operations::NextSchedules>(operations::next_schedules::Variables { namespace })
 }
 
-/// Up to when the signed-in user has seen what happened.
+/// The instant up to which the signed-in user has seen the events.
 pub(crate) fn seen() -> Ask<Seen> {
     Ask::new::<operations::Seen>(operations::seen::Variables)
 }
 
-/// What a chart shows a series of.
+/// Selects the series that a chart shows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SeriesQuery {
     pub(crate) namespace: String,
     pub(crate) from: Moment,
     /// The end of the range; now if `None`.
     pub(crate) until: Option<Moment>,
-    /// In seconds.
+    /// The length of a step, in seconds.
     pub(crate) step: i64,
     pub(crate) tag: Option<String>,
     /// A schedule's key.
@@ -364,6 +378,17 @@ pub(crate) fn candidate(
     Ask::new::<operations::Candidate>(variables)
 }
 
+/// How another timing, with these calendars, would change a schedule's fires of the next 30 days.
+pub(crate) fn definition_effect(
+    id: String,
+    timing: operations::definition_effect::TimingInput,
+    calendars: Vec<String>,
+) -> Ask<DefinitionEffect> {
+    let calendars = Some(calendars);
+    let variables = operations::definition_effect::Variables { id, timing, calendars };
+    Ask::new::<operations::DefinitionEffect>(variables)
+}
+
 pub(crate) fn timezones() -> Ask<Vec<String>> {
     Ask::new::<Timezones>(operations::timezones::Variables)
 }
@@ -371,6 +396,15 @@ pub(crate) fn timezones() -> Ask<Vec<String>> {
 /// The first hundred workflows.
 pub(crate) fn workflows(namespace: String) -> Ask<Vec<Named>> {
     Ask::new::<Workflows>(operations::workflows::Variables { namespace })
+}
+
+/// The deleted schedules of a namespace that can be restored, the last deleted first.
+pub(crate) fn deleted_schedules(
+    namespace: String,
+    after: Option<String>,
+) -> Ask<Page<DeletedSchedule>> {
+    let variables = operations::deleted_schedules::Variables { namespace, after };
+    Ask::new::<operations::DeletedSchedules>(variables)
 }
 
 /// The first hundred calendars.
@@ -382,9 +416,9 @@ pub(crate) fn groups(namespace: String) -> Ask<Vec<Named>> {
     Ask::new::<operations::Groups>(operations::groups::Variables { namespace })
 }
 
-/// What resuming a schedule would do, for each way to resume.
-pub(crate) fn resume_preview(id: String) -> Ask<ResumeEffect> {
-    Ask::new::<operations::ResumePreview>(operations::resume_preview::Variables { id })
+/// What resuming a schedule would do, for each way to resume, with so many rows of each.
+pub(crate) fn resume_preview(id: String, first: i64) -> Ask<ResumeEffect> {
+    Ask::new::<operations::ResumePreview>(operations::resume_preview::Variables { id, first })
 }
 
 /// A schedule's upcoming fires, from an instant on.
@@ -395,6 +429,12 @@ pub(crate) fn fires_ahead(id: String, count: i64, from: Option<Moment>) -> Ask<V
 /// The fires that have fallen into a schedule's pause so far.
 pub(crate) fn paused_fires(id: String, first: i64) -> Ask<PausedFires> {
     Ask::new::<operations::PausedFires>(operations::paused_fires::Variables { id, first })
+}
+
+/// What deleting a schedule affects.
+pub(crate) fn schedule_impact(id: String) -> Ask<ScheduleImpact> {
+    let namespace = None;
+    Ask::new::<operations::ScheduleImpact>(operations::schedule_impact::Variables { id, namespace })
 }
 
 /// The outcomes of a schedule's instants in the last seven days.
@@ -443,10 +483,23 @@ pub(crate) fn delete_view(id: String) -> Ask<String> {
     Ask::new::<operations::DeleteView>(operations::delete_view::Variables { id })
 }
 
-/// The fires that pausing a schedule now would suppress.
-pub(crate) fn pause_preview(id: String, until: Option<Moment>) -> Ask<PauseEffect> {
-    let variables = operations::pause_preview::Variables { ids: vec![id], until };
+/// The fires that pausing a schedule now would suppress, with so many of them listed.
+pub(crate) fn pause_preview(id: String, until: Option<Moment>, first: i64) -> Ask<PauseEffect> {
+    let variables = operations::pause_preview::Variables { ids: vec![id], until, first };
     Ask::new::<operations::PausePreview>(variables)
+}
+
+/// The fires that pausing all schedules of a search would suppress.
+pub(crate) fn pause_preview_of_search(
+    namespace: String,
+    search: String,
+    until: Option<Moment>,
+) -> Ask<SearchPauseEffect> {
+    Ask::new::<operations::PausePreviewOfSearch>(operations::pause_preview_of_search::Variables {
+        namespace,
+        search,
+        until,
+    })
 }
 
 pub(crate) fn cancel_run(id: String, reason: Option<String>) -> Ask<String> {

@@ -1,5 +1,6 @@
 //! HTTP requests: GraphQL by POST, and the endpoints for signing in and out.
 
+use js_sys::Array;
 use leptos::prelude::window;
 use serde_json::Value;
 use wasm_bindgen::{JsCast, JsValue};
@@ -8,6 +9,10 @@ use web_sys::{AbortSignal, Headers, RequestInit, Response};
 
 use super::ask::{pluck, read};
 use crate::model::{Code, Failure, WireError, sentence};
+
+/// How long an answer may take. The server gives up after 30 seconds, whatever was asked: one that
+/// says nothing for longer is frozen or gone.
+const PATIENCE_MS: u32 = 35_000;
 
 /// Posts JSON; returns the response's status and text.
 async fn send(
@@ -22,25 +27,47 @@ async fn send(
     request.set_method("POST");
     request.set_headers(&headers);
     request.set_body(&body.into());
-    request.set_signal(abort.as_ref());
+    let patience = AbortSignal::timeout_with_u32(PATIENCE_MS);
+    let signal = match abort {
+        Some(abort) => AbortSignal::any(&Array::of2(&abort, &patience)),
+        None => patience,
+    };
+    request.set_signal(Some(&signal));
     let response = JsFuture::from(window().fetch_with_str_and_init(path, &request)).await?;
     let response: Response = response.dyn_into()?;
     let text = JsFuture::from(response.text()?).await?;
     Ok((response.status(), text.as_string().unwrap_or_default()))
 }
 
-/// Posts an operation; returns its data.
+/// What the server answered to an operation, as it arrived.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Reply {
+    status: u16,
+    text: String,
+}
+
+/// Posts an operation.
 ///
 /// # Errors
-/// The first error of the answer, or why there was no answer.
-pub(super) async fn post(body: String, abort: Option<AbortSignal>) -> Result<Value, Failure> {
-    let answer = send("/graphql", &body, abort).await;
-    let (status, text) = answer.map_err(|_| Failure::unreachable())?;
-    let mut answer: Value =
-        serde_json::from_str(&text).map_err(|why| without_graphql(status, why))?;
-    match pluck(&mut answer, "/errors/0") {
-        Some(error) => Err(read::<WireError>(error)?.into()),
-        None => Ok(pluck(&mut answer, "/data").unwrap_or_default()),
+/// Why there was no answer.
+pub(super) async fn post(body: String, abort: Option<AbortSignal>) -> Result<Reply, Failure> {
+    let reply = send("/graphql", &body, abort).await;
+    let (status, text) = reply.map_err(|_| Failure::unreachable())?;
+    Ok(Reply { status, text })
+}
+
+impl Reply {
+    /// Reads the operation's data.
+    ///
+    /// # Errors
+    /// The first error that the server reports, or why the reply is not an answer.
+    pub(super) fn data(&self) -> Result<Value, Failure> {
+        let mut answer: Value =
+            serde_json::from_str(&self.text).map_err(|why| without_graphql(self.status, why))?;
+        match pluck(&mut answer, "/errors/0") {
+            Some(error) => Err(read::<WireError>(error)?.into()),
+            None => Ok(pluck(&mut answer, "/data").unwrap_or_default()),
+        }
     }
 }
 
@@ -78,13 +105,36 @@ pub(crate) async fn sign_in(name: String, password: String) -> Result<(), Failur
     Err(Failure::new(code, words))
 }
 
-/// The display name of the identity provider, if users can sign in through one.
-pub(crate) async fn identity_provider() -> Option<String> {
+/// What the sign-in page shows, as the server tells strangers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SignInMethods {
+    /// The display name of the identity provider, if users can sign in through one.
+    pub(crate) provider: Option<String>,
+    /// Set as long as no user has signed in.
+    pub(crate) first_visit: Option<FirstVisit>,
+}
+
+/// Who can sign in on a new server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FirstVisit {
+    /// The name of the first administrator; `None` if there is none yet.
+    pub(crate) administrator: Option<String>,
+}
+
+/// The ways to sign in; `None` if the server does not answer.
+pub(crate) async fn sign_in_methods() -> Option<SignInMethods> {
     let response = JsFuture::from(window().fetch_with_str("/auth/methods")).await.ok()?;
     let response: Response = response.dyn_into().ok()?;
     let text = JsFuture::from(response.text().ok()?).await.ok()?.as_string()?;
-    let methods: Value = serde_json::from_str(&text).ok()?;
-    methods["oidc"]["name"].as_str().map(str::to_owned)
+    Some(methods(&serde_json::from_str(&text).ok()?))
+}
+
+fn methods(answer: &Value) -> SignInMethods {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let first_visit = answer["first_visit"]
+        .as_object()
+        .map(|visit| FirstVisit { administrator: visit.get("administrator").and_then(text) });
+    SignInMethods { provider: text(&answer["oidc"]["name"]), first_visit }
 }
 
 /// The URL that starts a sign-in through the provider; it leads back to the current page.
@@ -104,4 +154,37 @@ pub(crate) async fn sign_out() -> Result<Option<String>, Failure> {
     let (_, text) = send("/auth/logout", "", None).await.map_err(|_| Failure::unreachable())?;
     let answer = serde_json::from_str::<Value>(&text).unwrap_or_default();
     Ok(answer["continue_at"].as_str().map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_ways_to_sign_in_are_read() {
+        let read = methods(&json!({ "password": true, "oidc": null, "first_visit": null }));
+        assert_eq!((read.provider, read.first_visit), (None, None));
+        let visit = json!({ "administrator": "admin" });
+        let read = methods(&json!({ "oidc": { "name": "the company" }, "first_visit": visit }));
+        assert_eq!(read.provider.as_deref(), Some("the company"));
+        let expected = FirstVisit { administrator: Some("admin".to_owned()) };
+        assert_eq!(read.first_visit, Some(expected));
+        let read = methods(&json!({ "first_visit": { "administrator": null } }));
+        assert_eq!(read.first_visit, Some(FirstVisit { administrator: None }));
+    }
+
+    #[test]
+    fn a_reply_is_its_data_or_its_first_error_or_only_a_status() {
+        let read = |status, text: &str| Reply { status, text: text.to_owned() }.data();
+        assert_eq!(read(200, r#"{ "data": { "me": null } }"#), Ok(json!({ "me": null })));
+        let refused = r#"{ "data": null, "errors": [
+            { "message": "no", "extensions": { "code": "FORBIDDEN" } }, { "message": "nor that" }
+        ] }"#;
+        let code = |outcome: Result<Value, Failure>| outcome.map_err(|failure| failure.code);
+        assert_eq!(code(read(200, refused)), Err(Code::Forbidden));
+        assert_eq!(code(read(502, "<html>")), Err(Code::Unreachable));
+        assert_eq!(code(read(200, "<html>")), Err(Code::Internal));
+    }
 }

@@ -18,7 +18,8 @@ pub(crate) struct Feed<T> {
 }
 
 impl Feed<RunEvent> {
-    /// Changes of runs in a namespace, or in all: of every run, of a schedule's runs, or of one run.
+    /// Changes of runs in one namespace or in all: of every run, of a schedule's runs, or of one
+    /// run.
     pub(crate) fn runs(
         namespace: String,
         schedule_id: Option<String>,
@@ -31,7 +32,8 @@ impl Feed<RunEvent> {
 }
 
 impl Feed<ScheduleEvent> {
-    /// Changes of schedules in a namespace, or in all: of these, or of every schedule.
+    /// Changes of schedules in one namespace or in all: of the given schedules, or of every
+    /// schedule.
     pub(crate) fn schedules(namespace: String, ids: Option<Vec<String>>) -> Self {
         let namespace = within(namespace);
         let variables = schedule_events::Variables { namespace, ids, since: None };

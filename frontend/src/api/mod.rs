@@ -23,12 +23,14 @@ mod feeds;
 mod operations;
 mod socket;
 
-pub(crate) use ask::{Ask, Request, pluck, read};
+pub(crate) use ask::{Answer, Ask, Request, pluck, read};
 pub(crate) use calls::*;
-pub(crate) use client::{identity_provider, provider_address, sign_in, sign_out};
+pub(crate) use client::{
+    FirstVisit, SignInMethods, provider_address, sign_in, sign_in_methods, sign_out,
+};
 pub(crate) use feeds::Feed;
 pub(crate) use operations::{
-    candidate as candidate_input, create_schedule, preview as preview_input,
-    test_call as test_call_input, update_schedule,
+    candidate as candidate_input, create_schedule, definition_effect as effect_input,
+    preview as preview_input, test_call as test_call_input, update_schedule,
 };
 pub(crate) use socket::{Link, Notice, Socket, Subscriber};

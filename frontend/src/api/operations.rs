@@ -77,7 +77,12 @@ operations! {
     Overview = "graphql/overview.graphql", "" => OverviewAnswer;
     Tallies = "graphql/tallies.graphql", "" => crate::model::Tallies;
     Cluster = "graphql/cluster.graphql", "" => Fleet;
+    Shards = "graphql/shards.graphql", "/shards" => Vec<crate::model::Shard>;
+    DrainNode = "graphql/drain_node.graphql", "/drainNode/node/id" => String;
+    UndrainNode = "graphql/undrain_node.graphql", "/undrainNode/node/id" => String;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
+    ScheduleCount = "graphql/schedule_count.graphql", "/schedules/totalCount" => i64;
+    ScheduleHistories = "graphql/schedule_histories.graphql", "/nodes" => crate::model::ScheduleHistories;
     ScheduleGroups = "graphql/schedule_groups.graphql", "/scheduleGroups" => crate::model::ScheduleGroups;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
     Fires = "graphql/fires.graphql", "/fires" => Page<Fire>;
@@ -85,6 +90,7 @@ operations! {
     Run = "graphql/run.graphql", "/run" => RunDetail;
     Preview = "graphql/preview.graphql", "/schedulePreview" => PreviewAnswer;
     Candidate = "graphql/candidate.graphql", "/upcomingByMinute/candidate" => crate::model::Candidate;
+    DefinitionEffect = "graphql/definition_effect.graphql", "/definitionEffect" => crate::model::DefinitionEffect;
     TestCall = "graphql/test_call.graphql", "/testCall" => crate::model::TestCall;
     AuditEvents = "graphql/audit_events.graphql", "/auditEvents" => Page<AuditEvent>;
     RunStats = "graphql/run_stats.graphql", "/runStats" => crate::model::RunStats;
@@ -106,6 +112,7 @@ operations! {
     UpdateSchedule = "graphql/update_schedule.graphql", "/updateSchedule/schedule/id" => String;
     PauseSchedule = "graphql/pause_schedule.graphql", "/pauseSchedule/schedule/id" => String;
     ResumeSchedule = "graphql/resume_schedule.graphql", "/resumeSchedule/schedule/id" => String;
+    ScheduleImpact = "graphql/schedule_impact.graphql", "" => crate::model::ScheduleImpact;
     DeleteSchedule = "graphql/delete_schedule.graphql", "/deleteSchedule/id" => String;
     TriggerSchedule = "graphql/trigger_schedule.graphql", "/triggerSchedule/run/id" => String;
     SetFavourite = "graphql/set_favourite.graphql", "/setFavourite/schedule/id" => String;
@@ -113,14 +120,19 @@ operations! {
     SaveView = "graphql/save_view.graphql", "/saveView/view/id" => String;
     DeleteView = "graphql/delete_view.graphql", "/deleteView/id" => String;
     PausePreview = "graphql/pause_preview.graphql", "/pausePreview" => PauseEffect;
+    PausePreviewOfSearch = "graphql/pause_preview_of_search.graphql", "/pausePreview" => crate::model::SearchPauseEffect;
     SkipNext = "graphql/skip_next.graphql", "/skipNext/schedule/id" => String;
     RollbackSchedule = "graphql/rollback_schedule.graphql", "/rollbackSchedule/schedule/id" => String;
     UndeleteSchedule = "graphql/undelete_schedule.graphql", "/undeleteSchedule/schedule/id" => String;
+    DeletedSchedules = "graphql/deleted_schedules.graphql", "/deletedSchedules" => Page<crate::model::DeletedSchedule>;
     PauseSchedules = "graphql/pause_schedules.graphql", "/pauseSchedules" => ManyOutcome;
     ResumeSchedules = "graphql/resume_schedules.graphql", "/resumeSchedules" => ManyOutcome;
     SkipNextOfSchedules = "graphql/skip_next_of_schedules.graphql", "/skipNextOfSchedules" => ManyOutcome;
     TriggerSchedules = "graphql/trigger_schedules.graphql", "/triggerSchedules" => ManyOutcome;
+    UpdateSchedules = "graphql/update_schedules.graphql", "/updateSchedules" => ManyOutcome;
     DeleteSchedules = "graphql/delete_schedules.graphql", "/deleteSchedules" => ManyOutcome;
+    CancelRuns = "graphql/cancel_runs.graphql", "/cancelRuns" => ManyOutcome;
+    RetryRuns = "graphql/retry_runs.graphql", "/retryRuns" => ManyOutcome;
     ResumePreview = "graphql/resume_preview.graphql", "/resumePreview" => ResumeEffect;
     ScheduleAudit = "graphql/schedule_audit.graphql", "/auditEvents" => Page<AuditRow>;
     Calendars = "graphql/calendars.graphql", "/calendars/nodes" => Vec<Named>;

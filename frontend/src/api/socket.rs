@@ -28,11 +28,13 @@ pub(crate) use self::book::{Notice, Subscriber};
 use self::{book::Book, line::Line};
 use crate::time::Moment;
 
-/// How often the connection is checked, and after how much silence it is pinged or given up. A
-/// socket whose peer has vanished still looks open for minutes.
-const LOOK: Duration = Duration::from_secs(5);
-const QUIET_MS: i64 = 15_000;
-const DEAD_MS: i64 = 30_000;
+/// How often the connection is checked.
+const LOOK: Duration = Duration::from_secs(1);
+/// After how much silence a ping is sent.
+const QUIET_MS: i64 = 4_000;
+/// How long the answer to a ping, or to the handshake, may take. A socket whose peer is frozen or
+/// gone still looks open for minutes.
+const PATIENCE_MS: i64 = 6_000;
 
 /// The state of the connection, for the mark in the corner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,7 @@ pub(crate) enum Link {
     Idle,
     Connecting,
     Live,
-    /// Lost; it reconnects on its own.
+    /// The connection is lost, and reconnects on its own.
     Waiting,
 }
 
@@ -49,7 +51,7 @@ struct Inner {
     book: RefCell<Book>,
     line: RefCell<Option<Line>>,
     link: RwSignal<Link>,
-    /// Whether it should be connected.
+    /// Whether the socket should be connected.
     wanted: Cell<bool>,
     failures: Cell<u32>,
     retry: RefCell<Option<TimeoutHandle>>,
@@ -57,12 +59,12 @@ struct Inner {
     asked_at: Cell<Moment>,
 }
 
-/// A handle; all clones are the same socket.
+/// A handle to the socket; all clones share it.
 #[derive(Clone)]
 pub(crate) struct Socket(Rc<Inner>);
 
 impl Socket {
-    /// Called once: from then on it listens to events of the window.
+    /// Creates the socket. Called once: from then on it listens to events of the window.
     pub(crate) fn new() -> Self {
         let now = Moment::now();
         let socket = Self(Rc::new(Inner {
@@ -162,11 +164,11 @@ impl Socket {
         if self.0.line.borrow().is_none() {
             return;
         }
-        let now = Moment::now();
-        if now.since(self.0.heard_at.get()) > DEAD_MS {
-            self.lost();
-        } else if self.is_live() && now.since(self.0.asked_at.get()) > QUIET_MS {
-            self.ping(None);
+        let (heard_at, asked_at) = (self.0.heard_at.get(), self.0.asked_at.get());
+        match check(Moment::now(), heard_at, asked_at, self.is_live()) {
+            Check::Fine => {}
+            Check::Ping => self.ping(None),
+            Check::Lost => self.lost(),
         }
     }
 
@@ -268,6 +270,29 @@ impl Socket {
     }
 }
 
+/// The result of a look at the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Check {
+    Fine,
+    Ping,
+    Lost,
+}
+
+/// Judges the connection by when the server was heard and last asked. Silence counts only after a
+/// question: a browser lets the timers of a hidden page rest for a minute.
+fn check(now: Moment, heard_at: Moment, asked_at: Moment, is_live: bool) -> Check {
+    if !is_live {
+        // The handshake has been a question since the connection was opened.
+        return if now.since(heard_at) > PATIENCE_MS { Check::Lost } else { Check::Fine };
+    }
+    let is_unanswered = asked_at > heard_at;
+    match is_unanswered {
+        true if now.since(asked_at) > PATIENCE_MS => Check::Lost,
+        false if now.since(heard_at) > QUIET_MS => Check::Ping,
+        true | false => Check::Fine,
+    }
+}
+
 /// The delay after this many failures in a row: half a second, doubling up to 15 s, half of it random so that many
 /// consoles do not reconnect at the same moment.
 fn wait(failures: u32) -> Duration {
@@ -281,7 +306,31 @@ fn backoff(failures: u32, chance_in_1000: u64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::backoff;
+    use super::{Check, backoff, check};
+    use crate::time::Moment;
+
+    #[test]
+    fn a_server_that_does_not_answer_a_ping_is_lost() {
+        let at = Moment::from_millis;
+        let (start, live) = (at(1_000_000), true);
+        let after = |ms: i64| at(1_000_000 + ms);
+        // It was asked before it was heard.
+        assert_eq!(check(after(4_000), start, at(999_000), live), Check::Fine);
+        assert_eq!(check(after(4_001), start, at(999_000), live), Check::Ping);
+        // A hidden page looks once a minute.
+        assert_eq!(check(after(60_000), start, at(999_000), live), Check::Ping);
+        let asked = after(4_001);
+        assert_eq!(check(after(10_001), start, asked, live), Check::Fine);
+        assert_eq!(check(after(10_002), start, asked, live), Check::Lost);
+        assert_eq!(check(after(10_002), after(5_000), asked, live), Check::Ping);
+    }
+
+    #[test]
+    fn a_handshake_without_an_answer_is_lost() {
+        let at = Moment::from_millis;
+        assert_eq!(check(at(6_000), at(0), at(0), false), Check::Fine);
+        assert_eq!(check(at(6_001), at(0), at(0), false), Check::Lost);
+    }
 
     #[test]
     fn waiting_doubles_up_to_fifteen_seconds() {

@@ -26,7 +26,7 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    /// The name by which the style sheet colours the state, and the word shown to users.
+    /// The name by which the style sheet colours the state, and the word that users see.
     fn state_and_word(self) -> (&'static str, &'static str) {
         match self {
             Self::Run(RunState::Queued) => ("queued", "Queued"),

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_common_stays_and_the_rest_goes_and_comes() {
+    fn common_lines_stay_and_others_are_removed_or_added() {
         let found = lines(&["a", "b", "c"], &["a", "x", "c", "d"]);
         let wanted = [
             (Side::Both, "a"),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_from_a_change_is_left_out() {
+    fn lines_far_from_a_change_are_left_out() {
         let (before, after) = (["1", "2", "3", "4", "5", "6"], ["1", "2", "3", "4", "5", "7"]);
         let shown: Vec<String> =
             near(lines(&before, &after)).into_iter().map(|(_, text)| text).collect();

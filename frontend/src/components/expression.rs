@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wrong_place_is_marked_wherever_it_lies() {
+    fn the_wrong_place_is_marked_wherever_it_is() {
         assert_eq!(parts("0 61 * * *", 2, 4), ["0 ", "61", " * * *"]);
         assert_eq!(parts("0 0 *", 5, 5), ["0 0 *", "\u{a0}", ""]);
         assert_eq!(parts("0 é", 3, 3), ["0 ", "é", ""]);

@@ -18,6 +18,7 @@ pub(crate) struct Field {
     value: RwSignal<String>,
     error: Wrong,
     hint: &'static str,
+    note: Signal<Option<&'static str>>,
     kind: Signal<&'static str>,
     autocomplete: &'static str,
     list: Option<&'static str>,
@@ -40,6 +41,7 @@ impl Field {
             value,
             error: Signal::stored(None),
             hint: "",
+            note: Signal::stored(None),
             kind: Signal::stored("text"),
             autocomplete: "off",
             list: None,
@@ -58,6 +60,15 @@ impl Field {
         Self { hint, ..self }
     }
 
+    /// A note below the hint while this says so.
+    pub(crate) fn note_while(
+        self,
+        note: &'static str,
+        is_due: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self { note: Signal::derive(move || is_due().then_some(note)), ..self }
+    }
+
     /// `number`, `password`, `datetime-local`, ...
     pub(crate) fn kind(self, kind: &'static str) -> Self {
         Self { kind: Signal::stored(kind), ..self }
@@ -73,12 +84,12 @@ impl Field {
         Self { autocomplete, ..self }
     }
 
-    /// Suggestions come from the `datalist` with this id.
+    /// Offers suggestions from the `datalist` with this id.
     pub(crate) fn list(self, list: &'static str) -> Self {
         Self { list: Some(list), ..self }
     }
 
-    /// Shown in a monospaced font.
+    /// Shows the field in a monospaced font.
     pub(crate) fn code(self) -> Self {
         Self { is_code: true, ..self }
     }
@@ -87,17 +98,17 @@ impl Field {
         Self { is_required: true, ..self }
     }
 
-    /// Gets the focus when its dialog opens.
+    /// Gives the field the focus when its dialog opens.
     pub(crate) fn first(self) -> Self {
         Self { is_first: true, ..self }
     }
 
-    /// A button or a mark at the end of the line.
+    /// Adds a button or a mark at the end of the line.
     pub(crate) fn extra(self, extra: AnyView) -> Self {
         Self { extra, ..self }
     }
 
-    /// A single line.
+    /// Builds a field of a single line.
     pub(crate) fn text(self) -> AnyView {
         let (id, value, error, kind) = (self.id.clone(), self.value, self.error, self.kind);
         let described = self.described_by();
@@ -122,10 +133,10 @@ impl Field {
                 {self.extra}
             </div>
         };
-        frame(self.id, self.label, self.hint, error, value, control.into_any())
+        frame(self.id, self.label, self.hint, self.note, error, value, control.into_any())
     }
 
-    /// Several lines.
+    /// Builds a field of several lines.
     pub(crate) fn area(self, rows: i32) -> AnyView {
         let (id, value, error) = (self.id.clone(), self.value, self.error);
         let described = self.described_by();
@@ -142,10 +153,10 @@ impl Field {
                 on:input:target=move |event| value.set(event.target().value())
             ></textarea>
         };
-        frame(self.id, self.label, self.hint, error, value, control.into_any())
+        frame(self.id, self.label, self.hint, self.note, error, value, control.into_any())
     }
 
-    /// A choice of one of a few options.
+    /// Builds a choice of one of a few options.
     pub(crate) fn choice(self, choices: &[Choice]) -> AnyView {
         let (id, value, error) = (self.id.clone(), self.value, self.error);
         let described = self.described_by();
@@ -164,17 +175,18 @@ impl Field {
                 on:change:target=move |event| value.set(event.target().value())
             >{options}</select>
         };
-        frame(self.id, self.label, self.hint, error, value, control.into_any())
+        frame(self.id, self.label, self.hint, self.note, error, value, control.into_any())
     }
 
-    /// The ids of the hint and the error that describe the control.
+    /// The ids of the hint, the note and the error that describe the control.
     fn described_by(&self) -> Callback<(), Option<String>> {
         let hint = (!self.hint.is_empty()).then(|| format!("{}-hint", self.id));
-        let wrong = format!("{}-error", self.id);
-        let error = self.error;
+        let (note, wrong) = (format!("{}-note", self.id), format!("{}-error", self.id));
+        let (is_noted, error) = (self.note, self.error);
         Callback::new(move |()| {
+            let note = is_noted.with(Option::is_some).then(|| note.clone());
             let wrong = error.with(Option::is_some).then(|| wrong.clone());
-            let ids: Vec<String> = hint.clone().into_iter().chain(wrong).collect();
+            let ids: Vec<String> = hint.clone().into_iter().chain(note).chain(wrong).collect();
             (!ids.is_empty()).then(|| ids.join(" "))
         })
     }
@@ -184,18 +196,24 @@ fn invalid(error: Wrong) -> Option<&'static str> {
     error.with(Option::is_some).then_some("true")
 }
 
-/// The label above a control, and the hint and error below it. If the error has a position, the value is repeated
-/// with that part marked.
+/// The label above a control, and the hint, the note and the error below it. If the error has a position, the value is
+/// repeated with that part marked.
 fn frame(
     id: String,
     label: String,
     hint: &'static str,
+    note: Signal<Option<&'static str>>,
     error: Wrong,
     value: RwSignal<String>,
     control: AnyView,
 ) -> AnyView {
     let hint = (!hint.is_empty())
         .then(|| view! { <p class="hint" id=format!("{id}-hint")>{hint}</p> }.into_any());
+    let note_id = format!("{id}-note");
+    let noted = move || {
+        let id = note_id.clone();
+        note.get().map(|note| view! { <p class="field-note" id=id>{note}</p> }.into_any())
+    };
     let wrong = move || {
         error.get().map(|failure| {
             let place =
@@ -208,6 +226,7 @@ fn frame(
             <label for=id.clone()>{label}</label>
             {control}
             {hint}
+            {move || noted()}
             <div class="field-error" id=format!("{id}-error") aria-live="polite">{move || wrong()}</div>
         </div>
     }

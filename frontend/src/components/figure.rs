@@ -2,7 +2,8 @@
 
 use leptos::prelude::*;
 
-/// Its name, the number, the state that colours it, a note, and the page that it links to.
+/// Draws the figure: its name, the number, the state that colours it, a note, and the page that it
+/// links to.
 pub(crate) fn figure(
     name: &'static str,
     number: String,

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::model::FireKind;
 
-/// Empty for an ordinary fire.
+/// The mark of a fire; empty for an ordinary one.
 pub(crate) fn fire_mark(kind: FireKind) -> AnyView {
     let (words, title) = match kind {
         FireKind::Normal => return ().into_any(),

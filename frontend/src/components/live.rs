@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
+use super::fold::use_drawn;
 use crate::{model::Row, state::List};
 
 /// A part that is redrawn when a signal that it has read changes.
@@ -26,9 +27,9 @@ pub(crate) fn rows<T: Row>(
     list: List,
     view: impl Fn(&T) -> AnyView + Send + Sync + 'static,
 ) -> AnyView {
-    let view = Arc::new(view);
+    let (view, drawn) = (Arc::new(view), use_drawn(list));
     keyed(
-        move || list.ids(),
+        move || drawn.get(),
         move |id| {
             let (row, view) = (list.row(id), view.clone());
             live(move || match row.get().and_then(|row| row.get::<T>()) {

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::model::RunForecast;
 
-/// Full at the 95th percentile.
+/// The meter of a live run; it is full at the 95th percentile.
 pub(crate) fn meter(elapsed: i64, forecast: &RunForecast) -> AnyView {
     let (width, state) = filled(elapsed, forecast);
     let name = if state == "missed" { "Longer than usual" } else { "Within what is usual" };
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_longer_than_usual_is_full_and_says_so() {
+    fn the_meter_of_a_slow_run_is_full_and_says_so() {
         let usual = RunForecast {
             usual_ms: 1_000,
             p95_ms: 4_000,

@@ -15,7 +15,7 @@ impl PageHead {
         Self { title: title.into_any(), aside: ().into_any(), actions: ().into_any() }
     }
 
-    /// What is shown beside the name: a state, a count.
+    /// The content shown beside the name: a state, a count.
     pub(crate) fn aside(self, aside: impl IntoView + 'static) -> Self {
         Self { aside: aside.into_any(), ..self }
     }

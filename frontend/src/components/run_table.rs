@@ -1,71 +1,93 @@
-//! Runs in a table, live.
+//! A run in a row of a table.
 
 use leptos::prelude::*;
 
-use super::{Mark, badge, heading, rows, table, when_relative};
+use super::{Column, Mark, RowName, badge, when_relative};
 use crate::{
     model::{Ending, RunRow, RunTrigger},
     route::Route,
-    state::{List, use_address, use_now},
-    time::duration,
+    state::use_now,
+    time::{Moment, duration},
 };
 
-/// One row per run. A schedule's own page leaves out the schedule column; across all namespaces, each row names its
-/// namespace.
-pub(crate) fn run_table(runs: List, caption: &'static str, shows_schedule: bool) -> AnyView {
-    let mut headings = vec![
-        heading("State", ""),
-        heading("Schedule", ""),
-        heading("Scheduled", ""),
-        heading("Trigger", "wide"),
-        heading("Late", "number wide"),
-        heading("Took", "number"),
-        heading("Attempt", "number wide"),
-        heading("Ended with", "wide"),
-        heading("Error", "wide"),
-    ];
-    let is_across = untrack(|| use_address().is_across());
-    if is_across {
-        headings.insert(2, heading("Namespace", ""));
-    }
-    if !shows_schedule {
-        headings.remove(1);
-    }
-    table(caption, "table", headings, rows(runs, move |run| row(run, shows_schedule, is_across)))
+/// The name of a row, and the ids by which tests find it.
+pub(crate) fn run_name(run: &RunRow) -> RowName {
+    let state = Mark::Run(run.state).state();
+    RowName { name: format!("the run of {}", run.title()), test: "run-row", state }
 }
 
-fn row(run: &RunRow, shows_schedule: bool, is_across: bool) -> AnyView {
-    let mark = Mark::Run(run.state);
-    let title = run.title().to_owned();
-    let name = format!("Run of {title}, {}", mark.word());
-    let schedule = shows_schedule.then(|| {
-        let title = match &run.schedule {
-            Some(schedule) => {
-                let href = Route::Schedule(schedule.id.clone()).path();
-                view! { <a href=href>{title}</a> }.into_any()
-            }
-            None => title.into_any(),
-        };
-        view! { <th scope="row" class="name-cell">{title}</th> }.into_any()
-    });
-    let late = run.lateness_ms.map_or_else(|| "–".to_owned(), duration);
-    view! {
-        <tr data-testid="run-row" data-state=mark.state()>
-            <td>
-                <a class="cell-link" href=Route::Run(run.id.clone()).path() aria-label=name>{badge(mark)}</a>
-            </td>
-            {schedule}
-            {is_across.then(|| view! { <td>{run.namespace.clone()}</td> })}
-            <td>{when_relative(run.scheduled_at, run.zone())}</td>
-            <td class="wide">{trigger_words(run.trigger, run.is_recovery)}</td>
-            <td class="number wide">{late}</td>
-            <td class="number">{took(run)}</td>
-            <td class="number wide">{format!("{}/{}", run.attempt, run.max_attempts)}</td>
-            <td class="code nowrap wide">{run.ending.as_ref().and_then(Ending::words)}</td>
-            <td class="error-cell wide" title=run.error.clone()>{run.error.clone()}</td>
-        </tr>
+/// The columns of a list of runs. A schedule's own page leaves out the schedule; across all namespaces, each row names
+/// its namespace.
+pub(crate) fn run_columns(shows_schedule: bool, is_across: bool) -> Vec<Column> {
+    let mut columns = vec![Column::new("state", "State", state)];
+    if shows_schedule {
+        columns.push(Column::new("schedule", "Schedule", schedule).head());
     }
-    .into_any()
+    if is_across {
+        let namespace = |run: &RunRow| run.namespace.clone().into_any();
+        columns.push(Column::new("namespace", "Namespace", namespace));
+    }
+    columns.extend([
+        Column::new("scheduled", "Scheduled", |run: &RunRow| time(Some(run.scheduled_at), run)),
+        Column::new("created", "Created", |run: &RunRow| time(Some(run.created_at), run))
+            .class("wide spare"),
+        Column::new("started", "Started", |run: &RunRow| time(run.started_at, run))
+            .sorts("started")
+            .extra(),
+        Column::new("finished", "Finished", |run: &RunRow| time(run.finished_at, run)).extra(),
+        Column::new("trigger", "Trigger", |run: &RunRow| {
+            trigger_words(run.trigger, run.is_recovery).into_any()
+        })
+        .class("wide"),
+        Column::new("late", "Late", late).class("number wide"),
+        Column::new("took", "Took", took).class("number").sorts("took"),
+        Column::new("attempt", "Attempt", |run: &RunRow| {
+            format!("{}/{}", run.attempt, run.max_attempts).into_any()
+        })
+        .class("number wide"),
+        Column::new("ending", "Ended with", |run: &RunRow| {
+            view! { {run.ending.as_ref().and_then(Ending::words)} }.into_any()
+        })
+        .class("code nowrap wide"),
+        Column::new("error", "Error", error).class("error-cell wide"),
+        Column::new("node", "Node", |run: &RunRow| view! { {run.node.clone()} }.into_any())
+            .class("wide")
+            .extra(),
+        Column::new("workflow", "Workflow", |run: &RunRow| run.workflow.name.clone().into_any())
+            .class("wide")
+            .extra(),
+    ]);
+    columns
+}
+
+/// Its first link leads to the run.
+fn state(run: &RunRow) -> AnyView {
+    let mark = Mark::Run(run.state);
+    let name = format!("Run of {}, {}", run.title(), mark.word());
+    let href = Route::Run(run.id.clone()).path();
+    view! { <a class="cell-link" href=href aria-label=name>{badge(mark)}</a> }.into_any()
+}
+
+fn schedule(run: &RunRow) -> AnyView {
+    let title = run.title().to_owned();
+    match &run.schedule {
+        Some(schedule) => {
+            let href = Route::Schedule(schedule.id.clone()).path();
+            view! { <a href=href>{title}</a> }.into_any()
+        }
+        None => title.into_any(),
+    }
+}
+
+fn time(at: Option<Moment>, run: &RunRow) -> AnyView {
+    match at {
+        Some(at) => when_relative(at, run.zone()),
+        None => view! { <span class="muted">"–"</span> }.into_any(),
+    }
+}
+
+fn late(run: &RunRow) -> AnyView {
+    run.lateness_ms.map_or_else(|| "–".to_owned(), duration).into_any()
 }
 
 /// The duration of a live run counts up; that of a settled one is fixed.
@@ -79,6 +101,11 @@ fn took(run: &RunRow) -> AnyView {
         }
         (None, _) => "–".into_any(),
     }
+}
+
+fn error(run: &RunRow) -> AnyView {
+    let text = run.error.clone();
+    view! { {text.map(|text| view! { <span title=text.clone()>{text.clone()}</span> })} }.into_any()
 }
 
 /// What triggered a run.

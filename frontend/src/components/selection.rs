@@ -8,7 +8,7 @@ use leptos::prelude::*;
 #[derive(Clone, Copy)]
 pub(crate) struct Selection {
     chosen: RwSignal<BTreeSet<String>>,
-    /// Where a range begins.
+    /// The row at which a range begins.
     anchor: StoredValue<Option<String>>,
 }
 
@@ -56,7 +56,8 @@ impl Selection {
     }
 }
 
-/// The rows from one to another, whichever comes first; only the other if one of them no longer exists.
+/// The rows between two rows, in either order; only the remaining row if one of them no longer
+/// exists.
 fn range(order: &[String], from: &str, to: &str) -> Vec<String> {
     let place = |id: &str| order.iter().position(|known| known == id);
     match (place(from), place(to)) {

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::route::Route;
 
-/// Empty if there are no tags.
+/// The tags; empty if there are none.
 pub(crate) fn tags(tags: &[String]) -> AnyView {
     if tags.is_empty() {
         return ().into_any();

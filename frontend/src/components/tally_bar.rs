@@ -9,7 +9,7 @@ const WIDTH: i64 = 1_000;
 /// The minimum length of a part: a single failure among thousands must still be visible.
 const LEAST: i64 = 40;
 
-/// The shares in colour; the numbers are in the bar's name and tooltip.
+/// The bar with the shares in colour; the numbers are in its name and tooltip.
 pub(crate) fn tally_bar(tally: Tally) -> AnyView {
     let parts = parts(tally);
     let mut at = 0;

@@ -1,9 +1,12 @@
 //! An instant as users read it: `Wed 25 Nov 02:30 Berlin`, and its distance from now.
 //!
 //! The zone picker determines the clock. The tooltip shows the exact instant in UTC, the schedule's zone and the
-//! browser's zone.
+//! browser's zone. A list has a hundred times and few of them are ever pointed at, so a tooltip is written when the
+//! pointer reaches its time.
 
-use leptos::prelude::*;
+use leptos::{ev, prelude::*};
+use wasm_bindgen::JsCast;
+use web_sys::Element;
 
 use crate::{
     state::{ZoneChoice, use_now, use_zone},
@@ -32,27 +35,28 @@ impl When {
         }
     }
 
-    /// An instant of a schedule in this zone.
+    /// Sets the schedule's zone.
     pub(crate) fn zone(self, zone: Option<String>) -> Self {
         Self { zone, ..self }
     }
 
-    /// To the minute, without seconds: where they do not matter.
+    /// Shows the instant to the minute, without seconds, where these do not matter.
     pub(crate) fn minutes(self) -> Self {
         Self { has_seconds: false, ..self }
     }
 
-    /// With its distance from now: `in 5 h`.
+    /// Adds the distance from now: `in 5 h`.
     pub(crate) fn far(self) -> Self {
         Self { has_distance: true, ..self }
     }
 
-    /// The tooltip also opens on focus: for an instant that stands alone. In a table, each row is one tab stop.
+    /// Lets the tooltip open on focus as well, for an instant that stands alone. In a table, each
+    /// row is one tab stop.
     pub(crate) fn focusable(self) -> Self {
         Self { is_exact_by_focus: true, ..self }
     }
 
-    /// Struck out if a calendar suppresses it.
+    /// Strikes the instant out if a calendar suppresses it.
     pub(crate) fn suppressed(self, by: Option<String>) -> Self {
         Self { suppressed_by: by, ..self }
     }
@@ -60,7 +64,11 @@ impl When {
     pub(crate) fn view(self) -> AnyView {
         let Self { at, zone, has_seconds, has_distance, is_exact_by_focus, suppressed_by } = self;
         let (choice, now) = (use_zone(), use_now());
-        let exact = exact(at, zone.clone());
+        let zone_of_schedule = zone.clone();
+        let tip = is_exact_by_focus.then(|| {
+            let exact = exact(at, zone.clone());
+            view! { <span class="when-exact" role="tooltip">{exact}</span> }.into_any()
+        });
         let shown = move || {
             let (wall, name) = read(at, &choice.get(), zone.as_deref());
             let time =
@@ -77,9 +85,6 @@ impl When {
             let far = move || distance(at.since(now.get()));
             view! { <span class="when-distance">{move || far()}</span> }.into_any()
         });
-        let tip = is_exact_by_focus.then(|| {
-            view! { <span class="when-exact" role="tooltip">{exact.clone()}</span> }.into_any()
-        });
         let shown = move || shown();
         let clock = match suppressed_by {
             Some(calendar) => view! {
@@ -93,7 +98,7 @@ impl When {
             <time
                 class="when"
                 datetime=at.to_rfc3339()
-                title=(!is_exact_by_focus).then_some(exact)
+                data-zone=zone_of_schedule
                 tabindex=is_exact_by_focus.then_some("0")
             >
                 {clock}{far}{tip}
@@ -111,6 +116,21 @@ pub(crate) fn when(at: Moment, zone: Option<String>) -> AnyView {
 /// The same with its distance from now.
 pub(crate) fn when_relative(at: Moment, zone: Option<String>) -> AnyView {
     When::new(at).zone(zone).far().view()
+}
+
+/// Writes the tooltips of times, as long as the console exists. The app calls it once.
+pub(crate) fn explain_times() {
+    let _listener = window_event_listener(ev::pointerover, |event| {
+        let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+        let time = target.and_then(|target| target.closest("time.when").ok().flatten());
+        // A time that takes the focus shows a tooltip of its own.
+        let Some(time) = time.filter(|time| !time.has_attribute("tabindex")) else { return };
+        let at = time.get_attribute("datetime").and_then(|at| Moment::parse(&at));
+        if let Some(at) = at {
+            let exact = exact(at, time.get_attribute("data-zone"));
+            let _unchanged = time.set_attribute("title", &exact);
+        }
+    });
 }
 
 /// The instant in UTC, the schedule's zone and the browser's, each once.

@@ -1,10 +1,14 @@
-//! A subscription as a page sees it: events in batches, a few times a second, until the page is left.
+//! A subscription as a page sees it: events in batches, at most four a second, until the page is left.
 //!
-//! A burst of runs changes a list faster than anybody can read. Events that arrive within a fifth of a second are
-//! delivered together, so the page draws once for them. Nothing moves while the pointer is pressed or lists are held:
-//! events wait until then.
+//! A burst of runs changes a list faster than anybody can read. An event after a pause is delivered at once; those that
+//! follow it within a quarter of a second are delivered together, so the page draws once for them. Nothing moves while
+//! the pointer is pressed or lists are held: events wait until then.
 
-use std::{cell::RefCell, rc::Rc, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    time::Duration,
+};
 
 use leptos::prelude::*;
 use serde::de::DeserializeOwned;
@@ -14,9 +18,12 @@ use super::use_socket;
 use crate::{
     api::{Feed, Notice, Request, Subscriber, pluck, read},
     state::{Hold, Press, use_hold, use_press},
+    time::Moment,
 };
 
-const BEAT: Duration = Duration::from_millis(200);
+/// The least time between two batches, in milliseconds.
+const BEAT_MS: i64 = 250;
+const BEAT: Duration = Duration::from_millis(BEAT_MS.unsigned_abs());
 
 /// Subscribes until the owner is disposed, and again whenever a signal that `feed` reads has changed, such as the
 /// namespace of the address. `on_gap` is called when events may have been missed: once the subscription is active,
@@ -47,7 +54,7 @@ pub(crate) fn use_ending_feed<T: DeserializeOwned + 'static>(
     });
 }
 
-/// What a feed calls.
+/// The callbacks of a feed.
 #[derive(Clone)]
 struct Listeners {
     on_batch: Rc<dyn Fn(Vec<Value>)>,
@@ -58,6 +65,7 @@ struct Listeners {
 fn follow(request: Request, ends: bool, listeners: Listeners) {
     let Listeners { on_batch, on_gap, on_end } = listeners;
     let batch = Rc::new(RefCell::new(Vec::new()));
+    let delivered_at = Rc::new(Cell::new(Moment::from_millis(0)));
     // Lives as long as the page: a timer that fires later finds it disposed.
     let here = StoredValue::new(());
     let (press, hold) = (use_press(), use_hold());
@@ -76,9 +84,14 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
             batch.borrow_mut().push(event);
             hold.count();
             if batch.borrow().len() == 1 {
+                let rest = rest(Moment::now().since(delivered_at.get()));
                 let (batch, on_batch) = (batch.clone(), on_batch.clone());
-                let deliver = unless_left(Rc::new(move || on_batch(batch.take())));
-                set_timeout(move || when_free(press, hold, deliver), BEAT);
+                let delivered_at = delivered_at.clone();
+                let deliver = unless_left(Rc::new(move || {
+                    delivered_at.set(Moment::now());
+                    on_batch(batch.take());
+                }));
+                set_timeout(move || when_free(press, hold, deliver), rest);
             }
             cursor
         }
@@ -87,7 +100,7 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
             None
         }
         Notice::End => {
-            // After the last batch, which may still be waiting.
+            // Called after the last batch, which may still be waiting.
             let deliver = unless_left(on_end.clone());
             set_timeout(move || when_free(press, hold, deliver), BEAT);
             None
@@ -99,11 +112,27 @@ fn follow(request: Request, ends: bool, listeners: Listeners) {
     on_cleanup(move || socket.with_value(|socket| socket.leave(id)));
 }
 
+/// How long the next batch has to wait, this many milliseconds after the last one.
+fn rest(since_last: i64) -> Duration {
+    Duration::from_millis((BEAT_MS - since_last.clamp(0, BEAT_MS)).unsigned_abs())
+}
+
 /// Does the work once no pointer is pressed and nothing is held.
 pub(super) fn when_free(press: Press, hold: Hold, work: impl FnOnce() + 'static) {
     if press.is_held() || untrack(|| hold.is_held()) {
         set_timeout(move || when_free(press, hold, work), BEAT);
     } else {
         work();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rest;
+
+    #[test]
+    fn an_event_after_a_pause_does_not_wait_and_others_wait_for_the_beat() {
+        let waits = [0, 100, 250, 60_000, -5].map(|since| rest(since).as_millis());
+        assert_eq!(waits, [250, 150, 0, 0, 250]);
     }
 }

@@ -3,7 +3,7 @@
 //! An answer may be older than events that arrived while it was loading. Those are merged into it again, so no row
 //! reverts to an older state.
 
-use std::{marker::PhantomData, rc::Rc, sync::Arc};
+use std::{marker::PhantomData, rc::Rc, sync::Arc, time::Duration};
 
 use leptos::prelude::*;
 
@@ -22,6 +22,8 @@ use crate::{
 pub(crate) struct Listing<T> {
     pub(crate) load: Load<Page<T>>,
     pub(crate) list: List,
+    /// Counts the answers, each once its rows have been drawn: what belongs to the rows is loaded then.
+    pub(crate) drawn: RwSignal<usize>,
     size: usize,
 }
 
@@ -38,9 +40,9 @@ pub(crate) fn use_listing<T: Row>(
     size: usize,
     make: impl Fn() -> Ask<Page<T>> + 'static,
 ) -> Listing<T> {
-    let list = List::new(size);
-    let filler = Filler::<T> { list, row: PhantomData };
-    Listing { load: watched(move || Some(make()), Some(Rc::new(filler))), list, size }
+    let (list, drawn) = (List::new(size), RwSignal::new(0));
+    let filler = Filler::<T> { list, drawn, row: PhantomData };
+    Listing { load: watched(move || Some(make()), Some(Rc::new(filler))), list, drawn, size }
 }
 
 impl<T: Row> Listing<T> {
@@ -82,6 +84,7 @@ impl<T: Row> Listing<T> {
 /// Puts each answer into the list.
 struct Filler<T> {
     list: List,
+    drawn: RwSignal<usize>,
     row: PhantomData<fn() -> T>,
 }
 
@@ -93,6 +96,17 @@ impl<T: Row> Watcher for Filler<T> {
     fn ended(&self, data: Option<Held>) {
         let item = |row: &Arc<T>| Item { id: row.id().to_owned(), row: Held::new(row.clone()) };
         let page = data.and_then(|data| data.get::<Page<T>>());
+        if page.is_some() {
+            count_once_drawn(self.drawn);
+        }
         self.list.end(page.map(|page| page.rows.iter().map(item).collect()));
     }
+}
+
+/// A timer runs after everything that follows the list.
+fn count_once_drawn(drawn: RwSignal<usize>) {
+    let next = move || {
+        let _gone = drawn.try_update(|answers| *answers = answers.wrapping_add(1));
+    };
+    set_timeout(next, Duration::ZERO);
 }

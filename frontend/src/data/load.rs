@@ -14,7 +14,7 @@ use web_sys::AbortController;
 
 use super::{feed::when_free, session};
 use crate::{
-    api::{self, Ask, Request},
+    api::{self, Answer, Ask, Request},
     components::Waiting,
     model::Failure,
     state::{Held, Hold, Press, Session, Throttle, use_hold, use_press, use_session},
@@ -66,8 +66,8 @@ struct Work {
     make: Rc<dyn Fn() -> Option<Request>>,
     read: fn(Value) -> Result<Held, Failure>,
     watcher: Option<Rc<dyn Watcher>>,
-    /// The JSON that the data was read from: an equal answer changes nothing.
-    answer: Value,
+    /// What the data was read from: an equal answer changes nothing, and is not read.
+    answer: Option<Answer>,
     under_way: Option<AbortController>,
     /// Counts the requests: an answer to an older request is ignored.
     turn: u32,
@@ -81,7 +81,7 @@ struct Work {
 /// Is notified of each request, as a list needs to be.
 pub(super) trait Watcher {
     fn begun(&self);
-    /// With the data, if the request succeeded.
+    /// Called when the request has ended, with the data if it succeeded.
     fn ended(&self, data: Option<Held>);
 }
 
@@ -148,16 +148,19 @@ impl Loading {
         });
     }
 
-    fn end(self, turn: u32, outcome: Result<Value, Failure>) {
+    fn end(self, turn: u32, outcome: Result<Answer, Failure>) {
         let ended = self.work.try_update_value(|work| {
             let is_wanted = work.turn == turn && work.under_way.take().is_some();
             is_wanted.then(|| (work.is_stale, work.watcher.clone()))
         });
-        // Otherwise the page has been left, or a newer request is running.
+        // If there is no state, the page has been left; if the turn differs, a newer request is
+        // running.
         let Some(Some((is_stale, watcher))) = ended else { return };
         let data = match outcome.and_then(|answer| self.take(answer)) {
             Ok(data) => {
-                self.failure.set(None);
+                if self.failure.with_untracked(Option::is_some) {
+                    self.failure.set(None);
+                }
                 Some(data)
             }
             Err(failure) => {
@@ -174,13 +177,14 @@ impl Loading {
         }
     }
 
-    fn take(self, answer: Value) -> Result<Held, Failure> {
-        let (is_same, read) = self.work.with_value(|work| (work.answer == answer, work.read));
+    fn take(self, answer: Answer) -> Result<Held, Failure> {
+        let known = |work: &Work| (work.answer.as_ref() == Some(&answer), work.read);
+        let (is_same, read) = self.work.with_value(known);
         if let Some(data) = self.data.get_untracked().filter(|_| is_same) {
             return Ok(data);
         }
-        let data = read(answer.clone())?;
-        self.work.update_value(|work| work.answer = answer);
+        let data = answer.value().and_then(read)?;
+        self.work.update_value(|work| work.answer = Some(answer));
         self.data.set(Some(data.clone()));
         Ok(data)
     }
@@ -228,7 +232,7 @@ fn begin(
             make: make.clone(),
             read,
             watcher,
-            answer: Value::Null,
+            answer: None,
             under_way: None,
             turn: 0,
             is_stale: false,

@@ -11,6 +11,7 @@
 //! - `session`: loads the signed-in user, and signs out
 //! - `load`: a value filled by a request, which loads again when its inputs change or on request
 //! - `listing`: a page of a list into which events are merged
+//! - `total`: the length of a list, counted apart from its page
 //! - `actor`: sends changes, and reports their outcome
 //! - `feed`: a subscription as a page sees it, in batches
 
@@ -19,12 +20,14 @@ mod feed;
 mod listing;
 mod load;
 mod session;
+mod total;
 
 pub(crate) use actor::{Actor, new_key, use_actor, use_once};
 pub(crate) use feed::{use_ending_feed, use_feed};
 pub(crate) use listing::{Listing, use_listing};
 pub(crate) use load::{Load, Loading, use_load};
 pub(crate) use session::{ask_session, sign_out};
+pub(crate) use total::use_total;
 
 pub(crate) use crate::api::Feed;
 

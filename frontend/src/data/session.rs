@@ -22,7 +22,8 @@ pub(crate) fn ask_session(session: Session) {
     });
 }
 
-/// Ends the session. If it came from an identity provider, then goes to the URL that signs out there.
+/// Ends the session. If it came from an identity provider, the browser then goes to the URL that
+/// signs the user out there.
 pub(crate) fn sign_out(session: Session, notices: Notices) {
     spawn_local(async move {
         match api::sign_out().await {

@@ -1,4 +1,4 @@
-//! Whether events arrive: a small dot and a word.
+//! The mark of the live connection: a small dot and a word.
 
 use leptos::prelude::*;
 

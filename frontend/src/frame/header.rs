@@ -1,4 +1,4 @@
-//! The header: where one is, which range of time is shown, whether events flow, whose clock counts, who one is.
+//! The header: the current page, the range of time, the connection, the clock, and the user.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::{
     state::{page_title, use_address},
 };
 
-/// The header.
+/// The header of every page.
 #[component]
 pub(crate) fn Header() -> impl IntoView {
     view! {

@@ -7,7 +7,7 @@ use crate::{
     state::{use_address, use_hold},
 };
 
-/// The button.
+/// The button that holds or releases the lists.
 pub(super) fn button() -> AnyView {
     let (hold, address) = (use_hold(), use_address());
     // A new page starts with live lists.

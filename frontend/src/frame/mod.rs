@@ -1,17 +1,18 @@
-//! The frame around every page: the rail with the pages, the header with the current page and clock, and on a phone
-//! the bar at the bottom. It knows the address and the session, so that components need not.
+//! The frame around every page: the rail with the pages, the header with the current page and
+//! clock, and on a phone the bar at the bottom. It knows the address and the session, so that
+//! components need not.
 //!
 //! - `rail`: the pages, group by group; a page that is not in it can only be reached by a link
 //! - `header`: namespace, breadcrumb, range, connection, clock, person
-//! - `namespaces`: which namespace one looks into
-//! - `ranges`: which range of time a page shows
-//! - `zones`: whose clock times are shown on
+//! - `namespaces`: the picker of the namespace
+//! - `ranges`: the picker of the range of time
+//! - `zones`: the picker of the clock on which times are shown
 //! - `person`: theme, keys, signing out
 //! - `tallies`: the counts that the rail shows beside its pages
 //! - `phone_bar`: the pages on a phone
 //! - `palette`: finds pages, schedules and actions by a few letters
 //! - `hold`: live lists held still
-//! - `connection`: whether events arrive
+//! - `connection`: the mark of the live connection
 //! - `shortcut_keys`: single keys that work wherever nothing is being typed
 
 mod connection;

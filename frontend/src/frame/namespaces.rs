@@ -10,7 +10,8 @@ use crate::{
     state::{range_query, use_address},
 };
 
-/// The picker. It leads to the same page of the other namespace; a page of one item leads to its list.
+/// The picker of the namespace. It leads to the same page of the other namespace; a page of one
+/// item leads to its list.
 pub(super) fn picker() -> AnyView {
     let address = use_address();
     let names = use_load(|| Some(api::namespaces()));
@@ -30,7 +31,7 @@ pub(super) fn picker() -> AnyView {
         };
         let names = names.with(|names| names.iter().map(|named| named.name.clone()).collect());
         let names: Vec<String> = names.unwrap_or_default();
-        // With only one namespace, there is no need for all.
+        // With only one namespace, the choice of all is not needed.
         let all = (names.len() > 1).then_some(Scope::All);
         let links: Vec<_> =
             all.into_iter().chain(names.into_iter().map(Scope::One)).map(link).collect();

@@ -1,4 +1,5 @@
-//! The palette: Ctrl-K, a few letters, Enter. It opens pages and schedules, and runs or pauses a schedule.
+//! The palette: Ctrl-K, a few letters, Enter. It opens pages and schedules, runs a schedule, and asks on a schedule's
+//! page whether to pause or resume it.
 
 use leptos::{
     ev::{self, KeyboardEvent},
@@ -17,14 +18,14 @@ use crate::{
 
 const FOUND: usize = 6;
 
-/// What a line of the palette does.
+/// The action of a line of the palette.
 #[derive(Clone, Debug, PartialEq)]
 enum Act {
     Go(String),
     Run { id: String, name: String },
 }
 
-/// A line: what it does, in words.
+/// A line: its action, in words.
 #[derive(Clone, Debug, PartialEq)]
 struct Line {
     words: String,
@@ -102,8 +103,8 @@ fn content(open: RwSignal<bool>) -> AnyView {
     .into_any()
 }
 
-/// The lines that fit the text: pages at once, and schedules once the server has found them. `sought` follows the text
-/// with a delay.
+/// The lines that match the text: pages at once, and schedules once the server has found them.
+/// `sought` follows the text with a delay.
 fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>> {
     let (address, session) = (use_address(), use_session());
     let found = use_load(move || {
@@ -134,17 +135,30 @@ fn use_lines(text: RwSignal<String>, sought: RwSignal<String>) -> Memo<Vec<Line>
         for row in &rows {
             lines.push(page(&row.name, &Route::Schedule(row.id.clone())));
         }
-        for row in
-            rows.iter().filter(|row| row.state != ScheduleState::Finished && session.operates())
-        {
+        for row in rows.iter().filter(|row| {
+            row.state != ScheduleState::Finished && session.operates_in(&row.namespace)
+        }) {
             let act = Act::Run { id: row.id.clone(), name: row.name.clone() };
             lines.push(Line { words: row.name.clone(), hint: "Run now", act });
+            let Some((hint, asked)) = switch(row.state) else { continue };
+            let path = Route::Schedule(row.id.clone()).narrowed(&[("do", asked)]);
+            lines.push(Line { words: row.name.clone(), hint, act: Act::Go(path) });
         }
         lines
     })
 }
 
-/// The list of the lines; a click takes one.
+/// What a schedule's page can be asked to do: the words, and the value in the address. None if the schedule has no
+/// fires left to keep back.
+fn switch(state: ScheduleState) -> Option<(&'static str, &'static str)> {
+    match state {
+        ScheduleState::Active => Some(("Pause", "pause")),
+        ScheduleState::Paused => Some(("Resume", "resume")),
+        ScheduleState::Exhausted | ScheduleState::Finished => None,
+    }
+}
+
+/// The list of the lines; a click on one runs it.
 fn options(
     lines: Memo<Vec<Line>>,
     active: RwSignal<usize>,
@@ -183,5 +197,18 @@ fn perform(act: Act, address: Address, actor: Actor) {
                 Err(failure) => actor.complain(&failure),
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_without_fires_is_not_offered_to_be_paused() {
+        assert_eq!(switch(ScheduleState::Active), Some(("Pause", "pause")));
+        assert_eq!(switch(ScheduleState::Paused), Some(("Resume", "resume")));
+        assert_eq!(switch(ScheduleState::Exhausted), None);
+        assert_eq!(switch(ScheduleState::Finished), None);
     }
 }

@@ -1,10 +1,11 @@
-//! The user's menu: how the console looks, and signing out.
+//! The user's menu: how the console looks, one's profile, help, and signing out.
 
 use leptos::prelude::*;
 
 use crate::{
     components::{Glyph, Look, ThemeSwitch, button, icon, menu},
     data::sign_out,
+    route::Route,
     state::{use_density, use_notices, use_session},
 };
 
@@ -24,6 +25,12 @@ pub(super) fn menu_of() -> AnyView {
             />
             "Roomy rows"
         </label>
+        <ul class="menu-list">
+            <li><a href=Route::Profile.path()>"Profile"</a></li>
+            // The server's own pages open beside the console.
+            <li><a href="/docs/" target="_blank" rel="noopener">"Documentation"</a></li>
+            <li><a href="/graphiql" target="_blank" rel="noopener">"GraphQL"</a></li>
+        </ul>
         {button(Look::Plain, Some(Glyph::SignOut), "Sign out", move || sign_out(session, notices))}
     };
     menu("You", face.into_any(), content.into_any())

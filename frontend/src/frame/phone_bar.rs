@@ -1,4 +1,4 @@
-//! The pages on a phone: those needed away from a desk, and the rest behind "More".
+//! The pages on a phone: those that a user needs away from a desk; the rest is behind "More".
 
 use leptos::prelude::*;
 

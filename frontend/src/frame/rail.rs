@@ -9,7 +9,7 @@ use crate::{
     state::{ranged_path, use_address, use_remembered},
 };
 
-/// The purpose of a page.
+/// The purpose of a group of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
     Now,
@@ -39,9 +39,9 @@ pub(super) struct Entry {
     pub(super) route: Route,
     pub(super) words: &'static str,
     pub(super) glyph: Glyph,
-    /// The key that leads there after `g`.
+    /// The second key of the shortcut that opens the page, after `g`.
     pub(super) key: &'static str,
-    /// The count that is shown beside it.
+    /// The count that is shown beside the page's name.
     counted: Option<Counted>,
 }
 
@@ -89,7 +89,7 @@ const fn counting(mut page: Entry, counted: Counted) -> Entry {
     page
 }
 
-/// The rail.
+/// The rail of every page.
 #[component]
 pub(crate) fn Rail() -> impl IntoView {
     let narrow = use_remembered("carillon.rail");

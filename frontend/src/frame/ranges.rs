@@ -1,4 +1,4 @@
-//! Which range of time a page shows, for the pages that have one.
+//! The picker of the range of time, for the pages that have one.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     time::{Moment, Wall, browser_zone, city, day_words},
 };
 
-/// The picker: the last hours or days, or what lies between two instants.
+/// The picker of the range: the last hours or days, or the time between two instants.
 pub(super) fn picker() -> AnyView {
     let address = use_address();
     let route = Memo::new(move |_| address.route().filter(has_range));
@@ -48,7 +48,8 @@ enum Bound {
     Until,
 }
 
-/// A field for one of the two instants. It shows what the preset means until another instant is typed.
+/// A field for one of the two instants. It shows the bound of the preset until the user types
+/// another instant.
 fn bound(range: Range, label: &'static str, bound: Bound) -> AnyView {
     let shown = move || {
         let (from, until) = range.bounds();
@@ -60,7 +61,7 @@ fn bound(range: Range, label: &'static str, bound: Bound) -> AnyView {
     };
     let typed = move |text: String| {
         let at = Moment::parse_local(&text);
-        // While the year is being typed, this is not an instant yet.
+        // While the user types the year, this is not an instant yet.
         let is_unfinished = !text.is_empty() && at.is_none_or(|at| at.millis() < 0);
         if is_unfinished {
             return;
@@ -84,7 +85,7 @@ fn bound(range: Range, label: &'static str, bound: Bound) -> AnyView {
     .into_any()
 }
 
-/// What is shown, in words; tracked.
+/// The shown range, in words; tracked.
 fn words(range: Range) -> String {
     if let Some(preset) = range.preset() {
         return preset.words.to_owned();
@@ -101,7 +102,7 @@ fn words(range: Range) -> String {
     }
 }
 
-/// An instant as a field for local time holds it.
+/// An instant in the format of a field for local time.
 fn local(at: Moment) -> String {
     let wall = Wall::read(at, &browser_zone()).unwrap_or_default();
     format!("{}T{}", wall.date, minute(&wall))

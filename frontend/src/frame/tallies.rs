@@ -18,7 +18,7 @@ use crate::{
 };
 
 const LOOK: Duration = Duration::from_secs(5);
-/// Problems are computed from a day of runs, which costs the server more.
+/// The server computes problems from a day of runs, which costs it more.
 const LOOK_FOR_PROBLEMS: Duration = Duration::from_secs(30);
 /// Above this, a count shows `99+`.
 const MAX_COUNT: usize = 99;
@@ -47,7 +47,7 @@ enum Tone {
     Bad,
 }
 
-/// A count and what it counts, for users who cannot see where it is shown.
+/// A count and its meaning, for users who cannot see where it is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Count {
     number: usize,
@@ -87,7 +87,7 @@ impl Counts {
     }
 }
 
-/// Counts as long as the owner exists.
+/// Loads the counts as long as the owner exists.
 pub(crate) fn provide_counts() {
     let (address, session) = (use_address(), use_session());
     let namespace = Memo::new(move |_| counted_in(address));
@@ -109,12 +109,13 @@ pub(crate) fn provide_counts() {
     provide_context(Counts { tallies, problems });
 }
 
-/// Of which namespace there are counts, by its name; of all that the user may see, by none. Tracked.
+/// The name of the namespace to which the counts apply; none for all namespaces that the user may
+/// see. Tracked.
 fn counted_in(address: Address) -> Option<String> {
     address.scope().map(|_| address.namespace())
 }
 
-/// The count beside a page; empty if it is zero or the server does not answer.
+/// The count shown beside a page; empty if it is zero or the server does not answer.
 pub(super) fn count_of(counted: Counted) -> AnyView {
     let (counts, address) = (expect_context::<Counts>(), use_address());
     let count = Memo::new(move |_| counted_in(address).and_then(|_| counts.of(counted)));

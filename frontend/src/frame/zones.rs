@@ -10,7 +10,7 @@ use crate::{
     time::{browser_zone, city},
 };
 
-/// The picker: UTC, each schedule's zone, the browser's, or any other.
+/// The picker of the clock: UTC, each schedule's zone, the browser's, or any other.
 pub(super) fn picker() -> AnyView {
     let zone = use_zone();
     let face = view! {

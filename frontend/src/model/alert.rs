@@ -86,7 +86,7 @@ pub(crate) struct ChannelRef {
     pub(crate) name: String,
 }
 
-/// Local times at which nothing is sent.
+/// Local times at which no message is sent.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Quiet {
     pub(crate) zone: String,

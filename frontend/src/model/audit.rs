@@ -36,7 +36,7 @@ pub(crate) struct AuditRow {
     pub(crate) at: Moment,
     pub(crate) actor: String,
     pub(crate) source: String,
-    /// As `schedule.pause`.
+    /// The action, such as `schedule.pause`.
     pub(crate) action: String,
     pub(crate) subject: String,
     pub(crate) reason: Option<String>,

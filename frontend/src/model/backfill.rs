@@ -30,7 +30,7 @@ pub(crate) struct Backfill {
     pub(crate) progress: Progress,
 }
 
-/// Who stopped it, and why.
+/// Who stopped a backfill, and why.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Stop {
     pub(crate) by: String,
@@ -116,7 +116,7 @@ pub(crate) struct PastFire {
     pub(crate) fire: Option<FireReason>,
 }
 
-/// Why it did not run, according to the ledger.
+/// Why an instant did not run, according to the ledger.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct FireReason {
     pub(crate) reason: Reason,

@@ -1,6 +1,7 @@
 //! What schedules are built from: groups, workflows, modules.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
     ChangeAction, DriftSide, Named, Row, RunState, Target, TaskCondition, Warning,
@@ -37,7 +38,7 @@ pub(crate) struct GroupRun {
     pub(crate) waits_for: Vec<WaitText>,
 }
 
-/// What a run waits for, in words.
+/// The reason why a run waits, in words.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct WaitText {
     pub(crate) text: String,
@@ -82,6 +83,8 @@ pub(crate) struct Workflow {
     pub(crate) max_parallel: i64,
     pub(crate) runs_on: Vec<String>,
     pub(crate) tasks: Vec<Step>,
+    /// As in a module file; absent if it is too large for one.
+    pub(crate) yaml: Option<String>,
     pub(crate) versions: WorkflowVersions,
 }
 
@@ -97,6 +100,27 @@ pub(crate) struct WorkflowDefinition {
     pub(crate) max_parallel: i64,
     pub(crate) runs_on: Vec<String>,
     pub(crate) tasks: Vec<Step>,
+}
+
+/// What a workflow's text says.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct WorkflowReading {
+    /// In the shape of the API's input, without the namespace; absent if the text cannot be read.
+    pub(crate) definition: Option<Value>,
+    pub(crate) problems: Vec<TextProblem>,
+}
+
+/// What is wrong with a text, and where.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct TextProblem {
+    /// Counted from one, as is the column, in characters.
+    pub(crate) line: Option<usize>,
+    pub(crate) column: Option<usize>,
+    /// Empty if the text cannot be read.
+    pub(crate) field: String,
+    pub(crate) value: String,
+    pub(crate) problem: String,
+    pub(crate) help: String,
 }
 
 /// A workflow that was saved, and what is likely wrong with it.
@@ -140,7 +164,8 @@ pub(crate) struct WorkflowVersion {
     pub(crate) version: i64,
     pub(crate) by: String,
     pub(crate) at: Moment,
-    pub(crate) tasks: Vec<Step>,
+    /// As in a module file; absent if it is too large for one.
+    pub(crate) yaml: Option<String>,
 }
 
 /// A module that has something deployed.

@@ -20,7 +20,7 @@ pub(crate) struct Calendar {
     pub(crate) ranges: Vec<Range>,
     pub(crate) windows: Vec<Window>,
     pub(crate) module: Option<String>,
-    /// How many schedules refer to it.
+    /// How many schedules refer to the calendar.
     pub(crate) schedules: i64,
     pub(crate) updated_at: Moment,
 }

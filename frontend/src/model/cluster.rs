@@ -14,6 +14,7 @@ pub(crate) struct Fleet {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Member {
+    pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) incarnation: i64,
     pub(crate) state: NodeState,
@@ -21,20 +22,38 @@ pub(crate) struct Member {
     pub(crate) tags: Vec<String>,
     pub(crate) started_at: Moment,
     pub(crate) heartbeat_at: Moment,
-    /// Time since its last heartbeat, by the database's clock; null once it is gone.
+    /// Time since the node's last heartbeat, by the database's clock; null once it is gone.
     pub(crate) silent_ms: Option<i64>,
     pub(crate) clock_offset_ms: i64,
     pub(crate) runs: i64,
     pub(crate) capacity: i64,
     pub(crate) version: String,
     pub(crate) zone_data: String,
-    /// The last migration that its version knows.
+    /// The last migration that the node's version knows.
     pub(crate) schema: String,
-    /// Why it cannot reach Redis, if it is configured to use it and cannot.
+    /// Why the node cannot reach Redis, if it is configured to use it and cannot.
     pub(crate) redis_problem: Option<String>,
     pub(crate) first_shards: i64,
     pub(crate) second_shards: i64,
+    /// Who drained it, unless it is in service.
+    pub(crate) drain: Option<Drain>,
     pub(crate) leases: Vec<Lease>,
+}
+
+/// Who took a node out of service, and why.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Drain {
+    pub(crate) by: String,
+    pub(crate) at: Moment,
+    pub(crate) reason: String,
+}
+
+/// A share of the schedules, and the nodes that claim their due fires: the second one if the first does not.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Shard {
+    pub(crate) number: i64,
+    pub(crate) first: Option<String>,
+    pub(crate) second: Option<String>,
 }
 
 /// Something about a node has changed. Each node's share of the work depends on all nodes, so a subscriber reloads
@@ -42,7 +61,7 @@ pub(crate) struct Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct ClusterEvent {}
 
-/// A service that one node runs for all.
+/// A service that one node runs for the whole cluster.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Lease {
     pub(crate) name: String,
@@ -50,7 +69,7 @@ pub(crate) struct Lease {
 }
 
 impl Member {
-    /// Whether it takes part: it sends heartbeats, or finishes the work that it holds.
+    /// Whether the node is active: it sends heartbeats, or finishes the work that it holds.
     pub(crate) fn is_here(&self) -> bool {
         match self.state {
             NodeState::Alive | NodeState::Draining | NodeState::Drained => true,

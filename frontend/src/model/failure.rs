@@ -1,4 +1,4 @@
-//! What can go wrong between a page and the server, in the user's words.
+//! The failures of requests to the server, in the user's words.
 
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ pub(crate) enum Code {
     RateLimited,
     /// The server did not answer.
     Unreachable,
-    /// The server failed, or answered something that this console cannot read.
+    /// The server failed, or its answer is not readable by this console.
     Internal,
 }
 
@@ -57,12 +57,12 @@ impl Failure {
         Self { code, message: message.into(), field: None, position: None }
     }
 
-    /// The same, about a field.
+    /// A failure about a field.
     pub(crate) fn of_field(field: &str, message: impl Into<String>) -> Self {
         Self { field: Some(field.to_owned()), ..Self::new(Code::BadUserInput, message) }
     }
 
-    /// Whether it is about the search.
+    /// Whether the failure is about the search.
     pub(crate) fn is_of_search(&self) -> bool {
         self.field.as_deref() == Some("search")
     }
@@ -120,7 +120,8 @@ impl From<WireError> for Failure {
     }
 }
 
-/// What is wrong with a field and what would be right, both in the server's words, as two sentences.
+/// What is wrong with a field and what would be valid, both in the server's words, as two
+/// sentences.
 pub(crate) fn explain(problem: &str, help: &str) -> String {
     let lacks_subject =
         ["is ", "are ", "has ", "does "].iter().any(|verb| problem.starts_with(verb));

@@ -16,7 +16,7 @@ pub(crate) struct Fire {
     pub(crate) due_at: Moment,
     pub(crate) claimed_at: Moment,
     pub(crate) decided_at: Option<Moment>,
-    /// The node that claimed it.
+    /// The node that claimed the fire.
     pub(crate) node: Option<String>,
     pub(crate) local: String,
     pub(crate) offset: String,

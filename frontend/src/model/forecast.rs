@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{GapPolicy, OverlapHourPolicy, PreviewFire, run::ScheduleRef};
+use super::{GapPolicy, OverlapHourPolicy, PreviewFire};
 use crate::time::Moment;
 
 /// The upcoming fires.
@@ -12,22 +12,63 @@ pub(crate) struct Forecast {
     pub(crate) to: Moment,
     pub(crate) is_complete: bool,
     pub(crate) hours: Vec<ForecastHour>,
+    /// How many schedules start as often in each hour, at least once a minute.
+    pub(crate) frequent_schedules: i64,
     pub(crate) fires: Vec<Upcoming>,
+}
+
+impl Forecast {
+    /// Whether frequent schedules can be left out: there are some, and other schedules start, too.
+    pub(crate) fn has_frequent_and_others(&self) -> bool {
+        self.frequent_schedules > 0
+            && self.hours.iter().any(|hour| hour.fires > hour.frequent_fires)
+    }
+
+    /// How often all frequent schedules start in an hour.
+    pub(crate) fn frequent_fires(&self) -> i64 {
+        // The first hour has begun already.
+        self.hours.iter().map(|hour| hour.frequent_fires).max().unwrap_or_default()
+    }
+
+    /// The hours as counted: with or without the frequent schedules.
+    pub(crate) fn counted(&self, with_frequent: bool) -> Vec<ForecastHour> {
+        if with_frequent {
+            return self.hours.clone();
+        }
+        let others = |hour: &ForecastHour| ForecastHour {
+            fires: hour.fires - hour.frequent_fires,
+            schedules: hour.schedules - hour.frequent_schedules,
+            ..*hour
+        };
+        self.hours.iter().map(others).collect()
+    }
 }
 
 /// An upcoming fire.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Upcoming {
     pub(crate) at: Moment,
-    pub(crate) schedule: ScheduleRef,
+    pub(crate) schedule: UpcomingSchedule,
+}
+
+/// The schedule that is due.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct UpcomingSchedule {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) namespace: String,
 }
 
 /// One hour of UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct ForecastHour {
     pub(crate) at: Moment,
     pub(crate) fires: i64,
     pub(crate) schedules: i64,
+    /// Those of the fires, and of the schedules, that are frequent.
+    pub(crate) frequent_fires: i64,
+    pub(crate) frequent_schedules: i64,
 }
 
 /// A schedule with its fires around a clock change.
@@ -40,11 +81,49 @@ pub(crate) struct ZoneSchedule {
     pub(crate) next_fires: Vec<PreviewFire>,
 }
 
-/// Its timing, with its policies for clock changes.
+/// A zone's timing, with its policies for clock changes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ZoneTiming {
     pub(crate) zone: String,
     pub(crate) expressions: Vec<String>,
     pub(crate) gap: GapPolicy,
     pub(crate) overlap: OverlapHourPolicy,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hour(at: i64, fires: i64, frequent_fires: i64) -> ForecastHour {
+        let (schedules, frequent_schedules) = (3, i64::from(frequent_fires > 0));
+        ForecastHour {
+            at: Moment::from_millis(at),
+            fires,
+            schedules,
+            frequent_fires,
+            frequent_schedules,
+        }
+    }
+
+    fn week(hours: Vec<ForecastHour>, frequent_schedules: i64) -> Forecast {
+        let to = Moment::from_millis(9);
+        Forecast { to, is_complete: true, hours, frequent_schedules, fires: vec![] }
+    }
+
+    #[test]
+    fn what_starts_evenly_is_left_out_of_the_counts() {
+        let all = week(vec![hour(0, 1_802, 1_800), hour(1, 3_600, 3_600)], 1);
+        assert!(all.has_frequent_and_others());
+        assert_eq!(all.frequent_fires(), 3_600);
+        assert_eq!(all.counted(true), all.hours);
+        let counted: Vec<(i64, i64)> =
+            all.counted(false).iter().map(|hour| (hour.fires, hour.schedules)).collect();
+        assert_eq!(counted, [(2, 2), (0, 2)]);
+    }
+
+    #[test]
+    fn nothing_is_left_out_if_nothing_else_starts_or_nothing_is_frequent() {
+        assert!(!week(vec![hour(0, 60, 60)], 1).has_frequent_and_others());
+        assert!(!week(vec![hour(0, 5, 0)], 0).has_frequent_and_others());
+    }
 }

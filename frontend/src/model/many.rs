@@ -13,12 +13,29 @@ pub(crate) struct ManyOutcome {
     pub(crate) done: i64,
     pub(crate) refused: i64,
     pub(crate) refusals: Vec<Refusal>,
-    /// Not done because the request ran out of time: sending the same action again continues with them.
+    /// The number of objects that were not reached because the request ran out of time: sending the
+    /// same action again continues with them.
     pub(crate) remaining: i64,
-    pub(crate) sample: Vec<Named>,
+    pub(crate) sample: Vec<Match>,
 }
 
-/// Why one of them was refused.
+/// One that was matched: a schedule, or a run, which is named after its schedule or workflow.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Match {
+    name: Option<String>,
+    workflow: Option<Named>,
+    schedule: Option<Named>,
+}
+
+impl Match {
+    pub(crate) fn title(&self) -> &str {
+        let of_run = || self.schedule.as_ref().or(self.workflow.as_ref());
+        let own = self.name.as_deref();
+        own.or_else(|| of_run().map(|named| &*named.name)).unwrap_or_default()
+    }
+}
+
+/// Why an object was refused.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Refusal {
     pub(crate) message: String,
@@ -35,5 +52,23 @@ impl ManyOutcome {
         self.refusals.extend(other.refusals);
         self.sample.extend(other.sample);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Match;
+
+    #[test]
+    fn a_run_is_named_after_its_schedule_or_else_its_workflow() {
+        let titles = [
+            json!({ "name": "nightly" }),
+            json!({ "workflow": { "name": "report" }, "schedule": { "name": "nightly" } }),
+            json!({ "workflow": { "name": "report" }, "schedule": null }),
+        ]
+        .map(|value| serde_json::from_value::<Match>(value).unwrap().title().to_owned());
+        assert_eq!(titles, ["nightly", "nightly", "report"]);
     }
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{RunState, Verdict};
 use crate::time::Moment;
 
-/// What settled, step by step.
+/// The settled runs and fires, step by step.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunStats {
@@ -65,8 +65,9 @@ pub(crate) struct Metrics {
 pub(crate) struct ScheduleFigures {
     pub(crate) id: String,
     pub(crate) name: String,
+    pub(crate) namespace: String,
     pub(crate) stats: ScheduleStats,
-    /// Newest first.
+    /// The last fires, newest first.
     pub(crate) recent_fires: Vec<FireTrace>,
 }
 

@@ -16,6 +16,7 @@
 //! - `many`: the outcome of a bulk action
 //! - `audit`: what was changed by whom
 //! - `page`: one page of a list
+//! - `history`: the recent fires of schedules, which a list loads after its rows
 //! - `full`: a row together with the fields that only its own page shows
 
 mod alert;
@@ -29,6 +30,8 @@ mod fire;
 mod forecast;
 mod full;
 mod health;
+mod history;
+mod impact;
 mod ledger;
 mod many;
 mod metrics;
@@ -58,18 +61,20 @@ pub(crate) use backfill::{
 };
 pub(crate) use build::{
     Drift, Drifted, Effect, Exported, FieldChange, Group, GroupRun, Module, Plan, PlannedChange,
-    SavedWorkflow, ScheduleEffect, ScheduleName, Step, Workflow, WorkflowDefinition, WorkflowRow,
-    WorkflowVersion,
+    SavedWorkflow, ScheduleEffect, ScheduleName, Step, TextProblem, Workflow, WorkflowDefinition,
+    WorkflowReading, WorkflowRow, WorkflowVersion,
 };
 pub(crate) use calendar::{Calendar, CalendarUser, Range, Window};
-pub(crate) use cluster::{ClusterEvent, Fleet, Member};
+pub(crate) use cluster::{ClusterEvent, Fleet, Member, Shard};
 pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
-pub(crate) use forecast::{Forecast, ForecastHour, Upcoming, ZoneSchedule};
+pub(crate) use forecast::{Forecast, ForecastHour, Upcoming, UpcomingSchedule, ZoneSchedule};
 pub(crate) use full::Full;
 pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
+pub(crate) use history::{RecentFire, ScheduleHistories, ScheduleHistory, Tally};
+pub(crate) use impact::ScheduleImpact;
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
-pub(crate) use many::ManyOutcome;
+pub(crate) use many::{ManyOutcome, Match};
 pub(crate) use metrics::{FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, StatPoint};
 pub(crate) use namespace::{Figure, Namespace, Quota, Retention, RetentionPreview};
 pub(crate) use overview::{
@@ -85,8 +90,9 @@ pub(crate) use run::{
     Attempt, Ending, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
 };
 pub(crate) use schedule::{
-    Misfire, Pause, PauseEffect, PausedFire, PausedFires, Policy, RecentFire, ResumeChoice,
-    ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleGroups, ScheduleRow, Tally, Version,
+    CalendarLink, DeletedSchedule, FoundPausedSchedule, Misfire, Pause, PauseEffect, PausedFire,
+    PausedFires, Policy, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleGroups,
+    ScheduleRow, SearchPauseEffect, Version,
 };
 pub(crate) use slots::SlotAccount;
 pub(crate) use states::{
@@ -98,9 +104,11 @@ pub(crate) use states::{
     ScheduleState, SecretUserKind, TaskCondition, TaskRunState, Verdict, ViewerKind, Weekday,
 };
 pub(crate) use tallies::Tallies;
-pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};
+pub(crate) use task::{Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use test_call::TestCall;
-pub(crate) use timing::{Candidate, Preview, PreviewFire, Problem, QuieterShift, Warning};
+pub(crate) use timing::{
+    Candidate, DefinitionEffect, Preview, PreviewFire, Problem, QuieterShift, Warning,
+};
 pub(crate) use usual::RunForecast;
 pub(crate) use viewer::{SavedView, Viewer};
 pub(crate) use workers::{Pulling, WorkerProgram, WorkerQueue};

@@ -34,7 +34,7 @@ pub(crate) struct Quotas {
     pub(crate) log_bytes_a_run: Quota,
     pub(crate) log_bytes: Quota,
     pub(crate) history_rows: Quota,
-    /// Before this, history was removed for the quota of rows.
+    /// The instant before which the quota of rows has removed history.
     pub(crate) history_since: Option<Moment>,
 }
 

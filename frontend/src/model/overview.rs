@@ -41,12 +41,14 @@ pub(crate) struct Executions {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LiveRun {
     pub(crate) id: String,
+    pub(crate) namespace: String,
     pub(crate) state: RunState,
     pub(crate) created_at: Moment,
     pub(crate) started_at: Option<Moment>,
     pub(crate) workflow: Named,
     pub(crate) schedule: Option<Named>,
-    /// Null before it has started, and while there are too few runs to estimate from.
+    /// The forecast; null before the run has started, and while there are too few runs to estimate
+    /// from.
     pub(crate) forecast: Option<RunForecast>,
 }
 
@@ -65,6 +67,7 @@ pub(crate) struct Minutes {
 pub(crate) struct NextSchedule {
     pub(crate) id: String,
     pub(crate) name: String,
+    pub(crate) namespace: String,
     pub(crate) timing: DescribedTiming,
     pub(crate) next_fires: Vec<NextFire>,
 }
@@ -82,7 +85,7 @@ pub(crate) struct NextFire {
     pub(crate) suppressed_by: Option<String>,
 }
 
-/// Up to when a user has seen what happened.
+/// The instant up to which a user has seen the events.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Seen {
     pub(crate) settings: Option<SeenUntil>,

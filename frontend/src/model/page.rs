@@ -18,7 +18,7 @@ pub(crate) struct Page<T> {
     /// The cursors of the next and the previous page.
     pub(crate) next: Option<String>,
     pub(crate) previous: Option<String>,
-    /// The total number, if the server counts it.
+    /// The total number, if the server counts it or the page holds all.
     pub(crate) total: Option<i64>,
 }
 
@@ -44,12 +44,14 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Connection { nodes, page_info, total_count } = Connection::deserialize(deserializer)?;
         let row = |node| serde_json::from_value(node).map(Arc::new);
-        let rows = nodes.into_iter().map(row).collect::<Result<_, _>>();
+        let rows = nodes.into_iter().map(row).collect::<Result<Vec<_>, _>>();
+        let rows = rows.map_err(Error::custom)?;
+        let is_whole = !page_info.has_next_page && !page_info.has_previous_page;
         Ok(Self {
-            rows: rows.map_err(Error::custom)?,
+            total: total_count.or(i64::try_from(rows.len()).ok().filter(|_| is_whole)),
+            rows,
             next: page_info.end_cursor.filter(|_| page_info.has_next_page),
             previous: page_info.start_cursor.filter(|_| page_info.has_previous_page),
-            total: total_count,
         })
     }
 }
@@ -87,5 +89,26 @@ impl Place {
             Self::First | Self::Before(_) => None,
         };
         (i64::try_from(size).unwrap_or(i64::MAX), after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn total(has_next: bool, has_previous: bool, counted: Option<i64>) -> Option<i64> {
+        let info = json!({ "hasNextPage": has_next, "hasPreviousPage": has_previous });
+        let page = json!({ "nodes": [7, 8], "pageInfo": info, "totalCount": counted });
+        serde_json::from_value::<Page<i64>>(page).unwrap().total
+    }
+
+    #[test]
+    fn a_page_that_holds_all_knows_the_length_of_the_list() {
+        assert_eq!(total(false, false, None), Some(2));
+        assert_eq!(total(true, false, None), None);
+        assert_eq!(total(false, true, None), None);
+        assert_eq!(total(true, false, Some(70)), Some(70));
     }
 }

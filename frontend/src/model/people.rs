@@ -115,18 +115,18 @@ pub(crate) struct Secret {
     pub(crate) used_by: SecretUse,
 }
 
-/// What names a secret.
+/// The objects that name a secret.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SecretUse {
     pub(crate) count: i64,
-    /// The first of them.
+    /// The first objects that name it.
     pub(crate) users: Vec<SecretUser>,
     /// Whether there may be more than were counted.
     pub(crate) is_cut: bool,
 }
 
-/// Something that names a secret.
+/// An object that names a secret.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct SecretUser {
     pub(crate) kind: SecretUserKind,

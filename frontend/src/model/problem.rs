@@ -20,12 +20,12 @@ pub(crate) struct WorkProblem {
     pub(crate) error: Option<String>,
     pub(crate) reason: Option<ReasonCode>,
     pub(crate) last_run: Option<LastRun>,
-    /// Whether it is still open.
+    /// Whether the problem is still open.
     pub(crate) is_open: bool,
     pub(crate) acknowledgement: Option<Acknowledgement>,
 }
 
-/// Who has taken a problem on.
+/// Who acknowledged a problem.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Acknowledgement {
     pub(crate) at: Moment,

@@ -107,11 +107,11 @@ pub(crate) struct RunMore {
     pub(crate) retry_of: Option<String>,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) fire: Option<Origin>,
-    /// For a running run with enough earlier runs to estimate from.
+    /// The forecast of a running run, if there are enough earlier runs to estimate from.
     pub(crate) forecast: Option<RunForecast>,
     pub(crate) waits_for: Vec<Wait>,
     pub(crate) tasks: Vec<RunTask>,
-    /// The merged outputs of its tasks.
+    /// The merged outputs of the run's tasks.
     pub(crate) output: Option<Value>,
 }
 
@@ -120,7 +120,7 @@ pub(crate) struct RunMore {
 pub(crate) struct Wait {
     pub(crate) text: String,
     pub(crate) until: Option<Moment>,
-    /// The runs that block it, oldest first.
+    /// The runs that block this run, oldest first.
     pub(crate) runs: Vec<Holder>,
 }
 
@@ -142,10 +142,11 @@ pub(crate) struct RunTask {
     pub(crate) needs: Vec<String>,
     pub(crate) when: TaskCondition,
     pub(crate) state: RunTaskState,
-    /// Whether it was not run again because it had succeeded in the run that this one repeats.
+    /// Whether the task was not run again because it had succeeded in the run that this one
+    /// repeats.
     pub(crate) kept: bool,
     pub(crate) attempts: Vec<Attempt>,
-    /// The output that it returned.
+    /// The output that the task returned.
     pub(crate) output: Option<Value>,
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     CatchUp, FireKind, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, PreviewFire, ReasonCode,
-    Row, RunState, ScheduleState, Task, Verdict, Warning, fire::Reason, full::Full,
+    Row, RunState, ScheduleState, Task, Verdict, Warning, full::Full, run::ScheduleRef,
 };
 use crate::time::Moment;
 
@@ -18,22 +18,12 @@ pub(crate) struct Pause {
     pub(crate) until: Option<Moment>,
 }
 
-/// The outcomes of the fires of the last 24 hours.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub(crate) struct Tally {
-    pub(crate) succeeded: i64,
-    pub(crate) failed: i64,
-    pub(crate) running: i64,
-    pub(crate) skipped: i64,
-    pub(crate) missed: i64,
-}
-
 /// The schedules of a list by tag or by module.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleGroups {
     pub(crate) groups: Vec<ScheduleGroup>,
-    /// The number of schedules in none.
+    /// The number of schedules that belong to no group.
     pub(crate) without: i64,
     /// Whether there are more groups.
     pub(crate) is_cut: bool,
@@ -62,36 +52,14 @@ pub(crate) struct ScheduleRow {
     pub(crate) workflow: Named,
     pub(crate) next_fire_at: Option<Moment>,
     pub(crate) last_fire_at: Option<Moment>,
-    pub(crate) tally: Tally,
     pub(crate) last_run: Option<LastRun>,
-    /// Only lists request it; an event leaves the known value unchanged.
+    /// Whether the schedule is a favourite. Only lists request it; an event leaves the known value
+    /// unchanged.
     #[serde(default)]
     pub(crate) is_favourite: bool,
-    /// Newest first; only lists request them.
-    #[serde(default)]
-    pub(crate) recent_fires: Vec<RecentFire>,
     /// The module that declares it, if one does; only lists request it.
     #[serde(default)]
     pub(crate) module: Option<String>,
-}
-
-/// A recent fire, with the fields that a bar shows.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct RecentFire {
-    pub(crate) local: String,
-    pub(crate) offset: String,
-    pub(crate) verdict: Verdict,
-    pub(crate) reason: Reason,
-    pub(crate) run: Option<RecentRun>,
-}
-
-/// Its run.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct RecentRun {
-    pub(crate) state: RunState,
-    /// Null until it has started and ended.
-    pub(crate) duration_ms: Option<i64>,
 }
 
 /// The fires that a pause would suppress.
@@ -107,6 +75,25 @@ pub(crate) struct PauseEffect {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PausedSchedule {
     pub(crate) next_fire_at: Option<Moment>,
+    pub(crate) sample: Vec<PreviewFire>,
+}
+
+/// The fires that a pause of all schedules of a search would suppress.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SearchPauseEffect {
+    pub(crate) fires: i64,
+    pub(crate) until: Moment,
+    /// Whether there are more schedules than are listed; the fires are those of the listed ones.
+    pub(crate) has_more: bool,
+    pub(crate) schedules: Vec<FoundPausedSchedule>,
+}
+
+/// The effect on one of them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct FoundPausedSchedule {
+    pub(crate) schedule: ScheduleRef,
+    pub(crate) fires: i64,
     pub(crate) sample: Vec<PreviewFire>,
 }
 
@@ -128,7 +115,7 @@ pub(crate) struct PausedFire {
     pub(crate) kind: FireKind,
     pub(crate) verdict: Verdict,
     pub(crate) reason: ReasonCode,
-    /// The calendar that suppresses it, if one does.
+    /// The calendar that suppresses the fire, if any.
     pub(crate) detail: Option<String>,
 }
 
@@ -151,15 +138,6 @@ pub(crate) struct LastRun {
 impl ScheduleRow {
     pub(crate) fn zone(&self) -> Option<String> {
         Some(self.timing.zone.clone())
-    }
-
-    /// The 95th percentile of the durations of its recent runs, in milliseconds.
-    pub(crate) fn p95(&self) -> Option<i64> {
-        let ended = self.recent_fires.iter().filter_map(|fire| fire.run?.duration_ms);
-        let mut durations: Vec<i64> = ended.collect();
-        durations.sort_unstable();
-        let rank = (durations.len() * 95).div_ceil(100);
-        durations.get(rank.checked_sub(1)?).copied()
     }
 }
 
@@ -188,18 +166,18 @@ pub(crate) struct ScheduleMore {
     pub(crate) work: Work,
     pub(crate) misfire: Misfire,
     pub(crate) on_overlap: OverlapPolicy,
-    /// Only if fires wait in a buffer.
+    /// The size of the buffer, if fires wait in one.
     pub(crate) buffer_limit: Option<i64>,
     pub(crate) group: Option<String>,
     pub(crate) priority: i64,
     pub(crate) start_deadline_seconds: Option<i64>,
-    /// How many days its history is kept, if that differs from its namespace.
+    /// How many days the schedule's history is kept, if that differs from its namespace.
     pub(crate) retention_days: Option<i64>,
     pub(crate) context: Value,
     /// Calendars that suppress some of its fires.
-    pub(crate) calendars: Vec<Named>,
+    pub(crate) calendars: Vec<CalendarLink>,
     pub(crate) max_fires: Option<i64>,
-    /// The module file that declares it, if one does.
+    /// The module that declares the schedule, if any.
     pub(crate) module: Option<String>,
     pub(crate) created_at: Moment,
     pub(crate) updated_at: Moment,
@@ -218,10 +196,18 @@ pub(crate) struct Policy {
     pub(crate) jitter_seconds: i64,
 }
 
-/// The workflow's tasks.
+/// The tasks of the schedule's workflow.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Work {
+    pub(crate) id: String,
     pub(crate) tasks: Vec<Task>,
+}
+
+/// A calendar by its name.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct CalendarLink {
+    pub(crate) id: String,
+    pub(crate) name: String,
 }
 
 /// The policy for fires that were not started in time.
@@ -235,10 +221,23 @@ pub(crate) struct Misfire {
     pub(crate) window_seconds: i64,
 }
 
-/// The latest definitions, newest first.
+/// The latest versions of the definition, newest first.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Versions {
     pub(crate) nodes: Vec<Version>,
+}
+
+/// A deleted schedule that can be restored.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DeletedSchedule {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) tags: Vec<String>,
+    pub(crate) deleted_at: Moment,
+    pub(crate) kept_until: Moment,
+    /// The module that declared it.
+    pub(crate) module: Option<String>,
 }
 
 /// What resuming would do, for each way to resume.
@@ -247,16 +246,25 @@ pub(crate) struct ResumeEffect {
     pub(crate) choices: Vec<ResumeChoice>,
 }
 
-/// One way to resume: what happens to the fires that fell into the pause.
+/// One catch-up policy and its effect on the fires that fell into the pause.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResumeChoice {
     pub(crate) missed: CatchUp,
-    /// Number of those fires that would run.
+    /// The number of these fires that would run.
     pub(crate) runs: i64,
-    /// Number of those fires that would not.
+    /// The number of these fires that would not run.
     pub(crate) others: i64,
     pub(crate) next_fire_at: Option<Moment>,
+    /// Number of rows that the ledger would get.
+    pub(crate) row_count: i64,
+    pub(crate) rows: ResumeRows,
+}
+
+/// The first of these rows, in order.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct ResumeRows {
+    pub(crate) nodes: Vec<PausedFire>,
 }
 
 /// One entry of the history.

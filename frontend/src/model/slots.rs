@@ -12,7 +12,7 @@ pub(crate) struct SlotAccount {
     pub(crate) expected: i64,
     pub(crate) ran: i64,
     pub(crate) skipped: i64,
-    /// The skipped ones that were blocked by a run.
+    /// The number of skipped instants that were blocked by a run.
     pub(crate) overlapped: i64,
     pub(crate) missed: i64,
     pub(crate) open: i64,
@@ -20,7 +20,7 @@ pub(crate) struct SlotAccount {
     pub(crate) durations: Option<Percentiles>,
     /// The average time between two instants.
     pub(crate) interval_seconds: Option<i64>,
-    /// If runs block each other: an interval in which they would not.
+    /// If runs block each other: an interval with which they would not.
     pub(crate) suggested_interval_seconds: Option<i64>,
 }
 
@@ -35,7 +35,7 @@ impl SlotAccount {
         })
     }
 
-    /// What would help, if runs block each other.
+    /// A suggestion, if runs block each other.
     pub(crate) fn advice(&self) -> Option<String> {
         let (now, better) = (self.interval_seconds?, self.suggested_interval_seconds?);
         let (now, better) = (seconds(now), seconds(better));
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_is_said_in_words() {
+    fn an_account_is_described_in_words() {
         let of = |p50| Some(Percentiles { p50, p95: p50, p99: p50 });
         let account = SlotAccount {
             expected: 144,

@@ -97,7 +97,7 @@ impl ReasonCode {
         (Self::TooOld, "too_old", "too old to recover"),
     ];
 
-    /// Its name in an address, and its label.
+    /// The reason's name in an address, and its label.
     pub(crate) fn name_and_words(self) -> (&'static str, &'static str) {
         let found = Self::ALL.into_iter().find(|(code, ..)| *code == self);
         found.map_or(("", ""), |(_, name, words)| (name, words))
@@ -120,7 +120,7 @@ impl RunTaskState {
 }
 
 impl Role {
-    /// May act on schedules and runs: pause, resume, trigger, cancel, retry.
+    /// Whether the role may act on schedules and runs: pause, resume, trigger, cancel, retry.
     pub(crate) fn operates(self) -> bool {
         match self {
             Self::Viewer => false,
@@ -128,7 +128,7 @@ impl Role {
         }
     }
 
-    /// May change the definitions of schedules.
+    /// Whether the role may change the definitions of schedules.
     pub(crate) fn edits(self) -> bool {
         match self {
             Self::Viewer | Self::Operator => false,
@@ -138,11 +138,11 @@ impl Role {
 }
 
 impl Weekday {
-    /// In the order in which a week is displayed.
+    /// The days in the order in which a week is displayed.
     pub(crate) const WEEK: [Self; 7] =
         [Self::Mon, Self::Tue, Self::Wed, Self::Thu, Self::Fri, Self::Sat, Self::Sun];
 
-    /// `Mon`
+    /// The short name of the day, such as `Mon`.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Sun => "Sun",
@@ -174,7 +174,7 @@ impl Role {
         Self::ALL.into_iter().find(|role| role.word() == word)
     }
 
-    /// May manage members and set secrets.
+    /// Whether the role may manage members and set secrets.
     pub(crate) fn administers(self) -> bool {
         match self {
             Self::Viewer | Self::Operator | Self::Editor => false,

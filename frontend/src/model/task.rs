@@ -39,7 +39,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// The name of its kind, for where space is short.
+    /// The name of the target's kind, for narrow places.
     pub(crate) fn kind_word(&self) -> &'static str {
         match self {
             Self::Http(_) => "HTTP request",
@@ -115,13 +115,13 @@ pub(crate) struct Command {
 pub(crate) struct Publish {
     pub(crate) to: Broker,
     pub(crate) event: CloudEvent,
-    /// The same in the shape of the API's input, with the fields that were requested.
+    /// The target in the shape of the API's input, with the fields that were requested.
     #[serde(skip)]
     pub(crate) input: Value,
 }
 
 impl Publish {
-    /// Its destination, in words.
+    /// The destination of the event, in words.
     pub(crate) fn place(&self) -> String {
         match &self.to {
             Broker::Kafka { topic, key, .. } => {
@@ -141,7 +141,7 @@ impl Publish {
         }
     }
 
-    /// The servers, in the order in which they are tried. A queue of SQS is its own address.
+    /// The servers, in the order in which they are tried. For SQS, the queue's URL is the only one.
     pub(crate) fn servers(&self) -> &[String] {
         match &self.to {
             Broker::Kafka { connection, .. }
@@ -185,13 +185,13 @@ pub(crate) struct CloudEvent {
     pub(crate) headers: Vec<Pair>,
 }
 
-/// Does nothing.
+/// A target that does nothing.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Noop {
     pub(crate) note: String,
 }
 
-/// A header, or a variable. The server masks the values of secret ones.
+/// A header or a variable. The server masks the values of secret ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pair {
     pub(crate) name: String,
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_of_an_event_becomes_what_the_api_takes() {
+    fn an_event_from_the_api_becomes_its_input() {
         let told = json!({
             "__typename": "PublishTarget",
             "to": {

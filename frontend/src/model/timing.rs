@@ -1,4 +1,4 @@
-//! The fires that a timing leads to, and its warnings and errors.
+//! The fires of a timing, and its warnings and errors.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ pub(crate) struct PreviewFire {
     pub(crate) local: String,
     pub(crate) offset: String,
     pub(crate) kind: FireKind,
-    /// The calendar that suppresses it.
+    /// The calendar that suppresses the fire, if any.
     #[serde(rename = "suppressedBy")]
     pub(crate) suppressed_by: Option<String>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Warning {
 }
 
 impl Warning {
-    /// Whether it warns that no fire will ever come, which every list shows.
+    /// Whether the warning says that no fire will ever come, which every list shows.
     pub(crate) fn is_never(&self) -> bool {
         let never = ["never_fires", "never_allowed", "outside_bounds"];
         never.iter().any(|code| self.code.eq_ignore_ascii_case(code))
@@ -46,6 +46,22 @@ pub(crate) struct Problem {
     pub(crate) end: Option<usize>,
 }
 
+/// How another timing would change a schedule's fires of the next 30 days.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DefinitionEffect {
+    /// Why the timing cannot be used; then the rest is empty.
+    pub(crate) problem: Option<Problem>,
+    pub(crate) added: i64,
+    pub(crate) removed: i64,
+    /// The first of them, at most 20 each.
+    pub(crate) added_fires: Vec<PreviewFire>,
+    pub(crate) removed_fires: Vec<PreviewFire>,
+    pub(crate) compared_until: Moment,
+    /// Whether the whole range was compared.
+    pub(crate) is_complete: bool,
+}
+
 /// The preview of a timing while it is typed.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -60,23 +76,23 @@ pub(crate) struct Preview {
 /// What an unsaved timing would add to each minute of the next week.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Candidate {
-    /// The busiest minute in which it fires; null if it does not fire in that week.
+    /// The busiest minute in which the timing fires; null if it does not fire in that week.
     pub(crate) busiest: Option<CandidateStart>,
-    /// Quietest first.
+    /// The shifts that lead to quieter minutes, quietest first.
     pub(crate) quieter: Vec<QuieterShift>,
 }
 
-/// A minute in which it fires.
+/// A minute in which the timing fires.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct CandidateStart {
     pub(crate) at: Moment,
-    /// Number of starts without it.
+    /// The number of starts without the timing.
     pub(crate) before: i64,
-    /// Number of starts with it.
+    /// The number of starts with the timing.
     pub(crate) after: i64,
 }
 
-/// A shift in minutes, negative for earlier, after which its busiest minute has fewer starts.
+/// A shift in minutes, negative for earlier, with which the busiest minute has fewer starts.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct QuieterShift {
     pub(crate) minutes: i64,

@@ -8,24 +8,24 @@ use crate::time::{Moment, distance, duration};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunForecast {
-    /// The median of their durations.
+    /// The median of the durations of these runs.
     pub(crate) usual_ms: i64,
-    /// The 95th percentile of their durations.
+    /// The 95th percentile of the durations of these runs.
     pub(crate) p95_ms: i64,
-    /// Null if it has taken longer than any of them.
+    /// When the run is likely to end; null if it has taken longer than all of these runs.
     pub(crate) likely_end_at: Option<Moment>,
     pub(crate) next_fire_at: Option<Moment>,
-    /// Whether it is likely to be still running at the next fire.
+    /// Whether the run is likely to be still running at the next fire.
     pub(crate) overlaps_next_fire: bool,
 }
 
 impl RunForecast {
-    /// Whether it has taken longer than 95 % of the earlier runs.
+    /// Whether the run has taken longer than 95 % of the earlier runs.
     pub(crate) fn is_slow(&self, elapsed: i64) -> bool {
         elapsed > self.p95_ms
     }
 
-    /// How it compares: `usually 10 min`, or `2.3× its usual 10 min`.
+    /// How the run compares: `usually 10 min`, or `2.3× its usual 10 min`.
     pub(crate) fn comparison(&self, elapsed: i64) -> String {
         let usual = duration(self.usual_ms);
         if self.is_slow(elapsed) {
@@ -36,7 +36,7 @@ impl RunForecast {
         }
     }
 
-    /// A warning if it is likely to block the next fire.
+    /// A warning if the run is likely to block the next fire.
     pub(crate) fn warning(&self, now: Moment) -> Option<String> {
         let next = self.next_fire_at.filter(|_| self.overlaps_next_fire)?;
         Some(format!("likely to overlap the next fire {}", distance(next.since(now).max(0))))
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_run_is_said_to_be_so_and_what_it_will_do() {
+    fn a_slow_run_is_marked_with_its_forecast() {
         let slow = forecast();
         assert_eq!(slow.comparison(1_380_000), "2.3× its usual 10 min");
         assert_eq!(slow.comparison(600_000), "usually 10 min");

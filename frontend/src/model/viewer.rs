@@ -29,7 +29,7 @@ pub(crate) struct SavedView {
     pub(crate) id: String,
     pub(crate) page: String,
     pub(crate) name: String,
-    /// In the search language.
+    /// The query, in the search language.
     pub(crate) query: String,
 }
 

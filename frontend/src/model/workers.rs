@@ -24,7 +24,7 @@ pub(crate) struct WorkerQueue {
 }
 
 impl WorkerQueue {
-    /// Whether jobs wait in it and no worker serves it.
+    /// Whether jobs wait in the queue and no worker serves it.
     pub(crate) fn is_unserved(&self) -> bool {
         self.waiting > 0 && self.workers == 0
     }

@@ -7,7 +7,8 @@ use crate::{
     state::{Address, range_query, ranged_path, use_address},
 };
 
-/// The parameters that a page keeps in its address, to read and to change. Its range of time stays as it is.
+/// The parameters that a page keeps in its address, to read and to change. The page's range of time
+/// stays as it is.
 #[derive(Clone, Copy)]
 pub(super) struct Filters {
     address: Address,
@@ -34,12 +35,12 @@ impl Filters {
         self.address
     }
 
-    /// Whether anything narrows the page beside its range; tracked.
+    /// Whether a filter besides the range applies to the page; tracked.
     pub(super) fn is_narrowed(self) -> bool {
         self.names.iter().any(|name| self.some(name).is_some())
     }
 
-    /// The page without what narrows it, in the same range; tracked.
+    /// The address of the page without filters, in the same range; tracked.
     pub(super) fn cleared(self) -> String {
         self.route.with_value(|route| ranged_path(self.address, route))
     }

@@ -17,7 +17,7 @@ use crate::{
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// The page.
+/// The page with all components.
 #[component]
 pub(crate) fn Gallery() -> impl IntoView {
     use_title(|| "Gallery".to_owned());

@@ -16,6 +16,7 @@ mod filters;
 #[cfg(debug_assertions)]
 mod gallery;
 mod groups;
+mod guard;
 mod health;
 mod kit;
 mod ledger;
@@ -28,6 +29,7 @@ mod parts;
 mod people;
 mod profile;
 mod run;
+mod run_actions;
 mod runs;
 mod schedule;
 mod schedule_form;
@@ -52,6 +54,7 @@ pub(crate) use feeds::Feeds;
 #[cfg(debug_assertions)]
 pub(crate) use gallery::Gallery;
 pub(crate) use groups::Groups;
+pub(crate) use guard::{NotAllowed, needed_role};
 pub(crate) use health::Health;
 pub(crate) use ledger::Ledger;
 pub(crate) use metrics::Metrics;
@@ -95,8 +98,8 @@ fn cursors(place: &Place) -> [(&str, &str); 2] {
     }
 }
 
-/// A text that is kept in the address under a name: an order, columns, a tab. A change returns the list to its first
-/// page.
+/// A text that is kept in the address under a name, such as an order, columns or a tab. A change
+/// returns the list to its first page.
 fn kept(address: Address, name: &'static str) -> Kept {
     let value = Memo::new(move |_| address.query(name));
     let change = move |text: String| {

@@ -79,7 +79,8 @@ macro_rules! parts {
     };
 }
 
-// Code that two parts share becomes a separate file, so each further part adds requests for all.
+// Code that two parts share becomes a separate file, so each further part adds requests for all
+// parts.
 parts! {
     overview { Overview }
     lists { Schedules, Runs, Ledger }

@@ -11,7 +11,7 @@ use crate::{
     state::use_title,
 };
 
-/// The page.
+/// The page of the signed-in user.
 #[component]
 pub(crate) fn Profile() -> impl IntoView {
     use_title(|| "Profile".to_owned());

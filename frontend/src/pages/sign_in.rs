@@ -4,14 +4,14 @@
 use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
 
 use crate::{
-    api::{self},
+    api::{self, FirstVisit, SignInMethods},
     components::{Field, Glyph, ThemeSwitch, icon},
     data::ask_session,
     model::Failure,
     state::{use_session, use_title},
 };
 
-/// Name and password.
+/// The form with name and password.
 #[component]
 pub(crate) fn SignIn() -> impl IntoView {
     use_title(|| "Sign in".to_owned());
@@ -37,10 +37,10 @@ pub(crate) fn SignIn() -> impl IntoView {
             }
         });
     };
-    let provider = RwSignal::new(None::<String>);
-    spawn_local(async move { provider.set(api::identity_provider().await) });
+    let methods = RwSignal::new(None::<SignInMethods>);
+    spawn_local(async move { methods.set(api::sign_in_methods().await) });
     let by_provider = move || {
-        let name = provider.get()?;
+        let name = methods.get()?.provider?;
         let text = format!("Sign in with {name}");
         Some(view! { <a class="button" href=api::provider_address()>{text}</a> }.into_any())
     };
@@ -54,6 +54,7 @@ pub(crate) fn SignIn() -> impl IntoView {
             <form class="sign-in-card panel" on:submit=submit>
                 <p class="sign-in-brand">{icon(Glyph::Bell)}"Carillon"</p>
                 <h1>"Sign in"</h1>
+                {move || methods.get().and_then(|methods| methods.first_visit).map(welcome)}
                 {Field::new("name", "Name", name).required().autocomplete("username").text()}
                 {Field::new("password", "Password", password)
                     .kind("password").required().autocomplete("current-password").text()}
@@ -65,5 +66,29 @@ pub(crate) fn SignIn() -> impl IntoView {
             </form>
             <ThemeSwitch/>
         </main>
+    }
+}
+
+/// Who can sign in, for the first visitor of a new server.
+fn welcome(visit: FirstVisit) -> AnyView {
+    match visit.administrator {
+        Some(name) => view! {
+            <div class="sign-in-welcome" data-testid="first-visit">
+                <p>"Nobody has signed in yet. The first administrator is " <strong>{name.clone()}</strong> "."</p>
+                <p>
+                    "The password is the one that was chosen, or the one in the output of the server's first start. \
+                    If it is lost, set another one on the server:"
+                </p>
+                <code>{format!("carillon user passwd {name}")}</code>
+            </div>
+        }
+        .into_any(),
+        None => view! {
+            <div class="sign-in-welcome" data-testid="first-visit">
+                <p>"This server has no administrator yet. Add the first one on the server:"</p>
+                <code>"carillon user add NAME --role admin"</code>
+            </div>
+        }
+        .into_any(),
     }
 }

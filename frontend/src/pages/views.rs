@@ -6,6 +6,8 @@ use crate::{
     api,
     components::OwnViews,
     data::{use_actor, use_load},
+    model::SavedView,
+    state::Said,
 };
 
 /// The saved views of the page with this name.
@@ -27,6 +29,16 @@ pub(super) fn use_views(page: &'static str) -> OwnViews {
         save: Callback::new(move |(name, query): (String, String)| {
             actor.send(api::save_view(page.to_owned(), name, query), changed);
         }),
-        forget: Callback::new(move |id: String| actor.send(api::delete_view(id), changed)),
+        forget: Callback::new(move |id: String| {
+            let found = |views: &Vec<SavedView>| views.iter().find(|view| view.id == id).cloned();
+            let found = untrack(|| views.with(found)).flatten();
+            let Some(SavedView { name, query, .. }) = found else { return };
+            let said = Said::new(format!("The view {name} is removed."));
+            // Saved again, it is another view of the same name and query.
+            let said = said.undo(move || {
+                actor.send(api::save_view(page.to_owned(), name.clone(), query.clone()), changed);
+            });
+            actor.act(api::delete_view(id), said, move |_| views.loading.reload());
+        }),
     }
 }

@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use crate::{route::Route, state::use_session};
+use crate::{
+    route::{Route, Scope},
+    state::use_session,
+};
 
 /// A link to a new rule about these events (`failed,missed`) of the schedules that `search` finds; empty for users
 /// who may not create rules.
@@ -11,6 +14,17 @@ pub(super) fn watch(on: &'static str, search: Option<String>) -> AnyView {
         return ().into_any();
     }
     let search = search.unwrap_or_default();
-    let href = Route::NewAlertRule.narrowed(&[("on", on), ("search", &search)]);
+    link(Route::NewAlertRule.narrowed(&[("on", on), ("search", &search)]))
+}
+
+/// The same of all schedules of a namespace, wherever one looks.
+pub(super) fn watch_in(namespace: &str, on: &'static str) -> AnyView {
+    if !use_session().edits_in(namespace) {
+        return ().into_any();
+    }
+    link(Route::NewAlertRule.narrowed_in(&Scope::One(namespace.to_owned()), &[("on", on)]))
+}
+
+fn link(href: String) -> AnyView {
     view! { <a class="watch-link" href=href title="New alert rule">"Alert me"</a> }.into_any()
 }

@@ -23,7 +23,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// The page that it names; tracked.
+    /// The page that the address names; tracked.
     pub(crate) fn route(self) -> Option<Route> {
         self.path.with(|path| Route::parse(path)).map(|(_, route)| route)
     }

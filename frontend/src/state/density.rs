@@ -6,7 +6,7 @@ use super::{memory, theme::set_root};
 
 const KEY: &str = "carillon.density";
 
-/// The choice, to read and to set.
+/// The choice of the row height, to read and to set.
 #[derive(Clone, Copy)]
 pub(crate) struct Density(RwSignal<bool>);
 

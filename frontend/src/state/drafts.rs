@@ -15,8 +15,8 @@ pub(crate) struct Kept {
     blank: StoredValue<String>,
 }
 
-/// Restores what was typed before, and saves what is typed from now on. `read` returns the form as a text, and tracks
-/// it; `write` puts such a text into the form.
+/// Restores the earlier input, and saves further input. `read` returns the form as a text, and
+/// tracks it; `write` puts such a text into the form.
 pub(crate) fn use_draft(
     key: &str,
     read: impl Fn() -> String + 'static,

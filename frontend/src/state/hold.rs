@@ -18,13 +18,13 @@ impl Hold {
         self.waiting.get()
     }
 
-    /// Holds or releases.
+    /// Holds the lists, or releases them.
     pub(crate) fn turn(self) {
         self.held.update(|held| *held = !*held);
         self.waiting.set(0);
     }
 
-    /// Releases: a new page starts with current data.
+    /// Releases the lists: a new page starts with current data.
     pub(crate) fn let_go(self) {
         if self.held.get_untracked() {
             self.turn();

@@ -8,7 +8,7 @@ use super::memory;
 
 const KEY: &str = "carillon.keys";
 
-/// The switch.
+/// The switch that enables the shortcuts.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys(RwSignal<bool>);
 

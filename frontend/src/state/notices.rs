@@ -23,7 +23,7 @@ pub(crate) struct Notice {
 #[derive(Clone)]
 pub(crate) struct Said {
     pub(crate) text: String,
-    /// Its label and its address.
+    /// The link's label and its address.
     pub(crate) link: Option<(&'static str, String)>,
     pub(crate) undo: Option<Callback<()>>,
 }

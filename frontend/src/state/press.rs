@@ -5,7 +5,7 @@
 
 use leptos::{ev, prelude::*};
 
-/// The button, pen or finger.
+/// Whether the button, pen or finger is pressed.
 #[derive(Clone, Copy)]
 pub(crate) struct Press(StoredValue<bool>);
 

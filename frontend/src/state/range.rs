@@ -1,23 +1,24 @@
-//! The range of time that a page shows: the last hours or days, or what lies between two instants. It is in the address,
-//! so it goes along from page to page, and a view can be sent to a colleague.
+//! The range of time that a page shows: the last hours or days, or the time between two instants.
+//! It is in the address, so links carry it from page to page, and a view can be sent to a
+//! colleague.
 
 use super::{Address, use_address};
 use crate::{route::Route, time::Moment};
 
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
-/// The choice of no bound, in the address.
+/// The name of the unbounded range in the address.
 const ALL: &str = "all";
-/// What says in an address which range is shown.
+/// The parameters of the address that name the range.
 const NAMES: [&str; 3] = ["range", "from", "until"];
 
 /// A range that ends now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Preset {
-    /// In the address.
+    /// The name in the address.
     pub(crate) name: &'static str,
     pub(crate) words: &'static str,
-    /// In milliseconds; without a bound if absent.
+    /// The length in milliseconds; unbounded if absent.
     length: Option<i64>,
 }
 
@@ -34,7 +35,7 @@ const fn last(name: &'static str, words: &'static str, length: i64) -> Preset {
     Preset { name, words, length: Some(length) }
 }
 
-/// The preset that a page shows where its address names none; none for a page without a range.
+/// The preset that a page shows if its address names none; none for a page without a range.
 fn usual(route: &Route) -> Option<&'static str> {
     if matches!(route, Route::Overview | Route::Ledger | Route::Metrics) {
         return Some("24h");
@@ -72,7 +73,7 @@ impl Range {
         (!is_between).then(|| named_or_usual(&self.presets(), &named, self.usual)).flatten()
     }
 
-    /// From when on, and until when, as far as there are bounds; tracked.
+    /// The start and the end of the range, as far as it is bounded; tracked.
     pub(crate) fn bounds(self) -> (Option<Moment>, Option<Moment>) {
         let at = |name| Moment::parse_local(&self.address.query(name));
         match self.preset() {
@@ -81,7 +82,7 @@ impl Range {
         }
     }
 
-    /// Whether the page shows what it does where its address names no range; tracked.
+    /// Whether the page shows its default range; tracked.
     pub(crate) fn is_usual(self) -> bool {
         self.preset().is_some_and(|preset| preset.name == self.usual)
     }
@@ -91,7 +92,7 @@ impl Range {
         self.address.href(&within(preset.name, "", ""))
     }
 
-    /// Shows what lies between two instants, without a trace in the history.
+    /// Shows the time between two instants, without adding to the history.
     pub(crate) fn choose(self, from: Option<Moment>, until: Option<Moment>) {
         let text = |at: Option<Moment>| at.map(Moment::to_rfc3339).unwrap_or_default();
         let (from, until) = (text(from), text(until));
@@ -99,7 +100,7 @@ impl Range {
     }
 }
 
-/// A range as changes of an address. The place in a list is one of the range before.
+/// A range as changes of the address. They also return a list to its first page.
 fn within<'a>(name: &'a str, from: &'a str, until: &'a str) -> [(&'static str, &'a str); 5] {
     [("range", name), ("from", from), ("until", until), ("after", ""), ("before", "")]
 }
@@ -109,7 +110,8 @@ fn named_or_usual(presets: &[Preset], named: &str, usual: &str) -> Option<Preset
     of(named).or_else(|| of(usual))
 }
 
-/// The range that is shown, for a link to another page that has one: names and values of its query. Tracked.
+/// The current range, for a link to another page that has one: names and values of its query.
+/// Tracked.
 pub(crate) fn range_query(address: Address, route: &Route) -> Vec<(&'static str, String)> {
     // Elsewhere these names may mean something else.
     let passes = has_range(route) && address.route().is_some_and(|here| has_range(&here));
@@ -117,7 +119,7 @@ pub(crate) fn range_query(address: Address, route: &Route) -> Vec<(&'static str,
     names.map(|name| (name, address.query(name))).collect()
 }
 
-/// The address of a page, with the range that is shown now if the page has one; tracked.
+/// The address of a page, with the current range if the page has one; tracked.
 pub(crate) fn ranged_path(address: Address, route: &Route) -> String {
     let query = range_query(address, route);
     let query: Vec<_> = query.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -134,7 +136,7 @@ mod tests {
         assert_eq!(name("7d", "24h"), Some("7d"));
         assert_eq!(name("", "24h"), Some("24h"));
         assert_eq!(name("soon", "24h"), Some("24h"));
-        // A page that always has a bound does not take over a range without one.
+        // A page whose range is always bounded does not take over an unbounded one.
         assert_eq!(name(ALL, "24h"), Some("24h"));
     }
 

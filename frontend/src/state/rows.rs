@@ -26,7 +26,7 @@ pub(crate) struct Change {
     pub(crate) id: String,
     /// The current row; `None` when it no longer belongs to the list.
     pub(crate) row: Option<Held>,
-    /// Whether it is added if it is not in the list yet.
+    /// Whether the row is added if it is not in the list yet.
     pub(crate) enters: bool,
 }
 
@@ -37,6 +37,11 @@ impl List {
 
     pub(crate) fn is_empty(self) -> bool {
         self.items.with(Vec::is_empty)
+    }
+
+    /// The number of rows on the page; tracked.
+    pub(crate) fn len(self) -> usize {
+        self.items.with(Vec::len)
     }
 
     pub(crate) fn ids(self) -> Vec<String> {
@@ -56,13 +61,14 @@ impl List {
         self.items.with_untracked(row)
     }
 
-    /// Follows the row with this id, as long as it is on the page.
+    /// Follows the row with this id. A row that has left the page keeps its last state: it need not be drawn once more
+    /// before its part is removed.
     pub(crate) fn row(self, id: String) -> Memo<Option<Held>> {
-        Memo::new(move |_| {
+        Memo::new(move |before: Option<&Option<Held>>| {
             let row = |items: &Vec<Item>| {
                 items.iter().find(|item| item.id == id).map(|item| item.row.clone())
             };
-            self.items.try_with(row).flatten()
+            self.items.try_with(row).flatten().or_else(|| before.cloned().flatten())
         })
     }
 

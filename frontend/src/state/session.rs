@@ -64,9 +64,15 @@ impl Session {
         }
     }
 
-    /// Whether they may see every namespace; tracked.
+    /// Whether the user may see every namespace; tracked.
     pub(crate) fn sees_all(self) -> bool {
         self.viewer().is_some_and(|viewer| viewer.role_everywhere.is_some())
+    }
+
+    /// Whether they are an administrator of the instance; tracked.
+    pub(crate) fn administers_all(self) -> bool {
+        let everywhere = self.viewer().and_then(|viewer| viewer.role_everywhere);
+        everywhere.is_some_and(Role::administers)
     }
 
     /// Whether pages should offer to pause, resume, trigger, cancel and retry. The server checks again in any case.
@@ -74,9 +80,14 @@ impl Session {
         self.role().is_some_and(Role::operates)
     }
 
-    /// The same of what lies in a namespace, wherever one looks.
+    /// The same for the objects of a given namespace, whichever scope is shown.
     pub(crate) fn operates_in(self, namespace: &str) -> bool {
         self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::operates)
+    }
+
+    /// Whether they are an administrator of a namespace, wherever one looks; tracked.
+    pub(crate) fn administers_in(self, namespace: &str) -> bool {
+        self.viewer().and_then(|viewer| viewer.role_in(namespace)).is_some_and(Role::administers)
     }
 
     /// Whether pages should offer to change what lies in a namespace, wherever one looks.

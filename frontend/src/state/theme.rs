@@ -26,7 +26,7 @@ impl Theme {
     }
 }
 
-/// The choice, to read and to set.
+/// The choice of the theme, to read and to set.
 #[derive(Clone, Copy)]
 pub(crate) struct ThemeChoice(RwSignal<Theme>);
 

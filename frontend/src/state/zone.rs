@@ -13,9 +13,9 @@ pub(crate) enum ZoneChoice {
     Utc,
     /// Each schedule's own zone; UTC for times without a schedule.
     Schedule,
-    /// The browser's.
+    /// The browser's zone.
     Mine,
-    /// Another one, by name.
+    /// Another zone, by name.
     Named(String),
 }
 
@@ -49,7 +49,7 @@ impl ZoneChoice {
     }
 }
 
-/// The choice, to read and to set.
+/// The choice of the clock, to read and to set.
 #[derive(Clone, Copy)]
 pub(crate) struct Zone(RwSignal<ZoneChoice>);
 

@@ -57,7 +57,7 @@ impl Day {
         (year, month, day)
     }
 
-    /// 0 on Monday, 6 on Sunday.
+    /// The day of the week: 0 on Monday, 6 on Sunday.
     pub(crate) fn weekday(self) -> usize {
         // 1 January 1970 was a Thursday.
         usize::try_from((self.0 + 3).rem_euclid(7)).unwrap_or_default()

@@ -22,4 +22,4 @@ pub(crate) use day::{Day, days_in, month_name};
 pub(crate) use days::{city, day_words};
 pub(crate) use moment::Moment;
 pub(crate) use wall::{Wall, browser_zone};
-pub(crate) use words::{decimal, distance, duration, grouped, seconds};
+pub(crate) use words::{amount, decimal, distance, duration, grouped, seconds};

@@ -4,12 +4,12 @@ use js_sys::Date;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use wasm_bindgen::JsValue;
 
-/// An instant: milliseconds since 1970 in UTC. RFC 3339 on the wire.
+/// An instant: milliseconds since 1970 in UTC; RFC 3339 in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(i64);
 
 impl Moment {
-    /// This browser's clock; used only for "3 s ago", never for a decision.
+    /// The current time of this browser's clock; used only for "3 s ago", never for a decision.
     pub(crate) fn now() -> Self {
         Self(Date::now() as i64)
     }
@@ -19,6 +19,11 @@ impl Moment {
     pub(crate) fn parse_local(text: &str) -> Option<Self> {
         let millis = Date::parse(text);
         millis.is_finite().then_some(Self(millis as i64))
+    }
+
+    /// Parses an instant in RFC 3339.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        millis(text).map(Self)
     }
 
     pub(crate) fn from_millis(millis: i64) -> Self {
@@ -55,7 +60,7 @@ impl Moment {
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        millis(&text).map(Self).ok_or_else(|| D::Error::custom("not an instant in RFC 3339"))
+        Self::parse(&text).ok_or_else(|| D::Error::custom("not an instant in RFC 3339"))
     }
 }
 
@@ -109,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instant_is_refused() {
+    fn a_text_that_is_not_an_instant_is_refused() {
         for text in ["", "2026-11-21", "2026-11-21T09:33:30", "soon", "2026-11-21T09:33:30+1"] {
             assert_eq!(millis(text), None, "{text}");
         }

@@ -1,5 +1,8 @@
 //! An instant on the clock of a zone.
 //!
+//! `Intl` knows the offset of a zone at an instant, and is asked for that alone; the rest is arithmetic. If it wrote the
+//! whole time, each of its parts would be an object, from which two texts have to be picked.
+//!
 //! Creating an `Intl.DateTimeFormat` costs a hundred times as much as using one, so one is cached for each zone in
 //! use. It is created through `Reflect`, because the constructor throws for a zone that this browser does not know.
 
@@ -8,10 +11,12 @@ use std::{cell::RefCell, collections::BTreeMap};
 use js_sys::{Array, Function, Intl, Object, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
 
-use super::Moment;
+use super::{Day, Moment};
 
 thread_local! {
-    static FORMATS: RefCell<BTreeMap<String, Option<Intl::DateTimeFormat>>> = RefCell::default();
+    /// The function that writes an instant with its offset, for each zone; none for a zone that this browser does not
+    /// know.
+    static FORMATS: RefCell<BTreeMap<String, Option<Function>>> = RefCell::default();
     static BROWSER_ZONE: String = make("").ok().and_then(|format| zone_of(&format)).unwrap_or_else(|| "UTC".to_owned());
 }
 
@@ -27,12 +32,23 @@ pub(crate) struct Wall {
 }
 
 impl Wall {
-    /// `None` when this browser does not know the zone.
+    /// The reading of the clock; `None` if this browser does not know the zone.
     pub(crate) fn read(at: Moment, zone: &str) -> Option<Self> {
-        FORMATS.with_borrow_mut(|formats| {
-            let format =
-                formats.entry(zone.to_owned()).or_insert_with(|| make(zone).ok()).as_ref()?;
-            Some(assemble(&format.format_to_parts(&at.date())))
+        if zone == "UTC" {
+            return Self::ahead(at, "");
+        }
+        Self::ahead(at, &offset(at, zone)?)
+    }
+
+    /// The time at an offset as `Intl` writes it: `+01:00`, or nothing for UTC.
+    fn ahead(at: Moment, offset: &str) -> Option<Self> {
+        const DAY: i64 = 86_400;
+        let local = at.millis().div_euclid(1_000).checked_add(seconds(offset)?)?;
+        let (day, second) = (local.div_euclid(DAY), local.rem_euclid(DAY));
+        Some(Self {
+            date: Day::new(1970, 1, 1).plus(day).to_string(),
+            time: format!("{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60),
+            offset: if offset.is_empty() { "UTC" } else { offset }.to_owned(),
         })
     }
 }
@@ -52,23 +68,43 @@ fn zone_of(format: &Intl::DateTimeFormat) -> Option<String> {
     Reflect::get(&format.resolved_options(), &"timeZone".into()).ok()?.as_string()
 }
 
+/// The offset of a zone at an instant: `+01:00`, or nothing for UTC.
+fn offset(at: Moment, zone: &str) -> Option<String> {
+    let known = FORMATS.with_borrow(|formats| formats.get(zone).cloned());
+    let format = known.unwrap_or_else(|| {
+        let format = make(zone).ok().map(|format| format.format());
+        FORMATS.with_borrow_mut(|formats| formats.insert(zone.to_owned(), format.clone()));
+        format
+    })?;
+    let millis = JsValue::from_f64(at.millis() as f64);
+    // `11/21/2026, GMT+01:00`
+    let text = format.call1(&JsValue::UNDEFINED, &millis).ok()?.as_string()?;
+    text.rsplit_once("GMT").map(|(_, offset)| offset.to_owned())
+}
+
+/// The seconds of an offset: `+05:30`, or `-00:44:30` as some zones had in the past.
+fn seconds(offset: &str) -> Option<i64> {
+    if offset.is_empty() {
+        return Some(0);
+    }
+    let (sign, clock) = match offset.strip_prefix('+') {
+        Some(clock) => (1, clock),
+        // A hyphen or a minus sign, as the browser has it.
+        None => (-1, offset.strip_prefix(['-', '\u{2212}'])?),
+    };
+    let mut units = [3_600, 60, 1].into_iter();
+    let mut sum = 0;
+    for part in clock.split(':') {
+        sum += part.parse::<i64>().ok()? * units.next()?;
+    }
+    Some(sign * sum)
+}
+
 fn make(zone: &str) -> Result<Intl::DateTimeFormat, JsValue> {
     let options = Object::new();
-    let mut wanted = vec![
-        ("hourCycle", "h23"),
-        ("year", "numeric"),
-        ("month", "2-digit"),
-        ("day", "2-digit"),
-        ("hour", "2-digit"),
-        ("minute", "2-digit"),
-        ("second", "2-digit"),
-        ("timeZoneName", "longOffset"),
-    ];
+    Reflect::set(&options, &"timeZoneName".into(), &"longOffset".into())?;
     if !zone.is_empty() {
-        wanted.push(("timeZone", zone));
-    }
-    for (name, value) in wanted {
-        Reflect::set(&options, &name.into(), &value.into())?;
+        Reflect::set(&options, &"timeZone".into(), &zone.into())?;
     }
     let intl = Reflect::get(&js_sys::global(), &"Intl".into())?;
     let constructor: Function = Reflect::get(&intl, &"DateTimeFormat".into())?.dyn_into()?;
@@ -76,27 +112,30 @@ fn make(zone: &str) -> Result<Intl::DateTimeFormat, JsValue> {
     Ok(made.unchecked_into())
 }
 
-fn assemble(parts: &Array) -> Wall {
-    let mut wall = Wall::default();
-    let (mut year, mut month, mut day) = (String::new(), String::new(), String::new());
-    for part in parts.iter() {
-        let text = |name: &str| {
-            Reflect::get(&part, &name.into()).ok().and_then(|v| v.as_string()).unwrap_or_default()
-        };
-        let value = text("value");
-        match text("type").as_str() {
-            "year" => year = value,
-            "month" => month = value,
-            "day" => day = value,
-            "hour" => wall.time = value,
-            "minute" | "second" => wall.time = format!("{}:{value}", wall.time),
-            "timeZoneName" => {
-                let offset = value.trim_start_matches("GMT");
-                wall.offset = if offset.is_empty() { "UTC".to_owned() } else { offset.to_owned() };
-            }
-            _ => {}
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(millis: i64, offset: &str) -> String {
+        Wall::ahead(Moment::from_millis(millis), offset).unwrap_or_default().to_string()
     }
-    wall.date = format!("{year}-{month}-{day}");
-    wall
+
+    #[test]
+    fn a_time_is_as_far_ahead_as_its_zone() {
+        let leap_day = 1_709_251_199_987;
+        assert_eq!(shown(leap_day, ""), "2024-02-29 23:59:59 UTC");
+        assert_eq!(shown(leap_day, "+05:30"), "2024-03-01 05:29:59 +05:30");
+        assert_eq!(shown(leap_day, "-11:00"), "2024-02-29 12:59:59 -11:00");
+        assert_eq!(shown(-1, "-00:44:30"), "1969-12-31 23:15:29 -00:44:30");
+        let utc = Wall::read(Moment::from_millis(leap_day), "UTC");
+        assert_eq!(utc, Wall::ahead(Moment::from_millis(leap_day), ""));
+    }
+
+    #[test]
+    fn an_offset_is_read_with_either_sign() {
+        let offsets = ["", "+1", "+05:45", "-03:30", "\u{2212}03:30", "-00:44:30"];
+        let known = [0, 3_600, 20_700, -12_600, -12_600, -2_670].map(Some);
+        assert_eq!(offsets.map(seconds), known);
+        assert_eq!(["1:00", "+", "+1:2:3:4", "+one"].map(seconds), [None; 4]);
+    }
 }

@@ -62,6 +62,11 @@ pub(crate) fn grouped(count: i64) -> String {
     grouped
 }
 
+/// A number of things: `1 run`, `1 234 runs`.
+pub(crate) fn amount(count: i64, one: &str, many: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{} {many}", grouped(count)) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +89,12 @@ mod tests {
     #[test]
     fn a_whole_number_has_no_fraction() {
         assert_eq!([300.0, 0.2, 1.5].map(decimal), ["300", "0.2", "1.5"]);
+    }
+
+    #[test]
+    fn one_is_told_from_several() {
+        let shown = [0, 1, 2, 1_000].map(|count| amount(count, "run", "runs"));
+        assert_eq!(shown, ["0 runs", "1 run", "2 runs", "1\u{202f}000 runs"]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Browsers in which a user has signed in before. If others guess at that user's password and have
-//! used up the guesses for the name, such a browser still has guesses of its own.
+//! Browsers in which a user has signed in before. If other people have used up the guesses for the
+//! user's name, such a browser still has guesses of its own.
 
 use rand::{TryRngCore, rngs::OsRng};
 use sha2::{Digest, Sha256};
@@ -19,14 +19,14 @@ const MAX_DEVICES: u64 = 20;
 pub struct Device(String);
 
 impl Device {
-    /// A new one: 192 random bits.
+    /// A new device: 192 random bits.
     pub fn new() -> Result<Self, PeopleError> {
         let mut random = [0_u8; 24];
         OsRng.try_fill_bytes(&mut random).map_err(|error| PeopleError::Hash(error.to_string()))?;
         Ok(Self(random.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// Parses what a browser sent; `None` if it cannot be one of ours.
+    /// Parses a cookie from a browser; `None` if it cannot be one of ours.
     pub fn parse(text: &str) -> Option<Self> {
         let is_ours = text.len() == 48 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_ours.then(|| Self(text.to_owned()))
@@ -37,12 +37,12 @@ impl Device {
         &self.0
     }
 
-    /// Its key in the database for the user of that name.
+    /// The key that the database stores for this device and the user with this name.
     fn id(&self, name: &str) -> String {
         format!("{:x}", Sha256::digest(format!("device\0{name}\0{}", self.0)))
     }
 
-    /// Whether the user of that name has signed in with it.
+    /// Whether the user with this name has signed in with it.
     pub async fn is_known(&self, store: &Store, name: &str) -> Result<bool, StoreError> {
         devices::is_known(store.read(), &self.id(name)).await
     }
@@ -61,7 +61,7 @@ impl Device {
         store.commit(tx).await
     }
 
-    /// Counts an attempt at the password of the user of that name against the device's own limit.
+    /// Counts an attempt at the password of the user with this name against the device's own limit.
     pub async fn attempt(&self, guesses: &Guesses, name: &str) -> Result<(), Hindrance> {
         guesses.count(&[LimiterKey::Device(self.id(name))]).await
     }

@@ -10,7 +10,7 @@ pub enum PeopleError {
         field: &'static str,
         /// The given value; empty for a password.
         value: String,
-        /// What is wrong.
+        /// What is wrong with the input.
         problem: String,
         /// What would be valid.
         help: &'static str,
@@ -29,12 +29,12 @@ pub enum PeopleError {
     /// The name is unknown.
     #[error("find the {what} '{name}': there is none; 'carillon {what} list' shows them")]
     NotFound {
-        /// `user` or `token`.
+        /// `user`, `token` or `namespace`.
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// No administrator of the instance could sign in any more.
+    /// After the change, no administrator of the instance could sign in.
     #[error(
         "disable '{name}': it is the last administrator who can sign in; make another one first, \
          or say --force"
@@ -46,7 +46,7 @@ pub enum PeopleError {
     /// The hash could not be computed.
     #[error("hash the password: {0}")]
     Hash(String),
-    /// The store could not answer.
+    /// The store failed.
     #[error(transparent)]
     Store(StoreError),
 }

@@ -11,9 +11,9 @@ use crate::{
     store::{Store, StoreError, memberships},
 };
 
-/// Limits on the grants that come from groups at an identity provider. The provider is queried only
-/// at a sign-in, so its grants must not outlive that for long, nor the provider itself: tokens
-/// would otherwise keep them for ever.
+/// Limits on the grants from groups at an identity provider. The provider is queried only at a
+/// sign-in, so its grants must not outlive that sign-in for long, nor the configuration of the
+/// provider. Otherwise, tokens would keep them for ever.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Elsewhere<'a> {
     /// The provider of this server.
@@ -23,13 +23,13 @@ pub struct Elsewhere<'a> {
 }
 
 impl<'a> Elsewhere<'a> {
-    /// As configured: as long as a session lasts.
+    /// The configured limits: grants last as long as a session.
     pub fn of(config: &'a Config) -> Self {
         let issuer = config.oidc.as_ref().map(|oidc| &*oidc.issuer);
         Self { issuer, lasts: config.session.absolute.0 }
     }
 
-    /// The grants that currently count for a user.
+    /// The grants that currently apply to a user.
     pub fn given<'u>(&self, user: &'u user::Model, now: DateTime<Utc>) -> &'u [GivenGrant] {
         let plain = |issuer: &'_ str| issuer.trim_end_matches('/').to_owned();
         let theirs = user.issuer.as_deref().map(plain);

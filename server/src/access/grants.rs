@@ -1,15 +1,16 @@
 //! What a caller may do, and where.
 //!
 //! A grant applies everywhere or in one namespace; if several apply, the strongest counts. Seeing
-//! payloads (contexts, outputs, logs) is granted separately from the role: operators need not read
-//! what passes through. Editors see payloads in any case, since they decide where they go.
+//! payloads (contexts, outputs, logs) is granted separately from the role, because operators need
+//! not read the data of runs. Editors see payloads in any case, because they decide where payloads
+//! go.
 
 use std::collections::BTreeMap;
 
 use entity::user::Role;
 use uuid::Uuid;
 
-/// What is allowed in one place.
+/// The permissions in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The role there.
@@ -57,7 +58,7 @@ impl Grants {
         Self { everywhere, namespaces: namespaces.into_iter().collect() }
     }
 
-    /// These grants and others, each in one namespace or everywhere.
+    /// Combines these grants with others, each of which applies to one namespace or everywhere.
     #[must_use]
     pub fn with(mut self, others: impl IntoIterator<Item = (Option<Uuid>, Grant)>) -> Self {
         for (namespace, grant) in others {

@@ -1,9 +1,9 @@
-//! Counts guesses at passwords, once for all nodes and across restarts.
+//! Counts guesses at passwords, for all nodes together and across restarts.
 //!
-//! The database's counts are decisive. This node's own knowledge comes first: a caller without
-//! guesses left is refused without a query, so guessing, which strangers can do, causes no more
-//! writes than the limits allow. This node knows only guesses that the database has accepted or
-//! refused, so it never refuses a caller whom the database would admit, except for moments.
+//! The database's counts are decisive. But each node first consults its own knowledge: it refuses a
+//! caller without guesses left without a query, so that guessing, which strangers can do, causes no
+//! more writes than the limits allow. A node only knows guesses that the database has accepted or
+//! refused, so except for moments it never refuses a caller whom the database would admit.
 
 use std::{
     net::IpAddr,
@@ -20,8 +20,8 @@ use crate::{
     },
 };
 
-/// Maximum number of rows; beyond it the least informative ones are removed. Each is for one name,
-/// address or both.
+/// Maximum number of rows; beyond it, the least informative ones are removed. Each row is for a
+/// name, an address or both.
 const MAX: u32 = 100_000;
 /// The rows are pruned at this interval, and after this many guesses.
 const LOOK: Duration = Duration::from_secs(60);
@@ -30,13 +30,13 @@ const MANY: u32 = 1_000;
 /// Why a guess is not allowed now.
 #[derive(Debug)]
 pub enum Hindrance {
-    /// There were too many; the next is allowed after this time.
+    /// There were too many guesses; the next is allowed after this time.
     Wait(Duration),
     /// The number of guesses is unknown.
     Unknown(StoreError),
 }
 
-/// Counts attempts to sign in. Successful ones are taken back.
+/// Counts attempts to sign in, except successful ones.
 #[derive(Debug)]
 pub struct Guesses {
     store: Store,
@@ -64,7 +64,7 @@ impl Guesses {
         self.count(&keys(name, address)).await
     }
 
-    /// Counts a sign-in that begins without a name, in the same way. It is forgiven with an empty
+    /// Counts a sign-in that begins without a name in the same way. To forgive it, pass an empty
     /// name.
     pub async fn visit(&self, address: IpAddr) -> Result<(), Hindrance> {
         self.count(&[LimiterKey::Address(network(address))]).await
@@ -105,11 +105,11 @@ impl Guesses {
         self.known.give_back(keys);
         let given: Vec<_> = keys.iter().map(LimiterKey::guess).collect();
         if let Err(error) = guesses::give_back(&self.store, &given).await {
-            tracing::warn!("failed to forgive an attempt that was none: {error}");
+            tracing::warn!(%error, "failed to forgive an attempt that was none");
         }
     }
 
-    /// Keeps the table small. A failure does not hold up the sign-in.
+    /// Keeps the table small. A failure does not delay the sign-in.
     async fn look_through(&self) {
         let now = self.clock.instant();
         {
@@ -122,7 +122,7 @@ impl Guesses {
             *looked = LastPrune { at: Some(now), guesses: 0 };
         }
         if let Err(error) = guesses::remove_needless(&self.store, MAX).await {
-            tracing::warn!("failed to remove guesses that are long past: {error}");
+            tracing::warn!(%error, "failed to remove guesses that are long past");
         }
     }
 }

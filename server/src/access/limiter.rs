@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{clock::Clock, store::guesses::Guess};
 
-/// This many attempts at once, and one more after each pause.
+/// A number of attempts at once, and one more after each pause.
 #[derive(Clone, Copy, Debug)]
 struct Allowance {
     burst: f64,
@@ -22,21 +22,21 @@ const PAIR: Allowance = Allowance { burst: 5.0, pause: Duration::from_secs(30) }
 const DEVICE: Allowance = Allowance { burst: 5.0, pause: Duration::from_secs(30) };
 /// Guesses at any names from one address.
 const ADDRESS: Allowance = Allowance { burst: 30.0, pause: Duration::from_secs(5) };
-/// Guesses at one name from all addresses together. The limit is high, as the name's owner shares
-/// it.
+/// Guesses at one name from all addresses together. The limit is high, because the owner of the
+/// name shares it.
 const NAME: Allowance = Allowance { burst: 60.0, pause: Duration::from_secs(2) };
 
 /// Beyond this number, the oldest entries are dropped.
 const REMEMBERED: usize = 20_000;
 
-/// Counts attempts in this process alone. Successful ones are taken back.
+/// Counts attempts in this process alone, except successful ones.
 #[derive(Debug)]
 pub struct Limiter {
     clock: Clock,
     buckets: Mutex<HashMap<LimiterKey, TokenBucket>>,
 }
 
-/// What an allowance belongs to.
+/// The owner of an allowance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum LimiterKey {
     Pair(String, IpAddr),
@@ -56,7 +56,7 @@ impl LimiterKey {
         }
     }
 
-    /// The same for the database. Everything that was typed in is hashed.
+    /// The same for the database. Everything that a user typed is hashed.
     pub(super) fn guess(&self) -> Guess {
         let text = match self {
             Self::Pair(name, address) => format!("pair\0{address}\0{name}"),
@@ -71,7 +71,7 @@ impl LimiterKey {
     }
 }
 
-/// What is left at an instant; it refills over time.
+/// The rest of an allowance at an instant; it refills over time.
 #[derive(Clone, Copy, Debug)]
 struct TokenBucket {
     left: f64,
@@ -92,12 +92,13 @@ impl Limiter {
         Self { clock, buckets: Mutex::default() }
     }
 
-    /// Counts an attempt, or returns how long to wait before the next.
+    /// Counts an attempt; if none is left, returns how long to wait.
     pub fn attempt(&self, name: &str, address: IpAddr) -> Result<(), Duration> {
         self.count(&keys(name, address))
     }
 
-    /// Takes one from each of these, or returns how long to wait until that is possible.
+    /// Takes one attempt from each of these allowances, or returns how long to wait until that is
+    /// possible.
     pub(super) fn count(&self, keys: &[LimiterKey]) -> Result<(), Duration> {
         let now = self.clock.instant();
         let mut buckets = self.locked();
@@ -124,7 +125,7 @@ impl Limiter {
         if wait.is_zero() { Ok(()) } else { Err(wait) }
     }
 
-    /// Adopts the database's state: this much time is missing until the allowance is full.
+    /// Adopts the database's state: how much time is missing until the allowance is full.
     pub(super) fn learn(&self, key: &LimiterKey, missing: Duration) {
         let Allowance { burst, pause } = key.allowance();
         let left = burst - missing.as_secs_f64() / pause.as_secs_f64();
@@ -137,7 +138,7 @@ impl Limiter {
         self.give_back(&keys(name, address));
     }
 
-    /// Returns one to each of the allowances.
+    /// Returns one attempt to each of the allowances.
     pub(super) fn give_back(&self, keys: &[LimiterKey]) {
         let mut buckets = self.locked();
         for key in keys {
@@ -159,8 +160,9 @@ pub(super) fn keys(name: &str, address: IpAddr) -> [LimiterKey; 3] {
     [LimiterKey::Pair(name.clone(), address), LimiterKey::Address(address), LimiterKey::Name(name)]
 }
 
-/// The owner of one IPv6 address usually has its whole /64 network.
-pub(super) fn network(address: IpAddr) -> IpAddr {
+/// What counts as one address: an IPv4 address, in whichever form, or a /64 network of IPv6, all of
+/// which usually belongs to one owner.
+pub fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_remembers_is_bounded() {
+    fn the_limiter_has_bounded_memory() {
         let limiter = Limiter::new(Clock::system());
         for n in 0..30_000_u32 {
             let _ = limiter.attempt("ada", IpAddr::from(n.to_be_bytes()));

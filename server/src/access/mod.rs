@@ -42,7 +42,7 @@ pub use error::PeopleError;
 pub use granted::{Elsewhere, grants_of, user_viewer};
 pub use grants::{Grant, Grants};
 pub use guesses::{Guesses, Hindrance};
-pub use limiter::Limiter;
+pub use limiter::{Limiter, network};
 pub use moment::LookupMoment;
 pub(crate) use moment::{commit_rights, rights_count};
 pub(crate) use names::{check_name, name_key};

@@ -30,7 +30,7 @@ impl LookupMoment {
         Self { instant: clock.instant(), at: clock.now() }
     }
 
-    /// Whether it is not before the other one.
+    /// Whether it is not earlier than the other moment.
     pub fn is_since(&self, other: Self) -> bool {
         self.instant >= other.instant
     }
@@ -38,13 +38,14 @@ impl LookupMoment {
     /// Whether a result from this moment is still valid.
     pub fn is_recent(&self, clock: &Clock) -> bool {
         let now = Self::of(clock);
-        // While a machine sleeps, the monotonic clock stands still; the wall clock may be set.
+        // While a machine is suspended, the monotonic clock stands still; the wall clock may be
+        // set.
         let lasts = TimeDelta::from_std(LASTS).unwrap_or_default();
         now.instant.duration_since(self.instant) < LASTS && (now.at - self.at).abs() < lasts
     }
 }
 
-/// Commits a change of rights. It applies everywhere when this returns.
+/// Commits a change of rights. When this returns, the change applies everywhere.
 pub(crate) async fn commit_rights(
     store: &Store,
     tx: DatabaseTransaction,
@@ -54,8 +55,8 @@ pub(crate) async fn commit_rights(
     Ok(())
 }
 
-/// Waits until a committed change applies everywhere: by the machine's own time, whatever clock the
-/// schedules use, as it concerns other processes.
+/// Waits until a committed change applies everywhere. Uses the machine's own time, whatever clock
+/// the schedules use, because it concerns other processes.
 pub(crate) async fn rights_count() {
     Clock::system().sleep(LASTS).await;
 }
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_found_holds_while_both_clocks_say_so() {
+    fn a_lookup_is_valid_while_both_clocks_agree() {
         let manual = ManualClock::new(DateTime::UNIX_EPOCH);
         let clock = manual.clock();
         let moment = LookupMoment::of(&clock);

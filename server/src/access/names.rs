@@ -2,10 +2,11 @@ use unicode_security::confusable_detection::skeleton;
 
 use super::PeopleError;
 
-/// The audit log's names for actors that are not users: no user or token may have one of them.
+/// The audit log's names for actors that are not users; no user or token may have one of them.
 const RESERVED: [&str; 3] = ["cli", "system", "token"];
 
-/// Checks the name of a user or token: it can be typed, and cannot be mistaken for a reserved name.
+/// Checks the name of a user or token: that it can be typed, and cannot be mistaken for a reserved
+/// name.
 pub(crate) fn check_name(field: &'static str, name: &str) -> Result<(), PeopleError> {
     let allowed = |c: char| c.is_alphanumeric() || "._@+-".contains(c);
     let problem = if name.is_empty() {

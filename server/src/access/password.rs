@@ -10,16 +10,17 @@ use zxcvbn::{Score, zxcvbn};
 
 use super::PeopleError;
 
-/// Each hash takes a core for a while and 19 MiB: this many run at once, the others wait.
+/// The number of concurrent hashes, because each one occupies a core for a while and 19 MiB.
 static AT_ONCE: Semaphore = Semaphore::const_new(4);
 
-/// A hash that belongs to no user, so that an unknown name takes as long as a known one.
+/// A hash that does not belong to a user, so that an unknown name takes as long as a known one.
 const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$Y2FyaWxsb24tbm9ib2R5$\
     AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// A random password: 120 bits.
 pub fn random_password() -> Result<SecretString, PeopleError> {
-    // Without look-alikes; 32 letters, so that the low bits of each byte choose evenly.
+    // Without characters that look alike. There are 32, so that the low bits of each byte choose
+    // evenly.
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut random = [0_u8; 24];
     OsRng.try_fill_bytes(&mut random).map_err(|error| PeopleError::Hash(error.to_string()))?;
@@ -27,12 +28,12 @@ pub fn random_password() -> Result<SecretString, PeopleError> {
     Ok(letters.collect::<String>().into())
 }
 
-/// How much of a password is used to estimate its strength: the cost of the estimate grows with the
-/// square of the length.
+/// How much of a password is used to estimate its strength, because the cost of the estimate grows
+/// with the square of the length.
 const MAX_ESTIMATED: usize = 64;
 
-/// Refuses a password that is short, or that is among the first guesses for the user of that name:
-/// common ones, words and dates, keyboard rows, repetitions, the name itself.
+/// Refuses a password that is short, or among the first guesses for the user with this name: common
+/// passwords, words and dates, keyboard rows, repetitions, the name itself.
 pub(crate) fn check(password: &SecretString, name: &str) -> Result<(), PeopleError> {
     let text = password.expose_secret();
     let length = text.chars().count();
@@ -69,14 +70,15 @@ pub fn mark(password_hash: &str) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether the password matches that hash. Without a hash it does not, but takes as long.
+/// Whether the password matches this hash. Without a hash it does not, but the check takes as long.
 pub(crate) async fn verify(
     password: SecretString,
     hash: Option<String>,
 ) -> Result<bool, PeopleError> {
     off_the_reactor(move || {
         let stored = PasswordHash::new(hash.as_deref().unwrap_or(NOBODY))?;
-        // The same line for everybody: the test that no name costs less counts these lines.
+        // The same line for every user, because the test that an unknown name takes as long counts
+        // these lines.
         tracing::debug!(cost = %stored.params, "computes a password's hash");
         let given = password.expose_secret().as_bytes();
         match Argon2::default().verify_password(given, &stored) {

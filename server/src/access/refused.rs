@@ -5,7 +5,7 @@ use sea_orm::ActiveEnum;
 
 use crate::model::cut;
 
-/// What a caller may not do, or what does not exist for them.
+/// Why a caller may not do something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// There is no such object.
@@ -16,18 +16,18 @@ pub enum Refused {
         /// The key or name that was requested.
         which: String,
     },
-    /// The caller's token gives no access to that queue.
+    /// The caller's token does not give access to this queue.
     #[error("this token does not open the queue {name:?}; take one that names it")]
     Queue {
         /// The queue.
         name: String,
     },
-    /// Their role does not allow it.
+    /// The caller's role does not allow the action.
     #[error("{}", forbidden(*needs, *has, *everywhere))]
     Forbidden {
-        /// The lowest role that suffices.
+        /// The lowest sufficient role.
         needs: Role,
-        /// The caller's, if they have one there.
+        /// The caller's role there, if they have one.
         has: Option<Role>,
         /// Whether the role must hold in every namespace.
         everywhere: bool,
@@ -35,7 +35,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// There is no `what` of that key or name.
+    /// There is no `what` with this key or name.
     pub(super) fn not_found(what: &'static str, which: impl ToString) -> Self {
         Self::NotFound { what, which: cut(&which.to_string()) }
     }

@@ -1,10 +1,10 @@
 //! Permissions, as values that commands require.
 //!
-//! A permission can only be created here, from a viewer with sufficient grants: a command that
-//! takes an [`Operator`] cannot be called by anybody with less, and forgetting the check does not
+//! A permission can only be created here, from a viewer with sufficient grants. So a caller with
+//! less cannot call a command that takes an [`Operator`], and forgetting the check does not
 //! compile. The permission says that its holder may do something somewhere; its [`Permit`] says
-//! whether they may in the namespace of the named object, and no command reads a row for them
-//! without it. For a caller who is not a member of a namespace, its contents do not exist.
+//! whether they may do it in the namespace of the named object, and no command reads a row for them
+//! without it. To a caller who is not a member of a namespace, its contents seem not to exist.
 
 use entity::user::Role;
 use uuid::Uuid;
@@ -16,15 +16,15 @@ use super::{Grants, Refused};
 pub struct Viewer {
     /// The user's or the token's key.
     pub id: Uuid,
-    /// Its name in the audit log.
+    /// The viewer's name in the audit log.
     pub name: String,
     /// A person or a program.
     pub kind: ViewerKind,
-    /// What it may do, and where.
+    /// What the viewer may do, and where.
     pub grants: Grants,
     /// The caller's address, or `cli`.
     pub source: String,
-    /// The reason for its changes, if it gives one in advance.
+    /// The reason for its changes, if it stated one in advance.
     pub reason: Option<String>,
     /// The hashed key of its session.
     pub session: Option<String>,
@@ -35,14 +35,14 @@ pub struct Viewer {
 /// The queues of a worker's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queues {
-    /// In which namespaces.
+    /// The namespaces of the queues.
     pub grants: Grants,
     /// The names of the queues.
     pub names: Vec<String>,
 }
 
 impl Viewer {
-    /// A viewer without a reason given in advance.
+    /// A viewer who has not stated a reason in advance.
     pub fn new(
         id: Uuid,
         name: impl Into<String>,
@@ -54,7 +54,7 @@ impl Viewer {
         Self { id, name, kind, grants, source, reason: None, session: None, queues: None }
     }
 
-    /// The permission over the instance itself.
+    /// The permission to administer the instance.
     pub fn owner(&self) -> Result<Owner, Refused> {
         let has = self.grants.role_everywhere();
         if has == Some(Role::Admin) {
@@ -64,8 +64,8 @@ impl Viewer {
         }
     }
 
-    /// Whether they may pull tasks from these queues of a namespace: a worker's token from its own,
-    /// other callers as an operator.
+    /// Fails unless they may pull tasks from these queues of a namespace: a worker's token from its
+    /// own queues, other callers as an operator.
     pub fn pulls(&self, namespace: Uuid, queues: &[String]) -> Result<(), Refused> {
         let grants = self.queues.as_ref().map_or(&self.grants, |own| &own.grants);
         let Some(grant) = grants.within(namespace) else {
@@ -84,7 +84,7 @@ impl Viewer {
         }
     }
 
-    /// Whether contexts, outputs and logs of a namespace are shown to them.
+    /// Whether they may see contexts, outputs and logs of a namespace.
     pub fn sees_payloads(&self, namespace: Uuid) -> bool {
         self.grants.within(namespace).is_some_and(super::Grant::shows_payloads)
     }
@@ -99,7 +99,7 @@ pub enum ViewerKind {
     Token,
 }
 
-/// The permission over people, namespaces and tokens: that of an administrator everywhere.
+/// The permission to manage people, namespaces and tokens: that of an administrator everywhere.
 #[derive(Clone, Debug)]
 pub struct Owner(Viewer);
 
@@ -110,7 +110,7 @@ impl Owner {
     }
 }
 
-/// A viewer's permission, to be checked per namespace.
+/// A viewer's permission, which must be checked for each namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct Permit<'a> {
     who: &'a Viewer,
@@ -123,8 +123,8 @@ impl<'a> Permit<'a> {
         self.who
     }
 
-    /// Refuses objects in a namespace that the permission does not cover: for strangers there is no
-    /// `what` of that key or name, while members get an error that names their role.
+    /// Refuses objects in a namespace that the permission does not cover. To strangers, there seems
+    /// to be no `what` with this key or name; members get an error that names their role.
     pub fn over(
         self,
         namespace: Uuid,
@@ -193,7 +193,7 @@ right!(
     Role::Editor
 );
 right!(
-    /// The permission over the members of a namespace, its secrets, and its retention.
+    /// The permission to manage the members of a namespace, its secrets, and its retention.
     Admin,
     admin,
     Role::Admin
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_granted_nothing_may_nothing() {
+    fn a_viewer_without_grants_may_do_nothing() {
         let refused = viewer(Grants::default()).viewer().unwrap_err().to_string();
         assert_eq!(refused, "this needs the role viewer; you have none");
     }

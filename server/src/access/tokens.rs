@@ -1,5 +1,5 @@
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::{Timestamp, api_token::ActiveModel, user::Role};
+use entity::{Strings, Timestamp, api_token::ActiveModel, user::Role};
 use rand::{TryRngCore, rngs::OsRng};
 use sea_orm::{ActiveEnum, Set};
 use secrecy::SecretString;
@@ -11,11 +11,15 @@ use super::{Elsewhere, PeopleError, check_name, commit_rights, grants_of, record
 use crate::{
     access::{Grant, Grants, Owner, Queues, Viewer, ViewerKind},
     clock::Clock,
-    store::{Store, StoreError, tokens, users},
+    store::{Store, StoreError, namespaces, tokens, users},
+    target::is_queue_name,
 };
 
 /// The prefix of every token, so that a leaked one can be recognised.
 pub(crate) const PREFIX: &str = "car_";
+
+/// Maximum number of queues of a worker's token.
+const MAX_QUEUES: usize = 32;
 
 /// The time of the last use is stored at most this often.
 const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
@@ -23,15 +27,20 @@ const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
 /// A token to create.
 #[derive(Debug)]
 pub struct NewToken {
-    /// Unique among the tokens that act for no user; for people.
+    /// A name for people, unique among the tokens that do not belong to a user.
     pub name: String,
-    /// What it may do.
+    /// What the token may do.
     pub role: Role,
-    /// When it expires.
+    /// The only namespace that the token gives access to, by name; `None` for all.
+    pub namespace: Option<String>,
+    /// The only queues that a worker may pull from with it; the token then gives access to nothing
+    /// else. Empty for a token that is not a worker's.
+    pub queues: Vec<String>,
+    /// When the token expires.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
-/// Creates a token. Only its hash is stored: this is the only time that it is shown.
+/// Creates a token. Only its hash is stored, so the token can be shown only now.
 pub async fn create_token(
     owner: &Owner,
     store: &Store,
@@ -39,6 +48,12 @@ pub async fn create_token(
     token: NewToken,
 ) -> Result<SecretString, PeopleError> {
     check_name("name", &token.name)?;
+    check_queues(token.role, &token.queues)?;
+    let namespace_id = match &token.namespace {
+        Some(name) => Some(namespace_named(store, name).await?),
+        None => None,
+    };
+    let queues = (!token.queues.is_empty()).then_some(token.queues);
     let text = random(PREFIX)?;
     let id = Uuid::now_v7();
     let row = ActiveModel {
@@ -46,8 +61,8 @@ pub async fn create_token(
         name: Set(token.name.clone()),
         hash: Set(hashed(&text)),
         user_id: Set(None),
-        namespace_id: Set(None),
-        queues: Set(None),
+        namespace_id: Set(namespace_id),
+        queues: Set(queues.clone().map(Strings)),
         role: Set(token.role),
         sees_payloads: Set(true),
         created_by: Set(owner.who().name.clone()),
@@ -58,10 +73,39 @@ pub async fn create_token(
     };
     let tx = store.begin().await?;
     tokens::insert(&tx, row).await.map_err(PeopleError::adding("token", &token.name))?;
-    let after = json!({ "role": token.role.to_value(), "expires_at": token.expires_at });
+    let after = json!({
+        "role": token.role.to_value(), "namespace": token.namespace, "queues": queues,
+        "expires_at": token.expires_at,
+    });
     record(&tx, clock, owner.who(), "token.create", id, &token.name, Some(after)).await?;
     store.commit(tx).await?;
     Ok(text.into())
+}
+
+async fn namespace_named(store: &Store, name: &str) -> Result<Uuid, PeopleError> {
+    let found = namespaces::by_name(store.read(), name).await?;
+    let missing = || PeopleError::NotFound { what: "namespace", name: name.to_owned() };
+    Ok(found.ok_or_else(missing)?.id)
+}
+
+/// A worker's token names at most 32 queues, and its role is operator or more.
+fn check_queues(role: Role, queues: &[String]) -> Result<(), PeopleError> {
+    let refused = |field, value: &str, problem: &str, help| {
+        let (value, problem) = (value.to_owned(), problem.to_owned());
+        Err(PeopleError::BadInput { field, value, problem, help })
+    };
+    if queues.len() > MAX_QUEUES {
+        let value = queues.len().to_string();
+        return refused("number of queues", &value, "is too large", "name 32 at the most");
+    }
+    if let Some(queue) = queues.iter().find(|queue| !is_queue_name(queue)) {
+        return refused("queue", queue, "is no name of a queue", "write 1 to 64 of a-z 0-9 . _ -");
+    }
+    if !queues.is_empty() && role < Role::Operator {
+        let help = "give it the role operator or more, or leave the queues out";
+        return refused("role", &role.to_value(), "cannot pull tasks", help);
+    }
+    Ok(())
 }
 
 /// The text of a new token.
@@ -96,13 +140,13 @@ pub async fn revoke_token(
     Ok(revoked)
 }
 
-/// The user or program that a token acts for, independent of the client's address.
+/// The user or program on whose behalf a token acts, independent of the client's address.
 #[derive(Clone, Debug)]
 pub struct TokenHolder {
     id: Uuid,
     name: String,
     grants: Grants,
-    /// The only queues that it gives access to, if it is a worker's.
+    /// The only queues that it gives access to, if it is a worker's token.
     queues: Option<Vec<String>>,
     expires_at: Option<Timestamp>,
 }
@@ -119,13 +163,13 @@ impl TokenHolder {
         let Some(names) = queues else {
             return Viewer::new(id, name, ViewerKind::Token, grants, source);
         };
-        // It gives access to nothing but queues.
+        // It only gives access to queues.
         let viewer = Viewer::new(id, name, ViewerKind::Token, Grants::default(), source);
         Viewer { queues: Some(Queues { grants, names }), ..viewer }
     }
 }
 
-/// The holder of the token with that [hash](token_hash), if they may still sign in.
+/// The holder of the token with this [hash](token_hash), if they may still sign in.
 pub async fn token_holder(
     store: &Store,
     clock: &Clock,
@@ -137,7 +181,7 @@ pub async fn token_holder(
     let Some(found) = found else { return Ok(None) };
     if found.used_at.is_none_or(|used| now - used.utc() >= USE_STAMP) {
         let (store, id) = (store.clone(), found.id);
-        // Stored in the background, so that the caller need not wait.
+        // Stored in the background, so that the caller does not wait for it.
         tokio::spawn(async move {
             let stamped = async {
                 let tx = store.begin().await?;
@@ -156,7 +200,7 @@ pub async fn token_holder(
                 Some(namespace) => Grants::new(None, [(namespace, limit)]),
                 None => Grants::new(Some(limit), []),
             };
-            // The prefix keeps a token from passing for a person of that name.
+            // The prefix keeps a token from passing for a person with the same name.
             (format!("token/{}", found.name), grants)
         }
         Some(owner) => {
@@ -178,7 +222,8 @@ pub fn token_hash(token: &str) -> Option<String> {
     (token.starts_with(PREFIX) && token.len() <= 256).then(|| hashed(token))
 }
 
-/// A token is 256 random bits: one round of a fast hash suffices, and is quick for each request.
+/// The hash of a token. A token is 256 random bits, so one round of a fast hash suffices, and is
+/// quick for each request.
 pub(crate) fn hashed(token: &str) -> String {
     hex(&Sha256::digest(token))
 }

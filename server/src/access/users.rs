@@ -17,9 +17,9 @@ use crate::{
 /// What happens to a user's API tokens when their password changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tokens {
-    /// They keep working: programs use them.
+    /// The tokens keep working, because programs use them.
     Kept,
-    /// They are revoked in the same transaction: one of them may have leaked.
+    /// The tokens are revoked in the same transaction, because one of them may have leaked.
     Revoked,
 }
 
@@ -28,11 +28,11 @@ pub enum Tokens {
 pub struct NewUser {
     /// Unique.
     pub name: String,
-    /// At least 12 characters.
+    /// The password, at least 12 characters long.
     pub password: SecretString,
-    /// Their role everywhere.
+    /// The user's role everywhere.
     pub role: Role,
-    /// Whether they see contexts, outputs and logs; editors do in any case.
+    /// Whether the user may see contexts, outputs and logs; editors always may.
     pub sees_payloads: bool,
 }
 
@@ -68,8 +68,8 @@ pub async fn add_user(
     Ok(id)
 }
 
-/// Sets another password for a user. Their sessions end, and their API tokens if `fate` says so.
-/// Returns how many of their tokens keep working.
+/// Sets a user's password. Their sessions end, and their API tokens if `fate` says so. Returns how
+/// many of their tokens keep working.
 pub async fn set_password(
     owner: &Owner,
     store: &Store,
@@ -102,15 +102,15 @@ pub async fn set_password(
 /// Whether a user may sign in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// They may.
+    /// The user may see payloads.
     Given,
-    /// They may not; refused for the last administrator who can.
+    /// The user may not; refused for the last administrator who can sign in.
     Taken,
-    /// They may not, even if it is the last administrator.
+    /// The user may not, even if it is the last administrator.
     TakenByForce,
 }
 
-/// Disables a user, or enables them again. Their sessions end.
+/// Disables a user, which ends their sessions, or enables them again.
 pub async fn set_access(
     owner: &Owner,
     store: &Store,
@@ -137,15 +137,15 @@ pub async fn set_access(
     Ok(commit_rights(store, tx).await?)
 }
 
-/// The user, if the password is theirs and they may sign in.
+/// The user, if the password is correct and they may sign in.
 pub async fn sign_in(
     store: &Store,
     clock: &Clock,
     name: &str,
     password: SecretString,
 ) -> Result<Option<Model>, PeopleError> {
-    // No password is that long: the server does not hash megabytes for a stranger. No name contains
-    // NUL.
+    // No password is longer, and the server must not hash megabytes for a stranger. No name
+    // contains NUL.
     let sane = password.expose_secret().len() <= 1024 && !name.contains('\0');
     let user = if sane { users::by_name(store.read(), name).await? } else { None };
     let user = user.filter(|user| user.disabled_at.is_none() && !user.password_hash.is_empty());

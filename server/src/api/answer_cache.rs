@@ -1,4 +1,4 @@
-//! Short-lived answers: callers that ask again within that time get the cached answer.
+//! Caches answers for a short time: callers that ask again within that time get the cached answer.
 
 use std::{
     hash::Hash,
@@ -7,8 +7,8 @@ use std::{
 
 use crate::{clock::Clock, single_flight::SingleFlight};
 
-/// Answers by question. Each question is computed by one caller at a time, and callers that arrive
-/// meanwhile get its answer; different questions never wait for each other.
+/// Answers by question. One caller at a time computes the answer to a question, and callers that
+/// arrive meanwhile get its answer; different questions never wait for each other.
 pub(super) struct AnswerCache<K, V> {
     moment: Duration,
     slots: SingleFlight<K, (Instant, V)>,
@@ -24,7 +24,7 @@ impl<K: Eq + Hash + Clone, V: Clone> AnswerCache<K, V> {
         self.moment
     }
 
-    /// The cached answer if it is still valid, otherwise what `ask` finds now. An error is not
+    /// The cached answer if it is still valid, otherwise the result of `ask`. An error is not
     /// cached.
     pub(super) async fn answer<E>(
         &self,
@@ -40,7 +40,8 @@ impl<K: Eq + Hash + Clone, V: Clone> AnswerCache<K, V> {
             return Ok(answer.clone());
         }
         let found = ask.await?;
-        // Valid from now on, however long it took: the callers that waited must not ask again.
+        // Valid from now on, however long it took, so that the callers that waited do not ask
+        // again.
         *answer = Some((clock.instant(), found.clone()));
         Ok(found)
     }
@@ -60,7 +61,7 @@ mod tests {
     use crate::clock::ManualClock;
 
     #[tokio::test]
-    async fn a_question_that_takes_long_holds_up_no_other_and_its_answer_is_good_from_its_end() {
+    async fn a_slow_query_delays_no_other_and_its_answer_is_valid_from_its_end() {
         let manual = ManualClock::new(DateTime::UNIX_EPOCH);
         let clock = manual.clock();
         let answers = AnswerCache::new(Duration::from_secs(10));

@@ -1,8 +1,9 @@
-//! Requests that compute, executed away from the event loop.
+//! Executes requests that compute away from the event loop.
 //!
 //! A preview of a timing, an export or an introspection is CPU work, and blocks its thread while it
 //! lasts. Such a request is executed as a whole on a blocking thread, with a small limit per caller
-//! and per node. Large answers have a limit per caller, too, wherever they are built.
+//! and per node. Queries and large answers have a limit per caller, too, wherever they are built; a
+//! mutation whose answer reads lists counts as a query.
 
 use std::{
     any::TypeId,
@@ -32,18 +33,19 @@ use super::{
 };
 use crate::{access::Viewer, clock::Clock, config::Introspection};
 
-/// The largest number of concurrent requests of one caller.
+/// Maximum number of concurrent computing requests of one caller.
 const MAX_OF_CALLER: usize = 2;
-/// The largest number of concurrent queries of one caller that compute nothing. The rows that a
-/// query has read are in memory before its answer is, and counted nowhere.
+/// The largest number of concurrent queries of one caller that compute nothing, and of mutations
+/// whose answers read lists. The rows that they have read are in memory before the answer is, and
+/// counted nowhere.
 const MAX_QUERIES_OF_CALLER: usize = 6;
-/// The largest number of large answers of one caller that are being built or written.
+/// Maximum number of one caller's large answers that are being built or written.
 const MAX_LARGE_OF_CALLER: usize = 2;
-/// The smallest limit of concurrent requests of all callers.
+/// The lowest possible limit of concurrent computing requests of all callers.
 const MIN_OF_NODE: usize = 4;
 /// How long a request waits for a permit.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Number of callers remembered before those without a request are forgotten.
+/// Number of callers to remember before those without a request are forgotten.
 const REMEMBERED: usize = 1_000;
 
 /// Executes a query or mutation, away from the event loop if it computes.
@@ -54,11 +56,13 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
         return asides.execute_here(schema, request).await;
     }
     let places = asides.places(caller(viewer(&request)));
-    let Ok(places) = Clock::system().timeout(PATIENCE, places).await else {
+    let Ok(places) = asides.clock.timeout(PATIENCE, places).await else {
         return busy();
     };
+    let request = request.data(ComputesAside);
     let (schema, handle) = (schema.clone(), Handle::current());
-    // If the caller goes away, its end is dropped, and the execution stops at its next await point.
+    // If the caller goes away, its end of the channel is dropped, and the execution stops at the
+    // next await point.
     let (caller, gone) = oneshot::channel::<()>();
     let executed = async move {
         tokio::select! {
@@ -77,7 +81,7 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     drop(caller);
     match response {
         Ok(Some(response)) => response,
-        // Its runtime is shutting down.
+        // The runtime is shutting down.
         Ok(None) => busy(),
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
@@ -86,6 +90,10 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     }
 }
 
+/// Marks a request that holds places for computing. There are fewer of those than of places for
+/// queries, and it must not wait while it holds one of the node's.
+struct ComputesAside;
+
 /// The responses of any operation, each with its place: a subscription's events, or the single
 /// response of a query or mutation.
 pub fn execute_stream(
@@ -93,7 +101,7 @@ pub fn execute_stream(
     mut request: Request,
 ) -> BoxStream<'static, (Response, AnswerPlace)> {
     if limits::is_subscription(&mut request) {
-        // Each event has a place of its own, while it is built.
+        // Each event has a place of its own while it is built.
         let events = schema.execute_stream(request);
         return events.map(|event| (event, AnswerPlace::default())).boxed();
     }
@@ -128,16 +136,16 @@ fn busy() -> Response {
         "this request computes, and {MAX_OF_CALLER} of yours or all places of the server are under \
          way; wait for their answers, and ask again"
     );
-    rate_limited(text)
+    Response::from_errors(vec![rate_limited(text)])
 }
 
-fn rate_limited(text: String) -> Response {
-    Response::from_errors(vec![with_code(ServerError::new(text, None), "RATE_LIMITED")])
+fn rate_limited(text: String) -> ServerError {
+    with_code(ServerError::new(text, None), "RATE_LIMITED")
 }
 
 /// The place of one answer among its caller's large ones. It is taken when the answer turns out to
-/// be large, and free again when the last clone is dropped. Add one to a request's data to hold the
-/// place until the answer is written; otherwise it is free when the answer has been built.
+/// be large, and becomes free when the last clone is dropped. If it is added to a request's data,
+/// it is held until the answer is written; otherwise, until the answer is built.
 #[derive(Clone, Debug, Default)]
 pub struct AnswerPlace(Arc<OnceCell<OwnedSemaphorePermit>>);
 
@@ -154,22 +162,33 @@ impl AnswerPlace {
         };
         let caller = caller(ctx.data_opt::<Viewer>());
         let taken = self.0.get_or_try_init(|| async {
-            let places = asides.of(caller, Kind::Large);
-            let permit = Clock::system().timeout(PATIENCE, places.acquire_owned()).await;
-            permit.ok().and_then(Result::ok).ok_or_else(|| {
-                let text = format!(
+            let permit = asides.of(caller, Kind::Large).acquire_owned();
+            let permit = asides.clock.timeout(PATIENCE, permit).await.ok();
+            permit.and_then(Result::ok).ok_or_else(|| {
+                rate_limited(format!(
                     "{MAX_LARGE_OF_CALLER} large answers of yours are being built, or you have not \
                      read them yet; read them, and ask again"
-                );
-                with_code(ServerError::new(text, None), "RATE_LIMITED")
+                ))
             })
         });
         taken.await.map(drop)
     }
 }
 
+/// Waits for one of the places that the caller has for queries, for a mutation whose answer reads
+/// lists. `None` if it needs none: a request that computes has other places.
+pub(super) async fn place_of_lists(
+    ctx: &ExtensionContext<'_>,
+) -> ServerResult<Option<OwnedSemaphorePermit>> {
+    let Some(asides) = ctx.data_opt::<Asides>() else { return Ok(None) };
+    let viewer = ctx.data_opt::<Viewer>().filter(|_| ctx.data_opt::<ComputesAside>().is_none());
+    let Some(viewer) = viewer else { return Ok(None) };
+    asides.query_place(viewer.id).await.map(Some)
+}
+
 /// The permits for requests that compute, and for large answers.
 pub(super) struct Asides {
+    clock: Clock,
     node: Arc<Semaphore>,
     callers: Mutex<HashMap<(Uuid, Kind), Weak<Semaphore>>>,
 }
@@ -183,7 +202,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The largest number of one caller.
+    /// The limit for one caller.
     fn max(self) -> usize {
         match self {
             Self::Computes => MAX_OF_CALLER,
@@ -193,30 +212,35 @@ impl Kind {
     }
 }
 
-impl Default for Asides {
-    fn default() -> Self {
+impl Asides {
+    pub(super) fn new(clock: Clock) -> Self {
         let cores = available_parallelism().map_or(1, usize::from);
         let node = Arc::new(Semaphore::new(cores.max(MIN_OF_NODE)));
-        Self { node, callers: Mutex::default() }
+        Self { clock, node, callers: Mutex::default() }
     }
-}
 
-impl Asides {
-    /// Executes what computes nothing. A mutation waits for no other: many are committed together,
-    /// and some take long.
+    /// Executes what computes nothing. A mutation waits for no other, since many are committed
+    /// together and some take long, unless its answer reads lists (see [`place_of_lists`]).
     async fn execute_here(&self, schema: &Schema, mut request: Request) -> Response {
         let known = viewer(&request).map(|viewer| viewer.id);
         let Some(caller) = known.filter(|_| !limits::is_mutation(&mut request)) else {
             return schema.execute(request).await;
         };
-        let place = self.of(caller, Kind::Query).acquire_owned();
-        match Clock::system().timeout(PATIENCE, place).await {
+        match self.query_place(caller).await {
             Ok(_place) => schema.execute(request).await,
-            Err(_) => rate_limited(format!(
-                "{MAX_QUERIES_OF_CALLER} of your queries are under way; wait for their answers, \
-                 and ask again"
-            )),
+            Err(error) => Response::from_errors(vec![error]),
         }
+    }
+
+    async fn query_place(&self, caller: Uuid) -> ServerResult<OwnedSemaphorePermit> {
+        let place = self.of(caller, Kind::Query).acquire_owned();
+        let place = self.clock.timeout(PATIENCE, place).await.ok().and_then(Result::ok);
+        place.ok_or_else(|| {
+            rate_limited(format!(
+                "{MAX_QUERIES_OF_CALLER} requests of yours that read lists are under way; wait for \
+                 their answers, and ask again"
+            ))
+        })
     }
 
     /// Acquires a permit of the caller's own, then one of the node's: a caller with many requests

@@ -17,7 +17,7 @@ use crate::{
     store::reads,
 };
 
-/// What it costs to count the fires of one backfill; at most ten thousand.
+/// The cost of counting the fires of one backfill; there are at most ten thousand.
 const PROGRESS: usize = 100;
 
 /// A request to run a schedule for past instants.
@@ -54,24 +54,27 @@ impl Backfill {
         self.0.to_at.into()
     }
 
+    /// Which instants of the window it runs.
     async fn mode(&self) -> BackfillMode {
         self.0.mode.into()
     }
 
+    /// The order in which it runs them.
     async fn order(&self) -> BackfillOrder {
         self.0.fire_order.into()
     }
 
-    /// How many of its runs may be alive at once.
+    /// How many of the backfill's runs may be alive at once.
     async fn concurrency(&self) -> i32 {
         self.0.concurrency
     }
 
+    /// Whether it runs, is paused, or has ended.
     async fn state(&self) -> BackfillState {
         self.0.state.into()
     }
 
-    /// Why it was requested.
+    /// Why the backfill was requested.
     async fn reason(&self) -> &str {
         &self.0.reason
     }
@@ -89,7 +92,7 @@ impl Backfill {
         self.0.created_at.into()
     }
 
-    /// Set while it is paused.
+    /// Set while the backfill is paused.
     async fn pause(&self) -> Option<BackfillPause> {
         let at = self.0.paused_at?;
         Some(BackfillPause {
@@ -99,7 +102,7 @@ impl Backfill {
         })
     }
 
-    /// Set if it was stopped.
+    /// Set if the backfill was stopped.
     async fn cancel(&self) -> Option<BackfillCancel> {
         let at = self.0.cancelled_at?;
         Some(BackfillCancel {
@@ -109,19 +112,19 @@ impl Backfill {
         })
     }
 
-    /// When the last of its fires ended.
+    /// When the last of the backfill's fires ended.
     async fn finished_at(&self) -> Option<Instant> {
         self.0.finished_at.map(Into::into)
     }
 
-    /// How far it has come, counted per request.
+    /// The backfill's progress. Each request counts it anew.
     #[graphql(complexity = "PROGRESS + child_complexity")]
     async fn progress(&self, cx: &Context<'_>) -> Result<BackfillProgress> {
         let found = cx.rows().load_one(BackfillProgressOf(self.0.id)).await?.unwrap_or_default();
         Ok(BackfillProgress { total: self.0.total, done: found })
     }
 
-    /// Its fires, in the order in which they run.
+    /// The backfill's fires, in the order in which they run.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn fires(
         &self,
@@ -148,16 +151,19 @@ impl Backfill {
 /// When and by whom a backfill was paused.
 #[derive(SimpleObject)]
 pub(crate) struct BackfillPause {
+    /// The name of the user or token that paused it.
     by: String,
     at: Instant,
-    /// Why it paused itself: its next runs could not be started.
+    /// Why the backfill paused itself, if its next runs could not be started.
     reason: Option<String>,
 }
 
 /// Who stopped a backfill, and why.
 #[derive(SimpleObject)]
 pub(crate) struct BackfillCancel {
+    /// The name of the user or token that stopped it.
     by: String,
+    /// The reason that they gave.
     reason: String,
     at: Instant,
 }
@@ -171,30 +177,37 @@ pub(crate) struct BackfillProgress {
 /// The progress of a backfill: its fires by state.
 #[Object]
 impl BackfillProgress {
+    /// All of its fires.
     async fn total(&self) -> i32 {
         self.total
     }
 
+    /// Fires that wait for their turn.
     async fn pending(&self) -> i64 {
         self.done.pending
     }
 
+    /// Fires whose run is alive.
     async fn running(&self) -> i64 {
         self.done.running
     }
 
+    /// Fires whose run succeeded.
     async fn succeeded(&self) -> i64 {
         self.done.succeeded
     }
 
+    /// Fires whose run failed or timed out.
     async fn failed(&self) -> i64 {
         self.done.failed
     }
 
+    /// Fires whose run was cancelled, or that never had one.
     async fn cancelled(&self) -> i64 {
         self.done.cancelled
     }
 
+    /// Fires that were no longer needed when their turn came.
     async fn skipped(&self) -> i64 {
         self.done.skipped
     }
@@ -206,11 +219,12 @@ pub(crate) struct BackfillFire(backfill_fire::Model);
 /// One instant of a backfill.
 #[Object]
 impl BackfillFire {
-    /// Its position in the order, from 0.
+    /// The fire's position in the order of the backfill, from 0.
     async fn position(&self) -> i32 {
         self.0.position
     }
 
+    /// The instant.
     async fn scheduled_at(&self) -> Instant {
         self.0.scheduled_at.into()
     }
@@ -224,29 +238,33 @@ impl BackfillFire {
         Ok(local.format(LOCAL).to_string())
     }
 
+    /// How a clock change affects it.
     async fn kind(&self) -> FireKind {
         self.0.kind.into()
     }
 
+    /// How far it has come.
     async fn state(&self) -> BackfillFireState {
         self.0.state.into()
     }
 
+    /// Its run; null while it has none, and once the run is removed.
     async fn run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         let Some(id) = self.0.run_id else { return Ok(None) };
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
     }
 
-    /// Why it was skipped or cancelled, or a note that its run is gone.
+    /// Why the fire was skipped or cancelled, or a note that its run no longer exists.
     async fn detail(&self) -> Option<&str> {
         self.0.detail.as_deref()
     }
 
-    /// When its run was queued.
+    /// When the fire's run was queued.
     async fn started_at(&self) -> Option<Instant> {
         self.0.started_at.map(Into::into)
     }
 
+    /// When its run ended, or it was skipped or cancelled.
     async fn finished_at(&self) -> Option<Instant> {
         self.0.finished_at.map(Into::into)
     }
@@ -256,11 +274,11 @@ impl BackfillFire {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::Mode")]
 pub(crate) enum BackfillMode {
-    /// Instants that nothing has run for.
+    /// Instants that have had no run.
     Missing,
-    /// Also instants whose runs have all ended without success.
+    /// In addition, instants whose runs have all ended without success.
     MissingAndFailed,
-    /// Also instants that succeeded.
+    /// In addition, instants whose runs succeeded.
     All,
 }
 
@@ -278,13 +296,13 @@ pub(crate) enum BackfillOrder {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::State")]
 pub(crate) enum BackfillState {
-    /// It starts runs.
+    /// The backfill starts runs.
     Running,
-    /// It starts no runs; those that are alive continue.
+    /// The backfill starts no runs; those that are alive continue.
     Paused,
     /// Stopped for good. Its last runs may still be ending.
     Cancelled,
-    /// Each of its fires has ended.
+    /// Each of the backfill's fires has ended.
     Completed,
 }
 
@@ -292,17 +310,17 @@ pub(crate) enum BackfillState {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill_fire::State")]
 pub(crate) enum BackfillFireState {
-    /// It waits for its turn.
+    /// The fire waits for its turn.
     Pending,
-    /// Its run is alive.
+    /// The fire's run is alive.
     Running,
-    /// Its run succeeded.
+    /// The fire's run succeeded.
     Succeeded,
-    /// Its run failed or timed out.
+    /// The fire's run failed or timed out.
     Failed,
-    /// Its run was cancelled, or it never had one.
+    /// The fire's run was cancelled, or the fire never had one.
     Cancelled,
-    /// It was no longer needed when its turn came.
+    /// The fire was no longer needed when its turn came.
     Skipped,
 }
 

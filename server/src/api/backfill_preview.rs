@@ -27,7 +27,7 @@ impl BackfillPreview {
         self.count(|_| true)
     }
 
-    /// Fires that nothing has run for.
+    /// Fires that have had no run.
     async fn missing(&self) -> i32 {
         self.of(InstantState::Missing)
     }
@@ -37,7 +37,7 @@ impl BackfillPreview {
         self.of(InstantState::Succeeded)
     }
 
-    /// Fires whose runs have ended, none with success.
+    /// Fires whose runs have ended, none of them successfully.
     async fn failed(&self) -> i32 {
         self.of(InstantState::Failed)
     }
@@ -47,12 +47,12 @@ impl BackfillPreview {
         self.of(InstantState::Live)
     }
 
-    /// Fires that nothing has run for and that a calendar of the schedule suppresses.
+    /// Fires that have had no run and that a calendar of the schedule suppresses.
     async fn suppressed(&self) -> i32 {
         self.of(InstantState::Suppressed)
     }
 
-    /// Fires so long ago that their runs may have been removed.
+    /// Fires so old that their runs may have been removed.
     async fn forgotten(&self) -> i32 {
         self.of(InstantState::Forgotten)
     }
@@ -62,7 +62,7 @@ impl BackfillPreview {
         self.count(|fire| fire.selected)
     }
 
-    /// The window's fires, oldest first: all of them, only those with this `standing`, or only
+    /// The window's fires, oldest first: all of them, or only those with this `standing`, or only
     /// those that would run.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn fires(
@@ -93,7 +93,7 @@ impl BackfillPreview {
         self.count(|fire| InstantState::from(fire.standing) == standing)
     }
 
-    /// There are at most 10,000.
+    /// Cannot overflow: there are at most 10,000 fires.
     fn count(&self, wanted: impl Fn(&PreviewedFire) -> bool) -> i32 {
         let count = self.0.fires.iter().filter(|fire| wanted(fire)).count();
         i32::try_from(count).unwrap_or(i32::MAX)
@@ -106,6 +106,7 @@ pub(crate) struct BackfillPreviewFire(PreviewedFire);
 /// A fire of a window, and its state.
 #[Object]
 impl BackfillPreviewFire {
+    /// The instant.
     async fn at(&self) -> Instant {
         self.0.fire.at.into()
     }
@@ -120,20 +121,22 @@ impl BackfillPreviewFire {
         self.0.fire.offset.to_string()
     }
 
+    /// How a clock change affects it.
     async fn kind(&self) -> FireKind {
         self.0.fire.kind.into()
     }
 
+    /// What has become of it.
     async fn standing(&self) -> InstantState {
         self.0.standing.into()
     }
 
-    /// Whether a backfill in this mode would run it.
+    /// Whether a backfill in this mode would run the fire.
     async fn selected(&self) -> bool {
         self.0.selected
     }
 
-    /// The ledger row that accounts for it, alone or with other fires.
+    /// The ledger row that accounts for the fire, alone or with other fires.
     async fn fire(&self, cx: &Context<'_>) -> Result<Option<Fire>> {
         let Some(id) = self.0.fire_id else { return Ok(None) };
         Ok(cx.rows().load_one(FireRow(id)).await?.map(Fire))
@@ -144,16 +147,17 @@ impl BackfillPreviewFire {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "backfill::InstantState", name = "BackfillStanding")]
 pub(crate) enum InstantState {
-    /// Nothing has run for it: the ledger has no row for it, or one that says why it did not run.
+    /// The instant has had no run: the ledger has no row for it, or one that says why it did not
+    /// run.
     Missing,
-    /// A run for it succeeded.
+    /// A run for the instant succeeded.
     Succeeded,
-    /// Its runs have ended, none with success.
+    /// The runs of the instant have ended, none of them successfully.
     Failed,
-    /// A run for it is alive, or about to start.
+    /// A run for the instant is alive, or about to start.
     Live,
-    /// Nothing has run for it, and a calendar of the schedule suppresses it.
+    /// The instant has had no run, and a calendar of the schedule suppresses it.
     Suppressed,
-    /// It is so long ago that its runs may have been removed.
+    /// The instant is so old that its runs may have been removed.
     Forgotten,
 }

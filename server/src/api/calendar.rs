@@ -34,6 +34,7 @@ impl Calendar {
         &self.0.name
     }
 
+    /// Whether it suppresses the fires inside it, or those outside.
     async fn mode(&self) -> CalendarMode {
         self.0.mode.into()
     }
@@ -53,27 +54,29 @@ impl Calendar {
         Ok(self.entries()?.yearly)
     }
 
-    /// Days of every week.
+    /// Days of the week.
     async fn weekdays(&self) -> Result<Vec<Weekday>> {
         Ok(self.entries()?.weekdays.into_iter().map(Into::into).collect())
     }
 
+    /// Ranges of days or of local times.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn ranges(&self) -> Result<Vec<CalendarRange>> {
         Ok(self.entries()?.ranges.into_iter().map(Into::into).collect())
     }
 
+    /// Times of the day.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn windows(&self) -> Result<Vec<CalendarWindow>> {
         Ok(self.entries()?.windows.into_iter().map(Into::into).collect())
     }
 
-    /// The module file that declares it, if one does.
+    /// The module file that declares the calendar, if one does.
     async fn module(&self) -> Option<&str> {
         self.0.module.as_deref()
     }
 
-    /// How many schedules refer to it.
+    /// How many schedules refer to the calendar.
     #[graphql(complexity = "COUNTED + child_complexity")]
     async fn schedules(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(cx.rows().load_one(CalendarUsers(self.0.id)).await?.unwrap_or_default().into())
@@ -88,7 +91,8 @@ impl Calendar {
     }
 }
 
-/// The cost of a calendar's share in reading the schedules of its namespace that have calendars.
+/// The cost of reading the schedules of a namespace that have calendars, divided among the
+/// calendars of a list.
 const COUNTED: usize = 20;
 
 impl Calendar {
@@ -115,12 +119,19 @@ pub(crate) enum CalendarMode {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "timetable::Weekday")]
 pub(crate) enum Weekday {
+    /// Sunday.
     Sun,
+    /// Monday.
     Mon,
+    /// Tuesday.
     Tue,
+    /// Wednesday.
     Wed,
+    /// Thursday.
     Thu,
+    /// Friday.
     Fri,
+    /// Saturday.
     Sat,
 }
 
@@ -129,7 +140,9 @@ pub(crate) enum Weekday {
 #[derive(SimpleObject, InputObject)]
 #[graphql(input_name = "CalendarRangeInput")]
 pub(crate) struct CalendarRange {
+    /// A day, from its beginning, or a local time.
     from: String,
+    /// A day, up to its end, or a local time, exclusive.
     to: String,
 }
 
@@ -138,10 +151,11 @@ pub(crate) struct CalendarRange {
 #[derive(SimpleObject, InputObject)]
 #[graphql(input_name = "CalendarWindowInput")]
 pub(crate) struct CalendarWindow {
+    /// The time of day at which it begins: 09:00
     from: String,
-    /// 24:00 is the end of the day.
+    /// The end, exclusive; 24:00 is the end of the day.
     to: String,
-    /// The days on which it begins; every day if empty.
+    /// The days on which the window begins; every day if empty.
     #[graphql(default)]
     weekdays: Vec<Weekday>,
 }
@@ -179,15 +193,21 @@ pub(crate) struct CreateCalendarInput {
     #[graphql(default = "default")]
     namespace: String,
     name: String,
+    /// Whether it suppresses the fires inside it, or those outside.
     mode: CalendarMode,
+    /// Single days: 2026-12-24
     #[graphql(default)]
     dates: Vec<String>,
+    /// Days of every year: 12-25
     #[graphql(default)]
     yearly: Vec<String>,
+    /// Days of every week.
     #[graphql(default)]
     weekdays: Vec<Weekday>,
+    /// Ranges of days or of local times.
     #[graphql(default)]
     ranges: Vec<CalendarRange>,
+    /// Times of the day.
     #[graphql(default)]
     windows: Vec<CalendarWindow>,
 }
@@ -200,11 +220,17 @@ pub(crate) struct UpdateCalendarInput {
     /// one.
     expected_version: i32,
     name: Option<String>,
+    /// Whether it suppresses the fires inside it, or those outside.
     mode: Option<CalendarMode>,
+    /// The complete list of single days: 2026-12-24
     dates: Option<Vec<String>>,
+    /// The complete list of days of every year: 12-25
     yearly: Option<Vec<String>>,
+    /// The complete list of days of every week.
     weekdays: Option<Vec<Weekday>>,
+    /// The complete list of ranges.
     ranges: Option<Vec<CalendarRange>>,
+    /// The complete list of times of the day.
     windows: Option<Vec<CalendarWindow>>,
     reason: Option<String>,
 }

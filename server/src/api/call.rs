@@ -1,10 +1,10 @@
-//! The form in which an idempotency key remembers a mutation.
+//! The form in which a mutation is stored under its idempotency key.
 
 use async_graphql::InputType;
 
 use crate::commands::{BadInput, Call};
 
-/// A call with its input. Without a key, the input is never compared with another one.
+/// A call with its input. If it has no key, its input is never compared with another.
 pub(super) fn call(
     name: &str,
     input: &impl InputType,

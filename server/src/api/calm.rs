@@ -1,9 +1,9 @@
-//! List items that are resolved as far as possible before the next item's turn.
+//! List items that are resolved as far as possible before it is the next item's turn.
 //!
-//! async-graphql resolves a long list in turns: an item that wakes itself counts as one that
+//! async-graphql resolves a long list in turns. It treats an item that wakes itself as one that
 //! yields, and an object wakes itself whenever all its fields have been polled. After two such
-//! items the list pauses, and a loader that should collect the keys of the whole page starts with
-//! those of two rows. So an item here absorbs its own wake-ups and continues until it really waits.
+//! items the list pauses, so a loader that should collect the keys of the whole page starts with
+//! those of two rows. An item here absorbs its own wake-ups, and continues until it really waits.
 
 use std::{
     borrow::Cow,
@@ -92,7 +92,7 @@ impl Bell {
             }
         }
         self.polling.store(false, SeqCst);
-        // It may have been woken between the last poll and this line, while no wake-up was passed
+        // It may have been woken between the last poll and this line, when no wake-up was passed
         // on.
         if self.rung.load(SeqCst) {
             cx.waker().wake_by_ref();

@@ -1,4 +1,4 @@
-//! What resolvers reach through their context.
+//! What resolvers get from their context.
 
 use async_graphql::{Context, dataloader::DataLoader};
 use uuid::Uuid;
@@ -47,8 +47,8 @@ pub(crate) trait ContextExt {
     }
 
     /// Refuses objects of a namespace that the caller may not see. The namespace of a purged object
-    /// is unknown (None), so only a caller with a role in every namespace may ask for what remains
-    /// of it.
+    /// is unknown (None), so its remains may only be read by callers with a role in every
+    /// namespace.
     fn at_home(&self, namespace: Option<Uuid>, what: &'static str, which: Uuid) -> Result<()> {
         let found = match namespace {
             Some(namespace) => self.is_home(namespace),
@@ -84,7 +84,7 @@ pub(crate) trait ContextExt {
         if self.sees_payloads(namespace) { payload } else { MASK.into() }
     }
 
-    /// The caller, or a refusal.
+    /// The caller; refuses a request without one.
     fn signed_in(&self) -> Result<&Viewer> {
         Ok(self.who().ok_or(CommandError::Unauthenticated)?)
     }

@@ -11,9 +11,11 @@ use crate::store::retention::DELETED_DAYS;
 #[derive(SimpleObject)]
 pub(crate) struct DeletedSchedule {
     id: Uuid,
-    /// The name that it had. Another schedule may have it by now.
+    /// Its name before the deletion. Another schedule may have the name by now.
     name: String,
+    /// The text for people.
     note: String,
+    /// The tags that it had.
     tags: Vec<String>,
     /// The last version before the deletion.
     version: i32,

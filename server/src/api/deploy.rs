@@ -23,7 +23,7 @@ pub(super) struct OrderingDeployed;
 impl OrderingDeployed {
     /// Makes schedules, workflows and alert rules match a module's file, all or nothing. Objects
     /// that the module declared before and no longer declares are deleted, unless `prune` is false.
-    /// Fails if objects of the same names were made by hand, unless `adopt` lets the module take
+    /// Fails if objects of the same names were created by hand, unless `adopt` lets the module take
     /// them over.
     #[graphql(complexity = "2000 + child_complexity")]
     async fn deploy_module(
@@ -31,7 +31,8 @@ impl OrderingDeployed {
         cx: &Context<'_>,
         source: String,
         #[graphql(default_with = "ModuleFormat::Yaml")] format: ModuleFormat,
-        #[graphql(default = false, desc = "Only report what would happen.")] dry_run: bool,
+        #[graphql(default = false, desc = "If true, only reports what would happen.")]
+        dry_run: bool,
         #[graphql(default = true)] prune: bool,
         #[graphql(default = false)] adopt: bool,
         reason: Option<String>,
@@ -53,8 +54,8 @@ impl OrderingDeployed {
         Ok(cx.commands().deploy(&right, wanted, &call).await?.into())
     }
 
-    /// Changes a schedule's note, whether or not a module declares the schedule: notes belong to
-    /// the operators.
+    /// Changes a schedule's note, even if a module declares the schedule: notes belong to the
+    /// operators.
     async fn annotate_schedule(
         &self,
         cx: &Context<'_>,
@@ -83,17 +84,22 @@ pub(crate) enum ModuleFormat {
 /// What a deployment did, or would do.
 #[derive(SimpleObject)]
 pub(crate) struct DeployPayload {
+    /// The module's name.
     module: String,
+    /// Whether nothing was changed, because only a preview was requested.
     dry_run: bool,
+    /// What happened to each object that the module declares or declared.
     #[graphql(complexity = "DECLARED * child_complexity")]
     changes: Vec<DeployChange>,
-    /// How it affects the fires of the next 30 days; null in the answer to a repeated call.
+    /// How the deployment affects the fires of the next 30 days; null in the answer to a repeated
+    /// call.
     effect: Option<DeployEffect>,
 }
 
 /// What happened to one object that the module declares or declared.
 #[derive(SimpleObject)]
 pub(crate) struct DeployChange {
+    /// What was done, or would be done.
     action: ChangeAction,
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
     kind: String,
@@ -103,12 +109,13 @@ pub(crate) struct DeployChange {
     /// What changed, key by key of the module's file: at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     fields: Vec<FieldChange>,
-    /// Likely mistakes in its timing, and secrets that its tasks use but that are not set.
+    /// Likely mistakes in the schedule's timing, and secrets that its tasks use but that are not
+    /// set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
 
-/// A key of a module's file whose value differs. Secrets are masked and long values truncated.
+/// A key of a module's file whose value differs. Secrets are masked, and long values truncated.
 #[derive(SimpleObject)]
 pub(crate) struct FieldChange {
     /// The key's path inside the object, such as `misfire.grace` or `task.target.http.url`.
@@ -123,13 +130,15 @@ pub(crate) struct FieldChange {
 /// calendars it changes. Paused schedules do not fire.
 #[derive(SimpleObject)]
 pub(crate) struct DeployEffect {
+    /// Start of the compared range: now.
     from: Instant,
+    /// End of the compared range: 30 days later.
     until: Instant,
-    /// How many fires are new; a lower bound if `isComplete` is false.
+    /// The number of new fires; a lower bound if `isComplete` is false.
     added: Long,
-    /// How many fires are gone; a lower bound if `isComplete` is false.
+    /// The number of removed fires; a lower bound if `isComplete` is false.
     removed: Long,
-    /// False if some schedule has more fires than are compared one by one.
+    /// False if a schedule has more fires than can be compared one by one.
     is_complete: bool,
     /// The schedules whose fires change, by name.
     #[graphql(complexity = "DECLARED * child_complexity")]
@@ -145,11 +154,13 @@ pub(crate) struct DeployScheduleEffect {
     before: Option<u64>,
     /// The number of fires in the range after the deployment.
     after: Option<u64>,
+    /// How many of its fires are new.
     added: u64,
+    /// How many of its fires are gone.
     removed: u64,
     /// The first new fires.
     added_sample: Vec<Instant>,
-    /// The first fires that are gone.
+    /// The first removed fires.
     removed_sample: Vec<Instant>,
     /// `added` and `removed` are counted up to this instant.
     compared_until: Instant,
@@ -161,15 +172,15 @@ pub(crate) struct DeployScheduleEffect {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "commands::Action")]
 pub(crate) enum ChangeAction {
-    /// It was created.
+    /// The object was created.
     Create,
-    /// It was changed.
+    /// The object was changed.
     Update,
-    /// It was made by hand, and now belongs to the module.
+    /// The object was created by hand, and now belongs to the module.
     Adopt,
-    /// It was deleted.
+    /// The object was deleted.
     Delete,
-    /// It already was as declared.
+    /// The object already matched the declaration.
     Unchanged,
 }
 

@@ -81,7 +81,9 @@ impl ReadingEffects {
 /// How another timing would change the fires of a schedule.
 #[derive(SimpleObject)]
 pub(super) struct DefinitionEffect {
+    /// Start of the compared range, inclusive.
     from: Instant,
+    /// End of the compared range.
     until: Instant,
     /// Why the timing cannot be used; then the other fields are empty.
     problem: Option<TimingProblem>,
@@ -90,11 +92,13 @@ pub(super) struct DefinitionEffect {
     before: Option<u64>,
     /// How many there would be with the new timing.
     after: Option<u64>,
+    /// How many fires would be new.
     added: u64,
+    /// How many fires would be gone.
     removed: u64,
     /// The first new fires; at most 20.
     added_fires: Vec<PreviewFire>,
-    /// The first fires that would be gone; at most 20.
+    /// The first fires that would be removed; at most 20.
     removed_fires: Vec<PreviewFire>,
     /// `added` and `removed` are counted up to this instant.
     compared_until: Instant,

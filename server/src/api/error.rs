@@ -1,5 +1,5 @@
-//! How refusals appear to callers: `extensions.code`, what a form needs to mark the field, and no
-//! internals.
+//! How refusals appear to callers: with `extensions.code` and the details that a form needs to mark
+//! the field, but without internals.
 
 use std::sync::Arc;
 
@@ -147,14 +147,14 @@ pub(crate) const UNAVAILABLE: &str = "UNAVAILABLE";
 /// After how many seconds such a call may be retried.
 pub(crate) const RETRY_AFTER_SECONDS: u64 = 2;
 
-/// Logged at debug level: the services already report that the database is unreachable, and each
-/// call would only repeat it.
+/// Logged at debug level, because the services already report that the database is unreachable.
 fn unavailable(why: &'static str, error: &dyn std::error::Error) -> async_graphql::Error {
     tracing::debug!(%error, "the database could not serve a call");
     coded(UNAVAILABLE, why.to_owned(), |set| set("retryAfterSeconds", RETRY_AFTER_SECONDS.into()))
 }
 
-/// Logs the cause once, under an id that the caller receives; the cause itself is not returned.
+/// Logs the cause once, under an id that the caller receives; the caller does not see the cause
+/// itself.
 fn internal(error: &dyn std::error::Error) -> async_graphql::Error {
     let id = Uuid::now_v7().simple().to_string();
     tracing::error!(error_id = %id, error = %error, "failed to answer a request");
@@ -205,7 +205,7 @@ impl Extension for Codes {
         next.run(ctx, stream).map(completed).boxed()
     }
 
-    /// What follows the parser: fragments that spread themselves, directives, and values.
+    /// Checks what the parser does not: fragments that spread themselves, directives, and values.
     async fn parse_query(
         &self,
         ctx: &ExtensionContext<'_>,
@@ -230,13 +230,12 @@ impl Extension for Codes {
     }
 }
 
-/// The largest number of errors reported for one document.
+/// Maximum number of errors reported for one document.
 const MAX_ERRORS: usize = 20;
-/// The largest number of characters reported of a library error: it repeats the line that it could
-/// not read.
+/// Maximum number of characters of a library error, which repeats the line that it could not read.
 const MAX_CHARACTERS: usize = 300;
 
-/// The beginning and the end of a message: where it went wrong, and what was expected.
+/// The beginning and the end of a message: they say where it went wrong, and what was expected.
 fn cut(message: &str) -> Option<String> {
     let end = message.char_indices().nth(MAX_CHARACTERS * 2 / 3)?.0;
     let begin = message.char_indices().nth_back(MAX_CHARACTERS / 3 - 1)?.0;
@@ -255,7 +254,7 @@ fn invalid(mut error: ServerError) -> ServerError {
             extensions.set("code", "BAD_USER_INPUT");
             if let Some((path, rest)) = rest.split_once('"') {
                 let mut field = field_of(path);
-                // A missing or unknown field lies inside the object that the path leads to.
+                // A missing or unknown field is inside the object to which the path leads.
                 let inner = rest.strip_prefix(", ").unwrap_or(rest);
                 let inner = inner.strip_prefix("unknown ").unwrap_or(inner);
                 let inner = inner.strip_prefix("field \"").and_then(|rest| rest.split_once('"'));

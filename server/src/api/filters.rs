@@ -16,8 +16,8 @@ use crate::{
     },
 };
 
-/// Parses a list's search, if there is one. Errors are searched only within one namespace: of
-/// several, one may show payloads and another not.
+/// Parses a list's search, if there is one. Errors can be searched only within one namespace,
+/// because the caller may see payloads in some namespaces and not in others.
 pub(super) fn sought(
     cx: &Context<'_>,
     within: &Within,
@@ -40,17 +40,19 @@ pub(super) fn sought_schedules(cx: &Context<'_>, text: Option<String>) -> Result
 /// Selects schedules.
 #[derive(InputObject, Default)]
 pub(crate) struct ScheduleFilter {
-    /// The name or note contains this text, in any case.
+    /// The name or note contains this text, ignoring case.
     text: Option<String>,
+    /// They have this tag.
     tag: Option<String>,
+    /// They are in this state.
     state: Option<ScheduleState>,
     /// The workflow's name.
     workflow: Option<String>,
-    /// The name of a calendar that they refer to.
+    /// The name of a calendar that the schedules refer to.
     calendar: Option<String>,
-    /// Whether they have any tag.
+    /// Whether the schedules have any tag.
     tagged: Option<bool>,
-    /// Whether a module declares them.
+    /// Whether a module declares the schedules.
     declared: Option<bool>,
     /// True for the caller's favourites, false for all others.
     favourite: Option<bool>,
@@ -97,7 +99,9 @@ impl From<ScheduleFilter> for reads::schedules::Filter {
 /// Selects runs.
 #[derive(InputObject, Default)]
 pub(crate) struct RunFilter {
+    /// Only runs in one of these states.
     states: Option<Vec<RunState>>,
+    /// Only runs of this schedule.
     schedule_id: Option<Uuid>,
     /// Whether the run can still change.
     live: Option<bool>,
@@ -123,6 +127,7 @@ impl From<RunFilter> for reads::runs::Filter {
 /// Selects fires.
 #[derive(InputObject, Default)]
 pub(crate) struct FireFilter {
+    /// Only fires with one of these verdicts.
     verdicts: Option<Vec<Verdict>>,
     /// Scheduled at this instant or later.
     after: Option<Instant>,

@@ -37,10 +37,12 @@ impl Fire {
         Ok(cx.rows().load_one(ScheduleRow(self.0.schedule_id)).await?.map(Schedule))
     }
 
+    /// The version of the schedule whose timing determined the instant.
     async fn schedule_version(&self) -> i32 {
         self.0.schedule_version
     }
 
+    /// The instant, before jitter; the first one if the row accounts for several.
     async fn scheduled_at(&self) -> Instant {
         self.0.scheduled_at.into()
     }
@@ -55,18 +57,22 @@ impl Fire {
         Ok(self.wall_clock(cx).await?.0.format(LOCAL).to_string())
     }
 
+    /// UTC offset of the schedule's zone at that instant, as in +02:00
     async fn offset(&self, cx: &Context<'_>) -> Result<String> {
         Ok(self.wall_clock(cx).await?.1.to_string())
     }
 
+    /// How a clock change affects it.
     async fn kind(&self) -> FireKind {
         self.0.kind.into()
     }
 
+    /// What became of it.
     async fn verdict(&self) -> Verdict {
         self.0.verdict.into()
     }
 
+    /// Why it has this verdict.
     async fn reason(&self, cx: &Context<'_>) -> Result<Reason> {
         self.why(cx).await
     }
@@ -77,30 +83,34 @@ impl Fire {
         self.0.count.into()
     }
 
+    /// The last instant that the row accounts for; equal to `scheduledAt` if there is only one.
     async fn last_scheduled_at(&self) -> Instant {
         self.0.last_scheduled_at.into()
     }
 
+    /// When its row was written: for most fires, when a node claimed it.
     async fn claimed_at(&self) -> Instant {
         self.0.claimed_at.into()
     }
 
+    /// When it got its final verdict; null while it is PENDING.
     async fn decided_at(&self) -> Option<Instant> {
         self.0.decided_at.map(Into::into)
     }
 
-    /// The node that claimed it.
+    /// The node that claimed the fire.
     async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {
         let Some(id) = self.0.claimed_by else { return Ok(None) };
         Ok(cx.rows().load_one(NodeRow(id)).await?.map(|node| node.name))
     }
 
+    /// How often recovery tried to hand it over after its node was lost.
     async fn recovery_attempts(&self) -> i32 {
         self.0.recovery_attempts
     }
 
-    /// The run that it started; for a fire that did not run itself, the run of a backfill that made
-    /// up for it.
+    /// The run that the fire started. For a fire that did not run itself, the run of a backfill
+    /// that made up for it.
     async fn run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         let Some(id) = self.0.run_id else { return Ok(None) };
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
@@ -108,8 +118,8 @@ impl Fire {
 }
 
 impl Fire {
-    /// The row's reason, refined with what only its run shows: whether the run that it waits for is
-    /// alive, and whether its own began on time.
+    /// The row's reason, refined by facts from runs: whether the run that it waits for is alive,
+    /// and whether its own run began on time.
     async fn why(&self, cx: &Context<'_>) -> Result<Reason> {
         let fire = &self.0;
         let plain = || Reason { code: fire.reason.into(), text: sentence::of(fire) };
@@ -118,7 +128,7 @@ impl Fire {
                 let before = fire.detail.as_deref().and_then(|run| Uuid::try_parse(run).ok());
                 let run = match before {
                     Some(before) => cx.rows().load_one(RunRow(before)).await?,
-                    // A caught-up fire keeps why it is late instead of the run before it.
+                    // A caught-up fire shows the reason for its delay, not the run before it.
                     None => cx.rows().load_one(LastRun(fire.schedule_id)).await?,
                 };
                 Ok(match run.filter(|run| run.state.is_live()) {
@@ -169,23 +179,24 @@ fn utc() -> chrono::FixedOffset {
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 #[graphql(remote = "fire::Verdict")]
 pub(crate) enum Verdict {
-    /// The intent is written but not handed over: nothing runs yet.
+    /// The intent is written but not handed over, so nothing runs yet.
     Pending,
-    /// Handed over: its run exists.
+    /// The fire was handed over: its run exists.
     Started,
-    /// Deliberately not run.
+    /// The fire was deliberately not run.
     Skipped,
-    /// No node claimed it in time, and the misfire policy does not make up for it.
+    /// No node claimed the fire in time, and the misfire policy does not make up for it.
     Missed,
-    /// Missed; a later fire ran in its place.
+    /// The fire was missed, and a later one ran in its place.
     Collapsed,
-    /// Could not be handed over within the limits of recovery.
+    /// The fire could not be handed over within the limits of recovery.
     Abandoned,
 }
 
 /// Why a fire has its verdict.
 #[derive(SimpleObject)]
 pub(crate) struct Reason {
+    /// The reason for programs.
     code: ReasonCode,
     /// An explanation for people.
     text: String,
@@ -195,52 +206,52 @@ pub(crate) struct Reason {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "fire::Reason")]
 pub(crate) enum ReasonCode {
-    /// Started when it was due, or within two seconds of it.
+    /// The fire started when it was due, or within two seconds of that.
     OnTime,
-    /// Not missed, but started later than that: the text says how late and why.
+    /// The fire was not missed, but started later than that: the text says how late and why.
     Late,
-    /// Missed, then run by the catch-up policy or after a pause.
+    /// The fire was missed, and then run by the catch-up policy or after a pause.
     CaughtUp,
-    /// Started by recovery after its hand-off was lost.
+    /// Recovery started the fire after its hand-off was lost.
     Recovered,
     /// A run of the same schedule was alive.
     Overlap,
-    /// A run of the same schedule was alive: the fire waits, or waited, until that run settled.
+    /// A run of the same schedule was alive. The fire waits, or waited, until that run settled.
     Buffered,
     /// A run of the same schedule was alive, and the buffer was full.
     BufferFull,
-    /// Its namespace had started as many fires in that minute as its quota allows.
+    /// The namespace had started as many fires in that minute as its quota allows.
     Quota,
-    /// It waited in the buffer and was purged from it.
+    /// The fire waited in the buffer and was purged from it.
     Purged,
     /// A later fire of the same schedule took its place.
     Replaced,
     /// The schedule was paused.
     Paused,
-    /// Its start deadline had passed.
+    /// The fire's start deadline had passed.
     Deadline,
     /// The schedule was paused between claim and hand-off.
     Disabled,
-    /// The schedule was deleted before it was claimed, or between claim and hand-off.
+    /// The schedule was deleted before the fire was claimed, or between claim and hand-off.
     Deleted,
-    /// The schedule was edited before it was claimed, or between claim and hand-off.
+    /// The schedule was edited before the fire was claimed, or between claim and hand-off.
     StaleVersion,
-    /// No scheduler claimed it in time.
+    /// No scheduler claimed the fire in time.
     Outage,
-    /// Missed before the catch-up window.
+    /// The fire was missed before the catch-up window.
     CatchUpWindow,
-    /// Missed, and beyond the number of fires that the catch-up policy runs.
+    /// The fire was missed, and exceeds the number of fires that the catch-up policy runs.
     CatchUpLimit,
-    /// A calendar of the schedule suppresses it.
+    /// A calendar of the schedule suppresses the fire.
     Calendar,
-    /// It was skipped on request.
+    /// The fire was skipped on request.
     ByRequest,
     /// Recovery used up its attempts.
     AttemptsExhausted,
-    /// Recovery found it too late.
+    /// Recovery found the fire too late.
     TooOld,
-    /// No row had accounted for it, and a backfill started it.
+    /// The ledger had no row for the fire until a backfill started it.
     Backfilled,
-    /// Claimed, waiting for its hand-off.
+    /// The fire was claimed, and waits for its hand-off.
     AwaitingHandoff,
 }

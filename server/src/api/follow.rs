@@ -1,9 +1,8 @@
-//! Reads a feed continuously: woken by writes, at a bounded rate, with nothing lost and nothing
-//! repeated.
+//! Reads a feed continuously: woken by writes, at a bounded rate, without losing or repeating rows.
 //!
-//! The follower is registered before its first read, and marks wake-ups as seen before each read: a
-//! write that a read did not see wakes it again. A slow poll backs this up for writes of other
-//! processes.
+//! The follower is registered before its first read, and marks wake-ups as seen before each read,
+//! so a write that a read did not see wakes it again. For writes of other processes, a slow poll
+//! backs this up.
 
 use std::{collections::VecDeque, time::Duration, time::Instant};
 
@@ -93,14 +92,14 @@ impl<P: Copy, T> Follower<P, T> {
         }
     }
 
-    /// Waits until there may be something to read, and until the last read is long enough ago.
+    /// Waits until there may be something to read and the last read is long enough ago.
     ///
-    /// Uses real time, whatever the application's clock shows: this only spares the database and
-    /// decides nothing.
+    /// Uses real time rather than the application's clock, because this only limits the load on the
+    /// database.
     async fn pause(&mut self) {
         let clock = Clock::system();
         if self.caught_up {
-            // The channel cannot be closed: the store that we read from holds its other end.
+            // Cannot fail: the store that this reads from holds the sender.
             let _ = clock.timeout(POLL, self.changes.changed()).await;
             let since = self.last_read.map_or(PACE, |last| last.elapsed());
             if let Some(left) = PACE.checked_sub(since) {

@@ -7,6 +7,7 @@ use super::{
     alerts::{AlertChannel, AlertRule},
     backfill::Backfill,
     calendar::Calendar,
+    calm::Calm,
     context::ContextExt,
     error::Result,
     fire::Fire,
@@ -22,9 +23,9 @@ use super::{
 };
 use crate::commands::BadInput;
 
-/// The largest number of ids in one request.
+/// Maximum number of ids in one request.
 const MAX_IDS: usize = 100;
-/// The same, as the type in which the library computes costs.
+/// The same, in the type that the library uses for costs.
 const IDS: i32 = 100;
 /// The base cost of one object: it is looked up in all types.
 const LOOKUP: usize = 100;
@@ -75,21 +76,23 @@ impl ReadingGlobally {
     #[graphql(
         complexity = "LOOKUP + cost_by(i32::try_from(ids.len()).unwrap_or(IDS), IDS, LOOKUP / 10 + child_complexity)"
     )]
-    async fn nodes(&self, cx: &Context<'_>, ids: Vec<ID>) -> Result<Vec<Option<Global>>> {
+    async fn nodes(&self, cx: &Context<'_>, ids: Vec<ID>) -> Result<Vec<Option<Calm<Global>>>> {
         cx.viewer()?;
         if !(1..=MAX_IDS).contains(&ids.len()) {
             let help = format!("give 1 to {MAX_IDS}");
             return Err(BadInput::new("ids", ids.len(), "are too many or none", help).into());
         }
-        load(cx, &ids).await
+        let found = load(cx, &ids).await?;
+        Ok(found.into_iter().map(|object| object.map(Calm)).collect())
     }
 }
 
-/// One statement per type, until all are found. An id that is not a UUID finds nothing.
+/// One statement per type, until all are found; schedules come first, as runs and fires are searched
+/// in many partitions. An id that is not a UUID finds nothing.
 async fn load(cx: &Context<'_>, ids: &[ID]) -> Result<Vec<Option<Global>>> {
     let keys: Vec<Option<Uuid>> = ids.iter().map(|id| Uuid::try_parse(id).ok()).collect();
     let mut found: Vec<Option<Global>> = keys.iter().map(|_| None).collect();
-    // Objects of foreign namespaces are found but not shown, and need not be looked up any further.
+    // Objects of other namespaces are found but not shown, and need not be looked up further.
     let mut missing: Vec<Uuid> = keys.iter().flatten().copied().collect();
     macro_rules! look {
         ($row:ident, $made:expr) => {
@@ -106,12 +109,12 @@ async fn load(cx: &Context<'_>, ids: &[ID]) -> Result<Vec<Option<Global>>> {
             }
         };
     }
-    look!(RunRow, |row| Some(Global::Run(Run(row))));
-    look!(FireRow, |row| Some(Global::Fire(Fire(row))));
     look!(ScheduleRow, |row: entity::schedule::Model| {
         let is_there = row.deleted_at.is_none();
         is_there.then_some(Global::Schedule(Schedule(row)))
     });
+    look!(RunRow, |row| Some(Global::Run(Run(row))));
+    look!(FireRow, |row| Some(Global::Fire(Fire(row))));
     look!(WorkflowRow, |row: entity::workflow::Model| {
         let is_there = row.deleted_at.is_none();
         is_there.then(|| Global::Workflow(Workflow::current(row)))

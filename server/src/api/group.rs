@@ -10,10 +10,10 @@ use super::{
 };
 use crate::store::groups::GroupUsage;
 
-/// A limit on how many runs may be at work at once, shared by the schedules that refer to it.
+/// A limit on the number of concurrent runs, shared by the schedules that refer to it.
 pub(crate) struct ConcurrencyGroup(pub(crate) concurrency_group::Model);
 
-/// A limit on how many runs may be at work at once, shared by the schedules that refer to it.
+/// A limit on the number of concurrent runs, shared by the schedules that refer to it.
 #[Object]
 impl ConcurrencyGroup {
     pub(crate) async fn id(&self) -> ID {
@@ -28,7 +28,7 @@ impl ConcurrencyGroup {
         &self.0.name
     }
 
-    /// How many of its runs may be at work at once.
+    /// Maximum number of the group's runs in progress at once.
     async fn max_runs(&self) -> i32 {
         self.0.max_runs
     }
@@ -38,22 +38,23 @@ impl ConcurrencyGroup {
         self.0.version
     }
 
-    /// The module file that declares it, if one does.
+    /// The module file that declares the group, if one does.
     async fn module(&self) -> Option<&str> {
         self.0.module.as_deref()
     }
 
-    /// Its runs at work.
+    /// The number of the group's runs in progress.
     async fn running(&self, cx: &Context<'_>) -> Result<i64> {
         Ok(self.load(cx).await?.running)
     }
 
-    /// Its runs that wait: for a place in the group, for a node or for their next attempt.
+    /// The number of the group's runs that wait: for room in the group, for a node, or for their
+    /// next attempt.
     async fn waiting(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(self.load(cx).await?.waiting.into())
     }
 
-    /// How many schedules refer to it.
+    /// How many schedules refer to the group.
     async fn schedules(&self, cx: &Context<'_>) -> Result<i64> {
         Ok(self.load(cx).await?.schedules)
     }
@@ -85,7 +86,7 @@ pub(crate) struct CreateConcurrencyGroupInput {
     #[graphql(default = "default")]
     pub(super) namespace: String,
     pub(super) name: String,
-    /// 1 to 10000.
+    /// The limit of concurrent runs, 1 to 10000.
     pub(super) max_runs: i64,
 }
 
@@ -97,6 +98,6 @@ pub(crate) struct UpdateConcurrencyGroupInput {
     /// one.
     pub(super) expected_version: i32,
     pub(super) name: Option<String>,
-    /// 1 to 10000. Runs over a lowered limit continue.
+    /// The limit of concurrent runs, 1 to 10000. Runs over a lowered limit continue.
     pub(super) max_runs: Option<i64>,
 }

@@ -21,13 +21,18 @@ use crate::{
 #[derive(Clone, SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Health {
+    /// Whether every check has passed.
     healthy: bool,
-    /// What is wrong, one sentence each: the messages of `findings`.
+    /// What is wrong, one sentence per problem: the messages of `findings`.
     issues: Vec<String>,
+    /// The checks and their results, the failing ones included.
     #[graphql(complexity = "DECLARED * child_complexity")]
     checks: Vec<HealthCheck>,
+    /// The server's version: of the node that answers.
     version: String,
+    /// The time zone rules of the node that answers.
     zone_data: ZoneData,
+    /// `PostgreSQL` or `SQLite`.
     database: String,
     #[graphql(skip)]
     examined: Vec<Check>,
@@ -37,7 +42,7 @@ pub(crate) struct Health {
 
 #[ComplexObject]
 impl Health {
-    /// What is wrong, the worst first, each with what to do about it; `/healthz` reports the same.
+    /// What is wrong, the worst first, with what to do about it. `/healthz` reports the same.
     // The cost of counting per schedule where something is wrong.
     #[graphql(complexity = "200 + DECLARED * child_complexity")]
     async fn findings(&self, cx: &Context<'_>) -> Result<Vec<HealthFinding>> {
@@ -48,16 +53,23 @@ impl Health {
 /// One check and its result.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct HealthCheck {
+    /// As in `missed`, `stalled`, `scheduler`, `clocks`.
     name: String,
+    /// Whether it has passed.
     healthy: bool,
+    /// The measured value, with its unit if it has one.
     value: String,
+    /// The limit that the value must not exceed; null if the check has none.
     limit: Option<String>,
 }
 
 /// The time zone rules in use.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct ZoneData {
+    /// The release of the IANA data, as in 2026a.
     version: String,
+    /// `system`, `bundled` or `file`: the operating system's, the program's own, or the one that a
+    /// setting names.
     source: String,
 }
 
@@ -72,7 +84,7 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Of one namespace, or of all that the caller may see.
+    /// One namespace, or all that the caller may see.
     pub(super) async fn of(cx: &Context<'_>, namespace: Option<String>) -> Result<Self> {
         let limits = cx.data_unchecked::<config::Health>().within(namespace.as_deref(), None);
         Ok(Self {

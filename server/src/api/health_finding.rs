@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The largest number of schedules that a finding names.
+/// Maximum number of schedules that a finding names.
 const MAX_SCHEDULES: i64 = 10;
 
 /// Something that is wrong, and what to do about it.
@@ -27,10 +27,11 @@ const MAX_SCHEDULES: i64 = 10;
 pub(crate) struct HealthFinding {
     /// The name of the check, as in `checks`: `missed`, `stalled`, `scheduler`, `clocks`.
     code: String,
+    /// How severe it is.
     severity: HealthSeverity,
     /// What is wrong, in one sentence.
     message: String,
-    /// What to do about it.
+    /// What to do about the problem.
     help: &'static str,
     /// The measured value.
     value: String,
@@ -38,12 +39,12 @@ pub(crate) struct HealthFinding {
     limit: Option<String>,
     /// The namespace that was measured; null if the value covers all of them, or the cluster.
     namespace: Option<String>,
-    /// Schedules counted in the value, those with the most first; at most 10.
+    /// Schedules that contribute to the value, largest contribution first; at most 10.
     #[graphql(complexity = "DECLARED * child_complexity")]
     schedules: Vec<Schedule>,
-    /// The nodes that it concerns, by name.
+    /// The nodes that the finding concerns, by name.
     nodes: Vec<String>,
-    /// When it began, if known.
+    /// When the problem began, if known.
     since: Option<Instant>,
 }
 
@@ -52,12 +53,12 @@ pub(crate) struct HealthFinding {
 pub(crate) enum HealthSeverity {
     /// Fires or runs are lost or stuck: `/healthz` answers 503.
     Critical,
-    /// Worth knowing, but does not count as unhealthy; for example, two versions during an upgrade.
+    /// Worth knowing, but not unhealthy; for example, two versions during an upgrade.
     Warning,
 }
 
 impl HealthFinding {
-    /// The findings of everything examined, for these namespaces.
+    /// The findings of an examination, for these namespaces.
     pub(super) async fn all(
         cx: &Context<'_>,
         checks: &[Check],
@@ -99,7 +100,7 @@ impl HealthFinding {
     }
 }
 
-/// What the check of this name counts, if it counts per schedule.
+/// The figure that this check counts per schedule; None if it does not.
 fn counted(check: &str) -> Option<HealthFigure> {
     match check {
         "missed" => Some(HealthFigure::Missed),
@@ -115,7 +116,7 @@ async fn schedules(cx: &Context<'_>, causes: &[FigureCause]) -> Result<Vec<Sched
     let keys = causes.iter().map(|cause| ScheduleRow(cause.schedule_id));
     let mut rows: HashMap<_, _> = cx.rows().load_many(keys.clone()).await?;
     let rows = keys.filter_map(|key| rows.remove(&key));
-    // A caller who asks about all namespaces may see all; one who asks about a single namespace may
-    // see that.
+    // A caller who asks about all namespaces may see all of them; a caller who asks about one may
+    // see that one.
     Ok(rows.filter(|row| cx.is_home(row.namespace_id)).map(Schedule).collect())
 }

@@ -18,11 +18,11 @@ use crate::{
     store::reads::{ledger, within::Within},
 };
 
-/// What it costs to count the ledger, beside the answer.
+/// The cost of counting the ledger, in addition to the answer.
 const COUNTED: usize = 5_000;
-/// The largest number of schedules in one filter.
+/// Maximum number of schedules in one filter.
 const MAX_SCHEDULES: usize = 100;
-/// The range that totals cover without `after`.
+/// The range of the totals if there is no `after`.
 const USUAL: TimeDelta = TimeDelta::hours(24);
 
 /// Queries of the ledger across schedules.
@@ -38,7 +38,7 @@ impl ReadingLedger {
     async fn ledger(
         &self,
         cx: &Context<'_>,
-        #[graphql(desc = "All namespaces that you may see, if absent.")] namespace: Option<String>,
+        #[graphql(desc = "If absent, all namespaces that you may see.")] namespace: Option<String>,
         filter: Option<LedgerFilter>,
         #[graphql(desc = "Selects schedules, in the search language of docs/search.md, as in \
                     `tag:billing -zone:UTC`.")]
@@ -63,7 +63,7 @@ impl ReadingLedger {
     async fn ledger_totals(
         &self,
         cx: &Context<'_>,
-        #[graphql(desc = "All namespaces that you may see, if absent.")] namespace: Option<String>,
+        #[graphql(desc = "If absent, all namespaces that you may see.")] namespace: Option<String>,
         filter: Option<LedgerFilter>,
         #[graphql(desc = "Selects schedules, in the search language of docs/search.md.")]
         search: Option<String>,
@@ -84,9 +84,11 @@ fn key(text: &str) -> Option<ledger::Key> {
 /// Selects fires of the ledger.
 #[derive(InputObject, Default)]
 pub(super) struct LedgerFilter {
+    /// Only fires with one of these verdicts.
     verdicts: Option<Vec<Verdict>>,
+    /// Only fires with one of these reasons.
     reasons: Option<Vec<ReasonCode>>,
-    /// Only of these schedules: 1 to 100.
+    /// Only fires of these schedules: 1 to 100.
     schedule_ids: Option<Vec<Uuid>>,
     /// Scheduled at this instant or later. Without it the totals count the last 24 hours.
     after: Option<Instant>,
@@ -141,7 +143,7 @@ pub(super) struct LedgerTotals {
     skipped: Long,
     /// Instants that were lost: MISSED, COLLAPSED into a later one, or ABANDONED.
     missed: Long,
-    /// Instants that have no run yet: PENDING.
+    /// Instants without a run so far: PENDING.
     open: Long,
     /// The same counts by verdict and reason, the most frequent first.
     #[graphql(complexity = "DECLARED * child_complexity")]
@@ -154,7 +156,9 @@ pub(super) struct LedgerTotals {
 /// Instants of the ledger with the same verdict and reason.
 #[derive(SimpleObject)]
 pub(super) struct LedgerGroup {
+    /// What became of the instants.
     verdict: Verdict,
+    /// Why they have this verdict.
     reason: ReasonCode,
     /// The number of instants; one row of the ledger may cover several.
     count: Long,

@@ -1,9 +1,9 @@
-//! Batched reads: every hop from a list to one row goes through here.
+//! Batched reads, for every hop from a list to one row.
 //!
-//! Rows are not cached, so one loader serves all requests and never returns a stale row: keys
+//! Rows are not cached, so one loader serves all requests and never returns a stale row. Keys
 //! requested at the same moment share a statement, whichever request they come from. Only tallies
-//! are kept for some seconds: each sums a day of the ledger, and a live list requests it with every
-//! event.
+//! are kept for some seconds, because each sums up a day of the ledger, and a live list requests it
+//! with every event.
 
 use std::{
     collections::HashMap,
@@ -41,9 +41,9 @@ pub(crate) struct Rows {
     tallies: Mutex<HashMap<Uuid, (Instant, tally::Tally)>>,
 }
 
-/// A tally is recounted once it is this old.
+/// A tally this old is counted again.
 const TALLY_AGE: Duration = Duration::from_secs(15);
-/// The largest number of cached tallies; beyond it all are dropped.
+/// Maximum number of cached tallies; beyond it, all are dropped.
 const TALLIES: usize = 10_000;
 
 /// The loader that a schema holds.
@@ -118,7 +118,7 @@ loaders! {
         let found = calendars::by_ids(rows.store.read(), &ids).await?;
         KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
-    /// How many schedules refer to a calendar; none without any.
+    /// How many schedules refer to a calendar; no entry if there are none.
     CalendarUsers -> i64, async |rows: &Rows, ids: Vec<Uuid>| {
         calendars::user_counts(&rows.store, &ids).await
     };
@@ -132,7 +132,7 @@ loaders! {
         let found = alerts::channels::by_ids(rows.store.read(), &ids).await?;
         KeyedRows::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
-    /// What names the secrets of a namespace.
+    /// The users of the secrets of a namespace.
     SecretUsersIn -> Arc<SecretUsers>, async |rows: &Rows, ids: Vec<Uuid>| {
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {

@@ -6,12 +6,17 @@ use super::scalar::Instant;
 /// A line that an attempt printed.
 #[derive(SimpleObject)]
 pub(crate) struct LogLine {
-    /// Its position in the run's log.
+    /// The line's position in the run's log.
     pub(crate) cursor: String,
+    /// The name of the task that printed it.
     task: String,
+    /// The number of the task's attempt, from 1.
     attempt: i32,
+    /// When it was printed.
     at: Instant,
+    /// Where it came from.
     stream: LogStream,
+    /// The line without its end: at most 16 KiB.
     text: String,
 }
 

@@ -37,8 +37,8 @@ pub(super) type Figures = AnswerCache<Uuid, Metrics>;
 /// Queries of metrics and statistics.
 #[Object]
 impl ReadingFigures {
-    /// Counts of what is in a namespace, and figures of its last hour. Recounted at most every ten
-    /// seconds.
+    /// Counts of the objects in a namespace, and figures of its last hour. Recounted at most every
+    /// ten seconds.
     #[graphql(complexity = "200 + child_complexity")]
     async fn metrics(
         &self,
@@ -64,7 +64,7 @@ impl ReadingFigures {
     async fn run_stats(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         #[graphql(desc = "An hour before `until` if absent.")] from: Option<Instant>,
         #[graphql(desc = "Now if absent.")] until: Option<Instant>,
@@ -95,10 +95,10 @@ impl ReadingFigures {
     }
 }
 
-/// Counts of what is in a namespace, and figures of its last hour.
+/// Counts of the objects in a namespace, and figures of its last hour.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct Metrics {
-    /// When it was counted.
+    /// When the figures were counted.
     at: Instant,
     /// Schedules that are not deleted.
     total_schedules: i64,
@@ -112,7 +112,7 @@ pub(crate) struct Metrics {
     pending_handoffs: Long,
     /// How long the oldest due schedule has waited to be claimed; null if none is waiting.
     oldest_unclaimed_ms: Option<Long>,
-    /// Runs that ended in the last hour, per minute.
+    /// Runs that ended in the last hour, as a number per minute.
     executions_per_minute: f64,
     /// Average time from start to end of these runs; null if none ended.
     average_execution_time_ms: Option<f64>,
@@ -136,12 +136,17 @@ pub(crate) struct Metrics {
 /// What ended in a period.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct Executions {
+    /// Runs that ended: the sum of succeeded, failed, timed out and cancelled ones.
     total: Long,
+    /// Runs that succeeded.
     succeeded: Long,
+    /// Runs whose attempts all failed.
     failed: Long,
+    /// Runs whose last attempt took too long.
     timed_out: Long,
+    /// Runs that were stopped on request or by the overlap policy.
     cancelled: Long,
-    /// Instants that no node claimed in time, and that were not made up for.
+    /// Instants that no node claimed in time, and that no later run replaced.
     missed: Long,
     /// Instants deliberately not run: because of another live run, a calendar, a pause or a
     /// request.
@@ -174,7 +179,7 @@ impl Metrics {
         let scope = HealthScope { within: Within::One(namespace), tag: None };
         let waiting = health::figures(store, &scope, now.into()).await?;
         let hour = (now - TimeDelta::hours(1)).into();
-        // Includes what just ended by the clock of another node.
+        // Includes runs that have just ended by the clock of another node.
         let soon = (now + TimeDelta::minutes(1)).into();
         let Rollup { counts: sums, durations, latenesses } =
             stats::sum(store, namespace, hour, soon).await?;

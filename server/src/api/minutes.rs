@@ -20,11 +20,11 @@ use crate::commands::modules::instants;
 
 /// A week in minutes.
 const MINUTES: i32 = 10_080;
-/// The largest number of fires that are computed one by one.
+/// Maximum number of fires that are computed one by one.
 const LOOKS: usize = 500_000;
-/// The largest number of the candidate's starts that are listed.
+/// Maximum number of the candidate's starts in the list.
 const TOLD: usize = 100;
-/// How far shifts are tried in each direction, in minutes, and how many are listed.
+/// How many minutes shifts are tried in each direction, and how many shifts are listed.
 const SHIFTS: i64 = 30;
 const TOLD_SHIFTS: usize = 5;
 const MOMENT: TimeDelta = TimeDelta::milliseconds(1);
@@ -42,7 +42,7 @@ impl ReadingMinutes {
     async fn upcoming_by_minute(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         #[graphql(
             desc = "Only schedules that match this search, in the language of docs/search.md."
@@ -51,9 +51,9 @@ impl ReadingMinutes {
         #[graphql(desc = "Now if absent; a past instant counts as now. At most a year ahead.")]
         from: Option<Instant>,
         #[graphql(default = 1_440, desc = "How many minutes, 1 to 10080.")] minutes: i32,
-        #[graphql(desc = "A timing to try.")] candidate: Option<TimingInput>,
+        #[graphql(desc = "A timing to try out.")] candidate: Option<TimingInput>,
         #[graphql(
-            desc = "The schedule that the candidate edits, if any: its fires are left out of the \
+            desc = "The schedule that the candidate edits, if any; its fires are left out of the \
                     counts."
         )]
         schedule_id: Option<Uuid>,
@@ -71,7 +71,7 @@ impl ReadingMinutes {
         let mut grid = Grid::new(from, minutes);
         grid.is_complete = is_all;
         let timings: Vec<_> = rows.iter().map(Timing::of).collect();
-        // All at once, so that their calendars are read together.
+        // All timetables at once, so that their calendars are read together.
         let timetables = join_all(timings.iter().map(|timing| timing.timetable(cx))).await;
         let mut schedules = 0;
         for (row, timetable) in rows.into_iter().zip(timetables) {
@@ -106,13 +106,14 @@ impl ReadingMinutes {
 pub(super) struct MinuteForecast {
     /// Start of the first minute: a whole minute in UTC.
     from: Instant,
-    /// Exclusive.
+    /// The end of the window, exclusive.
     to: Instant,
     /// How many fires each minute has, starting at `from`: one number per minute.
     starts: Vec<u32>,
     /// How many schedules were counted.
     schedules: u32,
-    /// False if there is too much to count: fires of the schedules that are due last are left out.
+    /// False if there is too much to count: then some fires of the schedules that are due last are
+    /// left out.
     is_complete: bool,
     /// What the candidate would add; null without one.
     candidate: Option<CandidateForecast>,
@@ -123,12 +124,12 @@ pub(super) struct MinuteForecast {
 pub(super) struct CandidateForecast {
     /// Why the timing cannot be used; then the other fields are empty.
     problem: Option<TimingProblem>,
-    /// Its first 100 starts in the window, each with the number of fires in its minute.
+    /// The candidate's first 100 starts in the window, each with the number of fires in its minute.
     starts: Vec<CandidateStart>,
-    /// The busiest of its minutes.
+    /// The busiest of the candidate's minutes.
     busiest: Option<CandidateStart>,
-    /// Shifts of up to half an hour after which its busiest minute is quieter, the quietest first;
-    /// at most 5.
+    /// Shifts of up to half an hour after which the candidate's busiest minute is quieter, the
+    /// quietest first; at most 5.
     quieter: Vec<QuieterShift>,
 }
 
@@ -139,7 +140,7 @@ pub(super) struct CandidateStart {
     at: Instant,
     /// Fires of the minute without the candidate.
     before: u32,
-    /// Fires of the minute with it.
+    /// Fires of the minute with the candidate.
     after: u32,
 }
 
@@ -148,7 +149,7 @@ pub(super) struct CandidateStart {
 pub(super) struct QuieterShift {
     /// Minutes to shift by; negative is earlier.
     minutes: i64,
-    /// Fires of its busiest minute after the shift, including its own.
+    /// Fires of the candidate's busiest minute after the shift, including the candidate's own.
     starts: u32,
 }
 
@@ -186,7 +187,7 @@ impl Grid {
         let last = self.end() - MOMENT;
         let fires = count(timetable, after, last).min(left);
         let fires = usize::try_from(fires).unwrap_or(usize::MAX);
-        // A timing that fires more than twice a minute is counted per minute.
+        // A timing that fires more than twice a minute is counted minute by minute.
         if fires > 2 * self.starts.len() {
             self.add_often(timetable, after, fires);
             return;
@@ -229,7 +230,7 @@ impl Grid {
             CandidateStart { at: at.into(), before, after: before.saturating_add(*starts) }
         };
         let all: Vec<CandidateStart> = busy.iter().map(told).collect();
-        // The first of equally busy minutes.
+        // The first of several equally busy minutes.
         let busiest = all.iter().copied().rev().max_by_key(|one| one.after);
         let mut quieter: Vec<QuieterShift> = (-SHIFTS..=SHIFTS)
             .filter_map(|shift| {
@@ -244,8 +245,8 @@ impl Grid {
         CandidateForecast { problem: None, starts, busiest, quieter }
     }
 
-    /// The fires of the busiest minute if the candidate fired `shift` minutes later; None if it
-    /// would fire outside the window.
+    /// The number of fires in the busiest minute if the candidate fired `shift` minutes later; None
+    /// if it would fire outside the window.
     fn busiest_after(&self, busy: &[(usize, u32)], shift: i64) -> Option<u32> {
         let after = |(minute, starts): &(usize, u32)| {
             let minute = i64::try_from(*minute).ok()?.checked_add(shift)?;

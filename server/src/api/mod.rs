@@ -1,19 +1,19 @@
 //! The control plane: GraphQL over the store's reads and the engine's commands.
 //!
-//! Promises: nothing is answered to an unauthenticated caller, since every root field but `me`
-//! requires a permission before it reads; every list is bounded and every cursor stays valid; a
-//! refusal carries a code and what a form needs, and no internals. It decides nothing: writes go
-//! through `commands`, and `timetable` computes when a schedule fires.
+//! Promises: an unauthenticated caller learns nothing, because every root field except `me`
+//! requires a permission before it reads. Every list is bounded, and every cursor stays valid. A
+//! refusal contains a code and the details that a form needs, but no internals. This module decides
+//! nothing: writes go through `commands`, and `timetable` computes when a schedule fires.
 //!
 //! Its types are its own structs, one noun per file. A hop from a list to one row goes through a
 //! loader, so a page takes the same number of statements whatever its length.
 //!
-//! - `schema`, `limits`: the schema, its text in `server/schema.graphql`, and what a request may
-//!   ask for
+//! - `schema`, `limits`: the schema, its text in `server/schema.graphql`, and the limits of a
+//!   request
 //! - `aside`: requests that compute, executed off the event loop
 //! - `roots`: the root types, merged from `query`, `mutation`, `people` and others; `subscription`;
 //!   `payload`: results of mutations
-//! - `call`: the form in which an idempotency key remembers a mutation
+//! - `call`: the form in which a mutation is stored under its idempotency key
 //! - `context`: permissions and layers; `error`: refusals; `page`: Relay pages; `loaders`: batched
 //!   reads
 //! - `calm`: list items that keep batches whole; `follow`: continuous reading of a feed
@@ -21,6 +21,7 @@
 //!   `group`: the nouns
 //! - `global`: objects that can be refetched by their id alone
 //! - `ledger`: the fires of all schedules, listed and counted
+//! - `frequent`: schedules that start as often in each hour
 //! - `minutes`: upcoming fires per minute; `pause_preview`, `edit_effect`: the effects of a pause
 //!   and of an edit
 //! - `ping`: a schedule's watchdog calls; `calendar`: suppresses fires; `resume`: the effects of a
@@ -33,7 +34,7 @@
 //!   lists
 //! - `run_forecast`: how a live run compares with its schedule's usual runs; `slots`: the outcome
 //!   of a schedule's instants
-//! - `schedule_group`: schedules by tag or module
+//! - `schedule_group`: schedules by tag or module; `workflow_text`: workflows as text
 //! - `metrics`, `run_stats`, `schedule_stats`: figures; `watching`: subscriptions to metrics and
 //!   health; `answer_cache`: answers that stay valid for a short time
 //! - `sentence`: why a fire has its verdict, in words
@@ -57,6 +58,7 @@ mod error;
 mod filters;
 mod fire;
 mod follow;
+mod frequent;
 mod global;
 mod group;
 mod health;
@@ -109,6 +111,7 @@ mod watching;
 mod worker;
 mod workflow;
 mod workflow_input;
+mod workflow_text;
 mod zone_names;
 
 pub use aside::{AnswerPlace, execute, execute_stream, is_mutation, is_refused};

@@ -38,7 +38,7 @@ impl ReadingDeployed {
     async fn modules(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         first: Option<i32>,
         after: Option<String>,
@@ -63,21 +63,21 @@ impl ReadingDeployed {
         Ok(drift.map(Into::into))
     }
 
-    /// Files that declare the existing objects, one for each module, and one for objects made by
+    /// Files that declare the existing objects: one for each module, and one for objects created by
     /// hand. At most 5,000 schedules. Requires the permission to see payloads.
     #[graphql(complexity = "10000 + 10 * child_complexity")]
     async fn export_modules(
         &self,
         cx: &Context<'_>,
         #[graphql(default = "default")] namespace: String,
-        #[graphql(desc = "Only what this module declares.")] module: Option<String>,
+        #[graphql(desc = "Only objects that this module declares.")] module: Option<String>,
         #[graphql(
-            desc = "Only schedules that match this search, in the language of docs/search.md, and what they refer to."
+            desc = "Only schedules that match this search, in the language of docs/search.md, and the objects they use."
         )]
         search: Option<String>,
         #[graphql(
             default = "exported",
-            desc = "The name of the module that declares objects made by hand."
+            desc = "The name of the module that declares objects created by hand."
         )]
         name: String,
         #[graphql(default_with = "ModuleFormat::Yaml")] format: ModuleFormat,
@@ -94,16 +94,16 @@ fn cursor(row: &modules::Module) -> String {
     format!("{}{}", row.namespace_id.simple(), row.name)
 }
 
-/// What such a cursor says.
+/// Parses such a cursor.
 fn key(cursor: &str) -> Option<modules::Key> {
     let (namespace, name) = cursor.split_at_checked(32)?;
     Some((name.to_owned(), Uuid::try_parse(namespace).ok()?))
 }
 
-/// A file that declares workflows and schedules together, as far as they are there.
+/// A file that declares workflows and schedules together; only objects that exist are counted.
 pub(crate) struct Module(modules::Module);
 
-/// A file that declares workflows and schedules together, as far as they are there.
+/// A file that declares workflows and schedules together; only objects that exist are counted.
 #[Object]
 impl Module {
     async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
@@ -114,17 +114,17 @@ impl Module {
         &self.0.name
     }
 
-    /// How many it declares.
+    /// How many schedules the module declares.
     async fn schedules(&self) -> i64 {
         self.0.schedules
     }
 
-    /// How many it declares.
+    /// How many workflows the module declares.
     async fn workflows(&self) -> i64 {
         self.0.workflows
     }
 
-    /// When one of them last changed.
+    /// When one of the module's objects last changed.
     async fn changed_at(&self) -> Instant {
         self.0.changed_at.into()
     }
@@ -133,10 +133,13 @@ impl Module {
 /// How a module's objects differ from its last deployment.
 #[derive(SimpleObject)]
 pub(crate) struct ModuleDrift {
+    /// The module's name.
     module: String,
+    /// The name of the user or token that deployed it last.
     deployed_by: String,
+    /// When it was last deployed.
     deployed_at: Instant,
-    /// The objects that differ; empty if all are as declared.
+    /// The objects that differ; empty if all match their declarations.
     #[graphql(complexity = "DECLARED * child_complexity")]
     drifted: Vec<DriftedThing>,
 }
@@ -147,23 +150,25 @@ pub(crate) struct DriftedThing {
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
     kind: String,
     name: String,
-    /// Who decides about this object.
+    /// Who decides about the difference.
     side: DriftSide,
-    /// The declared and the current values. A field without a path means that the object is gone.
+    /// The declared and the current values. A field without a path means that the object no longer
+    /// exists.
     #[graphql(complexity = "DECLARED * child_complexity")]
     fields: Vec<FieldChange>,
-    /// Who last changed it, if known.
+    /// Who last changed the object, if known.
     by: Option<String>,
+    /// When it was last changed, if known.
     at: Option<Instant>,
     /// The reason given, where one was required.
     reason: Option<String>,
 }
 
-/// Who decides about an object that a module declares.
+/// Who decides about a difference between an object and its module's declaration.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "commands::Side")]
 pub(crate) enum DriftSide {
-    /// The operators: pauses, notes and mutes persist.
+    /// The operators: their pauses, notes and mutes stay.
     Operators,
     /// The module: the next deployment restores what its file declares.
     Module,
@@ -193,12 +198,13 @@ impl From<commands::Drift> for ModuleDrift {
 /// A module's file.
 #[derive(SimpleObject)]
 pub(crate) struct ExportedModule {
+    /// The module's name.
     module: String,
-    /// Whether it declares objects made by hand: apply it with `adopt`.
+    /// Whether the module declares objects created by hand: apply it with `adopt`.
     is_by_hand: bool,
     /// Whether it contains only a part of the module: apply it without `prune`.
     is_part: bool,
-    /// How many schedules it declares.
+    /// How many schedules the module declares.
     schedules: u64,
     /// The file. Secrets are masked.
     source: String,

@@ -26,42 +26,46 @@ pub(crate) const NODES: usize = 50;
 #[graphql(name = "ServerNode")]
 pub(crate) struct Node {
     id: Uuid,
+    /// The configured name, or the machine's.
     name: String,
     /// The number of this lifetime among those with the same name, from 1.
     incarnation: i32,
+    /// Whether it can take or hold work.
     state: NodeState,
-    /// The roles it performs: `api`, `scheduler`, `worker`.
+    /// The node's roles: `api`, `scheduler`, `worker`.
     roles: Vec<String>,
     /// Tags that runs can require of the node that takes them.
     tags: Vec<String>,
     started_at: Instant,
+    /// When its last heartbeat arrived.
     heartbeat_at: Instant,
-    /// Time since its last heartbeat, by the database's clock; null once it is gone.
+    /// Time since the node's last heartbeat, by the database's clock; null once it is gone.
     silent_ms: Option<Long>,
-    /// Where it sends its heartbeats.
+    /// Where the node sends its heartbeats.
     heartbeats: Heartbeats,
-    /// Why it cannot reach Redis, if it is configured to send its heartbeats there; null once it is
-    /// gone.
+    /// Why the node cannot reach Redis, if it is configured to send its heartbeats there; null once
+    /// it is gone.
     redis_problem: Option<String>,
-    /// How far its clock was ahead of the database's at its last heartbeat.
+    /// How far the node's clock was ahead of the database's at its last heartbeat.
     clock_offset_ms: Long,
-    /// Runs at work on it.
+    /// The number of runs in progress on the node.
     runs: i64,
-    /// How many runs it takes at once.
+    /// Maximum number of runs that the node executes at once.
     capacity: i32,
+    /// The version of its binary.
     version: String,
-    /// The version of its time zone data.
+    /// The version of the node's time zone data.
     zone_data: String,
-    /// The last migration known to its binary.
+    /// The newest migration that the node's binary knows.
     schema: String,
-    /// How many of the 256 shards it is first owner of: it claims their due schedules at once.
+    /// The number of shards whose first owner the node is: it claims their due schedules at once.
     first_shards: i32,
-    /// The number of shards of which it is the second owner: it claims their due schedules soon
+    /// The number of shards whose second owner the node is: it claims their due schedules soon
     /// after the first owner should have.
     second_shards: i32,
-    /// Who drained it; null if it is not drained.
+    /// Who drained the node; null if it is not drained.
     drain: Option<NodeDrain>,
-    /// The cluster-wide services that it performs.
+    /// The cluster-wide services that the node runs.
     #[graphql(complexity = "DECLARED * child_complexity")]
     leases: Vec<NodeLease>,
 }
@@ -69,44 +73,47 @@ pub(crate) struct Node {
 /// Who drained a node, and when.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct NodeDrain {
+    /// The name of the user or token that drained it.
     by: String,
     at: Instant,
+    /// The reason that they gave.
     reason: String,
 }
 
-/// A service that one node performs for the cluster.
+/// A service that one node runs for the cluster.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct NodeLease {
+    /// The name of the service, as in `retention`.
     name: String,
-    /// The number of the holder, from 1: each write of the service names it.
+    /// The number of the holder, from 1. Each write of the service names it.
     epoch: Long,
 }
 
 /// Where a node sends its heartbeats.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Heartbeats {
-    /// Into the database.
+    /// Heartbeats go into the database.
     Database,
-    /// To Redis, with the database as fallback.
+    /// Heartbeats go to Redis, with the database as fallback.
     Redis,
 }
 
 /// The state of a node: whether it can take or hold work.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeState {
-    /// Its heartbeat is fresh.
+    /// The node's heartbeats arrive.
     Alive,
-    /// It is shutting down, and finishes the work that it holds.
+    /// The node is shutting down, and finishes the work that it holds.
     Draining,
     /// An administrator drained it: it takes no new work, and remains a member.
     Drained,
-    /// It left the cluster cleanly.
+    /// The node left the cluster cleanly.
     Left,
-    /// Its heartbeat expired, or a new process started under its name.
+    /// The node's heartbeat expired, or a new process started under its name.
     Dead,
 }
 
-/// Facts shared by all nodes that are read together: their runs, leases and shards, and which are
+/// Facts that all nodes of one read share: their runs, leases and shards, and which of them are
 /// alive.
 pub(super) struct Around {
     runs: HashMap<Uuid, i64>,
@@ -116,7 +123,7 @@ pub(super) struct Around {
 }
 
 /// These facts as of an event, shared by all subscribers: the runs of all nodes are counted once
-/// per heartbeat, however many subscribers receive it.
+/// per heartbeat, however many subscribers there are.
 pub(super) type Surroundings = AnswerCache<Cursor, Arc<Around>>;
 
 impl Around {
@@ -204,7 +211,7 @@ impl Node {
     }
 }
 
-/// How many shards each node is first owner of, and how many second.
+/// How many shards each node owns first, and how many second.
 fn shards(names: &[&str]) -> HashMap<String, [i32; 2]> {
     let mut counts: HashMap<String, [i32; 2]> = HashMap::new();
     for shard in (0..SHARDS).filter_map(|shard| u8::try_from(shard).ok()) {
@@ -221,11 +228,12 @@ fn shards(names: &[&str]) -> HashMap<String, [i32; 2]> {
 /// One of the parts that schedules are divided into.
 #[derive(SimpleObject)]
 pub(crate) struct Shard {
-    /// 0 to 255.
+    /// The shard's number, 0 to 255.
     number: i32,
-    /// The node that claims its due schedules at once; null if no node has the scheduler role.
+    /// The node that claims the shard's due schedules at once; null if no node has the scheduler
+    /// role.
     first: Option<String>,
-    /// The node that claims them soon after, if the first does not.
+    /// The node that claims these schedules soon after, if the first does not.
     second: Option<String>,
 }
 

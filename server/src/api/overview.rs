@@ -40,18 +40,22 @@ fn yesterday(cx: &Context<'_>) -> Timestamp {
 /// A summary of one namespace, or of several.
 #[Object]
 impl Overview {
+    /// Schedules that are not deleted.
     async fn schedules(&self) -> i64 {
         self.counts.schedules
     }
 
+    /// Schedules that will fire.
     async fn active_schedules(&self) -> i64 {
         self.counts.active
     }
 
+    /// Schedules that are paused.
     async fn paused_schedules(&self) -> i64 {
         self.counts.paused
     }
 
+    /// Runs that have not settled.
     async fn live_runs(&self) -> Long {
         self.counts.live_runs.into()
     }
@@ -59,7 +63,7 @@ impl Overview {
     /// Everything that ended in the last 24 hours, scheduled or manual; each is counted within
     /// seconds of its end.
     async fn executions(&self, cx: &Context<'_>) -> Result<Executions> {
-        // Includes what just ended by the clock of another node.
+        // Includes runs that have just ended by the clock of another node.
         let soon = (cx.commands().clock.now() + TimeDelta::minutes(1)).into();
         let day = stats::counts(cx.store(), &self.within, yesterday(cx), soon).await?;
         Ok(Executions::of(&day))
@@ -124,6 +128,8 @@ impl Overview {
 /// An upcoming fire.
 #[derive(SimpleObject)]
 pub(crate) struct Upcoming {
+    /// The instant, before jitter.
     pub(super) at: Instant,
+    /// The schedule.
     pub(super) schedule: Schedule,
 }

@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// The largest number of schedules in one preview.
+/// Maximum number of schedules in one preview.
 const MAX_SCHEDULES: usize = 100;
 /// When the pause ends by default, and at the latest.
 const USUAL: TimeDelta = TimeDelta::days(7);
@@ -43,8 +43,8 @@ pub(super) struct ReadingPauses;
 #[Object]
 impl ReadingPauses {
     /// The fires that pausing schedules now would suppress. Selects schedules by their ids, or the
-    /// first 100 that match a search. For what would become of these fires after each way to
-    /// resume, see `resumePreview` with `ifPaused`.
+    /// first 100 that match a search. For the outcome of these fires after each way to resume, see
+    /// `resumePreview` with `ifPaused`.
     #[graphql(complexity = "5_000 + search_cost(search.as_deref()) + DECLARED * child_complexity")]
     async fn pause_preview(
         &self,
@@ -99,7 +99,7 @@ async fn named(cx: &Context<'_>, ids: &[Uuid]) -> Result<Vec<Model>> {
     let mut found = cx.rows().load_many(ids.iter().copied().map(ScheduleRow)).await?;
     let mut rows = Vec::with_capacity(ids.len());
     for id in ids {
-        // A schedule that is named twice is listed once.
+        // A schedule whose id is given twice is listed once.
         let Some(row) = found.remove(&ScheduleRow(*id)) else {
             let is_twice = rows.iter().any(|row: &Model| row.id == *id);
             is_twice.then_some(()).ok_or_else(|| CommandError::not_found("schedule", *id))?;
@@ -138,15 +138,16 @@ pub(super) struct PausePreview {
     fires: Long,
     /// Whether more schedules match the search than are listed.
     has_more: bool,
+    /// The schedules, each with the fires that it would lose.
     schedules: Vec<PausePreviewSchedule>,
 }
 
 /// The fires that pausing one schedule would suppress.
 pub(super) struct PausePreviewSchedule {
     row: Model,
-    /// None for a timing that can no longer be used, or that has no fire left.
+    /// None if the timing can no longer be used or has no fires left.
     timetable: Option<Timetable>,
-    /// Its first instant of the pause comes after this one.
+    /// The pause covers instants after this one.
     after: DateTime<Utc>,
     until: DateTime<Utc>,
     fires: u64,
@@ -155,12 +156,13 @@ pub(super) struct PausePreviewSchedule {
 /// The fires that pausing one schedule would suppress.
 #[Object]
 impl PausePreviewSchedule {
+    /// The schedule.
     async fn schedule(&self) -> Schedule {
         Schedule(self.row.clone())
     }
 
-    /// How many of its instants would fall into the pause, not counting those that a calendar
-    /// suppresses.
+    /// How many of the schedule's instants would fall into the pause, not counting those that a
+    /// calendar suppresses.
     async fn fires(&self) -> Long {
         self.fires.into()
     }
@@ -196,7 +198,7 @@ impl PausePreview {
         until: DateTime<Utc>,
     ) -> Result<Self> {
         let timings: Vec<_> = rows.iter().map(Timing::of).collect();
-        // All at once, so that their calendars are read together.
+        // All timetables at once, so that their calendars are read together.
         let timetables = join_all(timings.iter().map(|timing| timing.timetable(cx))).await;
         let mut schedules = Vec::with_capacity(rows.len());
         for (row, timetable) in rows.into_iter().zip(timetables) {

@@ -25,7 +25,8 @@ use crate::{
 #[derive(SimpleObject)]
 pub(crate) struct SchedulePayload {
     schedule: Schedule,
-    /// Likely mistakes in its timing, and secrets that its task uses but that are not set.
+    /// Likely mistakes in the schedule's timing, and secrets that its task uses but that are not
+    /// set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
@@ -46,13 +47,14 @@ impl SchedulePayload {
 pub(crate) struct CreatedSchedule {
     id: Uuid,
     name: String,
-    /// Likely mistakes in its timing, and secrets that its task uses but that are not set.
+    /// Likely mistakes in the schedule's timing, and secrets that its task uses but that are not
+    /// set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
 
 impl CreatedSchedule {
-    /// In the order of the inputs.
+    /// The created schedules, in the order of the inputs.
     pub(super) fn all(names: Vec<String>, saved: Vec<Saved>) -> Vec<Self> {
         let one = |(name, saved): (String, Saved)| {
             let warnings = told(saved.warnings, saved.unset);
@@ -97,7 +99,7 @@ impl CalendarPayload {
 #[derive(SimpleObject)]
 pub(crate) struct BufferPayload {
     schedule: Schedule,
-    /// The fires that were removed from it.
+    /// The fires that were removed from the buffer.
     purged: Vec<Uuid>,
 }
 
@@ -126,7 +128,7 @@ impl ConcurrencyGroupPayload {
 #[derive(SimpleObject)]
 pub(crate) struct WorkflowPayload {
     workflow: Workflow,
-    /// Secrets that its tasks use but that are not set.
+    /// Secrets that the workflow's tasks use but that are not set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }

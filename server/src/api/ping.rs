@@ -60,7 +60,7 @@ impl Ping {
 
 #[ComplexObject]
 impl Ping {
-    /// The last call; null before the first.
+    /// The last call; null if there was none.
     async fn last(&self, cx: &Context<'_>) -> Result<Option<PingCall>> {
         Ok(cx.rows().load_one(PingRow(self.schedule)).await?.map(PingCall::from))
     }
@@ -69,16 +69,19 @@ impl Ping {
 /// The last call and its result.
 #[derive(SimpleObject)]
 pub(crate) struct PingCall {
+    /// The event that it reports.
     event: PingEvent,
-    /// The run that it reports.
+    /// The run that the call reports.
     run_id: Uuid,
+    /// When that event occurred.
     happened_at: Instant,
+    /// How often it was tried, the first time included.
     attempts: i32,
     /// When the next attempt may be made; null if the call arrived, or was given up after an hour.
     next_attempt_at: Option<Instant>,
     /// Why the last attempt failed.
     error: Option<String>,
-    /// When a call last arrived, whatever its event.
+    /// When a call last arrived, whatever event it reported.
     sent_at: Option<Instant>,
 }
 

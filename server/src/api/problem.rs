@@ -25,7 +25,7 @@ use crate::{
     vault::MASK,
 };
 
-/// The cost of reading failed runs and lost fires, beside the answer.
+/// The cost of reading failed runs and lost fires, in addition to the answer.
 const LOOKED_AT: usize = 3_000;
 /// The default range and the longest one.
 const USUAL: TimeDelta = TimeDelta::hours(24);
@@ -44,7 +44,7 @@ impl ReadingProblems {
     async fn problems(
         &self,
         cx: &Context<'_>,
-        #[graphql(desc = "All namespaces that you may see, if absent.")] namespace: Option<String>,
+        #[graphql(desc = "If absent, all namespaces that you may see.")] namespace: Option<String>,
         #[graphql(desc = "24 hours ago if absent; at the earliest 30 days ago.")] since: Option<
             Instant,
         >,
@@ -90,9 +90,9 @@ impl OrderingProblems {
         &self,
         cx: &Context<'_>,
         schedule_id: Uuid,
-        #[graphql(desc = "Of the problem.")] id: Uuid,
-        #[graphql(desc = "For those who see it next.")] note: Option<String>,
-        #[graphql(desc = "Until it is over, if absent.")] until: Option<Instant>,
+        #[graphql(desc = "The id of the problem.")] id: Uuid,
+        #[graphql(desc = "A note for people who see it.")] note: Option<String>,
+        #[graphql(desc = "If absent, until it is over.")] until: Option<Instant>,
         idempotency_key: Option<String>,
     ) -> Result<ProblemPayload> {
         let right = cx.operator()?;
@@ -105,13 +105,13 @@ impl OrderingProblems {
         ProblemPayload::of(cx, done).await
     }
 
-    /// Takes the acknowledgement of a problem back.
+    /// Withdraws the acknowledgement of a problem.
     #[graphql(complexity = "LOOKED_AT + child_complexity")]
     async fn unacknowledge_problem(
         &self,
         cx: &Context<'_>,
         schedule_id: Uuid,
-        #[graphql(desc = "Of the problem.")] id: Uuid,
+        #[graphql(desc = "The id of the problem.")] id: Uuid,
         idempotency_key: Option<String>,
     ) -> Result<ProblemPayload> {
         let right = cx.operator()?;
@@ -126,7 +126,9 @@ impl OrderingProblems {
 /// A problem after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct ProblemPayload {
+    /// The problem's id.
     id: Uuid,
+    /// Null if it was taken back.
     acknowledgement: Option<Acknowledgement>,
 }
 
@@ -137,13 +139,16 @@ impl ProblemPayload {
     }
 }
 
-/// Who has taken a problem on.
+/// Who has acknowledged a problem.
 #[derive(SimpleObject)]
 pub(crate) struct Acknowledgement {
+    /// When it was taken on.
     at: Instant,
+    /// The name of the user or token that took it on.
     by: String,
+    /// What they noted, at most 500 characters.
     note: Option<String>,
-    /// When it ends; null if it lasts until the problem is over.
+    /// When the acknowledgement ends; null if it lasts until the problem is over.
     until: Option<Instant>,
 }
 
@@ -175,24 +180,27 @@ fn checked(
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct Problem {
-    /// The same for as long as runs fail with the same error, or fires are lost for the same reason.
+    /// Stays the same while runs fail with the same error, or fires are lost for the same reason.
     id: Uuid,
+    /// Whether runs failed or fires were lost.
     kind: ProblemKind,
+    /// The schedule that they belong to.
     schedule: Schedule,
     /// The number of runs or instants.
     count: Long,
     /// When the first of these runs or fires in the range occurred.
     since: Instant,
-    /// When the last of them occurred.
+    /// When the last of these runs or fires occurred.
     last: Instant,
-    /// The first line of the error; masked for those who may not see payloads. Null for lost fires.
+    /// The first line of the error; masked for callers who may not see payloads. Null for lost
+    /// fires.
     error: Option<String>,
     /// Why the fires were lost; null for runs.
     reason: Option<ReasonCode>,
-    /// Whether it is ongoing: no later run of the schedule has succeeded, or no later fire has
-    /// started.
+    /// Whether the problem is ongoing: no later run of the schedule has succeeded, or no later fire
+    /// has started.
     is_open: bool,
-    /// Null if it is not acknowledged, or no longer.
+    /// The acknowledgement; null if the problem is not acknowledged now.
     acknowledgement: Option<Acknowledgement>,
     #[graphql(skip)]
     last_run: Option<Uuid>,

@@ -1,4 +1,4 @@
-//! Broker events as they are shown: with secrets masked.
+//! Broker events for display, with secrets masked.
 
 use async_graphql::{Enum, SimpleObject, Union};
 
@@ -17,7 +17,7 @@ pub(crate) struct PublishTarget {
     event: CloudEvent,
 }
 
-/// A broker, and a destination in it.
+/// A broker, with a destination in it.
 #[derive(Union)]
 pub(crate) enum Broker {
     Kafka(KafkaTopic),
@@ -30,20 +30,24 @@ pub(crate) enum Broker {
 /// How the servers of a broker are reached.
 #[derive(SimpleObject)]
 pub(crate) struct BrokerAddress {
-    /// As `host` or `host:port`.
+    /// The servers, each as `host` or `host:port`.
     servers: Vec<String>,
+    /// Whether connections are encrypted.
     tls: bool,
+    /// The name to sign in with; null for none.
     username: Option<String>,
     /// Masked, unless it names a secret.
     password: Option<String>,
 }
 
-/// A topic of Kafka.
+/// A Kafka topic.
 #[derive(SimpleObject)]
 pub(crate) struct KafkaTopic {
+    /// The brokers to connect to first; they report the others.
     connection: BrokerAddress,
     /// The SASL mechanism for authentication.
     sasl: Sasl,
+    /// The name of the topic.
     topic: String,
     /// Events with the same key go to the same partition.
     key: Option<String>,
@@ -65,58 +69,71 @@ pub(crate) enum Sasl {
     ScramSha512,
 }
 
-/// A subject of NATS JetStream.
+/// A NATS JetStream subject.
 #[derive(SimpleObject)]
 pub(crate) struct NatsSubject {
+    /// The servers.
     connection: BrokerAddress,
+    /// The subject, without wildcards.
     subject: String,
     /// The stream that must accept the event.
     stream: Option<String>,
 }
 
-/// An exchange of RabbitMQ.
+/// A RabbitMQ exchange.
 #[derive(SimpleObject)]
 pub(crate) struct RabbitmqExchange {
+    /// The servers.
     connection: BrokerAddress,
+    /// The virtual host.
     vhost: String,
-    /// Empty for the default exchange.
+    /// The name of the exchange; empty for the default exchange.
     exchange: String,
+    /// The routing key; for the default exchange, the name of a queue.
     routing_key: String,
 }
 
-/// A stream of Redis.
+/// A Redis stream.
 #[derive(SimpleObject)]
 pub(crate) struct RedisStream {
+    /// The servers.
     connection: BrokerAddress,
+    /// The number of the database, from 0.
     database: i32,
+    /// The key of the stream.
     stream: String,
     /// The approximate number of entries that the stream keeps.
     max_length: Option<u32>,
 }
 
-/// A queue of Amazon SQS.
+/// An Amazon SQS queue.
 #[derive(SimpleObject)]
 pub(crate) struct SqsQueue {
+    /// The URL of the queue.
     queue_url: String,
+    /// The region; null unless it was given.
     region: Option<String>,
+    /// The id of the access key.
     access_key_id: String,
     /// Masked, unless it names a secret.
     secret_access_key: String,
     /// Masked, unless it names a secret.
     session_token: Option<String>,
-    /// Events of the same group stay in order, if the queue keeps an order.
+    /// Events of the same group stay in order, if the queue is ordered.
     group: Option<String>,
 }
 
 /// A CloudEvent.
 #[derive(SimpleObject)]
 pub(crate) struct CloudEvent {
+    /// How it is encoded.
     mode: CloudEventMode,
-    /// Null for `carillon.fire`.
+    /// The event's type; null for `carillon.fire`.
     #[graphql(name = "type")]
     kind: Option<String>,
-    /// Null for `/carillon/<namespace>/<schedule>`.
+    /// The event's source; null for `/carillon/<namespace>/<schedule>`.
     source: Option<String>,
+    /// Its `subject` attribute; null for none.
     subject: Option<String>,
     /// A text or JSON; null for the task's context.
     payload: Option<String>,

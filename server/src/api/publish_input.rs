@@ -1,11 +1,11 @@
-//! A broker event as a form sends it.
+//! A broker event as a form sends it, and as it is handed to a form.
 
 use async_graphql::{InputObject, OneofObject};
 use serde_json::Value;
 
 use super::{
     publish::{CloudEventMode, Sasl},
-    task_input::{HeaderInput, secrets},
+    task_input::{HeaderInput, exposed, pairs, secrets},
 };
 use crate::{
     commands::BadInput,
@@ -21,13 +21,18 @@ pub(crate) struct PublishTargetInput {
     event: Option<CloudEventInput>,
 }
 
-/// Exactly one of these.
+/// The broker to publish to: exactly one of these fields.
 #[derive(OneofObject)]
 pub(crate) enum BrokerInput {
+    /// A topic of Kafka, or of a broker with the same protocol.
     Kafka(KafkaTopicInput),
+    /// A subject of NATS JetStream.
     Nats(NatsSubjectInput),
+    /// An exchange of RabbitMQ.
     Rabbitmq(RabbitmqExchangeInput),
+    /// A stream of Redis.
     Redis(RedisStreamInput),
+    /// A queue of Amazon SQS.
     Sqs(SqsQueueInput),
 }
 
@@ -39,18 +44,22 @@ pub(crate) struct BrokerAddressInput {
     /// Whether connections are encrypted. The server's certificate is verified.
     #[graphql(default)]
     tls: bool,
+    /// The name to sign in with. Without one, `password` is a token where the broker supports
+    /// tokens.
     username: Option<String>,
-    /// As `{{ secrets.name }}`. On an update, the mask `***` keeps the current one.
+    /// The password, as `{{ secrets.name }}`. On an update, the mask `***` keeps the current one.
     password: Option<String>,
 }
 
-/// A topic of Kafka.
+/// A Kafka topic.
 #[derive(InputObject)]
 pub(crate) struct KafkaTopicInput {
+    /// The brokers to connect to first; they report the others.
     connection: BrokerAddressInput,
     /// The SASL mechanism for authentication.
     #[graphql(default_with = "Sasl::Plain")]
     sasl: Sasl,
+    /// The name of the topic; it may be a template.
     topic: String,
     /// Events with the same key go to the same partition. Without a key, events go to all
     /// partitions in turn.
@@ -60,32 +69,38 @@ pub(crate) struct KafkaTopicInput {
     partition: Option<String>,
 }
 
-/// A subject of a NATS JetStream stream.
+/// A NATS JetStream subject.
 #[derive(InputObject)]
 pub(crate) struct NatsSubjectInput {
+    /// The servers.
     connection: BrokerAddressInput,
+    /// The subject, without wildcards; it may be a template.
     subject: String,
     /// The stream that must accept the event; any stream if absent.
     stream: Option<String>,
 }
 
-/// An exchange of RabbitMQ.
+/// A RabbitMQ exchange.
 #[derive(InputObject)]
 pub(crate) struct RabbitmqExchangeInput {
+    /// The servers.
     connection: BrokerAddressInput,
+    /// The virtual host.
     #[graphql(default = "/")]
     vhost: String,
-    /// Empty for the default exchange.
+    /// The name of the exchange; empty for the default exchange.
     #[graphql(default)]
     exchange: String,
     /// For the default exchange, the name of a queue.
     routing_key: String,
 }
 
-/// A stream of Redis.
+/// A Redis stream.
 #[derive(InputObject)]
 pub(crate) struct RedisStreamInput {
+    /// The servers.
     connection: BrokerAddressInput,
+    /// The number of the database, from 0.
     #[graphql(default)]
     database: u16,
     /// The key of the stream.
@@ -94,33 +109,37 @@ pub(crate) struct RedisStreamInput {
     max_length: Option<u32>,
 }
 
-/// A queue of Amazon SQS.
+/// An Amazon SQS queue.
 #[derive(InputObject)]
 pub(crate) struct SqsQueueInput {
+    /// The URL of the queue: `https://sqs.eu-central-1.amazonaws.com/123456789012/orders`
     queue_url: String,
     /// Required if `queueUrl` does not contain it.
     region: Option<String>,
+    /// The id of the access key.
     access_key_id: String,
-    /// As `{{ secrets.name }}`. On an update, the mask `***` keeps the current one.
+    /// The secret key, as `{{ secrets.name }}`. On an update, the mask `***` keeps the current one.
     secret_access_key: String,
     /// The session token of temporary credentials. On an update, the mask `***` keeps the current
     /// one.
     session_token: Option<String>,
-    /// For a queue that keeps an order: events of the same group stay in order. Defaults to the
-    /// schedule's name.
+    /// For an ordered queue: events of the same group stay in order. Defaults to the schedule's
+    /// name.
     group: Option<String>,
 }
 
 /// A CloudEvent. Its id is the idempotency key, which is the same for all attempts.
 #[derive(InputObject)]
 pub(crate) struct CloudEventInput {
+    /// How it is encoded.
     #[graphql(default_with = "CloudEventMode::Structured")]
     mode: CloudEventMode,
-    /// Defaults to `carillon.fire`.
+    /// The event's type; defaults to `carillon.fire`.
     #[graphql(name = "type")]
     kind: Option<String>,
-    /// Defaults to `/carillon/<namespace>/<schedule>`.
+    /// The event's source; defaults to `/carillon/<namespace>/<schedule>`.
     source: Option<String>,
+    /// Its `subject` attribute; none if absent.
     subject: Option<String>,
     /// The value under `payload` in the event's data; defaults to the task's context. Strings in it
     /// may be templates. A string that contains a JSON object or array is parsed as one.
@@ -199,4 +218,73 @@ fn event(input: CloudEventInput) -> Result<target::Event, BadInput> {
         payload: input.payload,
         headers: secrets("task.target.publish.event.headers", input.headers)?,
     })
+}
+
+impl From<target::Publish> for PublishTargetInput {
+    fn from(publish: target::Publish) -> Self {
+        Self { to: publish.to.into(), event: Some(publish.event.into()) }
+    }
+}
+
+impl From<target::Broker> for BrokerInput {
+    fn from(broker: target::Broker) -> Self {
+        match broker {
+            target::Broker::Kafka(kafka) => Self::Kafka(KafkaTopicInput {
+                connection: kafka.connection.into(),
+                sasl: kafka.sasl.into(),
+                topic: kafka.topic,
+                key: kafka.key,
+                partition: kafka.partition,
+            }),
+            target::Broker::Nats(nats) => Self::Nats(NatsSubjectInput {
+                connection: nats.connection.into(),
+                subject: nats.subject,
+                stream: nats.stream,
+            }),
+            target::Broker::Rabbitmq(rabbitmq) => Self::Rabbitmq(RabbitmqExchangeInput {
+                connection: rabbitmq.connection.into(),
+                vhost: rabbitmq.vhost,
+                exchange: rabbitmq.exchange,
+                routing_key: rabbitmq.routing_key,
+            }),
+            target::Broker::Redis(redis) => Self::Redis(RedisStreamInput {
+                connection: redis.connection.into(),
+                database: redis.database,
+                stream: redis.stream,
+                max_length: redis.max_length,
+            }),
+            target::Broker::Sqs(sqs) => Self::Sqs(SqsQueueInput {
+                queue_url: sqs.queue_url,
+                region: sqs.region,
+                access_key_id: sqs.access_key_id,
+                secret_access_key: exposed(&sqs.secret_access_key),
+                session_token: sqs.session_token.as_ref().map(exposed),
+                group: sqs.group,
+            }),
+        }
+    }
+}
+
+impl From<target::Connection> for BrokerAddressInput {
+    fn from(connection: target::Connection) -> Self {
+        Self {
+            servers: connection.servers,
+            tls: connection.tls,
+            username: connection.username,
+            password: connection.password.as_ref().map(exposed),
+        }
+    }
+}
+
+impl From<target::Event> for CloudEventInput {
+    fn from(event: target::Event) -> Self {
+        Self {
+            mode: event.mode.into(),
+            kind: event.kind,
+            source: event.source,
+            subject: event.subject,
+            payload: event.payload,
+            headers: pairs(&event.headers),
+        }
+    }
 }

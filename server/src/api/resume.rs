@@ -21,9 +21,10 @@ use crate::{
 pub(crate) struct ResumePreview {
     /// The instant: pass it back as `at` to read the next page of rows.
     at: Instant,
-    /// Whether it is paused; otherwise resuming does nothing, and there are no choices unless
-    /// `ifPaused` asks for them.
+    /// Whether the schedule is paused. If not, resuming does nothing, and there are no choices
+    /// unless `ifPaused` asks for them.
     paused: bool,
+    /// The effects of each way to resume.
     #[graphql(complexity = "DECLARED * child_complexity")]
     choices: Vec<ResumeChoice>,
 }
@@ -39,8 +40,7 @@ impl ResumeChoice {
         self.0.missed.into()
     }
 
-    /// How many of these fires would run. They run one after another, except under the overlap
-    /// policy ALLOW.
+    /// How many of these fires would run: one after another, except under the overlap policy ALLOW.
     async fn runs(&self) -> Long {
         self.0.foreseen.runs.into()
     }
@@ -50,8 +50,8 @@ impl ResumeChoice {
         self.0.foreseen.others.into()
     }
 
-    /// The rows that the ledger would get, in order; the first 10,000. Pass the first page's `at`
-    /// to read later pages of the same list.
+    /// The rows that the ledger would get, in order; at most the first 10,000. Pass the first
+    /// page's `at` to read later pages of the same list.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn rows(
         &self,
@@ -95,16 +95,21 @@ pub(crate) fn page_of(
 pub(crate) struct ResumeRow {
     /// Always true: the ledger has this row only once the pause has ended.
     r#virtual: bool,
+    /// The instant, before jitter; the first one of a range.
     scheduled_at: Instant,
+    /// The last instant of a range; equal to `scheduledAt` if there is only one.
     last_scheduled_at: Instant,
+    /// The number of instants.
     count: Long,
-    /// When it would run, if it does.
+    /// When the fire would run, if it does.
     due_at: Instant,
+    /// How a clock change affects it.
     kind: FireKind,
     /// PENDING means that it would run.
     verdict: Verdict,
+    /// Why it has this verdict.
     reason: ReasonCode,
-    /// The calendar that suppresses it, if one does.
+    /// The calendar that suppresses the fire, if one does.
     detail: Option<String>,
 }
 

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The largest number of schedules listed with their own retention.
+/// Maximum number of schedules listed with their own retention.
 const MAX: u64 = 1_000;
 
 /// How long a namespace keeps settled history.
@@ -67,6 +67,7 @@ impl NamespaceRetention {
 pub(crate) struct ScheduleRetention {
     id: Uuid,
     name: String,
+    /// The number of days.
     days: i32,
 }
 
@@ -76,9 +77,9 @@ pub(crate) struct ScheduleRetention {
 pub(crate) struct RetentionThought {
     #[graphql(default = "default")]
     namespace: String,
-    /// The name of the schedule in it, if the change concerns one.
+    /// The name of the schedule in the namespace, if the change concerns one.
     schedule: Option<String>,
-    /// The number of days, 1 to 3650; null removes the retention of its own.
+    /// The number of days, 1 to 3650; null restores the inherited retention.
     days: Option<i64>,
 }
 
@@ -105,7 +106,7 @@ impl RetentionPreview {
         self.0.policies.shortest
     }
 
-    /// The rows that would be removed, by table and namespace; tables without any are omitted. At
+    /// The rows that would be removed, by table and namespace, without tables that lose none. At
     /// most 1000 entries.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn tables(
@@ -129,8 +130,8 @@ impl RetentionPreview {
         Ok(figures.iter().map(table).collect())
     }
 
-    /// Partitions that are old enough to be dropped, of all namespaces together; 0 if only one is
-    /// covered. PostgreSQL only.
+    /// The number of partitions that are old enough to be dropped, with the history of all
+    /// namespaces; 0 if only one namespace is covered. PostgreSQL only.
     async fn partitions(&self) -> usize {
         self.0.partitions
     }
@@ -147,11 +148,13 @@ impl RetentionPreview {
 /// The rows of a table that would be removed.
 #[derive(SimpleObject)]
 pub(crate) struct RetentionFigure {
+    /// The name of the table in the database.
     table: &'static str,
-    /// The namespace of the rows; null for rows that belong to none.
+    /// The namespace of the rows; null for rows that do not belong to a namespace.
     namespace: Option<String>,
+    /// The number of rows.
     rows: Long,
-    /// The estimated size of their contents.
+    /// The estimated size of the rows' contents.
     estimated_bytes: Long,
     /// The time of the oldest row: a fire's instant, otherwise the creation of its run; null for
     /// tables outside the ledger.
@@ -163,6 +166,8 @@ pub(crate) struct RetentionFigure {
 /// The oldest row of a table that would be kept.
 #[derive(SimpleObject)]
 pub(crate) struct OldestKept {
+    /// The name of the table in the database.
     table: &'static str,
+    /// A fire's instant, otherwise the creation of its run.
     made_at: Instant,
 }

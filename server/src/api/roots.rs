@@ -1,7 +1,8 @@
-//! The root types, merged from what each part of the product adds to them.
+//! The root types, merged from the fields of each part of the API.
 //!
-//! They are merged in groups: each part of a list adds a frame of 50 KB (without optimisation) to the
-//! stack of all parts before it, and with sixteen in one list `createSchedule` overflowed a thread.
+//! They are merged in groups, because each part of a list adds a frame of 50 KB (without
+//! optimisation) to the stack of all parts before it. With sixteen parts in one list,
+//! `createSchedule` overflowed a thread's stack.
 
 use async_graphql::{MergedObject, MergedSubscription};
 
@@ -28,6 +29,7 @@ use super::{
     upcoming::ReadingAhead,
     watching::Watching,
     worker::{OrderingWorkers, ReadingWorkers},
+    workflow_text::ReadingTexts,
 };
 
 /// Queries.
@@ -41,7 +43,7 @@ struct WorkQueries(ReadingFleet, ReadingSchedules, ReadingScheduleGroups, Readin
 struct HistoryQueries(ReadingRuns, ReadingLedger, ReadingProblems, ReadingDeployed);
 
 #[derive(MergedObject, Default)]
-struct PreviewQueries(ReadingAhead, ReadingMinutes, ReadingPauses, ReadingEffects);
+struct PreviewQueries(ReadingAhead, ReadingMinutes, ReadingPauses, ReadingEffects, ReadingTexts);
 
 #[derive(MergedObject, Default)]
 struct GovernanceQueries(PeopleQuery, ReadingSecrets, AlertQuery);
@@ -50,7 +52,7 @@ struct GovernanceQueries(PeopleQuery, ReadingSecrets, AlertQuery);
 struct FleetQueries(ReadingFigures, FeedQuery, ReadingGlobally, ReadingWorkers);
 
 /// Mutations. Each takes an optional idempotency key: a repeated call with the same key and the
-/// same arguments returns its answer and does nothing else.
+/// same arguments returns the first answer and changes nothing.
 #[derive(MergedObject, Default)]
 pub struct Mutation(WorkMutations, BulkMutations, GovernanceMutations, FleetMutations);
 
@@ -72,6 +74,6 @@ struct FleetMutations(
     OrderingWorkers,
 );
 
-/// Subscriptions. Each event carries a cursor from which to resume.
+/// Subscriptions. Each event contains a cursor from which to resume.
 #[derive(MergedSubscription, Default)]
 pub struct Subscription(Following, Watching);

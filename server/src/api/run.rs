@@ -36,34 +36,39 @@ impl Run {
         Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
     }
 
-    /// The schedule that it belongs to, deleted or not.
+    /// The schedule that the run belongs to, deleted or not.
     async fn schedule(&self, cx: &Context<'_>) -> Result<Option<Schedule>> {
         let Some(id) = self.0.schedule_id else { return Ok(None) };
         Ok(cx.rows().load_one(ScheduleRow(id)).await?.map(Schedule))
     }
 
-    /// The workflow, with the definition that this run keeps to its end.
+    /// The workflow, with the definition that this run keeps until it ends.
     async fn workflow(&self, cx: &Context<'_>) -> Result<Workflow> {
         Workflow::load(cx, self.0.workflow_id, Some(self.0.workflow_version)).await
     }
 
+    /// The version of that definition.
     async fn workflow_version(&self) -> i32 {
         self.0.workflow_version
     }
 
+    /// The fire that started it; null for a run that no fire started.
     async fn fire(&self, cx: &Context<'_>) -> Result<Option<Fire>> {
         let Some(id) = self.0.fire_id else { return Ok(None) };
         Ok(cx.rows().load_one(FireRow(id)).await?.map(Fire))
     }
 
+    /// What started it.
     async fn trigger(&self) -> RunTrigger {
         self.0.trigger.into()
     }
 
+    /// Whether it waits, is at work, or how it ended.
     async fn state(&self) -> RunState {
         self.0.state.into()
     }
 
+    /// The instant that it runs for, before jitter.
     async fn scheduled_at(&self) -> Instant {
         self.0.scheduled_at.into()
     }
@@ -77,10 +82,12 @@ impl Run {
         self.0.available_at.into()
     }
 
+    /// When its first attempt started; null before.
     async fn started_at(&self) -> Option<Instant> {
         self.0.started_at.map(Into::into)
     }
 
+    /// When it settled; null before.
     async fn finished_at(&self) -> Option<Instant> {
         self.0.finished_at.map(Into::into)
     }
@@ -90,31 +97,35 @@ impl Run {
         self.0.started_at.map(|started| (started.0 - self.0.due_at.0).into())
     }
 
+    /// Time from the first start to the end, waits between attempts included; null before the end.
     async fn duration_ms(&self) -> Option<Long> {
         Some((self.0.finished_at?.0 - self.0.started_at?.0).into())
     }
 
-    /// The current attempt, from 1; 0 before the first. For a run of several tasks, how often a
-    /// node has taken it; each task counts its own attempts.
+    /// The current attempt, from 1; 0 before the first. For a run of several tasks, this counts how
+    /// often a node has taken it; each task counts its own attempts.
     async fn attempt(&self) -> i32 {
         self.0.attempt
     }
 
+    /// How many attempts its task is allowed; 1 for a run of several tasks.
     async fn max_attempts(&self) -> i32 {
         self.0.max_attempts
     }
 
+    /// The name of the node that took it last; null before.
     async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {
         node_name(cx, self.0.node_id).await
     }
 
-    /// Why it failed. It may repeat a program's output, so it is masked for those who may not see
-    /// payloads.
+    /// Why the run failed. It may contain a program's output, so it is masked for callers who may
+    /// not see payloads.
     async fn error(&self, cx: &Context<'_>) -> Option<&str> {
         let shown = cx.sees_payloads(self.0.namespace_id);
         self.0.error.as_deref().map(|error| if shown { error } else { MASK })
     }
 
+    /// Null unless its cancellation was requested.
     async fn cancel(&self) -> Option<Cancel> {
         let at = self.0.cancel_requested_at?;
         Some(Cancel {
@@ -124,14 +135,14 @@ impl Run {
         })
     }
 
-    /// The context that it began with. Values whose names suggest secrets are masked; for callers
-    /// who may not see payloads, all of it is.
+    /// The context that the run began with. Values whose names suggest secrets are masked; for
+    /// callers who may not see payloads, all values are.
     async fn context(&self, cx: &Context<'_>) -> serde_json::Value {
         cx.payload(self.0.namespace_id, secrets::masked_json(&self.0.context))
     }
 
-    /// The outputs of its tasks, merged in the order of the definition; null if there are none, and
-    /// for those who may not see payloads.
+    /// The outputs of the run's tasks, merged in the order of the definition; null if there are
+    /// none, and for callers who may not see payloads.
     async fn output(&self, cx: &Context<'_>) -> Result<Option<serde_json::Value>> {
         if !cx.sees_payloads(self.0.namespace_id) {
             return Ok(None);
@@ -141,17 +152,18 @@ impl Run {
         Ok(merged.map(|merged| secrets::masked_json(&merged)))
     }
 
-    /// The tasks of its workflow, in the order of the definition; at most 100.
+    /// The tasks of the run's workflow, in the order of the definition; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self, cx: &Context<'_>) -> Result<Vec<RunTask>> {
         run_tasks(cx, &self.0).await
     }
 
+    /// Whether recovery started it, or took it over from a lost node.
     async fn is_recovery(&self) -> bool {
         self.0.is_recovery
     }
 
-    /// The idempotency key for the receiver, the same for all attempts.
+    /// The idempotency key that the receiver gets, the same for all attempts.
     async fn idempotency_key(&self) -> &str {
         &self.0.idempotency_key
     }
@@ -161,7 +173,7 @@ impl Run {
         self.0.retry_of
     }
 
-    /// The concurrency group whose limit it counts towards.
+    /// The concurrency group whose limit the run counts towards.
     async fn group(&self, cx: &Context<'_>) -> Result<Option<String>> {
         group_name(cx, self.0.group_id).await
     }
@@ -171,32 +183,32 @@ impl Run {
         self.0.priority.into()
     }
 
-    /// The tags that a node must have to take it.
+    /// The tags that a node must have to take the run.
     async fn runs_on(&self) -> &[String] {
         self.0.runs_on.as_ref().map_or(&[], |tags| &tags.0)
     }
 
-    /// Why it waits although it could start; null if it is not waiting, waits only for its time, or
-    /// is about to be taken. `waitsFor` lists everything.
+    /// Why the run waits although it could start; null if it is not waiting, waits only until a
+    /// given time, or is about to be taken. `waitsFor` lists everything.
     #[graphql(complexity = "3")]
     async fn stuck(&self, cx: &Context<'_>) -> Result<Option<String>> {
         let waits = waits_for(cx, &self.0).await?;
         Ok(waits.into_iter().find(RunWait::is_stuck).map(RunWait::into_text))
     }
 
-    /// What it is waiting for: its time, a node, its group, a share, or room on the node that
-    /// answers. Empty if it is at work, has settled or is about to be taken.
+    /// What the run is waiting for: a time, a node, its group, a share, or room on the node that
+    /// answers. Empty if it is running, has settled or is about to be taken.
     #[graphql(complexity = "3 + 3 * child_complexity")]
     async fn waits_for(&self, cx: &Context<'_>) -> Result<Vec<RunWait>> {
         waits_for(cx, &self.0).await
     }
 
-    /// The backfill that it belongs to.
+    /// The backfill that the run belongs to.
     async fn backfill(&self, cx: &Context<'_>) -> Result<Option<Backfill>> {
         Backfill::of_run(cx, self.0.backfill_id).await
     }
 
-    /// How the last attempt ended; null while the run is live, and if its target reports none of
+    /// How the last attempt ended; null while the run is live, or if its target reports none of
     /// these.
     async fn ending(&self, cx: &Context<'_>) -> Result<Option<Ending>> {
         if self.0.state.is_live() {
@@ -205,20 +217,20 @@ impl Run {
         Ok(cx.rows().load_one(EndingOf(self.0.id)).await?.and_then(Ending::of))
     }
 
-    /// How it compares with the usual runs of its schedule; null unless it is at work, and if fewer
-    /// than 5 runs of its schedule have succeeded in the last 30 days.
+    /// How the run compares with the usual runs of its schedule. Null unless it is running, and if
+    /// fewer than 5 runs of its schedule have succeeded in the last 30 days.
     #[graphql(complexity = "run_forecast::COST + child_complexity")]
     async fn forecast(&self, cx: &Context<'_>) -> Result<Option<RunForecast>> {
         RunForecast::of(cx, &self.0).await
     }
 
-    /// The total number of attempts at its tasks.
+    /// The total number of attempts at the run's tasks.
     async fn task_run_count(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(cx.rows().load_one(TaskRunCount(self.0.id)).await?.unwrap_or_default().into())
     }
 
-    /// The first attempts at its tasks, in order: 50 by default, at most 1000, out of
-    /// `taskRunCount`. `tasks` has all attempts of each task.
+    /// The first attempts at the run's tasks, in order: 50 by default, at most 1000, of
+    /// `taskRunCount` in total. `tasks` has all attempts of each task.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn task_runs(
         &self,
@@ -235,7 +247,7 @@ impl Run {
 /// How an attempt ended.
 #[derive(SimpleObject, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
-    /// The exit code of a program that ended by itself.
+    /// The exit code of a program that was not killed.
     exit_code: Option<i32>,
     /// The signal that killed a program: `SIGKILL`.
     signal: Option<String>,
@@ -264,19 +276,19 @@ async fn node_name(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<String>>
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "run::State")]
 pub(crate) enum RunState {
-    /// Waits for a node with room.
+    /// The run waits for a node with room.
     Queued,
     /// A node is executing it.
     Running,
-    /// An attempt failed; waits for the next one.
+    /// An attempt failed; the run waits for the next one.
     Retrying,
-    /// It succeeded.
+    /// The run succeeded.
     Succeeded,
     /// All attempts failed.
     Failed,
     /// The last attempt took too long.
     TimedOut,
-    /// Stopped on request or by the overlap policy.
+    /// The run was stopped on request or by the overlap policy.
     Cancelled,
 }
 
@@ -284,11 +296,11 @@ pub(crate) enum RunState {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "run::Trigger")]
 pub(crate) enum RunTrigger {
-    /// A fire.
+    /// A fire of the run's schedule.
     Schedule,
     /// A person or a tool.
     Manual,
-    /// A settled run was repeated on request.
+    /// A request to repeat a settled run.
     Retry,
     /// A backfill.
     Backfill,
@@ -297,8 +309,11 @@ pub(crate) enum RunTrigger {
 /// Who requested the cancellation of a run, and why.
 #[derive(SimpleObject)]
 pub(crate) struct Cancel {
+    /// The name of the user or token, or what else requested it.
     by: String,
+    /// The reason given, if any.
     reason: Option<String>,
+    /// When it was requested.
     at: Instant,
 }
 
@@ -323,14 +338,17 @@ impl TaskRun {
         ID(format!("{}.{}.{}", self.0.run_id.simple(), self.0.task, self.0.attempt))
     }
 
+    /// The name of the task.
     async fn task(&self) -> &str {
         &self.0.task
     }
 
+    /// The number of the attempt among those at this task, from 1.
     async fn attempt(&self) -> i32 {
         self.0.attempt
     }
 
+    /// Whether it is at work, or how it ended.
     async fn state(&self) -> TaskRunState {
         self.0.state.into()
     }
@@ -343,20 +361,22 @@ impl TaskRun {
         self.0.finished_at.map(Into::into)
     }
 
+    /// Time from start to end; null before the end.
     async fn duration_ms(&self) -> Option<Long> {
         self.0.finished_at.map(|finished| (finished.0 - self.0.started_at.0).into())
     }
 
+    /// The name of the node that made it.
     async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {
         node_name(cx, Some(self.0.node_id)).await
     }
 
-    /// Why it failed; masked for those who may not see payloads.
+    /// Why the attempt failed; masked for callers who may not see payloads.
     async fn error(&self) -> Option<&str> {
         self.0.error.as_deref()
     }
 
-    /// The target's output; null for those who may not see payloads.
+    /// The target's output; null for callers who may not see payloads.
     async fn output(&self) -> Option<serde_json::Value> {
         self.0.output.as_ref().map(secrets::masked_json)
     }
@@ -366,18 +386,18 @@ impl TaskRun {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "task_run::State")]
 pub(crate) enum TaskRunState {
-    /// At work.
+    /// The attempt is running.
     Running,
-    /// It succeeded.
+    /// The attempt succeeded.
     Succeeded,
-    /// It failed.
+    /// The attempt failed.
     Failed,
-    /// It timed out.
+    /// The attempt timed out.
     TimedOut,
-    /// Stopped on request or by the overlap policy.
+    /// The attempt was stopped on request or by the overlap policy.
     Cancelled,
-    /// The node that ran it died.
+    /// The node that ran the attempt died.
     Lost,
-    /// Never started: the tasks that it needs did not end as `when` requires.
+    /// The task never started: the tasks that it needs did not end as `when` requires.
     Skipped,
 }

@@ -14,40 +14,40 @@ use super::{
 };
 use crate::model::Usual;
 
-/// How far back runs are read to determine what is usual.
+/// How far back runs are read to determine the usual duration.
 const LOOKED_AT: TimeDelta = TimeDelta::days(30);
-/// The cost of reading them.
+/// The cost of reading these runs.
 pub(super) const COST: usize = super::schedule_stats::COST;
 
-/// How a run at work compares with the runs of its schedule that succeeded in the last 30 days; at
+/// How a live run compares with the runs of its schedule that succeeded in the last 30 days; at
 /// most the newest 500.
 #[derive(SimpleObject)]
 pub(crate) struct RunForecast {
     /// The median duration of these runs.
     usual_ms: Long,
-    /// The 95th percentile of their durations.
+    /// The 95th percentile of the durations of the earlier runs.
     p95_ms: Long,
     /// How many times the usual duration this run has taken so far.
     ratio: f64,
-    /// When it is likely to end: after the median duration of those runs that took longer than it
-    /// has taken so far. Null if none took longer.
+    /// When the run is likely to end: after the median duration of earlier runs that took longer
+    /// than it has taken so far. Null if none took longer.
     likely_end_at: Option<Instant>,
-    /// The next fire of its schedule; null if there is none.
+    /// The next fire of the run's schedule; null if there is none.
     next_fire_at: Option<Instant>,
-    /// Whether it is likely to be still at work then. A run that has taken longer than all earlier
-    /// ones is expected to take as long again.
+    /// Whether the run is likely to still be running when the next fire is due. A run that has
+    /// taken longer than all earlier ones is expected to take as long again.
     overlaps_next_fire: bool,
 }
 
 impl RunForecast {
-    /// The forecast of a run that has started and not ended; None for any other run, and if fewer
+    /// The forecast of a run that has started and has not ended. None for other runs, and if fewer
     /// than 5 runs of its schedule have succeeded.
     pub(super) async fn of(cx: &Context<'_>, run: &run::Model) -> Result<Option<Self>> {
         let (Some(id), Some(started)) = (run.schedule_id, run.started_at) else { return Ok(None) };
         if !run.state.is_live() {
             return Ok(None);
         }
-        // Rounded to the minute, so that all runs of a list ask for the same range.
+        // Rounded to the minute, so that all runs of a list share one range.
         let now = cx.commands().clock.now();
         let until =
             chrono::DurationRound::duration_trunc(now, TimeDelta::minutes(1)).unwrap_or(now);
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_that_takes_longer_than_any_is_told_to_be_in_the_way() {
+    fn a_run_that_takes_longer_than_any_is_expected_to_block_the_next_fire() {
         let usual = Usual::of(vec![600_000; 9]).unwrap();
         let started = DateTime::<Utc>::UNIX_EPOCH;
         let at = |minutes| started + TimeDelta::minutes(minutes);

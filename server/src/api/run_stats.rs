@@ -25,10 +25,11 @@ use crate::{
 /// Run statistics for a chart.
 #[derive(SimpleObject)]
 pub(crate) struct RunStats {
-    /// Start of the first step, a whole multiple of the step length.
+    /// Start of the first step: a whole multiple of the step length.
     from: Instant,
     /// End of the last step.
     until: Instant,
+    /// The length of a step.
     step_seconds: i64,
     /// One entry per step, the oldest first; at most 1500.
     #[graphql(complexity = "100 * child_complexity")]
@@ -38,16 +39,20 @@ pub(crate) struct RunStats {
     is_complete: bool,
 }
 
-/// What happened in a step.
+/// The counts of one step.
 #[derive(SimpleObject)]
 pub(crate) struct RunStat {
     /// Start of the step.
     at: Instant,
     /// Runs that ended.
     ended: Long,
+    /// Runs that succeeded.
     succeeded: Long,
+    /// Runs whose attempts all failed.
     failed: Long,
+    /// Runs whose last attempt took too long.
     timed_out: Long,
+    /// Runs that were stopped on request or by the overlap policy.
     cancelled: Long,
     /// Runs that recovery had started or taken over.
     recovered: Long,
@@ -55,13 +60,16 @@ pub(crate) struct RunStat {
     missed: Long,
     /// Instants that were skipped.
     skipped: Long,
-    /// Fires abandoned before they had a run; a run that was given up counts as failed.
+    /// Fires that were abandoned before they had a run; a run that was given up counts as failed.
     abandoned: Long,
     /// Average time from start to end; null if no ended run had started.
     average_duration_ms: Option<f64>,
+    /// The longest time from start to end; null if no ended run had started.
     max_duration_ms: Option<Long>,
     /// Average time from due time to hand-off, of runs started by fires; null if there are none.
     average_lateness_ms: Option<f64>,
+    /// The longest time from due time to hand-off, of runs started by fires; null if there are
+    /// none.
     max_lateness_ms: Option<Long>,
     /// Durations of these runs; null if no ended run had started.
     durations: Option<Percentiles>,
@@ -98,11 +106,11 @@ impl Percentiles {
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = HOUR_MS / 1_000;
-/// The largest number of steps.
+/// Maximum number of steps.
 const MAX_STEPS: i64 = 1_500;
-/// The largest number of steps if the caller gives no step length.
+/// Maximum number of steps if the caller specifies no step length.
 const USUAL_STEPS: i64 = 400;
-/// Default step lengths in seconds: those that are easy to read off a chart.
+/// Default step lengths in seconds, chosen so that a chart is easy to read.
 const USUAL: [i64; 7] = [60, 5 * 60, 15 * 60, 3_600, 6 * 3_600, 24 * 3_600, 7 * 24 * 3_600];
 
 impl RunStats {
@@ -161,8 +169,8 @@ impl RunStat {
     }
 }
 
-/// The start of the first step, the end of the last, and the length of a step in seconds. Before
-/// `by_minute`, roll-ups are hourly, so no step is shorter than an hour.
+/// The start of the first step, the end of the last, and the length of a step in seconds. No step
+/// is shorter than an hour before `by_minute`, because roll-ups from that time are hourly.
 fn steps(
     from: DateTime<Utc>,
     until: DateTime<Utc>,
@@ -208,11 +216,11 @@ mod tests {
         DateTime::from_timestamp(seconds, 0).unwrap()
     }
 
-    /// All roll-ups are by the minute.
+    /// For roll-ups that are all by the minute.
     const AGES_AGO: Timestamp = Timestamp(i64::MIN);
 
     #[test]
-    fn what_is_long_past_is_by_the_hour() {
+    fn old_statistics_have_steps_of_hours() {
         let since = Timestamp(7_200_000);
         assert_eq!(steps(at(7_200), at(7_500), Some(60), since), Ok((7_200, 7_500, 60)));
         assert_eq!(steps(at(7_199), at(7_500), Some(60), since), Ok((3_600, 10_800, 3_600)));

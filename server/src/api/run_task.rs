@@ -20,19 +20,20 @@ use crate::{
 #[derive(SimpleObject)]
 pub(crate) struct RunTask {
     name: String,
-    /// The tasks that must have ended before it.
+    /// The tasks that must have ended before this one starts.
     needs: Vec<String>,
     /// How the tasks in `needs` must have ended; otherwise this task is skipped.
     when: TaskCondition,
+    /// How far it has come in this run.
     state: RunTaskState,
-    /// Its attempts, in order: as many as its retry policy allows, at most 100, plus those that
-    /// recovery took over.
+    /// The task's attempts, in order: as many as its retry policy allows, at most 100, plus those
+    /// that recovery took over.
     #[graphql(complexity = "DECLARED * child_complexity")]
     attempts: Vec<TaskRun>,
-    /// The output that it returned to the run. Values whose names suggest secrets are masked. Null
-    /// for callers who may not see payloads.
+    /// The output that the task returned to the run. Values whose names suggest secrets are masked.
+    /// Null for callers who may not see payloads.
     output: Option<Value>,
-    /// Whether its success was kept from the run that this one repeats.
+    /// Whether the run kept this task's success from the run that it repeats.
     kept: bool,
     #[graphql(skip)]
     result: Option<Map<String, Value>>,
@@ -49,23 +50,23 @@ impl RunTask {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "ShownTaskState")]
 pub(crate) enum RunTaskState {
-    /// Its turn has not come.
+    /// The task's turn has not come yet.
     Waiting,
-    /// At work.
+    /// The task is running.
     Running,
-    /// An attempt failed; waits for the next one.
+    /// An attempt failed; the task waits for the next one.
     Retrying,
-    /// It succeeded.
+    /// The task succeeded.
     Succeeded,
-    /// It failed for good.
+    /// The task failed for good.
     Failed,
-    /// Its last attempt took too long.
+    /// The task's last attempt took too long.
     TimedOut,
-    /// Stopped on request or by the overlap policy.
+    /// The task was stopped on request or by the overlap policy.
     Cancelled,
     /// The tasks that it needs did not end as `when` requires.
     Skipped,
-    /// The run ended before its turn came.
+    /// The run ended before it was this task's turn.
     NotRun,
 }
 

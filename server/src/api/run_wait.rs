@@ -20,25 +20,25 @@ use crate::{
     store::groups,
 };
 
-/// The largest number of runs listed that hold a run up.
+/// Maximum number of runs that are listed as the cause of a wait.
 const MAX_RUNS: u64 = 10;
 
 /// The reason why a run waits.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunWaitReason {
-    /// Its next attempt is not due yet.
+    /// The next attempt is not due yet.
     NextAttempt,
-    /// No live node may take it.
+    /// No live node may take the run.
     NoNode,
-    /// The group's limit of runs at work is reached.
+    /// The group's limit of concurrent runs is reached.
     Group,
-    /// Runs with the same target origin use up its share of the node's places.
+    /// Runs with the same target origin use up that origin's share of the node's places.
     OriginShare,
-    /// Runs of its schedule use up their share of the node's places.
+    /// Runs of the same schedule use up the schedule's share of the node's places.
     ScheduleShare,
-    /// The namespace's quota of runs at work is reached.
+    /// The namespace's quota of concurrent runs is reached.
     Quota,
-    /// All places of the nodes that may take it are taken.
+    /// All places of the nodes that may take the run are taken.
     NodesFull,
 }
 
@@ -46,6 +46,7 @@ pub(crate) enum RunWaitReason {
 #[derive(SimpleObject)]
 #[graphql(complex)]
 pub(crate) struct RunWait {
+    /// The kind of thing that it waits for.
     reason: RunWaitReason,
     /// An explanation for people.
     text: String,
@@ -60,7 +61,7 @@ pub(crate) struct RunWait {
 /// Something that a run waits for.
 #[ComplexObject]
 impl RunWait {
-    /// The runs that hold the group's places, earliest start first; at most ten. Only for `GROUP`.
+    /// The runs that hold the group's places, earliest start first; at most 10. Only for `GROUP`.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn runs(&self, cx: &Context<'_>) -> Result<Vec<Run>> {
         let Some(group) = self.group_id else { return Ok(Vec::new()) };
@@ -74,7 +75,7 @@ impl RunWait {
         Self { reason, text, until: None, group: None, group_id: None }
     }
 
-    /// Whether it waits for something other than its time.
+    /// Whether it waits for anything other than a point in time.
     pub(super) fn is_stuck(&self) -> bool {
         self.reason != RunWaitReason::NextAttempt
     }
@@ -182,7 +183,7 @@ fn full(cluster: &Cluster, run: &run::Model) -> Option<RunWait> {
     Some(RunWait::new(RunWaitReason::NodesFull, text))
 }
 
-/// The nodes that may take a run with these tags: name, places taken, places.
+/// The nodes that may take a run with these tags: name, occupied places, total places.
 fn taking<'a>(fleet: &'a Fleet, asked: &'a [String]) -> impl Iterator<Item = (&'a str, i32, i32)> {
     let may = |tags: &[String]| asked.iter().all(|tag| tags.contains(tag));
     fleet

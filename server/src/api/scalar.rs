@@ -40,7 +40,7 @@ impl From<Instant> for Timestamp {
     }
 }
 
-/// The largest distance from 0 at which every JSON reader represents integers exactly: 2^53 - 1.
+/// Up to this distance from 0, every JSON reader represents integers exactly: 2^53 - 1.
 const FARTHEST: i64 = 9_007_199_254_740_991;
 
 /// A whole number from -(2^53 - 1) to 2^53 - 1, as a JSON number: milliseconds, bytes, and counts

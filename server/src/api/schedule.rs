@@ -49,18 +49,22 @@ impl Schedule {
         &self.0.name
     }
 
+    /// A text for people.
     async fn note(&self) -> &str {
         &self.0.note
     }
 
+    /// Its tags, for searching and grouping.
     async fn tags(&self) -> &[String] {
         &self.0.tags.0
     }
 
+    /// The number of the current version, from 1.
     async fn version(&self) -> i32 {
         self.0.version
     }
 
+    /// Whether it will fire.
     async fn state(&self) -> ScheduleState {
         if !self.0.enabled {
             ScheduleState::Paused
@@ -71,6 +75,7 @@ impl Schedule {
         }
     }
 
+    /// Null unless it is paused.
     async fn pause(&self) -> Option<Pause> {
         let at = self.0.paused_at.filter(|_| !self.0.enabled)?;
         Some(Pause {
@@ -81,14 +86,17 @@ impl Schedule {
         })
     }
 
+    /// When it is due.
     async fn timing(&self) -> Timing {
         Timing::of(&self.0)
     }
 
+    /// What it runs.
     async fn workflow(&self, cx: &Context<'_>) -> Result<Workflow> {
         Workflow::load(cx, self.0.workflow_id, None).await
     }
 
+    /// What to do about missed fires.
     async fn misfire(&self) -> Misfire {
         Misfire {
             catch_up: self.0.catch_up.into(),
@@ -99,11 +107,12 @@ impl Schedule {
         }
     }
 
+    /// What to do about a fire while a run is alive.
     async fn overlap(&self) -> OverlapPolicy {
         self.0.overlap.into()
     }
 
-    /// Only for BUFFER_ALL: the largest number of waiting fires.
+    /// Only for BUFFER_ALL: the maximum number of waiting fires.
     async fn buffer_limit(&self) -> Option<i32> {
         self.0.buffer_limit
     }
@@ -126,9 +135,9 @@ impl Schedule {
         Ok(cx.rows().load_one(BufferSize(self.0.id)).await?.unwrap_or(0))
     }
 
-    /// The fires that fell into its pause so far, as the ledger will show them if the pause ends on
-    /// its own; they are not in the ledger yet. Empty unless the schedule is paused; at most the
-    /// first 10,000. `resumePreview` shows the alternatives.
+    /// The fires that have fallen into the schedule's pause so far, as the ledger will show them if
+    /// the pause ends on its own; they are not in the ledger yet. Empty unless the schedule is
+    /// paused; at most the first 10,000. `resumePreview` shows the alternatives.
     #[graphql(complexity = "500 + cost(first, None, child_complexity)")]
     async fn paused_fires(
         &self,
@@ -143,7 +152,7 @@ impl Schedule {
         page_of(&fires, first, after)
     }
 
-    /// The concurrency group whose limit its runs share.
+    /// The concurrency group whose limit the schedule's runs share.
     async fn group(&self, cx: &Context<'_>) -> Result<Option<String>> {
         group_name(cx, self.0.group_id).await
     }
@@ -153,15 +162,18 @@ impl Schedule {
         self.0.priority.into()
     }
 
+    /// A fire that has not started this long after it was due is skipped; null for no deadline.
     async fn start_deadline_seconds(&self) -> Option<i64> {
         self.0.start_deadline_ms.map(|ms| ms / 1_000)
     }
 
+    /// The JSON object that travels with each run. Values whose names suggest secrets are masked;
+    /// for callers who may not see payloads, all of it is.
     async fn context(&self, cx: &Context<'_>) -> serde_json::Value {
         cx.payload(self.0.namespace_id, secrets::masked_json(&self.0.context))
     }
 
-    /// In the order in which they are applied; at most 8.
+    /// The calendars, in the order in which they are applied; at most 8.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn calendars(&self, cx: &Context<'_>) -> Result<Vec<Calendar>> {
         let Some(keys) = &self.0.calendars else { return Ok(vec![]) };
@@ -175,7 +187,7 @@ impl Schedule {
         self.0.max_fires
     }
 
-    /// How many fires have started, or were about to, since its creation. Skipped, missed and
+    /// How many of the schedule's fires have started, or were claimed to start. Skipped, missed and
     /// collapsed fires and manual runs do not count.
     async fn fire_count(&self) -> Long {
         self.0.fire_count.into()
@@ -186,12 +198,14 @@ impl Schedule {
         self.0.retention_days
     }
 
-    /// The external watchdog that it calls, so that someone notices when its runs stop succeeding.
+    /// The external watchdog that the schedule calls, so that someone notices when its runs stop
+    /// succeeding.
     async fn ping(&self) -> Option<Ping> {
         Ping::of(&self.0)
     }
 
-    /// The next instant of the timing that no calendar suppresses; null while it is paused.
+    /// The next instant of the timing that no calendar suppresses; null while the schedule is
+    /// paused.
     async fn next_fire_at(&self, cx: &Context<'_>) -> Result<Option<Instant>> {
         Ok(self.next_fire(cx).await?.map(Into::into))
     }
@@ -201,8 +215,9 @@ impl Schedule {
         self.0.last_fire_at.map(Into::into)
     }
 
-    /// The next instants of its timing after `from`, paused or not. Without `from`: after now,
-    /// leaving out instants that are already decided, such as fires skipped in advance.
+    /// The next instants of the schedule's timing after `from`, paused or not. Without `from`, the
+    /// next instants after now, without those that are already decided, such as fires skipped in
+    /// advance.
     #[graphql(complexity = "COMPILED + cost(Some(count), None, child_complexity)")]
     async fn next_fires(
         &self,
@@ -230,11 +245,13 @@ impl Schedule {
         }
     }
 
+    /// The run that was created last.
     async fn last_run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         Ok(cx.rows().load_one(LastRun(self.0.id)).await?.map(Run))
     }
 
-    /// Its newest fires, newest first; at most 60. For a page of schedules, they are read together.
+    /// The schedule's newest fires, newest first; at most 60. For a page of schedules, they are
+    /// read together.
     #[graphql(complexity = "cost_by(first, 60, child_complexity)")]
     async fn recent_fires(
         &self,
@@ -246,7 +263,8 @@ impl Schedule {
         Ok(rows.into_iter().map(Fire).map(Calm).collect())
     }
 
-    /// Statistics of its runs created from `from` up to `until`; the last 7 days by default.
+    /// Statistics of the schedule's runs created from `from` up to `until`; the last 7 days by
+    /// default.
     #[graphql(complexity = "schedule_stats::COST + child_complexity")]
     async fn stats(
         &self,
@@ -257,8 +275,8 @@ impl Schedule {
         ScheduleStats::of(cx, self.0.id, from, until).await
     }
 
-    /// The outcome of its due instants from `from` up to `until` (the last 7 days by default), and
-    /// the interval that its runs would fit in.
+    /// The outcome of the schedule's due instants from `from` up to `until` (the last 7 days by
+    /// default), and the interval that its runs would fit in.
     #[graphql(complexity = "slots::COST + child_complexity")]
     async fn slots(
         &self,
@@ -269,6 +287,7 @@ impl Schedule {
         SlotAccount::of(cx, &self.0, from, until).await
     }
 
+    /// Its runs that have not settled.
     async fn live_runs(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(cx.rows().load_one(LiveRuns(self.0.id)).await?.unwrap_or(0).into())
     }
@@ -278,7 +297,7 @@ impl Schedule {
         Ok(cx.rows().load_one(DayTally(self.0.id)).await?.unwrap_or_default().into())
     }
 
-    /// The definitions it has had, newest first.
+    /// The schedule's definitions, newest first.
     // The cost of one statement per schedule of a list.
     #[graphql(complexity = "500 + cost(first, None, child_complexity)")]
     async fn versions(
@@ -294,12 +313,12 @@ impl Schedule {
         Ok(connection(page, |row| row.version.to_string(), version))
     }
 
-    /// Whether it is among the caller's favourites; false for a token.
+    /// Whether the schedule is among the caller's favourites; false for a token.
     async fn is_favourite(&self, cx: &Context<'_>) -> Result<bool> {
         Ok(favourites(cx).await?.contains(&self.0.id))
     }
 
-    /// The module file that declares it, if one does.
+    /// The module file that declares the schedule, if one does.
     async fn module(&self) -> Option<&str> {
         self.0.module.as_deref()
     }
@@ -328,7 +347,7 @@ impl Schedule {
         Ok(next.map(|fire| fire.at))
     }
 
-    /// How many fires it may still start; None if unlimited.
+    /// How many more fires it may start; None if there is no limit.
     fn left(&self) -> Option<i64> {
         self.0.max_fires.map(|max| (max - self.0.fire_count).max(0))
     }
@@ -338,23 +357,27 @@ impl Schedule {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "ScheduleStatus")]
 pub(crate) enum ScheduleState {
-    /// It will fire.
+    /// The schedule will fire.
     Active,
-    /// It is paused.
+    /// The schedule is paused.
     Paused,
-    /// No fire is left: `endAt` has passed, or every instant has.
+    /// The schedule has no fires left, because `endAt` has passed or its timing has no more
+    /// instants.
     Finished,
-    /// It has fired `maxFires` times.
+    /// The schedule has fired `maxFires` times.
     Exhausted,
 }
 
 /// Who paused a schedule, and why.
 #[derive(SimpleObject)]
 pub(crate) struct Pause {
+    /// The reason that they gave.
     reason: String,
+    /// The name of the user or token that paused it.
     by: String,
+    /// When it was paused.
     at: Instant,
-    /// When it resumes automatically.
+    /// When the schedule resumes automatically.
     until: Option<Instant>,
 }
 
@@ -362,11 +385,11 @@ pub(crate) struct Pause {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "schedule::CatchUp")]
 pub(crate) enum CatchUp {
-    /// None of them runs.
+    /// None of the missed fires runs.
     Skip,
-    /// Only the last of them runs, in place of all.
+    /// Only the last of the missed fires runs, in place of all.
     Latest,
-    /// Each of them runs, up to a limit.
+    /// Each missed fire runs, up to a limit.
     All,
 }
 
@@ -376,7 +399,7 @@ pub(crate) enum CatchUp {
 pub(crate) enum OverlapPolicy {
     /// The fire is skipped.
     Skip,
-    /// The fire waits until the run has settled; while one waits, later ones are skipped.
+    /// The fire waits until the run has settled; while one fire waits, later ones are skipped.
     BufferOne,
     /// The fire waits until the run has settled, after those that are already waiting, up to
     /// `bufferLimit`.
@@ -386,19 +409,20 @@ pub(crate) enum OverlapPolicy {
     CancelOther,
     /// The run is stopped at once, and the fire starts.
     TerminateOther,
-    /// Both run.
+    /// The new run starts beside the live one.
     Allow,
 }
 
 /// What to do about missed fires.
 #[derive(SimpleObject)]
 pub(crate) struct Misfire {
+    /// Which missed fires run.
     catch_up: CatchUp,
     /// A fire that is claimed later than this was missed.
     grace_seconds: i64,
-    /// Only for ALL: the largest number of fires that run.
+    /// Only for ALL: the maximum number of fires that run.
     max: i32,
-    /// Only for ALL: the time between two of them.
+    /// Only for ALL: the time between two of these fires.
     spacing_seconds: i64,
     /// Fires missed longer ago than this never run.
     window_seconds: i64,
@@ -407,13 +431,15 @@ pub(crate) struct Misfire {
 /// Fires of a period by outcome. Fires whose run was cancelled are not counted.
 #[derive(SimpleObject)]
 pub(crate) struct Tally {
+    /// Their run succeeded.
     succeeded: Long,
-    /// Failed or timed out.
+    /// Fires whose runs failed or timed out.
     failed: Long,
-    /// Not started yet, or at work.
+    /// Fires whose run has not started yet or has not ended.
     running: Long,
+    /// Deliberately not run.
     skipped: Long,
-    /// Missed, collapsed into a later one, or abandoned.
+    /// Fires that were missed, collapsed into a later one, or abandoned.
     missed: Long,
 }
 
@@ -433,13 +459,16 @@ impl From<tally::Tally> for Tally {
 /// A version of a schedule's definition.
 #[derive(SimpleObject)]
 pub(crate) struct ScheduleVersion {
+    /// Its number, from 1.
     version: i32,
+    /// The name of the user or token that created it.
     by: String,
+    /// When it was created.
     at: Instant,
     /// What changed, in words.
     change: String,
     /// The whole definition. Values whose names suggest secrets are masked; for callers who may not
-    /// see payloads, the context is, too.
+    /// see payloads, the context is masked, too.
     snapshot: serde_json::Value,
 }
 
@@ -460,7 +489,7 @@ impl ScheduleVersion {
     }
 }
 
-/// Whether it never fires on its own, and so is never finished.
+/// Whether it never fires on its own, so that it cannot be finished.
 fn is_manual(schedule: &schedule::Model) -> bool {
     matches!(&schedule.expressions.0[..], [only] if only.trim().eq_ignore_ascii_case("@manually"))
 }

@@ -27,7 +27,7 @@ impl ReadingScheduleGroups {
     async fn schedule_groups(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         by: ScheduleGrouping,
         filter: Option<ScheduleFilter>,
@@ -49,23 +49,23 @@ impl ReadingScheduleGroups {
     }
 }
 
-/// What schedules are grouped by.
+/// How schedules are grouped.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "Grouping")]
 pub(crate) enum ScheduleGrouping {
-    /// A schedule is in the group of each of its tags.
+    /// Group by tag: a schedule is in the group of each of its tags.
     Tag,
-    /// The module that declares it.
+    /// Group by the module that declares the schedule.
     Module,
 }
 
 /// The groups of a list of schedules.
 #[derive(SimpleObject)]
 pub(crate) struct ScheduleGroups {
-    /// The 200 largest, by name.
+    /// The 200 largest groups, by name.
     #[graphql(complexity = "DECLARED * child_complexity")]
     groups: Vec<ScheduleGroup>,
-    /// The number of schedules in none; counting stops at 10,000.
+    /// The number of schedules that are in no group; counting stops at 10,000.
     without: Long,
     /// Whether there are more groups.
     is_cut: bool,
@@ -76,6 +76,6 @@ pub(crate) struct ScheduleGroups {
 pub(crate) struct ScheduleGroup {
     /// The tag or the module.
     name: String,
-    /// The number of its schedules.
+    /// The number of the group's schedules.
     schedules: Long,
 }

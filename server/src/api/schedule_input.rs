@@ -1,4 +1,4 @@
-//! Schedules as a form sends them.
+//! Schedules in the format of a form.
 
 use async_graphql::{InputObject, MaybeUndefined};
 use serde_json::json;
@@ -23,12 +23,16 @@ use crate::{
 pub(crate) struct CreateScheduleInput {
     #[graphql(default = "default")]
     namespace: String,
+    /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: String,
+    /// A text for people, at most 4,000 characters.
     #[graphql(default)]
     note: String,
+    /// At most 32, each of 1 to 128 of A-Z a-z 0-9 . _ / -
     tags: Option<Vec<String>>,
+    /// When it is due.
     timing: TimingInput,
-    /// Names of calendars that suppress some of its fires: at most 8.
+    /// Names of calendars that suppress some of the schedule's fires: at most 8.
     #[graphql(default)]
     calendars: Vec<String>,
     /// The schedule is exhausted after this many started fires.
@@ -37,21 +41,28 @@ pub(crate) struct CreateScheduleInput {
     workflow: Option<String>,
     /// An inline task: creates a workflow with the schedule's name.
     task: Option<TaskInput>,
+    /// What to do about missed fires; the defaults of each field if absent.
     misfire: Option<MisfireInput>,
+    /// What to do about a fire while a run is alive.
     #[graphql(default_with = "OverlapPolicy::Skip")]
     overlap: OverlapPolicy,
-    /// Only for BUFFER_ALL: the largest number of waiting fires, 1 to 1000; 100 by default.
+    /// Only for BUFFER_ALL: the maximum number of waiting fires, 1 to 1000; 100 by default.
     buffer_limit: Option<i64>,
     /// A concurrency group's name.
     group: Option<String>,
     /// -100 to 100: among waiting runs, those with a higher priority are taken first.
     #[graphql(default = 0)]
     priority: i64,
+    /// A fire that has not started this long after it was due is skipped: 1 second to 30 days. No
+    /// deadline if absent.
     start_deadline_seconds: Option<i64>,
+    /// A JSON object, at most 256 KiB, that travels with each run; empty if absent.
     context: Option<serde_json::Value>,
     /// For how many days settled history is kept; inherits the namespace's setting if absent.
     retention_days: Option<i64>,
+    /// The external watchdog to call; none if absent.
     ping: Option<PingInput>,
+    /// Whether it starts out paused.
     #[graphql(default)]
     paused: bool,
 }
@@ -64,28 +75,37 @@ pub(crate) struct UpdateScheduleInput {
     /// one.
     expected_version: i32,
     name: Option<String>,
+    /// A text for people, at most 4,000 characters.
     note: Option<String>,
+    /// The complete list: at most 32.
     tags: Option<Vec<String>>,
+    /// Replaces the whole timing.
     timing: Option<TimingInput>,
     /// The complete list: calendars not named here are removed.
     calendars: Option<Vec<String>>,
     /// Counted since the schedule's creation. Null removes the limit.
     max_fires: MaybeUndefined<i64>,
+    /// An existing workflow's name; alternatively, give `task`.
     workflow: Option<String>,
+    /// Replaces the task of its own workflow; secrets may be given as the mask `***`.
     task: Option<TaskInput>,
+    /// Replaces the whole policy for missed fires.
     misfire: Option<MisfireInput>,
+    /// What to do about a fire while a run is alive.
     overlap: Option<OverlapPolicy>,
-    /// Null resets it to the default of 100; changing to another overlap policy removes it.
+    /// Null resets the limit to the default of 100; changing to another overlap policy removes it.
     buffer_limit: MaybeUndefined<i64>,
-    /// Null removes it.
+    /// Null removes the schedule from its group.
     group: MaybeUndefined<String>,
+    /// -100 to 100: among waiting runs, those with a higher priority are taken first.
     priority: Option<i64>,
-    /// Null removes it.
+    /// Null removes the deadline.
     start_deadline_seconds: MaybeUndefined<i64>,
+    /// Replaces the whole context: a JSON object, at most 256 KiB. The mask `***` keeps a value.
     context: Option<serde_json::Value>,
-    /// Null removes it.
+    /// Null removes the schedule's own retention.
     retention_days: MaybeUndefined<i64>,
-    /// Null removes it.
+    /// Null removes the watchdog.
     ping: MaybeUndefined<PingInput>,
     reason: Option<String>,
 }
@@ -93,14 +113,19 @@ pub(crate) struct UpdateScheduleInput {
 /// What to do about missed fires.
 #[derive(InputObject)]
 pub(crate) struct MisfireInput {
+    /// Which missed fires run.
     #[graphql(default_with = "CatchUp::Latest")]
     catch_up: CatchUp,
+    /// A fire that is claimed later than this was missed: 0 to 7 days.
     #[graphql(default = 300)]
     grace_seconds: i64,
+    /// Only for ALL: the largest number of fires that run, 1 to 10,000.
     #[graphql(default = 100)]
     max: i64,
+    /// Only for ALL: the time between two of them, 0 to an hour.
     #[graphql(default = 0)]
     spacing_seconds: i64,
+    /// Fires missed longer ago than this never run: 0 to 30 days.
     #[graphql(default = 86400)]
     window_seconds: i64,
 }
@@ -145,7 +170,7 @@ impl TryFrom<CreateScheduleInput> for NewSchedule {
     }
 }
 
-/// Schedules to create together; an error names the input that it concerns.
+/// Schedules to create together. An error names the input that it concerns.
 pub(super) fn new_schedules(
     inputs: Vec<CreateScheduleInput>,
 ) -> Result<Vec<NewSchedule>, BadInput> {

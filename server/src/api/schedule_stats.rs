@@ -41,20 +41,25 @@ pub(super) fn range(
 /// Statistics of a schedule's runs.
 #[derive(SimpleObject)]
 pub(crate) struct ScheduleStats {
+    /// Inclusive.
     from: Instant,
-    /// Exclusive.
+    /// The end of the range, exclusive.
     until: Instant,
     /// Runs that were created in the range, alive or not.
     runs: i64,
+    /// Runs that succeeded.
     succeeded: i64,
-    /// Failed or timed out.
+    /// Runs that failed or timed out.
     failed: i64,
+    /// Runs that were stopped on request or by the overlap policy.
     cancelled: i64,
-    /// From start to end; null if no run has started and ended.
+    /// The time from start to end; null if no run has started and ended.
     durations: Option<Percentiles>,
+    /// The longest time from start to end.
     max_duration_ms: Option<Long>,
-    /// From due time to hand-off, of runs started by fires; null if there are none.
+    /// The time from due time to hand-off, of runs started by fires; null if there are none.
     latenesses: Option<Percentiles>,
+    /// The longest time from due time to hand-off, of runs started by fires.
     max_lateness_ms: Option<Long>,
     /// False if there were 500 runs or more: then only the newest 500 are counted.
     is_complete: bool,

@@ -13,14 +13,14 @@ use crate::{commands::Commands, config, engine::cluster::Cluster};
 /// The control plane's schema, ready to execute requests. Cheap to clone.
 pub type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
 
-/// How long counts are cached, so that callers do not each recount.
+/// How long counts are cached, so that not every caller counts again.
 const FIGURES: Duration = Duration::from_secs(10);
 const HEALTH: Duration = Duration::from_secs(5);
-/// For how long subscribers of the same event share one computation.
+/// How long subscribers share one computation for the same event.
 const EVENT: Duration = Duration::from_secs(1);
 
-/// The schema over these commands. A request carries its [`Viewer`](crate::access::Viewer) as data;
-/// a request without one is answered with UNAUTHENTICATED.
+/// The schema over these commands. A request must contain its [`Viewer`](crate::access::Viewer) as
+/// data; without one, the answer is UNAUTHENTICATED.
 pub fn schema(
     commands: Commands,
     health: config::Health,
@@ -31,7 +31,7 @@ pub fn schema(
     let (figures, healths) = (Arc::new(Figures::new(FIGURES)), Arc::new(Healths::new(HEALTH)));
     let builder = builder()
         .data(introspection)
-        .data(Asides::default())
+        .data(Asides::new(commands.clock.clone()))
         .data(rows)
         .data(commands)
         .data(health)
@@ -52,10 +52,10 @@ pub fn sdl() -> String {
 fn builder() -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
     Schema::build(Query::default(), Mutation::default(), Subscription::default())
         .limit_directives(10)
-        // Suggestions are looked up for each unknown name of a document, of which there may be
+        // Suggestions are looked up for each unknown name of a document, and there may be
         // thousands.
         .disable_suggestions()
-        // The first extension is the outermost: refusals by the limits get their code, too.
+        // The first extension is the outermost, so that refusals by the limits get their code, too.
         .extension(Codes)
         .extension(RequestLimits)
 }

@@ -45,7 +45,7 @@ impl Secret {
         self.0.version
     }
 
-    /// The id of the key that it is encrypted with.
+    /// The id of the key that the secret is encrypted with.
     async fn key_id(&self) -> &str {
         &self.0.key_id
     }
@@ -64,8 +64,8 @@ impl Secret {
         self.0.updated_at.into()
     }
 
-    /// What names it: current definitions of workflows, the schedules that run them, addresses of
-    /// watchdogs, and alert channels.
+    /// The objects that refer to the secret: current definitions of workflows, the schedules that
+    /// run them, addresses of watchdogs, and alert channels.
     #[graphql(complexity = "USED_BY + child_complexity")]
     async fn used_by(&self, cx: &Context<'_>) -> Result<SecretUse> {
         let found = cx.rows().load_one(SecretUsersIn(self.0.namespace_id)).await?;
@@ -80,36 +80,37 @@ impl Secret {
     }
 }
 
-/// The cost of what names a secret, beside [`DEFINITIONS`].
+/// The cost of finding the users of a secret, in addition to [`DEFINITIONS`].
 const USED_BY: usize = 30;
 
-/// The cost of reading the definitions of a namespace, which is done once for a page of secrets.
+/// The cost of reading the definitions of a namespace, once for a page of secrets.
 const DEFINITIONS: usize = 5_000;
 
 /// The cost of the definitions for a page of secrets, if they are read: only then does a row cost
-/// that much, or with its total count.
+/// that much, alone or with its total count.
 fn definitions_cost(row: usize) -> usize {
     if row < USED_BY { 0 } else { DEFINITIONS }
 }
 
-/// The largest number of users that are listed.
+/// Maximum number of users listed.
 const MAX_USERS: usize = 20;
 
-/// What names a secret.
+/// The objects that refer to a secret.
 #[derive(SimpleObject)]
 pub(crate) struct SecretUse {
     /// The number of schedules, workflows and channels.
     count: Long,
-    /// The first 20 of them, by kind and name.
+    /// The first 20 of these objects, by kind and name.
     users: Vec<SecretUser>,
-    /// Whether there may be more: of the namespace, at most 5,000 workflows, the first by name,
+    /// Whether there may be more. At most 5,000 workflows of the namespace (the first by name),
     /// 5,000 schedules with a watchdog and 500 channels are examined.
     is_cut: bool,
 }
 
-/// Something that names a secret.
+/// An object that refers to a secret.
 #[derive(SimpleObject)]
 pub(crate) struct SecretUser {
+    /// What kind of object it is.
     kind: SecretUserKind,
     id: Uuid,
     name: String,
@@ -122,15 +123,16 @@ impl From<model::SecretUser> for SecretUser {
     }
 }
 
-/// The kind of something that names a secret.
+/// The kind of an object that refers to a secret.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "model::UserKind")]
 pub(crate) enum SecretUserKind {
-    /// A task of the workflow that it runs, or the watchdog that it calls.
+    /// A schedule, in a task of the workflow that it runs or in the address of its watchdog.
     Schedule,
-    /// A task. One that only the schedule of the same name runs is listed as that schedule.
+    /// A workflow, in one of its tasks. If only the schedule of the same name runs it, it is listed
+    /// as that schedule.
     Workflow,
-    /// Its address or its key.
+    /// An alert channel, in its address or its key.
     Channel,
 }
 
@@ -165,9 +167,9 @@ impl ReadingSecrets {
 pub(crate) struct SetSecretInput {
     #[graphql(default = "default")]
     namespace: String,
-    /// Letters, digits and `_`.
+    /// The secret's name: letters, digits and `_`.
     name: String,
-    /// At least 6 bytes. It is never shown again.
+    /// The value, at least 6 bytes long. It is never shown again.
     value: String,
     reason: Option<String>,
 }
@@ -194,7 +196,7 @@ impl OrderingSecrets {
     ) -> Result<SecretPayload> {
         let right = cx.admin()?;
         let SetSecretInput { namespace, name, value, reason } = input;
-        // Without the value: the remembered call must not help to guess it.
+        // Without the value, so that the stored call does not help to guess it.
         let arguments = json!([namespace, name, reason]).to_string();
         let call = Call::new("setSecret", &arguments, idempotency_key)?;
         let new = NewSecret { namespace, name, value: value.into(), reason };

@@ -107,7 +107,7 @@ fn it_or_them(fire: &Model) -> &'static str {
     if fire.count > 1 { "them" } else { "it" }
 }
 
-/// That it was skipped, and why: from its detail, or the text for rows without one.
+/// Says that it was skipped, and why: from its detail, or from a text for rows without one.
 fn skipped(fire: &Model, without: &str, with: impl FnOnce(&str) -> String) -> String {
     let why = fire.detail.as_deref().map_or_else(|| without.to_owned(), with);
     format!("{}: {why}.", head(fire, "Skipped"))
@@ -210,7 +210,7 @@ fn exhausted(fire: &Model) -> String {
 /// The text for a fire that waits for other fires of its schedule.
 const WAITS_ITS_TURN: &str = "Waits for its turn: the fires of this schedule run one at a time.";
 
-/// The text for a late fire when nothing more is known.
+/// The text for a late fire whose cause is unknown.
 const NOT_CLAIMED: &str = "no scheduler claimed it in time";
 
 /// The sentence for a fire that waits for a run known to be alive.
@@ -240,10 +240,10 @@ fn made_up_for(fire: &Model) -> String {
         (Some(MadeUpFor::Pause), _) => {
             format!("Started {late} late: it fell into a pause and was made up for.")
         }
-        (Some(MadeUpFor::Outage) | None, Some(why)) => {
+        (Some(MadeUpFor::Outage | MadeUpFor::Follows) | None, Some(why)) => {
             format!("Missed, and started {late} late to catch up: {why}.")
         }
-        (Some(MadeUpFor::Outage) | None, None) => {
+        (Some(MadeUpFor::Outage | MadeUpFor::Follows) | None, None) => {
             format!("Missed, and started {late} late to catch up.")
         }
     }
@@ -301,7 +301,7 @@ mod tests {
     fn a_fire_that_waits_says_for_what_and_one_that_waited_says_so() {
         let mut waits = fire(Verdict::Pending, Reason::Buffered);
         waits.detail = Some("0192".to_owned());
-        // The row cannot tell whether that run is still alive.
+        // The row does not show whether that run is still alive.
         assert!(of(&waits).starts_with("Waits for its turn"));
         waits.verdict = Verdict::Started;
         assert_eq!(of(&waits), "Started after it had waited for run 0192 to settle.");

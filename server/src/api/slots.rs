@@ -20,14 +20,15 @@ use crate::{
     store::reads::{ledger, schedule_stats::RunFigures, within::Within},
 };
 
-/// The cost of counting them, beside the answer.
+/// The cost of counting them, in addition to the answer.
 pub(super) const COST: usize = 5_000;
 
 /// The outcome of a schedule's due instants: `expected` is always `ran + skipped + missed + open`.
 #[derive(SimpleObject)]
 pub(crate) struct SlotAccount {
+    /// Inclusive.
     from: Instant,
-    /// Exclusive.
+    /// The end of the range, exclusive.
     until: Instant,
     /// Instants that were due.
     expected: Long,
@@ -35,11 +36,11 @@ pub(crate) struct SlotAccount {
     ran: Long,
     /// Instants deliberately not run.
     skipped: Long,
-    /// How many skipped instants were blocked by a live run of the schedule.
+    /// How many of the skipped instants were blocked by a live run of the schedule.
     overlapped: Long,
-    /// Instants that were lost.
+    /// Instants that were lost: missed, collapsed into a later one, or abandoned.
     missed: Long,
-    /// Instants that have no run yet.
+    /// Instants without a run so far.
     open: Long,
     /// How long runs waited, from due to start; null if none has ended.
     waits: Option<Percentiles>,
@@ -48,7 +49,7 @@ pub(crate) struct SlotAccount {
     /// The average time between two due instants; null if there was none.
     interval_seconds: Option<Long>,
     /// The shortest round interval in which 95 % of the runs would have ended before the next
-    /// instant. Null if no run blocked a fire, and if the interval is already that long.
+    /// instant. Null if no run blocked a fire, or if the interval is already that long.
     suggested_interval_seconds: Option<Long>,
 }
 

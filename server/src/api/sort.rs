@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{
     context::ContextExt,
     error::Result,
-    page::{Connection, Paging, connection},
+    page::{Connection, Paging, connection, is_only_counted},
     query::{name_cursor, name_key},
     run::Run,
     schedule::Schedule,
@@ -35,16 +35,17 @@ use crate::{
 /// How schedules are sorted. A cursor is valid only with the sort order that produced it.
 #[derive(InputObject, Clone, Copy)]
 pub(crate) struct ScheduleSort {
+    /// What to sort by.
     by: ScheduleSortField,
-    /// Rows without a value come last in either direction.
+    /// Whether to sort in descending order. Rows without a value come last in either order.
     #[graphql(default)]
     descending: bool,
 }
 
-/// What schedules are sorted by.
+/// The field that schedules are sorted by.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScheduleSortField {
-    /// The name, without regard to case.
+    /// The name, ignoring case.
     Name,
     /// The next instant of the timing; a paused schedule has none.
     Next,
@@ -59,13 +60,14 @@ pub(crate) enum ScheduleSortField {
 /// that produced it.
 #[derive(InputObject, Clone, Copy)]
 pub(crate) struct RunSort {
+    /// What to sort by.
     by: RunSortField,
-    /// Rows without a value come last in either direction.
+    /// Whether to sort in descending order. Rows without a value come last in either order.
     #[graphql(default = true)]
     descending: bool,
 }
 
-/// What runs are sorted by.
+/// The field that runs are sorted by.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "ByFigure")]
 pub(crate) enum RunSortField {
@@ -75,12 +77,12 @@ pub(crate) enum RunSortField {
     Duration,
 }
 
-/// The cost of sorting a list, beside its rows.
+/// The cost of sorting a list, in addition to its rows.
 pub(super) fn sort_cost(is_sorted: bool) -> usize {
     if is_sorted { 2_000 } else { 0 }
 }
 
-/// The largest number of schedules that are sorted by their durations.
+/// Maximum number of schedules that can be sorted by their durations.
 const MAX_BY_P95: u64 = 1_000;
 
 /// A page of schedules in this order.
@@ -98,7 +100,11 @@ pub(super) async fn schedules_page(
         ScheduleSortField::Last => ByTime::Last,
         ScheduleSortField::Name => {
             let window = paging.window(name_key)?;
-            let page = schedules::page(cx.store(), within, filter, descending, &window).await?;
+            let page = if is_only_counted(cx) {
+                schedules::length(cx.store(), within, filter)
+            } else {
+                schedules::page(cx.store(), within, filter, descending, &window).await?
+            };
             return Ok(connection(page, |row| name_cursor(row.id, &row.name), Schedule));
         }
         ScheduleSortField::P95 => {
@@ -130,8 +136,8 @@ pub(super) async fn runs_page(
     Ok(connection(page, |row| number_cursor(by.key(row, descending)), Run))
 }
 
-/// Schedules by the 95th percentile of their durations, which the database does not store: all
-/// schedules that match the filter are sorted here.
+/// Schedules sorted by the 95th percentile of their durations. The database does not store it, so
+/// all schedules that match the filter are sorted here.
 async fn page_by_p95(
     cx: &Context<'_>,
     within: &Within,

@@ -31,12 +31,12 @@ const BATCH: u64 = 200;
 /// The events of a subscription.
 type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
 
-/// Subscriptions to runs, logs, schedules and nodes. Each event carries a cursor from which to
+/// Subscriptions to runs, logs, schedules and nodes. Each event contains a cursor from which to
 /// resume.
 #[derive(Default)]
 pub(super) struct Following;
 
-/// Subscriptions to runs, logs, schedules and nodes. Each event carries a cursor from which to
+/// Subscriptions to runs, logs, schedules and nodes. Each event contains a cursor from which to
 /// resume.
 #[Subscribable]
 impl Following {
@@ -45,7 +45,7 @@ impl Following {
     async fn run_events(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         schedule_id: Option<Uuid>,
         run_id: Option<Uuid>,
@@ -73,7 +73,7 @@ impl Following {
         Ok(events(follow(changes, start, read), event))
     }
 
-    /// A run's log, line by line, while it is written; completes once the run has settled and all
+    /// A run's log, line by line, while it is written. Completes once the run has settled and all
     /// lines are sent.
     async fn task_log(
         &self,
@@ -100,11 +100,11 @@ impl Following {
         Ok(events(follow(changes, start, read), event))
     }
 
-    /// Schedules of a namespace whenever their definition, pause or next fire changes.
+    /// Schedules of a namespace, whenever their definition, pause or next fire changes.
     async fn schedule_events(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         ids: Option<Vec<Uuid>>,
         since: Option<String>,
@@ -169,7 +169,7 @@ impl Following {
 pub(crate) struct ClusterEvent {
     /// Pass this cursor to resume after the event.
     cursor: String,
-    /// The node as it is now.
+    /// The current state of the node.
     node: Node,
 }
 
@@ -178,7 +178,7 @@ pub(crate) struct ClusterEvent {
 pub(crate) struct RunEvent {
     /// Pass this cursor to resume after the event.
     cursor: String,
-    /// The run as it is now.
+    /// The current state of the run.
     run: Run,
 }
 
@@ -187,6 +187,7 @@ pub(crate) struct RunEvent {
 pub(crate) struct LogEvent {
     /// Pass this cursor to resume after the event.
     cursor: String,
+    /// The line.
     line: LogLine,
 }
 
@@ -195,8 +196,9 @@ pub(crate) struct LogEvent {
 pub(crate) struct ScheduleEvent {
     /// Pass this cursor to resume after the event.
     cursor: String,
-    /// Null if it was deleted.
+    /// Null if the schedule was deleted.
     schedule: Option<Schedule>,
+    /// The id of the schedule, deleted or not.
     schedule_id: Uuid,
 }
 
@@ -229,7 +231,8 @@ async fn nodes(
     let nodes = match cursors.last() {
         None => vec![],
         Some(last) => {
-            // Real time, whatever the application's clock shows: this only spares the database.
+            // Real time rather than the application's clock, because this only limits the load on
+            // the database.
             let look = async { Around::now(store, cluster).await.map(Arc::new) };
             Node::of(rows, &*kept.answer(&Clock::system(), *last, look).await?)
         }
@@ -242,7 +245,7 @@ async fn lines(
     run: Uuid,
     after: i64,
 ) -> std::result::Result<FeedRead<i64, task_log::Model>, StoreError> {
-    // The state is read first: lines are written before their run settles, so a line that is
+    // The state is read first. Lines are written before their run settles, so a line that is
     // missing after that will never come.
     let settled = runs::by_id(store, run).await?.is_none_or(|run| !run.state.is_live());
     let rows = store.lines_after(run, after, BATCH).await?;

@@ -1,4 +1,4 @@
-//! Targets as they are shown: with secrets masked.
+//! Targets for display, with secrets masked.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     target::{self, Secret},
 };
 
-/// What a task does.
+/// The action of a task.
 #[derive(Union)]
 pub(crate) enum Target {
     Http(HttpTarget),
@@ -23,12 +23,16 @@ pub(crate) enum Target {
 /// Sends an HTTP request.
 #[derive(SimpleObject)]
 pub(crate) struct HttpTarget {
+    /// GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS.
     method: String,
+    /// `http` or `https`; it may be a template.
     url: String,
     /// Values of secret headers are masked.
     #[graphql(complexity = "DECLARED * child_complexity")]
     headers: Vec<Header>,
+    /// A text or JSON; null for the usual body, which identifies the fire, or for none.
     body: Option<String>,
+    /// The statuses that count as success, each one status or a range: `200-299`
     expected_status: Vec<String>,
     /// A text that the response must contain.
     expected_body: Option<String>,
@@ -36,8 +40,9 @@ pub(crate) struct HttpTarget {
     max_redirects: i32,
     /// What happens to the response.
     output: HttpAnswer,
+    /// Whether requests carry a signature by the Standard Webhooks specification.
     signed: bool,
-    /// The secret that holds the client certificate (mTLS), as `{{ secrets.name }}`.
+    /// The secret that contains the client certificate (mTLS), as `{{ secrets.name }}`.
     client_certificate: Option<String>,
 }
 
@@ -45,9 +50,10 @@ pub(crate) struct HttpTarget {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "target::Answers")]
 pub(crate) enum HttpAnswer {
-    /// It is stored with the attempt.
+    /// The response is stored with the attempt.
     Keep,
-    /// It must be a JSON object, which is merged into the context of the tasks that follow.
+    /// The response must be a JSON object, which is merged into the context of the tasks that
+    /// follow.
     Merge,
 }
 
@@ -55,25 +61,32 @@ pub(crate) enum HttpAnswer {
 #[derive(SimpleObject)]
 pub(crate) struct Header {
     name: String,
+    /// Its value, `***` where it is masked.
     value: String,
 }
 
 /// Starts a program on the node.
 #[derive(SimpleObject)]
 pub(crate) struct CommandTarget {
+    /// A path, or a name to look up in `PATH`; null if there is a `script`.
     program: Option<String>,
+    /// The program's arguments, without its own name.
     args: Vec<String>,
+    /// A text for `/bin/sh -c`; null if there is a `program`.
     script: Option<String>,
     /// Values of secret variables are masked.
     #[graphql(complexity = "DECLARED * child_complexity")]
     environment: Vec<Header>,
+    /// The working directory; null for the home of its user.
     directory: Option<String>,
+    /// The operating system's user that it runs as; null for the server's `commands.user`.
     user: Option<String>,
 }
 
 /// Hands the task to a worker that pulls it from a queue.
 #[derive(SimpleObject)]
 pub(crate) struct WorkerTarget {
+    /// The queue that workers pull it from.
     queue: String,
     /// The name of the worker's task to run.
     task: String,
@@ -86,6 +99,7 @@ pub(crate) struct WorkerTarget {
 /// Does nothing, and succeeds.
 #[derive(SimpleObject)]
 pub(crate) struct NoopTarget {
+    /// A text for people.
     note: String,
 }
 
@@ -131,7 +145,7 @@ impl From<&target::Target> for Target {
     }
 }
 
-fn word(method: &target::Method) -> String {
+pub(super) fn word(method: &target::Method) -> String {
     // A unit variant is serialized as a string.
     let word = serde_json::to_value(method).unwrap_or_default();
     word.as_str().unwrap_or_default().to_owned()

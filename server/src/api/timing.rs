@@ -18,18 +18,18 @@ use crate::{
 };
 
 /// The minimum cost of compiling a timing that is not cached, checking it, and counting its fires
-/// of a year. One unit is about a microsecond of CPU time.
+/// in a year. One unit is about a microsecond of CPU time.
 pub(crate) const PREVIEW: usize = 1_000;
 /// The cost of looking up a compiled timing.
 pub(crate) const COMPILED: usize = 20;
 
-/// The cost of checking a stored timing for likely mistakes, and of describing it: far more with
-/// 16 expressions than with the usual one, whose patterns are cached.
+/// The cost of checking a stored timing for likely mistakes, and of describing it: far higher with
+/// 16 expressions than usual, because only the usual patterns are cached.
 const CHECKED: usize = 150;
 const DESCRIBED: usize = 50;
 
-/// The cost of a timing that is not cached: each of its expressions and calendars is evaluated for
-/// each fire.
+/// The cost of a timing that is not cached, because each of its expressions and calendars is
+/// evaluated for each fire.
 pub(crate) fn preview_cost(timing: &TimingInput, calendars: Option<&[String]>) -> usize {
     let parts = timing.expressions.len() + calendars.map_or(0, <[String]>::len);
     PREVIEW.saturating_add(parts.saturating_mul(PREVIEW / 4))
@@ -50,8 +50,8 @@ impl Timing {
         Self { spec, definition, calendars: row.calendars.clone() }
     }
 
-    /// Compiled, with its calendars. A stored timing fails to compile only if its zone was removed
-    /// from the zone data, or a calendar can no longer be read.
+    /// The compiled timing with its calendars. A stored timing fails to compile only if its zone
+    /// was removed from the zone data, or a calendar can no longer be read.
     pub(crate) async fn timetable(
         &self,
         cx: &async_graphql::Context<'_>,
@@ -84,31 +84,37 @@ impl Timing {
         &self.spec.expressions
     }
 
+    /// IANA name of the zone on whose clock the expressions are read.
     async fn zone(&self) -> &str {
         &self.spec.zone
     }
 
+    /// What happens to a fixed local time that a clock change skips.
     async fn gap(&self) -> GapPolicy {
         self.spec.gap.into()
     }
 
+    /// Which occurrence of a fixed local time fires when a clock change repeats it.
     async fn overlap(&self) -> OverlapHourPolicy {
         self.spec.overlap.into()
     }
 
+    /// Fires from this instant on; null for no start.
     async fn start_at(&self) -> Option<Instant> {
         self.spec.start_at.map(Instant)
     }
 
+    /// Fires only before this instant; null for no end.
     async fn end_at(&self) -> Option<Instant> {
         self.spec.end_at.map(Instant)
     }
 
+    /// The longest delay of a fire after its scheduled instant. Each fire has a fixed delay.
     async fn jitter_seconds(&self) -> i64 {
         self.spec.jitter_seconds
     }
 
-    /// The timing in words.
+    /// A description of the timing.
     #[graphql(complexity = "DESCRIBED")]
     async fn description(&self, cx: &async_graphql::Context<'_>) -> Result<String> {
         Ok(match self.timetable(cx).await? {
@@ -117,6 +123,7 @@ impl Timing {
         })
     }
 
+    /// Likely mistakes in it.
     #[graphql(complexity = "CHECKED + DECLARED * child_complexity")]
     async fn warnings(&self, cx: &async_graphql::Context<'_>) -> Result<Vec<TimingWarning>> {
         Ok(match self.timetable(cx).await? {
@@ -131,35 +138,38 @@ impl Timing {
     }
 }
 
-/// What happens to a fixed local time that a clock change skips: it fires once right after the gap,
-/// or not at all.
+/// What happens to a fixed local time that a clock change skips.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "schedule::DstGap")]
 pub(crate) enum GapPolicy {
     /// Fires once, at the first instant after the gap.
     Shift,
-    /// Does not fire.
+    /// The schedule does not fire.
     Skip,
 }
 
-/// Which occurrence of a fixed local time fires when a clock change repeats it.
+/// Which occurrence of a fixed local time fires if a clock change repeats it.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "schedule::DstOverlap")]
 pub(crate) enum OverlapHourPolicy {
-    /// The first one.
+    /// The first occurrence.
     First,
-    /// The last one.
+    /// The last occurrence.
     Last,
-    /// Each one.
+    /// Each occurrence.
     Both,
 }
 
-/// A likely mistake in something that is valid.
+/// A likely mistake in a valid definition.
 #[derive(SimpleObject)]
 pub(crate) struct TimingWarning {
+    /// The kind of warning, as in `never_fires` or `secret_not_set`.
     code: String,
+    /// What will happen, in one sentence.
     message: String,
+    /// The field that it concerns, as in `expressions[0]`.
     field: String,
+    /// What to write instead, if there is one clear answer.
     suggestion: Option<String>,
 }
 
@@ -189,8 +199,8 @@ impl From<UnsetSecret> for TimingWarning {
     }
 }
 
-/// The warnings for something that was saved: about its timing, and about secrets that its tasks
-/// use but that are not set.
+/// The warnings for a saved object: about its timing, and about secrets that its tasks use but that
+/// are not set.
 pub(crate) fn told(
     warnings: Vec<timetable::Warning>,
     unset: Vec<UnsetSecret>,
@@ -205,12 +215,17 @@ pub(crate) fn lint(timetable: &Timetable, from: DateTime<Utc>) -> Vec<TimingWarn
 /// Why a timing cannot be used.
 #[derive(SimpleObject)]
 pub(crate) struct TimingProblem {
+    /// The field that is wrong, as in `timing.expressions[0]`.
     field: String,
+    /// The value as it was given.
     value: String,
+    /// What is wrong with it.
     problem: String,
+    /// What to do about it.
     help: String,
     /// Byte offsets within the value.
     start: Option<usize>,
+    /// End of the wrong part, exclusive; null if all of it is wrong.
     end: Option<usize>,
 }
 
@@ -231,26 +246,28 @@ impl From<BadInput> for TimingProblem {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "entity::fire::Kind")]
 pub(crate) enum FireKind {
-    /// Its local time occurs once.
+    /// The local time occurs once.
     Normal,
-    /// Its local time does not exist; it fires at the end of the gap.
+    /// The local time does not exist; the schedule fires at the end of the gap.
     Shifted,
-    /// Its local time occurs twice; this is the first occurrence.
+    /// The local time occurs twice; this is the first occurrence.
     FirstOfTwo,
-    /// Its local time occurs twice; this is the second occurrence.
+    /// The local time occurs twice; this is the second occurrence.
     SecondOfTwo,
 }
 
 /// An instant at which a timing fires.
 #[derive(SimpleObject)]
 pub(crate) struct PreviewFire {
+    /// The instant, before jitter.
     at: Instant,
     /// Wall-clock time in the schedule's zone, without offset: 2026-03-29T03:00:00
     local: String,
     /// UTC offset, as in +02:00
     offset: String,
+    /// How a clock change affects it.
     kind: FireKind,
-    /// The name of the calendar that suppresses it; then it does not run.
+    /// The name of the calendar that suppresses the fire, if one does: then it does not run.
     suppressed_by: Option<String>,
 }
 
@@ -308,9 +325,13 @@ pub(crate) fn next_of(fires: Vec<PreviewFire>, left: i64) -> Vec<PreviewFire> {
 /// What a timing would do, before it is saved.
 #[derive(SimpleObject)]
 pub(crate) struct SchedulePreview {
+    /// The timing in words; null if it cannot be used.
     description: Option<String>,
+    /// Its next instants, in order.
     fires: Vec<PreviewFire>,
+    /// Likely mistakes in it.
     warnings: Vec<TimingWarning>,
+    /// Why it cannot be used; null if it can.
     problem: Option<TimingProblem>,
     /// Fires in the next 365 days that no calendar suppresses; null if there are too many windows
     /// to count.
@@ -336,8 +357,7 @@ impl SchedulePreview {
         })
     }
 
-    /// The preview of a timing without a schedule: its `H` will be chosen anew for the real
-    /// schedule.
+    /// The preview of a timing without a schedule. The real schedule will get its own `H`.
     pub(crate) fn example(timetable: &Timetable, from: DateTime<Utc>, count: i32) -> Result<Self> {
         let mut preview = Self::of(timetable, from, count)?;
         preview.warnings.extend(timetable.example().map(Into::into));
@@ -359,15 +379,24 @@ impl SchedulePreview {
 /// A timing for a schedule.
 #[derive(InputObject)]
 pub(crate) struct TimingInput {
+    /// 1 to 16 expressions, combined as a union: cron of 5, 6 (seconds first) or 7 fields (year
+    /// last), a nickname, `@every`, `@at`.
     pub(crate) expressions: Vec<String>,
+    /// IANA name of the zone on whose clock the expressions are read.
     #[graphql(default = "UTC")]
     pub(crate) zone: String,
+    /// What happens to a fixed local time that a clock change skips.
     #[graphql(default_with = "GapPolicy::Shift")]
     pub(crate) gap: GapPolicy,
+    /// Which occurrence of a fixed local time fires when a clock change repeats it.
     #[graphql(default_with = "OverlapHourPolicy::First")]
     pub(crate) overlap: OverlapHourPolicy,
+    /// Fires from this instant on; no start if absent.
     pub(crate) start_at: Option<Instant>,
+    /// Fires only before this instant; no end if absent.
     pub(crate) end_at: Option<Instant>,
+    /// The longest delay of a fire after its scheduled instant: 0 to a day. Each fire has a fixed
+    /// delay.
     #[graphql(default)]
     pub(crate) jitter_seconds: i64,
 }
@@ -387,7 +416,7 @@ impl From<TimingInput> for crate::model::Timing {
 }
 
 /// Compiles a form's timing. `like` is the schedule that the form edits, if any: its id determines
-/// what `H` stands for, and its anchor where `@every` counts from.
+/// the value of `H`, and its anchor the start of `@every`.
 pub(crate) fn compile(
     cx: &async_graphql::Context<'_>,
     input: TimingInput,
@@ -403,7 +432,7 @@ pub(crate) fn compile(
     cx.commands().cache.timetable(&definition).map_err(BadInput::timing)
 }
 
-/// The same, with the calendars named in the form, or those of the edited schedule.
+/// The same, with the calendars named in the form, or else those of the edited schedule.
 pub(crate) async fn compile_with(
     cx: &async_graphql::Context<'_>,
     input: TimingInput,

@@ -1,5 +1,5 @@
 //! Upcoming fires of all schedules of a namespace, if nothing changes: the number in each hour, and
-//! the next fires one by one. Computed by the same calculator that the planner uses.
+//! the next fires individually. Computed by the calculator that the planner uses.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -14,6 +14,7 @@ use super::{
     context::ContextExt,
     error::Result,
     filters::sought,
+    frequent::is_frequent,
     overview::Upcoming,
     page::{bounded, bounded_by, cost, search_cost},
     query::{usual, within},
@@ -27,13 +28,13 @@ use crate::{
     store::reads::{schedules, within::Within},
 };
 
-/// The largest number of schedules examined; those that are due soonest.
+/// Maximum number of schedules examined: those that are due soonest.
 const SCHEDULES: u64 = 2_000;
-/// The largest number of calls of the calculator.
+/// Maximum number of calls of the calculator.
 const LOOKS: usize = 200_000;
 /// Two weeks in hours.
 const HOURS: i32 = 336;
-/// How many days ahead the window may begin; fires before it are counted, too.
+/// How many days ahead the window may begin. Fires before it must be counted, too.
 const DAYS: i64 = 366;
 
 /// Queries of upcoming fires.
@@ -50,7 +51,7 @@ impl ReadingAhead {
     async fn upcoming(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         #[graphql(desc = "Now if absent; a past instant counts as now. At most a year ahead.")]
         from: Option<Instant>,
@@ -61,28 +62,42 @@ impl ReadingAhead {
             desc = "Only schedules that match this search, in the language of docs/search.md."
         )]
         search: Option<String>,
+        #[graphql(
+            default = true,
+            desc = "Whether `fires` lists those of frequent schedules, too."
+        )]
+        frequent: bool,
     ) -> Result<Forecast> {
         cx.viewer()?;
         let wanted = usize::try_from(bounded("first", first)?).unwrap_or_default();
         let hours = bounded_by("hours", hours, HOURS)?;
         let within = within(cx, namespace.as_deref()).await?;
+        let now = cx.commands().clock.now();
         let from = begin(cx, from)?;
         let (rows, mut is_complete) = soonest_rows(cx, &within, search).await?;
 
         let mut grid = Grid::new(from, hours);
-        // The list needs one call for each schedule, and one for each fire.
+        // The list needs one call for each schedule and one for each fire.
         grid.looks = grid.looks.saturating_sub(rows.len() + wanted);
         let mut ahead = Vec::with_capacity(rows.len());
         let timings: Vec<_> = rows.iter().map(Timing::of).collect();
-        // All at once, so that their calendars are read together.
+        // All timetables at once, so that their calendars are read together.
         let timetables = join_all(timings.iter().map(|timing| timing.timetable(cx))).await;
+        let mut frequent_schedules = 0;
         for (row, timetable) in rows.into_iter().zip(timetables) {
             if let Ok(timetable) = timetable? {
                 // Schedules beyond the limit are left out; those that are due soonest come first.
                 if grid.looks > 0 {
+                    let starts = |after, until| count(&timetable, after, until);
+                    // A schedule with a maximum of fires ends.
+                    let is_frequent =
+                        row.max_fires.is_none() && is_frequent(now, &mut grid.looks, starts);
                     let one = FiresLeft::new(row, timetable, from, &mut grid.looks);
-                    is_complete &= grid.add(&one);
-                    ahead.push(one);
+                    is_complete &= grid.add(&one, is_frequent);
+                    frequent_schedules += u64::from(is_frequent);
+                    if frequent || !is_frequent {
+                        ahead.push(one);
+                    }
                 } else {
                     is_complete = false;
                 }
@@ -92,7 +107,7 @@ impl ReadingAhead {
         }
         let fires = soonest(&ahead, grid.to, wanted).await;
         let (from, to) = (from.into(), grid.to.into());
-        Ok(Forecast { from, to, hours: grid.hours, fires, is_complete })
+        Ok(Forecast { from, to, hours: grid.hours, frequent_schedules, fires, is_complete })
     }
 }
 
@@ -107,7 +122,7 @@ pub(super) fn begin(cx: &Context<'_>, from: Option<Instant>) -> Result<DateTime<
     Ok(from)
 }
 
-/// The schedules to examine, those that are due soonest first, and whether these are all.
+/// The schedules to examine, those that are due soonest first, and whether the list is complete.
 pub(super) async fn soonest_rows(
     cx: &Context<'_>,
     within: &Within,
@@ -125,14 +140,19 @@ pub(super) async fn soonest_rows(
 /// Upcoming fires in a window.
 #[derive(SimpleObject)]
 pub(crate) struct Forecast {
+    /// Start of the window, inclusive.
     from: Instant,
-    /// Exclusive.
+    /// The end of the window, exclusive.
     to: Instant,
     /// Each hour of the window in UTC, in order.
     hours: Vec<ForecastHour>,
+    /// How many schedules are frequent: each starts at least 60 times in every one of the next 168
+    /// whole hours, and as often in one as in another. They hide which hours are busy.
+    frequent_schedules: u64,
     /// The next fires, soonest first.
     fires: Vec<Calm<Upcoming>>,
-    /// False if there is too much to count: fires of the schedules that are due last are left out.
+    /// False if there is too much to count: then some fires of the schedules that are due last are
+    /// left out.
     is_complete: bool,
 }
 
@@ -141,18 +161,23 @@ pub(crate) struct Forecast {
 pub(crate) struct ForecastHour {
     /// Start of the hour.
     at: Instant,
+    /// How many fires it has.
     fires: u64,
-    /// How many schedules fire in it.
+    /// How many schedules fire in the hour.
     schedules: u64,
+    /// Those of the fires that frequent schedules have.
+    frequent_fires: u64,
+    /// Those of the schedules that are frequent.
+    frequent_schedules: u64,
 }
 
 /// A schedule, and the fires it has left.
 pub(super) struct FiresLeft {
     row: Model,
     pub(super) timetable: Timetable,
-    /// It fires after this instant.
+    /// The fires that are left come after this instant.
     pub(super) after: DateTime<Utc>,
-    /// The largest number of fires it may still start.
+    /// Maximum number of fires that the schedule may still start.
     pub(super) left: u64,
 }
 
@@ -167,7 +192,7 @@ impl FiresLeft {
         let cursor = row.next_scheduled_at.map_or(from, |cursor| cursor.utc());
         let (begin, after) = (cursor - moment, cursor.max(from) - moment);
         let left = row.max_fires.map_or(u64::MAX, |most| {
-            // Its fires until then are counted in pieces, several per day at worst.
+            // Its fires until then are counted in pieces, at worst several per day.
             let days = usize::try_from((after - begin).num_days()).unwrap_or_default();
             *looks = looks.saturating_sub(1 + days);
             let left = u64::try_from(most - row.fire_count).unwrap_or_default();
@@ -197,28 +222,45 @@ impl Grid {
         let mut all = Vec::with_capacity(usize::try_from(hours).unwrap_or_default());
         let mut to = begin;
         for _ in 0..hours {
-            all.push(ForecastHour { at: to.into(), fires: 0, schedules: 0 });
+            all.push(ForecastHour {
+                at: to.into(),
+                fires: 0,
+                schedules: 0,
+                frequent_fires: 0,
+                frequent_schedules: 0,
+            });
             to += hour;
         }
         Self { hours: all, begin, to, looks: LOOKS }
     }
 
     /// Counts a schedule's fires; false if that would cost too much.
-    fn add(&mut self, one: &FiresLeft) -> bool {
+    fn add(&mut self, one: &FiresLeft, is_frequent: bool) -> bool {
         let moment = TimeDelta::milliseconds(1);
         let mut left = one.left.min(count(&one.timetable, one.after, self.to - moment));
         let mut after = one.after;
         while left > 0 {
-            // Jumps to the hour of the next fire, skipping empty hours.
-            let Some(next) = one.timetable.next_allowed(after) else { break };
-            let Some(looks) = self.looks.checked_sub(2) else { return false };
+            // Jumps to the hour of the next fire, skipping empty hours; a frequent schedule has none.
+            let next = if is_frequent {
+                after + moment
+            } else {
+                let Some(next) = one.timetable.next_allowed(after) else { break };
+                next.at
+            };
+            let cost = if is_frequent { 1 } else { 2 };
+            let Some(looks) = self.looks.checked_sub(cost) else { return false };
             self.looks = looks;
-            let index = usize::try_from((next.at - self.begin).num_hours()).unwrap_or(usize::MAX);
+            let index = usize::try_from((next - self.begin).num_hours()).unwrap_or(usize::MAX);
             let Some(hour) = self.hours.get_mut(index) else { break };
             let end = hour.at.0 + TimeDelta::hours(1) - moment;
-            let fires = count(&one.timetable, next.at - moment, end).min(left);
+            let fires = count(&one.timetable, next - moment, end).min(left);
+            let schedules = u64::from(fires > 0);
             hour.fires += fires;
-            hour.schedules += 1;
+            hour.schedules += schedules;
+            if is_frequent {
+                hour.frequent_fires += fires;
+                hour.frequent_schedules += schedules;
+            }
             left -= fires;
             after = end;
         }

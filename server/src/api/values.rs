@@ -1,9 +1,9 @@
-//! Checks values that pass validation but are malformed: a text that is not an instant, a number
-//! that is too large.
+//! Checks values that are syntactically valid but malformed: a text that is not an instant, a
+//! number that is too large.
 //!
 //! async-graphql parses such values where they are used, and its error names the type but not the
-//! field: with `startAt` and `endAt` in one request, it is unclear which is meant. Here each value
-//! is parsed once before that, with the path to it.
+//! field: if a request contains `startAt` and `endAt`, it is unclear which one is meant. Here each
+//! value is parsed once before that, with its path.
 
 use std::fmt;
 
@@ -49,7 +49,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The limits on documents bound this recursion. Fragments are checked where they are defined.
+    /// The limits on documents also limit this recursion. Fragments are checked where they are
+    /// defined.
     fn selection(&self, parent: Option<&MetaType>, set: &SelectionSet) -> ServerResult<()> {
         let Some(parent) = parent else { return Ok(()) };
         for item in &set.items {
@@ -84,7 +85,7 @@ impl Walk<'_> {
         self.selection(self.registry.types.get(of), &field.selection_set.node)
     }
 
-    /// Input objects cannot contain themselves endlessly: a value nests no deeper than its text.
+    /// Input objects cannot nest endlessly: a value nests no deeper than its text.
     fn value(&self, ty: &str, value: &Value, path: &Path<'_>) -> Result<(), BadInput> {
         if matches!(value, Value::Null) {
             return Ok(());
@@ -92,7 +93,7 @@ impl Walk<'_> {
         match MetaTypeName::create(ty) {
             MetaTypeName::NonNull(ty) => self.value(ty, value, path),
             MetaTypeName::List(ty) => {
-                // A single value stands for a list of one.
+                // A single value is accepted as a list with one item.
                 let Value::List(items) = value else { return self.value(ty, value, path) };
                 items.iter().enumerate().try_for_each(|(index, item)| {
                     let path = Path { parent: Some(path), part: PathPart::Index(index) };
@@ -149,7 +150,7 @@ enum PathPart<'a> {
 
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Most mutations have the single argument `input`: its fields are named without it.
+        // Most mutations have the single argument `input`, which the names of its fields omit.
         let around = self.parent.filter(|parent| !parent.is_input());
         if let Some(around) = around {
             around.fmt(f)?;
@@ -168,7 +169,7 @@ impl Path<'_> {
     }
 }
 
-/// Converts a path as the library writes it (`input.timing.expressions.0`) to the form used here.
+/// Converts a path in the library's notation (`input.timing.expressions.0`) to the one used here.
 pub(super) fn field_of(path: &str) -> String {
     let mut field = String::with_capacity(path.len());
     for part in path.strip_prefix("input.").unwrap_or(path).split('.') {

@@ -15,6 +15,7 @@ use super::{
 pub(crate) struct Viewer {
     id: Uuid,
     name: String,
+    /// Whether it is a person or a program.
     kind: ViewerKind,
     /// The highest role held anywhere; VIEWER if there is none (see `grants`).
     role: Role,
@@ -46,6 +47,7 @@ impl Viewer {
 pub(crate) struct NamespaceGrant {
     #[graphql(skip)]
     id: Uuid,
+    /// The caller's role in it.
     role: Role,
     /// Whether the caller may see contexts, outputs and logs.
     sees_payloads: bool,
@@ -72,13 +74,13 @@ pub(crate) enum ViewerKind {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "entity::user::Role")]
 pub(crate) enum Role {
-    /// Read.
+    /// May read.
     Viewer,
-    /// Trigger, cancel, retry, pause, resume, backfill.
+    /// May trigger, cancel, retry, pause, resume and backfill.
     Operator,
-    /// Create, change and delete schedules and workflows, deploy modules.
+    /// May create, change and delete schedules and workflows, and deploy modules.
     Editor,
-    /// Manage people, tokens and secrets.
+    /// May manage people, tokens and secrets.
     Admin,
 }
 

@@ -1,5 +1,5 @@
-//! Subscriptions to metrics and health: states that are polled, since no table's change feed
-//! reports their changes.
+//! Subscriptions to metrics and health, which are polled because no table's change feed reports
+//! their changes.
 
 use std::time::Duration;
 
@@ -36,8 +36,8 @@ pub(super) type Healths = AnswerCache<Within, Health>;
 #[Subscribable]
 impl Watching {
     /// The metrics of a namespace, every ten seconds. With the cursor of the last tick, the next
-    /// one comes ten seconds after it, or at once if that time has passed: current metrics replace
-    /// ticks that were missed.
+    /// one comes ten seconds after that tick, or at once if that time has passed: missed ticks are
+    /// replaced by current metrics.
     async fn metrics_tick(
         &self,
         cx: &Context<'_>,
@@ -54,7 +54,8 @@ impl Watching {
         Ok(Box::pin(stream::unfold(Some(wait), move |wait| {
             let (store, clock, kept) = (store.clone(), clock.clone(), kept.clone());
             async move {
-                // Real time, whatever the application's clock shows: this only spares the database.
+                // Real time rather than the application's clock, because this only limits the load
+                // on the database.
                 Clock::system().sleep(wait?).await;
                 let read = figures(&store, &clock, &kept, namespace).await;
                 let tick = read.map(|metrics| MetricsTick {
@@ -67,8 +68,8 @@ impl Watching {
     }
 
     /// The health of a namespace, or of all that the caller may see, whenever the set of failing
-    /// checks changes; changes of their values alone send no event. With the cursor of the last
-    /// event, nothing is sent until that set differs.
+    /// checks changes; a change of values alone sends no event. With the cursor of the last event,
+    /// nothing is sent until the set differs.
     async fn health_events(
         &self,
         cx: &Context<'_>,
@@ -111,19 +112,23 @@ impl Watching {
 pub(crate) struct MetricsTick {
     /// Pass this cursor to resume after the event.
     cursor: String,
+    /// The metrics.
     metrics: Metrics,
 }
 
-/// The health after a change of the failing checks.
+/// The health after a change in the set of failing checks.
 #[derive(SimpleObject)]
 pub(crate) struct HealthEvent {
     /// Pass this cursor to resume after the event.
     cursor: String,
+    /// When the checks were made.
     at: Instant,
+    /// The health at that time.
     health: Health,
 }
 
-/// The event to send, and how long to wait before polling again; no further polls after an error.
+/// The event to send, and how long to wait before polling again; after an error there are no
+/// further polls.
 fn event<T>(
     read: std::result::Result<T, StoreError>,
     pause: Duration,
@@ -134,7 +139,8 @@ fn event<T>(
     }
 }
 
-/// The rest of a pause that began at `began`; a cursor from the future waits for at most one pause.
+/// The rest of a pause that began at `began`. With a cursor from the future, this is at most one
+/// pause.
 fn rest_of(pause: Duration, began: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     let over = (now - began).max(TimeDelta::zero()).to_std().unwrap_or_default();
     pause.saturating_sub(over)

@@ -26,32 +26,34 @@ use crate::{
     },
 };
 
-/// The largest number of queues listed: those with jobs, a worker or a limit.
+/// Maximum number of queues listed: those with jobs, a worker or a limit.
 const MAX_QUEUES: usize = 1_000;
 
 /// A worker: a program that pulls tasks.
 #[derive(SimpleObject)]
 pub(crate) struct Worker {
     id: ID,
-    /// The name that it gave itself; several workers may share one.
+    /// The name that the worker gave itself; several workers may share one.
     name: String,
-    /// The queues that it pulls from.
+    /// The queues from which the worker pulls.
     queues: Vec<String>,
-    /// Its tags, which jobs can require.
+    /// The worker's tags, which jobs can require.
     tags: Vec<String>,
-    /// The number of jobs that it is working on.
+    /// The number of jobs that the worker is working on.
     jobs: i64,
-    /// How many jobs it takes at once.
+    /// How many jobs the worker takes at once.
     capacity: i32,
-    /// Whether it no longer takes jobs.
+    /// Whether the worker no longer takes jobs.
     draining: bool,
-    /// Its own version.
+    /// The version of the worker's program.
     version: String,
-    /// Its client library and that library's version.
+    /// The worker's client library and the library's version.
     client: String,
-    /// The name of the token that it authenticates with.
+    /// The name of the token with which the worker authenticates.
     token: String,
+    /// When it registered.
     registered_at: Instant,
+    /// When it was last in contact.
     heartbeat_at: Instant,
 }
 
@@ -59,17 +61,17 @@ pub(crate) struct Worker {
 #[derive(Debug, Default, PartialEq, SimpleObject)]
 pub(crate) struct WorkerQueue {
     name: String,
-    /// Workers that pull from it and accept jobs.
+    /// Workers that pull from the queue and accept jobs.
     workers: i64,
     /// How many more jobs these workers would take, from any queue.
     free: i64,
     /// Jobs that wait for a worker.
     waiting: Long,
-    /// Since when the oldest of these jobs has been waiting.
+    /// Since when the oldest of these jobs has waited.
     waiting_since: Option<Instant>,
     /// Jobs that a worker is working on.
     held: Long,
-    /// How many of its jobs all workers together may hold at once; null for no limit.
+    /// How many of the queue's jobs all workers together may hold at once; null for no limit.
     max_jobs: Option<i32>,
 }
 
@@ -139,7 +141,7 @@ impl OrderingWorkers {
         let id = commands.limit_worker_queue(&right, &namespace, &name, max_jobs, &call).await?;
         let mut queues = WorkerQueue::all(cx, id).await?.into_iter();
         let queue = queues.find(|queue| queue.name == name);
-        // Without a limit, a job or a worker, the queue has no entry any more.
+        // Without a limit, a job or a worker, the queue no longer has an entry.
         let queue = queue.unwrap_or_else(|| WorkerQueue { name, ..WorkerQueue::default() });
         Ok(WorkerQueuePayload { queue })
     }

@@ -11,10 +11,13 @@ use super::{
     target::Target,
 };
 use crate::{
-    commands::{CommandError, UnsetSecret, unset_secrets},
+    commands::{CommandError, UnsetSecret, modules::file::write_workflow, unset_secrets},
     model::Definition,
     store::workflows,
 };
+
+/// The cost of writing a definition as text, and of reading it back.
+const WRITTEN: usize = 100;
 
 /// What to do: named, versioned tasks.
 pub(crate) struct Workflow {
@@ -59,11 +62,12 @@ impl Workflow {
         &self.row.name
     }
 
+    /// The number of the current version, from 1.
     async fn version(&self) -> i32 {
         self.version
     }
 
-    /// In the order of the definition; at most 100.
+    /// The tasks, in the order of the definition; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self, cx: &Context<'_>) -> Result<Vec<Task>> {
         let definition = definition(cx, self.row.id, self.version).await?;
@@ -76,7 +80,7 @@ impl Workflow {
         Ok(definition.timeout_ms.map(seconds))
     }
 
-    /// How many tasks of one run may be at work at once.
+    /// Maximum number of tasks of one run in progress at once.
     async fn max_parallel(&self, cx: &Context<'_>) -> Result<i64> {
         Ok(definition(cx, self.row.id, self.version).await?.max_parallel)
     }
@@ -86,7 +90,15 @@ impl Workflow {
         Ok(definition(cx, self.row.id, self.version).await?.runs_on)
     }
 
-    /// Its definitions, newest first. A run keeps the one that it began with.
+    /// The definition as it stands under `workflows:` of a module's file, with secrets masked;
+    /// `readWorkflow` reads it. Null if it is larger than such a file may be.
+    #[graphql(complexity = "WRITTEN")]
+    async fn yaml(&self, cx: &Context<'_>) -> Result<Option<String>> {
+        let definition = definition(cx, self.row.id, self.version).await?;
+        Ok(write_workflow(&self.row.name, &definition))
+    }
+
+    /// The workflow's definitions, newest first. A run keeps the definition that it began with.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn versions(
         &self,
@@ -96,7 +108,8 @@ impl Workflow {
     ) -> Result<Connection<PastWorkflow>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = workflows::history(cx.store().read(), self.row.id, &window).await?;
-        Ok(connection(page, |row| row.version.to_string(), PastWorkflow))
+        let past = |row| PastWorkflow { row, name: self.row.name.clone() };
+        Ok(connection(page, |row| row.version.to_string(), past))
     }
 
     async fn created_at(&self) -> Instant {
@@ -108,7 +121,7 @@ impl Workflow {
         self.row.updated_at.into()
     }
 
-    /// The module file that declares it, if one does.
+    /// The module file that declares the workflow, if one does.
     async fn module(&self) -> Option<&str> {
         self.row.module.as_deref()
     }
@@ -130,48 +143,70 @@ fn read(
 }
 
 /// A version of a workflow's definition.
-pub(crate) struct PastWorkflow(workflow_version::Model);
+pub(crate) struct PastWorkflow {
+    row: workflow_version::Model,
+    /// The workflow's.
+    name: String,
+}
+
+impl PastWorkflow {
+    fn definition(&self) -> Result<Definition> {
+        let row = &self.row;
+        Ok(read(row.workflow_id, row.version, row.definition.clone())?)
+    }
+}
 
 /// A version of a workflow's definition.
 #[Object(name = "WorkflowVersion")]
 impl PastWorkflow {
+    /// Its number, from 1.
     async fn version(&self) -> i32 {
-        self.0.version
+        self.row.version
     }
 
-    /// Who created it.
+    /// The user or token that created this version.
     async fn by(&self) -> &str {
-        &self.0.created_by
+        &self.row.created_by
     }
 
+    /// When it was created.
     async fn at(&self) -> Instant {
-        self.0.created_at.into()
+        self.row.created_at.into()
     }
 
-    /// In the order of the definition; at most 100.
+    /// The tasks, in the order of the definition; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self) -> Result<Vec<Task>> {
-        let row = &self.0;
-        let definition = read(row.workflow_id, row.version, row.definition.clone())?;
-        Ok(definition.tasks.iter().map(Task::from).collect())
+        Ok(self.definition()?.tasks.iter().map(Task::from).collect())
+    }
+
+    /// As `yaml` of the workflow, with the workflow's current name.
+    #[graphql(complexity = "WRITTEN")]
+    async fn yaml(&self) -> Result<Option<String>> {
+        Ok(write_workflow(&self.name, &self.definition()?))
     }
 }
 
 /// One step of a workflow.
 #[derive(SimpleObject)]
 pub(crate) struct Task {
+    /// Unique in the workflow.
     name: String,
-    /// The tasks that must have ended before it.
+    /// The tasks that must have ended before this one starts.
     needs: Vec<String>,
     /// How the tasks in `needs` must have ended; otherwise this task is skipped.
     when: TaskCondition,
     /// Whether the run may succeed although this task failed.
     allow_failure: bool,
+    /// What it does.
     target: Target,
+    /// How long an attempt may take before it is asked to stop.
     timeout_seconds: f64,
+    /// How long stopping may take before the attempt is ended by force.
     kill_grace_seconds: f64,
+    /// When a failed attempt is retried.
     retry: Retry,
-    /// Only these failures are retried; all if empty.
+    /// Only these failures are retried; all failures if empty.
     retry_on: Vec<String>,
 }
 
@@ -179,20 +214,24 @@ pub(crate) struct Task {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "crate::model::When")]
 pub(crate) enum TaskCondition {
-    /// All of them have succeeded.
+    /// All tasks that it needs have succeeded.
     Success,
-    /// One of them failed, or was skipped because something before it failed.
+    /// One of the tasks that it needs failed, or was skipped because a task before it failed.
     Failure,
-    /// All of them have ended, however.
+    /// All tasks that it needs have ended, with any outcome.
     Always,
 }
 
 /// When a failed attempt is retried.
 #[derive(SimpleObject)]
 pub(crate) struct Retry {
+    /// The number of attempts, the first one included.
     max_attempts: i32,
+    /// How the delay grows between attempts.
     backoff: Backoff,
+    /// The delay before the second attempt.
     initial_seconds: f64,
+    /// The longest delay.
     max_seconds: f64,
     /// Share of the delay that is random, 0 to 1.
     jitter: f64,
@@ -202,7 +241,7 @@ pub(crate) struct Retry {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "timetable::retry::Backoff")]
 pub(crate) enum Backoff {
-    /// It stays the same.
+    /// The wait stays the same.
     Fixed,
     /// The delay doubles after each attempt.
     Exponential,
@@ -231,7 +270,7 @@ impl From<&crate::model::Task> for Task {
     }
 }
 
-fn seconds(ms: i64) -> f64 {
+pub(super) fn seconds(ms: i64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "durations are far below 2^53 ms")]
     let ms = ms as f64;
     ms / 1_000.0

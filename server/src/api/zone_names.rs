@@ -11,7 +11,7 @@ use async_graphql::{
 static NAMES: LazyLock<Value> =
     LazyLock::new(|| Value::List(timetable::zone_names().map(Value::from).collect()));
 
-/// A list of strings that is copied as a whole: the library resolves an ordinary list name by name,
+/// A list of strings that is copied as a whole. The library resolves an ordinary list item by item,
 /// which takes a hundred times as long.
 pub(crate) struct ZoneNames;
 

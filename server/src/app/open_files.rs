@@ -1,7 +1,7 @@
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Raises the open-file limit as far as this process may: each run, connection and follower uses
-/// some. Programs that it starts get the usual limit again (`commands.max_open_files`).
+/// Raises the open-file limit as far as this process may, because runs, connections and followers
+/// need files. Programs that it starts get the usual limit again (`commands.max_open_files`).
 pub(super) fn raise_open_files() {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
     if soft < hard
@@ -11,7 +11,7 @@ pub(super) fn raise_open_files() {
     }
 }
 
-/// How many files this process may open.
+/// Maximum number of files that this process may open.
 pub(super) fn open_files() -> u64 {
     const USUAL: u64 = 1_024;
     getrlimit(Resource::RLIMIT_NOFILE).map_or(USUAL, |(soft, _)| soft)

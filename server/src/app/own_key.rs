@@ -32,9 +32,8 @@ pub(super) fn with_own_key(config: &Config) -> Secrets {
     Secrets { key_file: made.or_else(|| config.secrets.key_file.clone()), ..config.secrets.clone() }
 }
 
-/// The vault, with a newly created key if there is none and one may be created. If the key cannot
-/// be stored, the server still starts: secrets are then unavailable, as on PostgreSQL without a
-/// key.
+/// The vault. If there is no key and one may be created, creates a key. If the key cannot be
+/// stored, the server still starts, but secrets are unavailable, as on PostgreSQL without a key.
 pub(super) fn make_own_key(vault: Vault, config: &Config) -> Vault {
     let Some(path) = place(config).filter(|_| vault.current().is_err()) else { return vault };
     match make(&path) {
@@ -52,7 +51,7 @@ pub(super) fn make_own_key(vault: Vault, config: &Config) -> Vault {
 }
 
 /// Writes a new key to a file that only this user can read. The file gets its name once it is
-/// complete, so a crash leaves all of it or nothing.
+/// complete, so that a crash leaves all of it or nothing.
 fn make(path: &Path) -> io::Result<Key> {
     let text = Key::random().map_err(io::Error::other)?;
     let mut being_made = path.to_owned().into_os_string();
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_cannot_keep_a_key_goes_on_without() {
+    fn a_server_that_cannot_store_a_key_starts_without_one() {
         let config = config("sqlite:/nope/carillon.db");
         assert!(make_own_key(Vault::default(), &config).current().is_err());
     }

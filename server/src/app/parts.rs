@@ -3,7 +3,9 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use super::{
-    AppError, beacon, database, mailer,
+    AppError, beacon, database,
+    file_mode::warn_of_readers,
+    mailer,
     own_key::make_own_key,
     provider, quotas, retention,
     runtimes::Runtimes,
@@ -18,7 +20,7 @@ use crate::{
     commands::Commands,
     config::Config,
     engine::{self, Engine, Signals},
-    store::{Options, Store},
+    store::{Options, Store, backup},
     target::{CommandPolicy, Executor, drop_dumpable},
     telemetry::Telemetry,
     vault::Vault,
@@ -40,7 +42,7 @@ pub(super) struct AppParts {
 }
 
 impl AppParts {
-    /// Sets up targets, keys and heartbeats, and then opens the database: if a part is missing,
+    /// Sets up targets, keys and heartbeats, and then opens the database. If a part is missing,
     /// nothing must be left half done.
     pub(super) async fn set_up(
         config: Config,
@@ -60,13 +62,16 @@ impl AppParts {
         telemetry.metrics().brokers(move || counted.broker_counts());
         let beacon = beacon(&config, &clock).await?;
         let options = Options { is_server: true, ..database(&config) };
+        if let Ok(file) = backup::file_of(&options.url) {
+            warn_of_readers(&file);
+        }
         let opened = runtimes.engine().spawn(async move { Store::open(&options).await });
         let store = opened.await??;
         vault.check(&store).await?;
         let vault = match vault.check_channels(store.read()).await {
             Ok(()) => make_own_key(vault, &config),
             Err(error) => {
-                tracing::error!("messages to a channel wait: failed to {error}");
+                tracing::error!(%error, "messages to a channel wait");
                 vault
             }
         };
@@ -74,7 +79,7 @@ impl AppParts {
         Ok(Self { config, store, clock, telemetry, executor, vault, beacon })
     }
 
-    /// Starts the engine; the parts that commands use to reach it are stored along with it.
+    /// Starts the engine, and stores the parts through which commands reach it.
     pub(super) async fn start_engine(
         &mut self,
         address: SocketAddr,
@@ -134,10 +139,15 @@ impl AppParts {
     }
 }
 
-/// Shields what this process holds from the programs that it starts, and logs where that is
+/// Protects the contents of this process from the programs that it starts, and logs it if that is
 /// impossible.
 fn shut_off(command: &CommandPolicy) -> Result<(), AppError> {
     drop_dumpable().map_err(AppError::Dumpable)?;
+    for (namespace, user) in &command.user_of {
+        if let Some(user) = user {
+            tracing::info!(%namespace, %user, "programs of a namespace run as a user of their own");
+        }
+    }
     match &command.user {
         Some(user) => tracing::info!(%user, "programs run as a user of their own"),
         None => tracing::warn!(

@@ -1,4 +1,4 @@
-//! The listeners: bound before anything else, served once everything else is ready.
+//! The listeners: bound before everything else, and served once everything else is ready.
 
 use std::{io, net::SocketAddr};
 

@@ -12,7 +12,7 @@ pub(super) struct Runtimes {
     edge: Arc<Owned>,
 }
 
-/// A runtime that can be dropped inside another one: it does not wait for its tasks.
+/// A runtime that can be dropped inside another one, because it does not wait for its tasks.
 #[derive(Debug)]
 struct Owned(Option<Runtime>, Handle);
 
@@ -35,7 +35,7 @@ impl Drop for Owned {
 impl Runtimes {
     pub(super) fn start() -> io::Result<Self> {
         let engine = Owned::new(Builder::new_multi_thread().thread_name("engine"))?;
-        // It only reads request heads and answers probes: one thread is enough.
+        // This runtime only reads request heads and answers probes, so one thread is enough.
         let edge = Owned::new(Builder::new_multi_thread().worker_threads(1).thread_name("edge"))?;
         Ok(Self { engine, edge })
     }

@@ -34,8 +34,8 @@ pub fn database(config: &Config) -> Options {
     Options {
         migrations: if config.database.migrate { Migrations::Apply } else { Migrations::Refuse },
         connections: config.database.connections,
-        // A node that counts as dead must keep no locks, nor the row of a lease past its term; but
-        // a short expiry must not end a transaction that is merely slow.
+        // A node that counts as dead must keep no locks, and must not keep the row of a lease
+        // locked past its term. But a short expiry must not end a transaction that is merely slow.
         idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(MIN_IDLE, MAX_IDLE),
         ..Options::new(config.database.url.expose_secret())
     }
@@ -65,10 +65,16 @@ fn command_policy(config: &Config) -> Result<CommandPolicy, UserError> {
     let commands = &config.commands;
     let is_everywhere = commands.namespaces.iter().any(|name| name == "*");
     let limit = |limit: u64| Some(limit).filter(|limit| *limit > 0);
+    let user_of = commands.user_of.iter().map(|(namespace, name)| {
+        let user = programs_user(Some(name)).map_err(|error| error.of_namespace(namespace));
+        user.map(|user| (namespace.clone(), user))
+    });
     Ok(CommandPolicy {
         namespaces: (!is_everywhere).then(|| commands.namespaces.clone()),
         programs: commands.programs.iter().map(PathBuf::from).collect(),
+        variables: commands.variables.clone(),
         user: programs_user(commands.user.as_deref())?,
+        user_of: user_of.collect::<Result<_, UserError>>()?,
         users: commands.users.clone(),
         limits: CommandLimits {
             processes: limit(commands.max_processes),

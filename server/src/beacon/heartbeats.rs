@@ -6,10 +6,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// What a node says of itself with each beat.
+/// The payload of a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heartbeat {
-    /// Counts the beats of its life.
+    /// The number of this heartbeat in the node's life.
     pub beat: u64,
     /// How many runs it holds.
     pub held: i32,
@@ -27,22 +27,22 @@ impl Heartbeat {
     }
 }
 
-/// What was heard last of a node.
+/// The last heartbeat received from a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastHeartbeat {
-    /// What it said.
+    /// The payload of the heartbeat.
     pub heartbeat: Heartbeat,
-    /// How long ago.
+    /// How long ago it was received.
     pub silence: Duration,
 }
 
-/// What was heard of whom, and when on this node's monotonic clock.
+/// The last heartbeat of each node, and when this node's monotonic clock showed that it arrived.
 #[derive(Debug, Default)]
 pub(super) struct HeartbeatLog(HashMap<Uuid, (Heartbeat, Instant)>);
 
 impl HeartbeatLog {
-    /// Remembers what a node said so long `ago`. What is known of it already is not heard again,
-    /// whatever Redis takes for its age.
+    /// Records a heartbeat that a node sent this long `ago`. A heartbeat that is already known does
+    /// not count again, whatever age Redis reports.
     pub(super) fn hear(&mut self, life: Uuid, heartbeat: Heartbeat, now: Instant, ago: Duration) {
         let known = self.0.get(&life).is_some_and(|(known, _)| known.beat == heartbeat.beat);
         if !known {
@@ -50,7 +50,7 @@ impl HeartbeatLog {
         }
     }
 
-    /// Forgets all others.
+    /// Forgets all other nodes.
     pub(super) fn keep(&mut self, lives: &[Uuid]) {
         self.0.retain(|life, _| lives.contains(life));
     }
@@ -80,7 +80,7 @@ mod tests {
         log.hear(life, heartbeat(1), now, SECOND);
         let silence = |log: &HeartbeatLog, after| log.of(life, now + after).unwrap().silence;
         assert_eq!(silence(&log, Duration::ZERO), SECOND);
-        // Redis's clock was set back: the key seems to be young again.
+        // Redis's clock was set back, so the key seems to be young again.
         log.hear(life, heartbeat(1), now + SECOND * 9, Duration::ZERO);
         assert_eq!(silence(&log, SECOND * 9), SECOND * 10);
         log.hear(life, heartbeat(2), now + SECOND * 9, Duration::ZERO);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_wrote_is_not_heard() {
+    fn values_that_are_not_heartbeats_are_ignored() {
         assert_eq!(Heartbeat::of_text(&heartbeat(9).to_text()), Some(heartbeat(9)));
         for text in ["", "1", "{}", "{\"beat\":-1,\"held\":0,\"clock_offset_ms\":0}"] {
             assert_eq!(Heartbeat::of_text(text), None, "{text}");

@@ -10,7 +10,7 @@ use redis::{
 use crate::config::RedisUrl;
 
 /// One connection, which many callers may use at once. The first error closes it, and the next
-/// heartbeat opens another one; until then no caller waits for a server that is away.
+/// heartbeat opens a new one. Until then, no caller waits for a server that is away.
 pub(super) struct Link {
     client: Client,
     address: String,
@@ -35,7 +35,7 @@ impl Link {
         self.current().is_some()
     }
 
-    /// Makes a connection.
+    /// Opens a connection.
     pub(super) async fn connect(&self, patience: Duration) -> Result<(), RedisError> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(patience))
@@ -45,7 +45,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sends the commands together; gives their answers.
+    /// Sends the commands together; returns their answers.
     pub(super) async fn ask<T: FromRedisValue>(
         &self,
         commands: &Pipeline,
@@ -60,7 +60,7 @@ impl Link {
         answer
     }
 
-    /// Uses this connection no longer.
+    /// Stops using this connection.
     pub(super) fn give_up(&self) {
         self.set(None);
     }

@@ -1,16 +1,18 @@
 //! Heartbeats and locks in Redis, for fleets that already run one.
 //!
-//! Promises: the other nodes see a node's heartbeat at their next beat; if several nodes are about
-//! to claim one fire, one of them goes first. Nothing else: the contents can be lost at any moment,
-//! be flushed, be another server's or be out of reach, so nothing may follow from what is *not*
-//! here. The database decides which nodes are dead and what each holds (docs/decisions/0027).
+//! Promises: the other nodes see a node's heartbeat at their next heartbeat, and if several nodes
+//! are about to claim one fire, one of them goes first. Nothing else is promised. The contents can
+//! be lost or flushed at any moment, can belong to another server, or can be out of reach, so
+//! nothing may follow from what Redis does *not* contain. The database decides which nodes are dead
+//! and what each holds (docs/decisions/0027).
 //!
-//! A node talks to Redis at each beat, and before a claim while there are other nodes. It keeps the
-//! heartbeats that it has seen in memory, with their age on the monotonic clock: so a flush makes
-//! no node look silent, and a jump of the server's clock makes no heartbeat look new.
+//! A node talks to Redis at each heartbeat and, while there are other nodes, before a claim. It
+//! keeps the heartbeats that it has seen in memory, with their age on the monotonic clock. So a
+//! flush does not make a node look silent, and a step of the server's clock does not make a
+//! heartbeat look new.
 //!
-//! - `link`: the connection, which is dropped at the first error and reopened at the next beat
-//! - `heartbeats`: the heartbeats seen of each node; pure
+//! - `link`: the connection, which is dropped at the first error and reopened at the next heartbeat
+//! - `heartbeats`: the last heartbeat of each node; pure
 
 mod heartbeats;
 mod link;
@@ -33,24 +35,25 @@ pub use self::heartbeats::{Heartbeat, LastHeartbeat};
 use self::link::Link;
 use crate::{clock::Clock, config::RedisUrl};
 
-/// How long Redis may take to answer at the start.
+/// How long Redis may take to answer when the node starts.
 const FIRST_PATIENCE: Duration = Duration::from_secs(5);
-/// How long it may take later: then the heartbeat goes into the database, and must not be late.
+/// How long Redis may take to answer later. After that, the heartbeat goes into the database, and
+/// must not be late.
 const MAX_PATIENCE: Duration = Duration::from_secs(1);
-/// How long a claim waits for its lock, which it does not need.
+/// How long a claim waits for its lock, without which it can proceed.
 const LOCK_PATIENCE: Duration = Duration::from_millis(250);
 
 /// How long to wait for answers from Redis.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// For a heartbeat.
+    /// The timeout of a heartbeat.
     pub beat: Duration,
-    /// For a claim.
+    /// The timeout of a claim.
     pub lock: Duration,
 }
 
 impl Patience {
-    /// The patience that fits into the expiry of heartbeats.
+    /// Timeouts that fit into the expiry of heartbeats.
     pub fn within(expiry: Duration) -> Self {
         Self { beat: (expiry / 6).min(MAX_PATIENCE), lock: LOCK_PATIENCE }
     }
@@ -70,26 +73,26 @@ pub struct BeaconError {
 /// How Redis is used.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it is.
+    /// The URL of the server.
     pub url: RedisUrl,
     /// The prefix of each key.
     pub prefix: String,
     /// How long a heartbeat is kept.
     pub expiry: Duration,
-    /// How long it may take to answer.
+    /// How long the server may take to answer.
     pub patience: Patience,
 }
 
-/// A fire that a node is about to claim: its schedule, and when that falls due.
+/// A fire that a node is about to claim: the schedule, and when it falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FireClaim {
     /// The schedule.
     pub schedule: Uuid,
-    /// Its cursor.
+    /// The position of its cursor.
     pub at: Timestamp,
 }
 
-/// A node's way to Redis. Cheap to clone; clones share one connection and one memory.
+/// A node's access to Redis. Cheap to clone; clones share one connection and one memory.
 #[derive(Clone)]
 pub struct Beacon {
     inner: Arc<Inner>,
@@ -101,20 +104,20 @@ struct Inner {
     expiry: Duration,
     patience: Patience,
     clock: Clock,
-    /// Since when the connection is there without a break.
+    /// Since when there has been a connection without interruption.
     since: Mutex<Option<Instant>>,
-    /// Counts the beats.
+    /// Counts the heartbeats.
     beats: AtomicU64,
     heard: Mutex<HeartbeatLog>,
-    /// Why the last beat was not taken.
+    /// Why Redis did not accept the last heartbeat.
     problem: Mutex<Option<String>>,
-    /// Why the last locks were not.
+    /// Why Redis did not grant the last locks.
     lock_problem: Mutex<Option<String>>,
 }
 
 impl Beacon {
-    /// Reaches the server, and tries each command there that is needed later: one that may only be
-    /// read is of no use.
+    /// Connects to the server, and tries each command that is needed later, because a server that
+    /// only permits reading is of no use.
     pub async fn connect(options: Options, clock: Clock) -> Result<Self, BeaconError> {
         let Options { url, prefix, expiry, patience } = options;
         let failed = |address: &str, problem: redis::RedisError| BeaconError {
@@ -129,7 +132,7 @@ impl Beacon {
         for command in ["GET", "PTTL", "MGET"] {
             probe.cmd(command).arg(&key).ignore();
         }
-        // Not the probe, which may be another node's at this moment.
+        // Not the probe itself, which another node may be using at this moment.
         probe.cmd("DEL").arg(format!("{key}:none")).ignore();
         let reached = async {
             link.connect(FIRST_PATIENCE).await?;
@@ -152,25 +155,26 @@ impl Beacon {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Where Redis is.
+    /// The address of Redis.
     pub fn address(&self) -> &str {
         self.inner.link.address()
     }
 
-    /// Why the last beat was not taken, if it was not, or else the last locks.
+    /// Why Redis did not accept the last heartbeat, or else the last locks; `None` if it accepted
+    /// both.
     pub fn problem(&self) -> Option<String> {
         let of_beat = lock(&self.inner.problem).clone();
         of_beat.or_else(|| lock(&self.inner.lock_problem).clone())
     }
 
-    /// For how long Redis has been listened to without a break.
+    /// How long this node has been able to read Redis without interruption.
     pub fn listened(&self) -> Duration {
         let since = lock(&self.inner.since).filter(|_| self.inner.link.is_up());
         let listened = |since| self.inner.clock.instant().saturating_duration_since(since);
         since.map_or(Duration::ZERO, listened)
     }
 
-    /// Says that `own` lives, and listens to `lives`; whether that was possible.
+    /// Sends the heartbeat of `own` and reads those of `lives`; returns whether that succeeded.
     pub async fn beat(&self, own: Uuid, held: i32, clock_offset_ms: i64, lives: &[Uuid]) -> bool {
         let beat = self.inner.beats.fetch_add(1, Ordering::Relaxed) + 1;
         let heartbeat = Heartbeat { beat, held, clock_offset_ms };
@@ -179,7 +183,7 @@ impl Beacon {
         request.cmd("SET").arg(self.key(own)).arg(heartbeat.to_text()).arg("PX").arg(ttl).ignore();
         let answer = self.ask(request, lives).await;
         if answer.is_ok() && lock(&self.inner.lock_problem).is_some() {
-            // It is not for the next fire to find out that locks are taken again.
+            // Checks that locks work again, so that the next fire does not have to.
             let probe = FireClaim { schedule: Uuid::nil(), at: Timestamp(0) };
             self.first_to(own, vec![probe], Duration::from_millis(1)).await;
         }
@@ -188,28 +192,28 @@ impl Beacon {
         answer.is_ok()
     }
 
-    /// Listens to `lives`, if that is possible.
+    /// Reads the heartbeats of `lives`, if that is possible.
     pub async fn listen(&self, lives: &[Uuid]) {
         if let Err(error) = self.ask(pipe(), lives).await {
-            tracing::warn!("failed to ask Redis at {} for heartbeats: {error}", self.address());
+            tracing::warn!(redis = self.address(), %error, "failed to ask Redis for heartbeats");
         }
     }
 
-    /// What was heard last of a life that was listened to.
+    /// The last heartbeat of a node's life that this node has read.
     pub fn heard(&self, life: Uuid) -> Option<LastHeartbeat> {
         lock(&self.inner.heard).of(life, self.inner.clock.instant())
     }
 
-    /// Says goodbye.
+    /// Removes the heartbeat of a life that has ended.
     pub async fn forget(&self, own: Uuid) {
         let mut request = pipe();
         request.cmd("DEL").arg(self.key(own)).ignore();
-        // What is left expires.
+        // If this fails, the heartbeat expires on its own.
         let _ = self.inner.link.ask::<()>(&request).await;
     }
 
-    /// Those of `claims` that `own` may go for first: each for `term`. All of them when Redis
-    /// cannot say, for the lock only saves work.
+    /// Which of `claims` `own` may attempt first, each for `term`. All of them if Redis does not
+    /// answer, because the locks only save work.
     pub async fn first_to(
         &self,
         own: Uuid,
@@ -245,7 +249,7 @@ impl Beacon {
                 holders
             }
             Err(problem) => {
-                tracing::debug!("fires are claimed without locks: {problem}");
+                tracing::debug!(error = %problem, "fires are claimed without locks");
                 let problem = format!("{}: locks: {problem}", self.address());
                 *lock(&self.inner.lock_problem) = Some(problem);
                 return claims;
@@ -256,7 +260,7 @@ impl Beacon {
         both.filter(|(_, holder)| is_own(holder)).map(|(claim, _)| claim).collect()
     }
 
-    /// Sends the request, and asks for the heartbeats of `lives` with it.
+    /// Sends the request together with a query for the heartbeats of `lives`.
     async fn ask(
         &self,
         mut request: redis::Pipeline,
@@ -281,7 +285,7 @@ impl Beacon {
             let [text, left] = answer else { continue };
             let text: Option<String> = FromRedisValue::from_redis_value_ref(text).ok().flatten();
             let left: Option<u64> = FromRedisValue::from_redis_value_ref(left).ok();
-            // What cannot be read is not ours.
+            // A value that cannot be parsed is not one of ours.
             let Some(heartbeat) = text.and_then(|text| Heartbeat::of_text(&text)) else { continue };
             let left = left.map_or(self.inner.expiry, Duration::from_millis);
             heard.hear(*life, heartbeat, now, self.inner.expiry.saturating_sub(left));
@@ -297,10 +301,13 @@ impl Beacon {
         let mut last = lock(&self.inner.problem);
         match (&*last, &problem) {
             (None, Some(problem)) => tracing::error!(
-                "Redis is not reached ({problem}); heartbeats go into the database and fires are \
-                 claimed without locks until it is"
+                error = %problem,
+                "Redis is not reached; heartbeats go into the database and fires are claimed \
+                 without locks until it is"
             ),
-            (Some(_), None) => tracing::info!("Redis is reached again at {}", self.address()),
+            (Some(_), None) => {
+                tracing::info!(redis = self.address(), "Redis is reached again");
+            }
             (None, None) | (Some(_), Some(_)) => {}
         }
         *last = problem;

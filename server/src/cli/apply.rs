@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{CliError, client::Server, modules::ModuleFile, output, why::Why};
 use crate::commands::modules::file::File;
 
-/// Deploy module files: create what they declare, delete what they no longer declare
+/// Deploy module files: create or change the objects that they declare, and delete those that they
+/// no longer declare
 #[derive(Debug, Args)]
 pub(super) struct Apply {
     #[command(flatten)]
@@ -20,10 +21,10 @@ pub(super) struct Apply {
     /// Only report what operators have changed since the modules were deployed
     #[arg(long, conflicts_with_all = ["dry_run", "no_prune", "adopt", "reason"])]
     drift: bool,
-    /// Keep what the module no longer declares
+    /// Keep objects that the module no longer declares
     #[arg(long)]
     no_prune: bool,
-    /// Take over objects of the same names that were made by hand
+    /// Take over objects of the same names that were created by hand
     #[arg(long)]
     adopt: bool,
     #[command(flatten)]
@@ -144,7 +145,7 @@ fn word(action: &str) -> &str {
 fn print(deployed: &Value) -> Result<(), CliError> {
     let would = if deployed["dryRun"] == Value::Bool(true) { " (nothing was changed)" } else { "" };
     output::line(format!("module {}{would}", text(&deployed["module"])))?;
-    // Warnings are shown for unchanged objects, too, as long as they remain.
+    // Warnings about unchanged objects are shown, too, as long as they remain.
     let is_shown = |change: &&Value| {
         change["action"] != "UNCHANGED" || items(change, "warnings").next().is_some()
     };

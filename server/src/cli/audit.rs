@@ -76,6 +76,7 @@ impl Audit {
         let table = self.format == Format::Table;
         let mut left = self.limit.unwrap_or(if table { USUAL } else { u64::MAX });
         let (mut after, mut rows): (Option<Uuid>, Vec<Audited>) = (None, vec![]);
+        let (mut shown, mut has_more) = (0, false);
         if self.format == Format::Csv {
             raw(CSV_HEAD)?;
         }
@@ -84,16 +85,23 @@ impl Audit {
             let page = audit_page(&store, scope, filter.clone(), &window).await?;
             left -= u64::try_from(page.rows.len()).unwrap_or(left).min(left);
             after = page.rows.last().map(|entry| entry.row.id);
+            (shown, has_more) = (shown + page.rows.len(), page.has_next);
             match self.format {
                 Format::Table => rows.extend(page.rows),
                 Format::Jsonl => raw(&page.rows.iter().map(json_line).collect::<String>())?,
                 Format::Csv => raw(&page.rows.iter().map(csv_line).collect::<String>())?,
             }
-            if !page.has_next {
+            if !has_more {
                 break;
             }
         }
-        if table { print(&rows) } else { Ok(()) }
+        if table {
+            print(&rows)?;
+        }
+        if has_more {
+            eprintln!("{shown} shown, there are more: give --limit");
+        }
+        Ok(())
     }
 }
 

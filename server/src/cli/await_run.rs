@@ -53,7 +53,7 @@ pub(super) async fn settled(
     }
 }
 
-/// An error unless the run succeeded: waiting commands exit with the run's status.
+/// Fails unless the run succeeded, so that waiting commands exit with the run's status.
 pub(super) fn succeeded(run: &Value) -> Result<(), CliError> {
     if run["state"] == "SUCCEEDED" {
         return Ok(());

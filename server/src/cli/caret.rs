@@ -6,7 +6,8 @@ const AROUND: usize = 48;
 /// The text with marks under the bytes `at`, as two indented lines. None if a terminal could not
 /// align the two.
 pub(super) fn mark(text: &str, at: Range<usize>) -> Option<String> {
-    // Requires one column per character: wider or narrower ones would shift the marks.
+    // Requires one column per character, because wider or narrower characters would shift the
+    // marks.
     if !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || at.start > text.len() {
         return None;
     }
@@ -25,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_marks_stand_under_the_place() {
+    fn the_marks_are_under_the_position() {
         assert_eq!(mark("0 25 * * *", 2..4).unwrap(), "  0 25 * * *\n    ^^");
         assert_eq!(mark("0 0 * *", 7..7).unwrap(), "  0 0 * *\n         ^");
     }
@@ -40,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_shows_otherwise_is_not_marked() {
+    fn texts_that_a_terminal_shows_differently_are_not_marked() {
         assert_eq!(mark("0 ０ * * *", 2..5), None);
         assert_eq!(mark("0\t0 * * *", 0..1), None);
         assert_eq!(mark("0", 5..6), None);

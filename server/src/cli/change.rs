@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::{CliError, json::object, named::NamedSchedule, revised, why::Why};
 
-/// Change a schedule that was made by hand; if a module declares it, change the module's file
+/// Change a schedule that was created by hand; if a module declares it, change the module's file
 /// instead
 #[derive(Debug, Args)]
 pub(super) struct Change {

@@ -11,16 +11,16 @@ use crate::config::{Config, Sources};
 /// The header with the reason for a change.
 const REASON: &str = "carillon-reason";
 
-/// Longer than the server takes for any response.
+/// The server takes less time than this for any response.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why a request to a server failed. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClientError {
-    /// No server answers there, or it does not answer as Carillon would.
+    /// No server answers at the address, or its answer is not Carillon's.
     #[error("reach the server at {server}: {problem}; check --server and that it is running")]
     Unreachable {
-        /// As given.
+        /// The address as given.
         server: String,
         /// What went wrong in the transport.
         problem: String,
@@ -31,7 +31,7 @@ pub(super) enum ClientError {
          CARILLON_TOKEN with a token from 'carillon token create'"
     )]
     Unauthenticated {
-        /// As given.
+        /// The address as given.
         server: String,
         /// The server's message.
         problem: String,
@@ -44,7 +44,7 @@ pub(super) enum ClientError {
         /// The server's message.
         problem: String,
     },
-    /// The server failed, and does not say how far it came.
+    /// The server failed, and does not say what it has done.
     #[error("{action}: {problem}")]
     Failed {
         /// The action that was requested.
@@ -76,7 +76,7 @@ pub(super) struct Server {
 
 /// The server's address and the token for it.
 pub(super) struct Connection {
-    /// Without a trailing slash.
+    /// The server's URL, without a trailing slash.
     pub(super) server: String,
     token: Option<SecretString>,
 }
@@ -103,7 +103,7 @@ impl Server {
             return Ok(Connection { server: address(server)?, token: Some(token.clone()) });
         }
         let profiles = Profiles::read()?;
-        // Without a name, the profile is read only if no server is given.
+        // If no profile is named, one is read only if no server is given either.
         let profile = match &self.server {
             Some(_) if self.profile.is_none() => None,
             _ => profiles.chosen(self.profile.as_deref())?,
@@ -142,7 +142,7 @@ impl Server {
         let mut request = connection.signed(request);
         let server = connection.server;
         if let Some(reason) = &why.reason {
-            // A single line, as it was read: the server accepts UTF-8 bytes.
+            // A single line, because it was read as one. The server accepts UTF-8 bytes.
             let reason = HeaderValue::from_bytes(reason.as_bytes());
             let reason = reason.map_err(|error| CliError::Usage(format!("--reason: {error}")))?;
             request = request.header(REASON, reason);
@@ -190,7 +190,7 @@ fn address(server: &str) -> Result<String, CliError> {
 /// The server that this machine's configuration would start.
 fn configured() -> Result<String, CliError> {
     let mut listen = Config::load(&Sources::default())?.listen;
-    // A server that listens on all addresses also listens on loopback.
+    // A server that listens on all addresses also listens on the loopback address.
     if listen.ip().is_unspecified() {
         listen.set_ip(match listen.ip() {
             IpAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
@@ -203,27 +203,40 @@ fn configured() -> Result<String, CliError> {
 /// The page size of a list.
 const PAGE: usize = 200;
 
-/// The largest number of entries that a list may print.
+/// Maximum number of entries that a list may print.
 pub(super) const MAX_LISTED: u32 = 100_000;
 
 impl Server {
-    /// The first `limit` entries of a list, and what is left. The query takes `$first`, `$after`
+    /// The first `limit` entries of a list, and what remains. The query takes `$first`, `$after`
     /// and `$count` in addition to the variables, and returns the list as `all`.
     pub(super) async fn pages(
         &self,
         action: &'static str,
         query: &str,
+        variables: Value,
+        limit: u32,
+    ) -> Result<(Vec<Value>, MoreEntries), CliError> {
+        let list = |mut answer: Value| Ok(answer["all"].take());
+        self.pages_of(action, query, variables, limit, list).await
+    }
+
+    /// The same of a list that `list` takes out of the answer.
+    pub(super) async fn pages_of(
+        &self,
+        action: &'static str,
+        query: &str,
         mut variables: Value,
         limit: u32,
+        list: impl Fn(Value) -> Result<Value, CliError>,
     ) -> Result<(Vec<Value>, MoreEntries), CliError> {
         let (mut all, limit) = (Vec::new(), limit as usize);
         let progress = ProgressLine::begin(action);
         loop {
             let first = PAGE.min(limit - all.len());
             variables["first"] = json!(first);
-            // Counted only once: with the page that may be the last one shown.
+            // Counted only once, together with the page that may be the last one shown.
             variables["count"] = json!(first == limit - all.len());
-            let mut page = self.ask(action, query, variables.clone()).await?["all"].take();
+            let mut page = list(self.ask(action, query, variables.clone()).await?)?;
             if let Value::Array(nodes) = page["nodes"].take() {
                 all.extend(nodes);
             }
@@ -239,7 +252,7 @@ impl Server {
     }
 }
 
-/// What a list has beyond the entries shown.
+/// The rest of a list after the entries shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MoreEntries {
     Nothing,
@@ -256,6 +269,11 @@ impl MoreEntries {
     /// Reports on standard error that a list was cut, so that standard output stays
     /// machine-readable.
     pub(super) fn tell(self, shown: usize) {
+        self.tell_up_to(shown, MAX_LISTED);
+    }
+
+    /// The same of a list that prints at most `most` entries.
+    pub(super) fn tell_up_to(self, shown: usize, most: u32) {
         let Self::Some { total } = self else { return };
         let left = total.map(|total| total - u64::try_from(shown).unwrap_or(u64::MAX).min(total));
         let left = match (left, total) {
@@ -264,7 +282,7 @@ impl MoreEntries {
             (Some(left), _) => format!("{left} are left"),
             (None, _) => "there are more".to_owned(),
         };
-        eprintln!("{shown} shown, {left}: give --limit, up to {MAX_LISTED}");
+        eprintln!("{shown} shown, {left}: give --limit, up to {most}");
     }
 }
 
@@ -275,7 +293,7 @@ fn problem(answer: &Value) -> Option<&str> {
 
 /// A client for `server`.
 pub(super) fn http(server: &str) -> Result<reqwest::Client, CliError> {
-    // Only the first call has an effect; a later one finds the same provider.
+    // Only the first call has an effect; later calls find the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().timeout(PATIENCE).build();
     Ok(client.map_err(unreachable(server))?)

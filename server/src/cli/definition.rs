@@ -6,7 +6,7 @@ use clap::{ArgMatches, CommandFactory, builder::StyledStr, error::ErrorKind, par
 use super::{Cli, guide::GUIDE};
 
 /// The command with its help in groups, an example for each subcommand, and the flags that may also
-/// come before the subcommand.
+/// precede the subcommand.
 pub(super) fn command() -> clap::Command {
     // A subcommand with such a flag shows its own; for the others it is useless.
     let mut command = Cli::command().mut_args(|arg| {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_stand_before_and_behind_the_subcommand() {
+    fn flags_may_come_before_and_after_the_subcommand() {
         let server = |line: &str| {
             let matches = command().try_get_matches_from(taken_apart(line)).unwrap();
             assert!(misplaced(&matches).is_none(), "{line}");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_is_of_no_use_is_refused_wherever_it_stands() {
+    fn a_useless_flag_is_refused_in_any_position() {
         let line = "carillon --server http://a preview @daily";
         let matches = command().try_get_matches_from(taken_apart(line)).unwrap();
         let error = misplaced(&matches).unwrap().to_string();

@@ -8,14 +8,15 @@ use super::{
     why::Why,
 };
 
-/// Delete something made by hand; to delete what a module declares, deploy the module without it
+/// Delete an object that was created by hand; to delete one that a module declares, deploy the
+/// module without it
 #[derive(Debug, Args)]
 pub(super) struct Delete {
     #[command(flatten)]
     server: Server,
     /// The kind of object
     kind: Kind,
-    /// Its name
+    /// The object's name
     name: String,
     /// Namespace of the object
     #[arg(long, default_value = "default")]
@@ -112,8 +113,8 @@ impl Delete {
             let problem = format!("there is no {what} '{name}' in the namespace '{namespace}'");
             return Err(ClientError::Refused { action: kind.action(), problem }.into());
         };
-        // If the object changed after the lookup, it may no longer be what the user meant to
-        // delete.
+        // If the object has changed since the lookup, it may no longer be the one that the user
+        // meant to delete.
         let asked = json!({ "id": found["id"], "seen": found["version"] });
         let mut done = server.order(kind.action(), &kind.mutation(), asked, &self.why).await?;
         if self.json {

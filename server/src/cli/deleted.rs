@@ -1,7 +1,11 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{CliError, client::Server, output};
+use super::{
+    CliError,
+    client::{MAX_LISTED, Server},
+    output,
+};
 
 /// List the deleted schedules that can be restored, the last deleted first
 #[derive(Debug, Args)]
@@ -11,43 +15,46 @@ pub(super) struct Deleted {
     /// The namespace that they were in
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Maximum number of schedules, 1 to 200
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
+    /// Maximum number of schedules, 1 to 100000
+    #[arg(
+        long,
+        default_value_t = 50,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED))
+    )]
     limit: u32,
     /// Answer as JSON
     #[arg(long)]
     json: bool,
 }
 
-const DELETED: &str = "query ($namespace: String!, $first: Int!) {
-    found: deletedSchedules(namespace: $namespace, first: $first) {
+const DELETED: &str = "query ($namespace: String!, $first: Int!, $after: String,
+    $count: Boolean! = false) {
+    all: deletedSchedules(namespace: $namespace, first: $first, after: $after) {
         nodes { id name version deletedAt keptUntil module }
-        pageInfo { hasNextPage }
+        pageInfo { hasNextPage endCursor } totalCount @include(if: $count)
     }
 }";
 
 impl Deleted {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let asked = json!({ "namespace": self.namespace, "first": self.limit });
-        let mut answer =
-            self.server.ask("list the deleted schedules", DELETED, asked).await?["found"].take();
-        if self.json {
-            return output::json(&answer["nodes"].take());
-        }
-        let row = |one: &Value| {
-            [
-                output::cell(&one["id"]),
-                output::cell(&one["name"]),
-                output::cell(&one["deletedAt"]),
-                output::cell(&one["keptUntil"]),
-            ]
-        };
-        let rows: Vec<[String; 4]> =
-            answer["nodes"].as_array().into_iter().flatten().map(row).collect();
-        output::table(["ID", "NAME", "DELETED", "KEPT UNTIL"], &rows)?;
-        if answer["pageInfo"]["hasNextPage"] == true {
-            output::line(format!("there are more than {}: give a higher --limit", self.limit))?;
-        }
+        let asked = json!({ "namespace": self.namespace });
+        let pages = self.server.pages("list the deleted schedules", DELETED, asked, self.limit);
+        let (deleted, left) = pages.await?;
+        if self.json { output::json(&deleted) } else { print(&deleted) }?;
+        left.tell(deleted.len());
         Ok(())
     }
+}
+
+fn print(deleted: &[Value]) -> Result<(), CliError> {
+    let row = |one: &Value| {
+        [
+            output::cell(&one["id"]),
+            output::cell(&one["name"]),
+            output::cell(&one["deletedAt"]),
+            output::cell(&one["keptUntil"]),
+        ]
+    };
+    let rows: Vec<[String; 4]> = deleted.iter().map(row).collect();
+    output::table(["ID", "NAME", "DELETED", "KEPT UNTIL"], &rows)
 }

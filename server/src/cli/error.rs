@@ -25,7 +25,7 @@ pub(super) enum CliError {
     /// Linting in strict mode found warnings.
     #[error("{0} warnings")]
     Warnings(usize),
-    /// There are changes or differences, and the exit code was asked to report them.
+    /// There are changes or differences, and the user wants the exit code to show that.
     #[error("something differs")]
     Differs,
     /// A request to a server failed.
@@ -36,7 +36,7 @@ pub(super) enum CliError {
     Stopped {
         /// The cause.
         error: Box<CliError>,
-        /// How far it came, and how to continue it.
+        /// The progress of the operation, and how to continue it.
         told: String,
     },
     /// A server is unhealthy.
@@ -45,10 +45,10 @@ pub(super) enum CliError {
     /// The doctor found errors: the number of failed checks, and of all checks.
     #[error("{0} of {1} checks found an error")]
     Unwell(usize, usize),
-    /// The number of stored schedules and workflows that this version cannot read.
+    /// The number of stored texts that this version cannot read.
     #[error(
-        "this version cannot go on with {0} of the stored schedules and workflows: change them \
-         before the upgrade"
+        "this version cannot read {0} of the stored definitions: save or delete them with the \
+         running version before the upgrade"
     )]
     NotUpgradable(usize),
     /// The settings cannot be used.
@@ -78,14 +78,14 @@ pub(super) enum CliError {
     /// The profiles file, with the servers that the user is signed in to, failed.
     #[error("failed to {what} the profiles in '{file}': {problem}")]
     Profiles {
-        /// Read or write.
+        /// The operation: read or write.
         what: &'static str,
         /// The file's path.
         file: String,
         /// What is wrong, without the file's contents.
         problem: String,
     },
-    /// There is no database yet, and it was not asked for.
+    /// There is no database, and the user did not ask for a new one.
     #[error(
         "there is no database at {place} ({named}): give --config or --database-url with the one \
          that is meant, or --init to make it"
@@ -115,7 +115,7 @@ impl From<Refused> for CliError {
     }
 }
 
-/// A refusal is a complete message; a failure reads after "failed to".
+/// The text of the error: a refusal is a complete message, and a failure reads after "failed to".
 fn command(error: &CommandError) -> String {
     let is_failure = matches!(
         error,

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// Show the outcome of a fire and the reason: one by its id, or the last one of a schedule until
-/// --at
+/// Show the outcome of a fire and the reason: a fire by its id, or the last fire of a schedule up
+/// to --at
 #[derive(Debug, Args)]
 pub(super) struct Explain {
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(super) struct Explain {
 
 const ACTION: &str = "explain the fire";
 
-/// The fields that are shown of a fire.
+/// The fields of a fire that are shown.
 const FACTS: &str = "id scheduleId scheduleVersion scheduledAt dueAt local offset kind verdict
     reason { code text } count lastScheduledAt claimedAt decidedAt node recoveryAttempts
     run { id state startedAt finishedAt durationMs latenessMs error }";
@@ -53,7 +53,7 @@ impl Explain {
             return output::json(&fire);
         }
         let asked = json!({ "id": fire["scheduleId"] });
-        // A deleted schedule is not found any more, but its fires are.
+        // A deleted schedule can no longer be found, but its fires can.
         let schedule = self.server.ask(ACTION, SCHEDULE, asked).await?["schedule"].take();
         print(&fire, &schedule)
     }

@@ -17,10 +17,11 @@ pub(super) struct Export {
     /// Only what this module declares
     #[arg(long, value_name = "NAME")]
     module: Option<String>,
-    /// Only schedules that match this search, and what they refer to; see docs/search.md
+    /// Only schedules that match this search, and the objects that they refer to; see
+    /// docs/search.md
     #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
     search: Option<String>,
-    /// Name of the module for objects that were made by hand
+    /// Name of the module for objects that were created by hand
     #[arg(long, value_name = "NAME", default_value = "exported")]
     name: String,
     /// Format of the files
@@ -87,8 +88,8 @@ impl Export {
     }
 }
 
-/// The file name of each module. If two modules would share a file, nothing is written: the second
-/// would replace the first.
+/// The file name of each module. If two modules would have the same file, nothing is written,
+/// because the second would replace the first.
 fn places(modules: &[(&str, bool)], extension: &str) -> Result<Vec<String>, CliError> {
     let mut taken = BTreeMap::new();
     let place = |(name, is_by_hand): &(&str, bool)| {

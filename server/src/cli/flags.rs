@@ -28,7 +28,7 @@ pub(super) struct Existing {
     pub(super) init: bool,
 }
 
-/// Settings of a server; omitted ones come from the environment and the file.
+/// Settings of a server. Omitted ones come from the environment and the file.
 #[derive(Debug, Args)]
 pub(super) struct Settings {
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub(super) struct Settings {
     /// Name of this process for operators [default: HOST:PORT]
     #[arg(long, value_name = "NAME")]
     node_name: Option<String>,
-    /// Maximum number of runs it works on at once
+    /// Maximum number of runs that this process executes at once
     #[arg(long, value_name = "RUNS")]
     capacity: Option<u32>,
     /// Roles of this process: any of api, scheduler, worker [default: all]

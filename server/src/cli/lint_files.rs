@@ -17,7 +17,7 @@ struct FileLint<'a> {
     warnings: Vec<Warning>,
 }
 
-/// Checks every file, and returns the number of warnings. Stops at the first invalid file.
+/// Checks every file; returns the number of warnings. Stops at the first invalid file.
 pub(super) fn judge(files: &[PathBuf], as_json: bool) -> Result<usize, CliError> {
     let now = Clock::system().now();
     let mut all = Vec::new();

@@ -121,7 +121,7 @@ impl Login {
     }
 }
 
-/// A unique name that shows which machine the token belongs to.
+/// A unique name that shows the machine to which the token belongs.
 fn token_name() -> String {
     let host = nix::unistd::gethostname()
         .map(|host| host.to_string_lossy().into_owned())

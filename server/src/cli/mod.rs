@@ -1,14 +1,14 @@
 //! The command line: one binary, many subcommands.
 //!
-//! Promises: results go to standard output, everything else to standard error; `--json` prints as
-//! JSON whatever another tool may read; an error is one line that says what failed and what to do.
-//! Exit codes: 0 done, 1 failed, 2 the command line or an expression is wrong, 3 something differs
-//! (if requested), 4 an awaited run did not succeed.
+//! Promises: results go to standard output, everything else to standard error. `--json` prints
+//! results as JSON for other tools. An error is one line that says what failed and what to do. Exit
+//! codes: 0 done, 1 failed, 2 the command line or an expression is wrong, 3 something differs (if
+//! requested), 4 an awaited run did not succeed.
 //!
 //! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`, `import`),
-//! those that work on the configured database (`serve`, `doctor`, `upgrade`, `migrate`, `backup`, `restore`,
-//! `retention` without a subcommand, `user`, `member`, `namespace`, `token`, `secret`, `audit`),
-//! and those that talk to a running server over GraphQL (all others) or check its health
+//! those that work on the configured database (`serve`, `doctor`, `upgrade`, `migrate`, `backup`,
+//! `restore`, `retention` without a subcommand, `user`, `member`, `namespace`, `token`, `secret`,
+//! `audit`), and those that talk to a running server over GraphQL (all others) or check its health
 //! (`healthcheck`).
 //!
 //! - `error`: `CliError` and the exit codes
@@ -116,7 +116,7 @@ struct Cli {
     command: Command,
 }
 
-/// Flags that may come before the subcommand as well as after it, if that subcommand has them.
+/// Flags that may precede the subcommand as well as follow it, if the subcommand has them.
 #[derive(Debug, Args)]
 struct Everywhere {
     #[command(flatten)]
@@ -189,7 +189,7 @@ pub fn main() -> ExitCode {
     run(std::env::args_os())
 }
 
-/// Executes `arguments`, the first of which is the program's name: for programs that embed this
+/// Executes `arguments`, the first of which is the program's name, for programs that embed this
 /// one.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();

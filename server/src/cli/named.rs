@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{
     CliError,
-    client::{ClientError, Server},
+    client::{ClientError, MoreEntries, Server},
 };
 
 /// One schedule of a server.
@@ -24,7 +24,7 @@ const FIND: &str = "query ($namespace: String!, $name: String!) {
 }";
 
 impl NamedSchedule {
-    /// Its id. A given id is used as it is; the server reports if it does not exist.
+    /// The schedule's id. A given id is used as it is; the server reports if it does not exist.
     pub(super) async fn id(&self, action: &'static str) -> Result<Value, CliError> {
         id(&self.server, action, &self.namespace, &self.schedule).await
     }
@@ -37,7 +37,26 @@ impl NamedSchedule {
         mut variables: Value,
     ) -> Result<Value, CliError> {
         variables["id"] = self.id(action).await?;
-        let schedule = self.server.ask(action, query, variables).await?["schedule"].take();
+        self.found(action, self.server.ask(action, query, variables).await?)
+    }
+
+    /// The first `limit` entries of one of its lists, and what is left. The query is that of
+    /// [`Server::pages`], but by `$id`, and returns the list as `all` of the `schedule`.
+    pub(super) async fn pages(
+        &self,
+        action: &'static str,
+        query: &str,
+        limit: u32,
+    ) -> Result<(Vec<Value>, MoreEntries), CliError> {
+        let variables = json!({ "id": self.id(action).await? });
+        let list =
+            |answer: Value| self.found(action, answer).map(|mut schedule| schedule["all"].take());
+        self.server.pages_of(action, query, variables, limit, list).await
+    }
+
+    /// The `schedule` of an answer.
+    fn found(&self, action: &'static str, mut answer: Value) -> Result<Value, CliError> {
+        let schedule = answer["schedule"].take();
         if schedule.is_null() {
             let problem = format!("there is no schedule with the id {}", self.schedule);
             return Err(ClientError::Refused { action, problem }.into());
@@ -87,7 +106,7 @@ pub(super) async fn find(
     Ok(id)
 }
 
-/// What is reported of a schedule's next fire after a change.
+/// The text about a schedule's next fire after a change.
 pub(super) fn next(schedule: &Value) -> String {
     match schedule["nextFireAt"].as_str() {
         Some(next) => format!("next {next}"),

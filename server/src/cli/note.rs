@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::{CliError, named::NamedSchedule, output};
 
-/// Change a schedule's note, whether or not a module declares the schedule
+/// Change a schedule's note, even if a module declares the schedule
 #[derive(Debug, Args)]
 pub(super) struct Note {
     #[command(flatten)]

@@ -28,8 +28,8 @@ pub(super) struct Office {
 }
 
 impl Office {
-    /// Opens the database; a server may be using it. A missing one is created only if requested:
-    /// running in the wrong folder is no reason to create another database.
+    /// Opens the database, which a server may be using. A missing one is created only on request,
+    /// because the user may just be in the wrong folder.
     pub(super) async fn open(Existing { place, init }: &Existing) -> Result<Self, CliError> {
         let config = place.config()?;
         let options = app::database(&config);
@@ -46,7 +46,7 @@ impl Office {
         Ok(self.commands()?.with_vault(app::vault(&self.config)?))
     }
 
-    /// The same for commands that need no keys: they work even if the keys cannot be read.
+    /// The same for commands that need no keys, so that they work even if the keys cannot be read.
     pub(super) fn commands(&self) -> Result<Commands, CliError> {
         let executor = Executor::new(Policy::default(), self.clock.clone());
         let executor = Arc::new(executor.map_err(AppError::from)?);
@@ -58,7 +58,8 @@ impl Office {
     }
 }
 
-/// Where a database should be, if it is missing: no file, or no Carillon tables on the server.
+/// The place of a missing database: there is no file, or there are no Carillon tables on the
+/// server.
 async fn missing(config: &Config, options: &Options) -> Result<Option<String>, CliError> {
     match backup::file_of(config.database.url.expose_secret()) {
         Ok(file) => Ok((!file.exists()).then(|| format!("'{}'", file.display()))),
@@ -66,7 +67,7 @@ async fn missing(config: &Config, options: &Options) -> Result<Option<String>, C
             let is_empty = Store::schema(options).await?.applied.is_empty();
             Ok(is_empty.then(|| format!("'{url}'")))
         }
-        // Opening it will report what is wrong.
+        // Opening the database will report what is wrong.
         Err(_) => Ok(None),
     }
 }

@@ -47,7 +47,7 @@ pub(super) struct Profile {
     pub(super) server: String,
     #[serde(serialize_with = "exposed")]
     pub(super) token: SecretString,
-    /// The id of a token that signing in has created; signing out revokes it.
+    /// The id of the token, if signing in created it: signing out revokes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) token_id: Option<Uuid>,
 }
@@ -133,7 +133,7 @@ impl Profiles {
     }
 }
 
-/// The file's path.
+/// The path of the file.
 fn file() -> Option<PathBuf> {
     // The specification says to ignore a relative folder.
     let folder = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());

@@ -5,8 +5,8 @@ use std::{fmt::Display, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// The delay before the line is shown: most commands finish sooner, and a flashing line does not
-/// help.
+/// The delay before the line is shown. Most commands finish sooner, and a line that flashes up does
+/// not help.
 const BEGINS: Duration = Duration::from_millis(400);
 
 /// The line of one command.

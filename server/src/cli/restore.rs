@@ -48,7 +48,7 @@ impl Restore {
             std::fs::create_dir_all(folder).map_err(BackupError::io("make the folder", folder))?;
         }
         let copy = fetch(&self.from, &file)?;
-        // The copy is checked, not the original: the copy is what will be put in place.
+        // The copy is checked, not the original, because the copy is put in place.
         let sound = backup::examine(&copy).await.map_err(|error| named(error, &self.from))?;
         let kept = backup::kept_name(&file, &stamp(&Clock::system()));
         backup::replace(&file, &copy, &kept).await?;

@@ -17,8 +17,7 @@ pub(super) struct Resume {
     /// What to do about the fires that fell into the pause [default: skip]
     #[arg(long, value_enum, value_name = "MODE")]
     catch_up: Option<CatchUp>,
-    /// Only show what would happen to each fire: for --catch-up, or for each of the three modes
-    /// without it
+    /// Only show the outcome of each fire, under --catch-up or else under each of the three modes
     #[arg(long)]
     dry_run: bool,
     /// Answer as JSON
@@ -28,7 +27,7 @@ pub(super) struct Resume {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum CatchUp {
-    /// None of them runs
+    /// None of the missed fires runs
     Skip,
     /// Only the last of them runs, in place of all
     Latest,
@@ -119,7 +118,7 @@ impl Resume {
     }
 }
 
-/// How many of these rows are listed one by one.
+/// How many of these rows are listed individually.
 fn shown(rows: u64) -> usize {
     usize::try_from(rows).unwrap_or(usize::MAX).min(MAX_FORESEEN)
 }

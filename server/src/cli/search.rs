@@ -1,8 +1,8 @@
 use super::{CliError, caret};
 use crate::search::{List, Search};
 
-/// Refuses a search that the server would refuse, and shows where it is wrong. `name` is the
-/// argument's name.
+/// Refuses a search that the server would refuse, and shows the mistake. `name` is the name of the
+/// argument.
 pub(super) fn check(list: List, name: &str, text: Option<&str>) -> Result<(), CliError> {
     let Some(text) = text else { return Ok(()) };
     let Err(error) = Search::parse(list, text) else { return Ok(()) };

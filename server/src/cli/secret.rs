@@ -21,7 +21,7 @@ use crate::{
     vault::Key,
 };
 
-/// Manage secret values that tasks use and nobody can read back
+/// Manage secret values, which tasks use and which cannot be read back
 #[derive(Debug, Args)]
 pub(super) struct Secret {
     #[command(flatten)]
@@ -60,8 +60,8 @@ enum Action {
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Re-encrypt everything sealed with another key, including alert channel addresses, with the
-    /// current key; if interrupted, run it again
+    /// Re-encrypt with the current key everything that another key encrypts, including alert
+    /// channel addresses; if interrupted, run it again
     Rotate {
         #[command(flatten)]
         why: Why,
@@ -111,7 +111,7 @@ async fn rotate(office: &Office, why: Why) -> Result<(), CliError> {
     if failed == 0 { Ok(()) } else { Err(CliError::Warnings(failed)) }
 }
 
-/// Repeats turns until nothing is left; returns how many values were re-encrypted, and how many
+/// Repeats batches until nothing is left; returns how many values were re-encrypted, and how many
 /// cannot be decrypted.
 async fn to_the_end(
     turn: impl AsyncFn(Option<Uuid>) -> Result<Rotated, CommandError>,
@@ -168,7 +168,7 @@ fn value() -> Result<SecretString, CliError> {
         return Ok(typed.map_err(CliError::io("ask for the value"))?.into());
     }
     let mut text = String::new();
-    // A value that is too long is refused by its length.
+    // A value that is too long is refused because of its length.
     let read = io::stdin().lock().take(128 * 1024).read_to_string(&mut text);
     read.map_err(CliError::io("read the value from standard input"))?;
     let end = text.strip_suffix('\n').map_or(text.len(), str::len);

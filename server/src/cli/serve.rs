@@ -40,10 +40,11 @@ impl Serve {
         let clock = Clock::system();
         let node = config.node_name(config.listen);
         let telemetry = Telemetry::start(&config.log, &config.otlp, &node, clock.clone())?;
-        // Signals are handled from the beginning: one that arrives during the start is not lost.
+        // Signals are handled from the beginning, so that one that arrives during the start is not
+        // lost.
         let app = App::start(config, Arc::new(telemetry), clock.clone()).await?;
         if let Err(error) = self.prepare(&app, &clock, sources).await {
-            // What has started shuts down cleanly before the error is reported.
+            // Services that have started shut down cleanly before the error is reported.
             app.run_until(std::future::ready(())).await?;
             return Err(error);
         }
@@ -52,7 +53,7 @@ impl Serve {
             .await?)
     }
 
-    /// Executes what the flags ask for before the server counts as ready.
+    /// Carries out what the flags request, before the server counts as ready.
     async fn prepare(
         &self,
         app: &App,

@@ -82,7 +82,8 @@ impl<'a> Session<'a> {
         Ok(answer["data"].take())
     }
 
-    /// Ends the session, whatever its outcome: if this fails, the session expires on its own.
+    /// Ends the session, whatever the outcome of the operation. If this fails, the session expires
+    /// on its own.
     pub(super) async fn close(self) {
         let _ = self.post("/auth/logout").send().await;
     }

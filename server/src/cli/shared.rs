@@ -1,11 +1,11 @@
-//! Lists what schedules share: workflows, calendars, concurrency groups, modules.
+//! Lists the objects that schedules share: workflows, calendars, concurrency groups, modules.
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{CliError, client::Server, output};
 
-/// List what schedules share or come from, by name
+/// List the objects that schedules share or come from, by name
 #[derive(Debug, Args)]
 pub(super) struct Shared {
     #[command(flatten)]
@@ -26,7 +26,7 @@ enum Kind {
     Workflows,
     /// Calendars that suppress fires
     Calendars,
-    /// Limits on runs at work
+    /// Limits on concurrent runs
     Groups,
     /// Module files that declare objects
     Modules,

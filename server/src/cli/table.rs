@@ -2,7 +2,7 @@
 //!
 //! On a terminal, a table is at most as wide as the terminal: cells of several words are wrapped,
 //! and a single word, such as an id, is broken only as a last resort. In a pipe, each row is one
-//! line. States are coloured if [`Looks::here`] finds that colours are wanted.
+//! line. States are coloured if [`Looks::here`] finds that the user wants colours.
 
 use std::io;
 
@@ -28,7 +28,7 @@ impl Looks {
         Self { width: size.map(|(_, columns)| columns), colour }
     }
 
-    /// A word in the colour of its meaning, if colours are wanted.
+    /// A word in the colour of its meaning, if the user wants colours.
     pub(super) fn word(self, word: &str) -> String {
         let colour = match colour(word).filter(|_| self.colour) {
             Some(Color::Green) => anstyle::AnsiColor::Green,
@@ -75,7 +75,7 @@ pub(super) fn render<const N: usize>(
     } else {
         table.force_no_tty();
     }
-    // Bold headings would be padded by the colours' codes in a pipe.
+    // In a pipe, the codes for bold headings would count as characters.
     let heading = |text: &str| {
         if looks.colour { Cell::new(text).add_attribute(Attribute::Bold) } else { Cell::new(text) }
     };
@@ -106,7 +106,7 @@ pub(super) fn render<const N: usize>(
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Keeps the width of columns of single words, if the others have enough room beside them.
+/// Keeps the width of columns with single words, if that leaves enough room for the others.
 fn keep_words<const N: usize>(table: &mut Table, rows: &[[String; N]], widths: &[u16], width: u16) {
     /// The smallest readable width of a column of several words.
     const LEAST: u16 = 12;
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_cannot_control_the_terminal() {
+    fn shown_texts_cannot_control_the_terminal() {
         let row = ["a\u{1b}[2Jb\nc".to_owned()];
         let text = render(["NAME"], &[row], Looks { width: None, colour: false });
         assert_eq!(text, "NAME\na\u{fffd}[2Jb c\n");

@@ -71,22 +71,22 @@ pub(super) enum OverlapFlag {
 pub(super) struct Defaults<'a> {
     pub(super) tz: &'a str,
     pub(super) now: DateTime<Utc>,
-    /// Read in the question's zone.
+    /// Read in the zone of the question.
     from: Option<When>,
     pub(super) dst: DstPolicy,
     pub(super) dialect: Option<Dialect>,
 }
 
 impl Defaults<'_> {
-    /// The instant after which to look in that zone, if the question names none: now if the flags
-    /// do not either.
+    /// The instant after which to look, in that zone, if the question has none: now, if the flags
+    /// have none either.
     pub(super) fn start_in(&self, zone: &str) -> Result<DateTime<Utc>, String> {
         self.from.map_or(Ok(self.now), |from| instant(from, zone, self.now))
     }
 }
 
-/// A text in the zone of a timing. In a zone that does not exist it is now: the calculator reports
-/// the zone.
+/// The instant that a text means in the zone of a timing. In a zone that does not exist it is now,
+/// and the calculator reports the zone.
 fn instant(when: When, zone: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, String> {
     match when.ahead_in(zone, now) {
         Some(at) => Ok(at),
@@ -95,7 +95,7 @@ fn instant(when: When, zone: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, 
     }
 }
 
-/// The instant that a question of a batch names.
+/// The instant that a question of a batch states.
 pub(super) fn read_instant(
     text: &str,
     zone: &str,
@@ -111,7 +111,7 @@ pub(super) fn translated(text: &str, dialect: Option<Dialect>) -> Result<String,
 }
 
 impl Timing {
-    /// Everything but the expressions.
+    /// Everything except the expressions.
     pub(super) fn defaults(&self) -> Defaults<'_> {
         let (now, dialect) = (Clock::system().now(), self.dialect.map(DialectFlag::dialect));
         Defaults { tz: &self.tz, now, from: self.from, dst: self.policy(), dialect }
@@ -152,7 +152,7 @@ impl Timing {
         DstPolicy { gap, overlap }
     }
 
-    /// The error in terms of the command line, with the position marked.
+    /// The error in terms of the command line, with a mark at the position.
     fn explain(&self, expressions: &[String], error: &TimingError) -> String {
         let index = error
             .field

@@ -1,9 +1,12 @@
+use std::collections::HashMap;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
-use entity::{Timestamp, user::Role};
+use entity::{Timestamp, api_token, user::Role};
 use sea_orm::ActiveEnum;
 use secrecy::ExposeSecret;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::{
     CliError, flags::Existing, offline::Office, output, user::role, when::duration, why::Why,
@@ -11,10 +14,10 @@ use super::{
 use crate::{
     access::{NewToken, create_token, revoke_token},
     config::Span,
-    store::{tokens, users},
+    store::{namespaces, tokens, users},
 };
 
-/// Manage the tokens that programs sign in with
+/// Manage the tokens with which programs sign in
 #[derive(Debug, Args)]
 pub(super) struct Token {
     #[command(flatten)]
@@ -32,6 +35,13 @@ enum Action {
         /// viewer, operator, editor or admin
         #[arg(long, value_parser = role)]
         role: Role,
+        /// The only namespace that it gives access to; all if absent
+        #[arg(long)]
+        namespace: Option<String>,
+        /// The only queue that workers pull from with it, and nothing else; may be given several
+        /// times
+        #[arg(long = "queue", value_name = "QUEUE")]
+        queues: Vec<String>,
         /// How long it is valid, such as 90d; forever if absent
         #[arg(long, value_name = "DURATION", value_parser = duration)]
         expires_in: Option<Span>,
@@ -60,17 +70,19 @@ impl Token {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let Office { store, clock, .. } = Office::open(&self.place).await?;
         match self.action {
-            Action::Create { name, role, expires_in, why, json } => {
+            Action::Create { name, role, namespace, queues, expires_in, why, json } => {
                 let owner = why.local_operator().owner()?;
                 let expires_at = expires_in.map(|span| end(clock.now(), span)).transpose()?;
-                let token = NewToken { name: name.clone(), role, expires_at };
+                let mut answer = json!({
+                    "name": name, "role": role.to_value(), "namespace": namespace,
+                    "queues": queues, "expires_at": expires_at,
+                });
+                let token = NewToken { name: name.clone(), role, namespace, queues, expires_at };
                 let token = create_token(&owner, &store, &clock, token).await?;
                 let text = token.expose_secret();
                 if json {
-                    return output::json(&json!({
-                        "name": name, "role": role.to_value(), "expires_at": expires_at,
-                        "token": text,
-                    }));
+                    answer["token"] = text.into();
+                    return output::json(&answer);
                 }
                 // Only the token goes to standard output, for scripts; the rest is for people.
                 eprintln!("made the {} token '{name}'; it is shown only now", role.to_value());
@@ -84,7 +96,9 @@ impl Token {
                         row.name = format!("{}/{}", owner.name, row.name);
                     }
                 }
-                list(&rows, clock.now(), json)
+                let all = namespaces::all(store.read()).await?;
+                let names = all.into_iter().map(|namespace| (namespace.id, namespace.name));
+                list(&rows, &names.collect(), clock.now(), json)
             }
             Action::Revoke { name, why } => {
                 let owner = why.local_operator().owner()?;
@@ -106,20 +120,28 @@ pub(super) fn end(now: DateTime<Utc>, span: Span) -> Result<DateTime<Utc>, CliEr
 }
 
 fn list(
-    tokens: &[entity::api_token::Model],
+    tokens: &[api_token::Model],
+    namespaces: &HashMap<Uuid, String>,
     now: DateTime<Utc>,
     as_json: bool,
 ) -> Result<(), CliError> {
-    let state = |token: &entity::api_token::Model| match (token.revoked_at, token.expires_at) {
+    let state = |token: &api_token::Model| match (token.revoked_at, token.expires_at) {
         (Some(_), _) => "revoked",
         (None, Some(at)) if at.utc() <= now => "expired",
         (None, _) => "active",
+    };
+    let namespace =
+        |token: &api_token::Model| token.namespace_id.and_then(|id| namespaces.get(&id));
+    let queues = |token: &api_token::Model| {
+        token.queues.as_ref().map(|queues| queues.0.clone()).unwrap_or_default()
     };
     if as_json {
         let tokens = tokens.iter().map(|token| {
             json!({
                 "name": token.name,
                 "role": token.role.to_value(),
+                "namespace": namespace(token),
+                "queues": queues(token),
                 "state": state(token),
                 "created_by": token.created_by,
                 "created_at": token.created_at.utc(),
@@ -130,12 +152,21 @@ fn list(
         return output::json(&tokens.collect::<Vec<_>>());
     }
     let at = |at: Option<Timestamp>| at.map_or("never".to_owned(), |at| at.utc().to_rfc3339());
-    let rows: Vec<[String; 5]> = tokens
+    let rows: Vec<[String; 7]> = tokens
         .iter()
         .map(|token| {
-            let (name, role) = (token.name.clone(), token.role.to_value());
-            [name, role, state(token).to_owned(), at(token.expires_at), at(token.used_at)]
+            let queues = queues(token).join(" ");
+            [
+                token.name.clone(),
+                token.role.to_value(),
+                namespace(token).map_or("all".to_owned(), String::clone),
+                if queues.is_empty() { "-".to_owned() } else { queues },
+                state(token).to_owned(),
+                at(token.expires_at),
+                at(token.used_at),
+            ]
         })
         .collect();
-    output::table(["NAME", "ROLE", "STATE", "EXPIRES", "LAST USE"], &rows)
+    let headings = ["NAME", "ROLE", "NAMESPACE", "QUEUES", "STATE", "EXPIRES", "LAST USE"];
+    output::table(headings, &rows)
 }

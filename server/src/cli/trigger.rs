@@ -27,7 +27,7 @@ pub(super) struct Trigger {
     /// Wait until the run has settled; exit with 0 if it succeeded, otherwise with 4
     #[arg(long)]
     wait: bool,
-    /// Maximum time to wait; the run continues
+    /// Maximum time to wait; after that, the run continues
     #[arg(long, value_name = "DURATION", requires = "wait", value_parser = duration)]
     timeout: Option<Span>,
     /// Answer as JSON

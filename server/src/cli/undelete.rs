@@ -14,7 +14,7 @@ use super::{
 pub(super) struct Undelete {
     #[command(flatten)]
     server: Server,
-    /// Its former name, or its id: `carillon deleted` lists both
+    /// The schedule's former name, or its id: `carillon deleted` lists both
     schedule: String,
     /// The namespace that it was in
     #[arg(long, default_value = "default")]
@@ -57,7 +57,7 @@ impl Undelete {
         output::line(format!("brought back {}: {}", cell("name"), cell("state").to_lowercase()))
     }
 
-    /// The id; refused if several schedules had the name.
+    /// The schedule's id. Refused if several schedules had the name.
     async fn id(&self) -> Result<Value, CliError> {
         if Uuid::try_parse(&self.schedule).is_ok() {
             return Ok(json!(self.schedule));

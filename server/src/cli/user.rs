@@ -74,7 +74,7 @@ enum Action {
     Role {
         /// The user's name
         name: String,
-        /// viewer, operator, editor, admin, or none for only what memberships grant
+        /// viewer, operator, editor, admin, or none to leave only the permissions of memberships
         #[arg(value_parser = role_or_none)]
         role: RoleOrNone,
         /// Let the user see contexts, outputs and logs; editors and administrators always may
@@ -219,7 +219,7 @@ fn list(users: &[entity::user::Model], as_json: bool) -> Result<(), CliError> {
 }
 
 impl Password {
-    /// The password, and whether it was generated here.
+    /// The password, and whether this function generated it.
     fn read(&self) -> Result<(SecretString, bool), CliError> {
         if self.random {
             return Ok((random_password()?, true));
@@ -243,7 +243,7 @@ impl Password {
     }
 }
 
-/// Prints a generated password, only this once.
+/// Prints a generated password, which is shown only this once.
 fn show(random: bool, password: &SecretString) -> Result<(), CliError> {
     if random { output::line(format!("password: {}", password.expose_secret())) } else { Ok(()) }
 }

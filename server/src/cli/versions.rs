@@ -1,37 +1,48 @@
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{CliError, named::NamedSchedule, output};
+use super::{CliError, client::MAX_LISTED, named::NamedSchedule, output};
 
 /// List a schedule's definitions, newest first
 #[derive(Debug, Args)]
 pub(super) struct Versions {
     #[command(flatten)]
     named: NamedSchedule,
-    /// Maximum number of versions, 1 to 200
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    /// Maximum number of versions, 1 to 100000
+    #[arg(
+        long,
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED))
+    )]
     limit: u32,
     /// Answer as JSON, with each complete definition
     #[arg(long)]
     json: bool,
 }
 
-const VERSIONS: &str = "query ($id: UUID!, $first: Int!) {
-    schedule(id: $id) { versions(first: $first) { nodes { version by at change snapshot } } }
+const VERSIONS: &str =
+    "query ($id: UUID!, $first: Int!, $after: String, $count: Boolean! = false) {
+    schedule(id: $id) {
+        all: versions(first: $first, after: $after) {
+            nodes { version by at change snapshot }
+            pageInfo { hasNextPage endCursor } totalCount @include(if: $count)
+        }
+    }
 }";
 
 impl Versions {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let variables = json!({ "first": self.limit });
-        let schedule = self.named.ask("list the versions", VERSIONS, variables).await?;
-        let versions = &schedule["versions"]["nodes"];
-        if self.json { output::json(versions) } else { print(versions) }
+        let pages = self.named.pages("list the versions", VERSIONS, self.limit);
+        let (versions, left) = pages.await?;
+        if self.json { output::json(&versions) } else { print(&versions) }?;
+        left.tell(versions.len());
+        Ok(())
     }
 }
 
-fn print(versions: &Value) -> Result<(), CliError> {
+fn print(versions: &[Value]) -> Result<(), CliError> {
     let row = |version: &Value| {
-        // A change may span several lines; here each version has one.
+        // A change may span several lines, but here each version has one.
         let change = output::one_line(&output::cell(&version["change"]));
         [
             version["version"].to_string(),
@@ -40,6 +51,6 @@ fn print(versions: &Value) -> Result<(), CliError> {
             change,
         ]
     };
-    let rows: Vec<[String; 4]> = versions.as_array().into_iter().flatten().map(row).collect();
+    let rows: Vec<[String; 4]> = versions.iter().map(row).collect();
     output::table(["VERSION", "AT", "BY", "CHANGE"], &rows)
 }

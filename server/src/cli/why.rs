@@ -3,7 +3,7 @@ use clap::Args;
 use super::offline::local_operator;
 use crate::access::Viewer;
 
-/// The audit log's largest length of a reason.
+/// Maximum length of a reason in the audit log.
 const MAX: usize = 500;
 
 /// The reason for a change.
@@ -21,7 +21,7 @@ impl Why {
     }
 }
 
-/// A reason as the audit log stores it, and as HTTP sends it: on one line.
+/// A reason as the audit log stores it and as HTTP sends it: on one line.
 fn reason(text: &str) -> Result<String, String> {
     let text = text.trim();
     let length = text.chars().count();

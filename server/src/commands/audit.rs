@@ -12,7 +12,7 @@ use crate::{
     store::{DatabaseTransaction, StoreError, audit},
 };
 
-/// What was done to what, and why. Secrets are masked before they come here.
+/// An action, its object, and the reason for it. Secrets are masked before they get here.
 #[derive(Debug, Default)]
 pub(crate) struct Entry<'a> {
     pub(crate) action: &'static str,

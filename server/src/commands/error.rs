@@ -21,12 +21,12 @@ pub enum CommandError {
         /// The key or name that was requested.
         which: String,
     },
-    /// It is not in the state that the caller assumed.
+    /// The object is not in the state that the caller assumed.
     #[error("{problem}; {help}")]
     Conflict {
         /// What conflicts.
         problem: String,
-        /// What to do.
+        /// What the caller can do.
         help: String,
         /// The version that the caller saw and the current one.
         versions: Option<(i32, i32)>,
@@ -37,14 +37,14 @@ pub enum CommandError {
     /// The caller is signed in, but lacks the role.
     #[error("{}", forbidden(*needs, *has, *everywhere))]
     Forbidden {
-        /// The lowest role that suffices.
+        /// The lowest sufficient role.
         needs: Role,
-        /// The caller's, if they have one there.
+        /// The caller's role there, if they have one.
         has: Option<Role>,
         /// Whether the role must hold in every namespace.
         everywhere: bool,
     },
-    /// The caller's token gives no access to that queue.
+    /// The caller's token does not give access to this queue.
     #[error("this token does not open the queue {name:?}; take one that names it")]
     OtherQueue {
         /// The queue.
@@ -53,9 +53,9 @@ pub enum CommandError {
     /// The caller may not do this, whatever their role.
     #[error("{problem}; {help}")]
     Denied {
-        /// What is not allowed.
+        /// What is denied.
         problem: &'static str,
-        /// What to do.
+        /// What the caller can do.
         help: &'static str,
     },
     /// A namespace would exceed its quota.
@@ -65,16 +65,16 @@ pub enum CommandError {
         QUOTA_HELP
     )]
     Quota {
-        /// The quota's name, as the API has it.
+        /// The name of the quota in the API.
         quota: &'static str,
         /// How much it allows.
         limit: i64,
-        /// How much of that is used.
+        /// How much of it is used.
         used: i64,
-        /// How much more was asked for.
+        /// How much more the call would use.
         asked: i64,
     },
-    /// The caller tried too often.
+    /// The caller tried too often; in how many seconds to try again.
     #[error("too many attempts; wait {0} seconds")]
     TooOften(u64),
     /// A stored definition cannot be parsed.
@@ -85,10 +85,10 @@ pub enum CommandError {
         /// The parser's error.
         source: serde_json::Error,
     },
-    /// The store could not answer.
+    /// The store failed.
     #[error(transparent)]
     Store(StoreError),
-    /// The engine could not account for a schedule.
+    /// The engine failed to account for a schedule.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
@@ -123,7 +123,7 @@ impl CommandError {
         }
     }
 
-    /// There is no `what` of that key or name.
+    /// There is no `what` with this key or name.
     pub(crate) fn not_found(what: &'static str, which: impl ToString) -> Self {
         Self::NotFound { what, which: cut(&which.to_string()) }
     }

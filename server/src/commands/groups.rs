@@ -32,9 +32,9 @@ pub struct Grouped {
 pub struct GroupEdit {
     /// The version that the change is based on.
     pub expected_version: i32,
-    /// Another name.
+    /// The new name, if it changes.
     pub name: Option<String>,
-    /// Another limit.
+    /// The new limit, if it changes.
     pub max_runs: Option<i64>,
 }
 
@@ -60,7 +60,8 @@ impl Commands {
         Ok(grouped)
     }
 
-    /// Changes a group. Runs beyond a lowered limit continue; no others start until there is room.
+    /// Changes a group. Runs beyond a lowered limit continue, and no others start until there is
+    /// room.
     pub async fn update_group(
         &self,
         right: &Editor,
@@ -80,7 +81,7 @@ impl Commands {
         let grouped = Grouped { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
         self.store.commit(tx).await?;
-        // A higher limit has room for waiting runs.
+        // Under a higher limit, waiting runs may have room.
         self.signals.wake_dispatcher();
         Ok(grouped)
     }
@@ -107,7 +108,7 @@ impl Commands {
         Ok(grouped)
     }
 
-    /// The key of the group with the name that a schedule gives.
+    /// The key of the group that a schedule names.
     pub(super) async fn group_key(
         &self,
         tx: &DatabaseTransaction,
@@ -228,7 +229,8 @@ impl Commands {
         .await
     }
 
-    /// The group, locked. Refused if a module declares it: then it is changed in the module's file.
+    /// The group, locked. Refused if a module declares it, because then the module's file must
+    /// change instead.
     async fn locked_group(
         &self,
         tx: &DatabaseTransaction,
@@ -266,7 +268,7 @@ impl Commands {
     }
 }
 
-/// The limit of a group with a proper name.
+/// Checks the name and the limit of a group; returns the limit.
 fn checked(name: &str, max_runs: i64) -> Result<i32, BadInput> {
     check::name("name", name)?;
     check::number("maxRuns", max_runs, 1..=10_000, "")?;

@@ -1,10 +1,10 @@
-//! A repeated call is answered, not done again.
+//! A repeated call gets the first answer, and its change is not made again.
 //!
 //! A caller that may have lost an answer sends the same call with the same key. The key is taken in
-//! the transaction of the change itself, so of two concurrent calls one waits for the other and
-//! then reads its answer; a failed call leaves no key behind.
+//! the transaction of the change itself. So of two concurrent calls, one waits for the other and
+//! then reads its answer, and a failed call leaves no key behind.
 
-use entity::Timestamp;
+use entity::{Timestamp, idempotency::Model};
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -23,8 +23,8 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call of the mutation `name` with `arguments`, in any form that is the same for the same
-    /// arguments. Without a key it is never stored.
+    /// A call of the mutation `name` with `arguments`, in any notation that is the same for the
+    /// same arguments. A call without a key is never stored.
     pub fn new(name: &str, arguments: &str, key: Option<String>) -> Result<Self, BadInput> {
         if let Some(key) = &key {
             let printable = key.bytes().all(|byte| (0x21..=0x7e).contains(&byte));
@@ -33,7 +33,7 @@ impl Call {
                 return Err(BadInput::new("idempotencyKey", key, "is not a key", help));
             }
         }
-        // Calls are distinguished by a hash of their arguments, as these may contain secrets.
+        // Calls are compared by a hash of their arguments, because these may contain secrets.
         let request = format!("{name} {:x}", Sha256::digest(arguments));
         Ok(Self { key, request })
     }
@@ -43,21 +43,21 @@ impl Call {
         self.key.is_some()
     }
 
-    /// The part of this call that concerns one item of a bulk request: with its own key, so that it
-    /// is done once however often the whole is repeated.
+    /// The part of this call that concerns one item of a bulk request. It has a key of its own, so
+    /// the item is handled once however often the whole request is repeated.
     pub(super) fn of_item(&self, id: Uuid) -> Self {
         let of_item = |key: &String| format!("{:x}", Sha256::digest(format!("{key} {id}")));
         Self { key: self.key.as_ref().map(of_item), request: self.request.clone() }
     }
 
-    /// A call that carries no key.
+    /// A call without a key.
     pub fn once() -> Self {
         Self::default()
     }
 }
 
 impl Commands {
-    /// The answer to an earlier call with the same key, or `None`: then the key is taken, and
+    /// The answer to an earlier call with the same key. With `None`, the key is taken, and
     /// [`Commands::remember`] must follow in the same transaction.
     pub(crate) async fn recall<A: DeserializeOwned>(
         &self,
@@ -73,17 +73,19 @@ impl Commands {
             return Ok(None);
         }
         let Some(earlier) = idempotency::find(tx, &actor, key).await? else { return Ok(None) };
-        if earlier.request != call.request {
-            return Err(CommandError::conflict(
-                format!("the idempotency key {key:?} was used for another call"),
-                "use a new key for each call, and the same one only to repeat it",
-            ));
-        }
-        let unreadable = |source| CommandError::Unreadable {
-            what: format!("the answer kept for idempotency key {key:?}"),
-            source,
-        };
-        serde_json::from_value(earlier.answer).map(Some).map_err(unreadable)
+        answer_of(key, call, earlier)
+    }
+
+    /// The answer to an earlier call with the same key, before work that precedes the transaction.
+    /// The key is not taken: [`Commands::recall`] follows in the transaction.
+    pub(crate) async fn recall_early<A: DeserializeOwned>(
+        &self,
+        who: &Viewer,
+        call: &Call,
+    ) -> Result<Option<A>, CommandError> {
+        let Some(key) = &call.key else { return Ok(None) };
+        let earlier = idempotency::peek(self.store.read(), &who.id.to_string(), key).await?;
+        earlier.map_or(Ok(None), |earlier| answer_of(key, call, earlier))
     }
 
     /// Stores the answer for callers that repeat the call.
@@ -99,4 +101,23 @@ impl Commands {
             .map_err(|source| CommandError::Unreadable { what: "an answer".to_owned(), source })?;
         Ok(idempotency::answer(tx, &who.id.to_string(), key, answer).await?)
     }
+}
+
+/// The answer that is kept under a key, if the same call had it.
+fn answer_of<A: DeserializeOwned>(
+    key: &str,
+    call: &Call,
+    earlier: Model,
+) -> Result<Option<A>, CommandError> {
+    if earlier.request != call.request {
+        return Err(CommandError::conflict(
+            format!("the idempotency key {key:?} was used for another call"),
+            "use a new key for each call, and the same one only to repeat it",
+        ));
+    }
+    let unreadable = |source| CommandError::Unreadable {
+        what: format!("the answer kept for idempotency key {key:?}"),
+        source,
+    };
+    serde_json::from_value(earlier.answer).map(Some).map_err(unreadable)
 }

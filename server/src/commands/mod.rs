@@ -1,13 +1,14 @@
 //! The write side of the control plane: the operations that people and tools may perform.
 //!
-//! Promises: a command changes everything it names or nothing; it is in the audit log with who,
-//! from where and why; repeated with the same idempotency key it returns the first answer and does
-//! nothing. Each takes the permission that it needs as its first argument, so none can be called
-//! without. It knows nothing of GraphQL: the API, the CLI and tests call the same functions.
+//! Promises: a command changes everything it names or nothing. The audit log says who made the
+//! call, from where and why. Repeated with the same idempotency key, a command returns the first
+//! answer and changes nothing. Each takes the permission that it needs as its first argument, so it
+//! cannot be called without. It knows nothing of GraphQL: the API, the CLI and tests call the same
+//! functions.
 //!
-//! A command is one transaction on one row at a time and says why it refused in a [`CommandError`]
-//! that names the field. Database constraints (a name is unique) are not checked beforehand: the
-//! write is attempted, and the violated constraint becomes the error.
+//! A command is one transaction on one row at a time. If it is refused, its [`CommandError`] names
+//! the field. Database constraints (a name is unique) are not checked beforehand: the write is
+//! attempted, and the violated constraint becomes the error.
 //!
 //! - `error`: why a command was refused
 //! - `schedules`: create, update, delete, pause, resume and the other operations on schedules
@@ -26,7 +27,8 @@
 //! - `workers`: requests of programs that pull tasks
 //! - `people`: users, memberships, sessions, tokens, namespaces
 //! - `audit`: writing audit entries; `auditing`: reading and exporting them
-//! - `versions`: a change is based on the current version, and code owns what it declares
+//! - `versions`: checks that a change is based on the current version and not on an object that
+//!   code declares
 //! - `idempotency`: a repeated call gets the first answer
 
 pub(crate) mod alerts;
@@ -73,7 +75,8 @@ pub use groups::{GroupEdit, Grouped};
 pub use idempotency::Call;
 pub use modules::{
     Action, Deployment, DeploymentSource, Drift, Drifted, Effect, Exported, FieldChange, Format,
-    ObjectChange, ScheduleEffect, Side, WantedExport, schema as module_schema,
+    ObjectChange, ScheduleEffect, Side, TextProblem, WantedExport, WorkflowReading, WorkflowSource,
+    schema as module_schema,
 };
 pub use people::{
     Density, MAX_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership,
@@ -127,14 +130,14 @@ pub struct Commands {
     pub(crate) retention: Retention,
     /// The quotas of a namespace that has none of its own.
     quotas: Quotas,
-    /// Recent counts of the namespaces' usage.
+    /// Recent counts of each namespace's usage.
     counted: Arc<quotas::QuotaCounter>,
     /// Whether this node's clock can be trusted.
     cluster: Cluster,
     /// Batches of concurrent create requests, and the names that they refer to.
     gathering: Arc<CreateBatcher>,
     places: Arc<NameCache>,
-    /// Limits how many bulk items run at once, and for how long a bulk request may take.
+    /// Limits how many bulk items run at once, with the time limit of a bulk request.
     many: Arc<Semaphore>,
     /// Jobs that wait for workers.
     board: Arc<workers::Board>,
@@ -145,9 +148,10 @@ pub struct Commands {
     patience: Duration,
     /// Counts guesses at passwords.
     guesses: Arc<Guesses>,
-    /// Seals secrets.
+    /// Encrypts and decrypts secrets.
     vault: Vault,
-    /// The identity provider whose groups count here, and for how long after a sign-in.
+    /// The identity provider whose groups grant rights here, and how long these last after a
+    /// sign-in.
     issuer: Option<Arc<str>>,
     groups_last: Duration,
 }
@@ -212,7 +216,7 @@ impl Commands {
         Self { issuer: provider.issuer.map(Arc::from), groups_last: provider.lasts, ..self }
     }
 
-    /// Which provider's groups count here, and for how long.
+    /// Which provider's groups grant rights here, and how long these last.
     pub(crate) fn elsewhere(&self) -> Elsewhere<'_> {
         Elsewhere { issuer: self.issuer.as_deref(), lasts: self.groups_last }
     }
@@ -222,7 +226,7 @@ impl Commands {
         self.guesses.clone()
     }
 
-    /// Refuses to move cursors by a wrong clock.
+    /// Refuses to move cursors while this node's clock is wrong.
     async fn has_right_clock(&self, tx: &DatabaseTransaction) -> Result<(), CommandError> {
         let Self { cluster, clock, store, signals, .. } = self;
         match (Comparison { cluster, clock, store, signals }).standing_by(tx).await? {
@@ -239,7 +243,7 @@ impl Commands {
         }
     }
 
-    /// Refuses to place cursors by other zone rules than those of the nodes that schedule.
+    /// Refuses to place cursors by zone rules that differ from those of the nodes that schedule.
     async fn has_right_zones(&self, tx: &DatabaseTransaction) -> Result<(), CommandError> {
         let own = timetable::zone_data().version;
         let Some(theirs) = self.store.other_zone_rules(tx, &own).await? else { return Ok(()) };

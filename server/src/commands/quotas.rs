@@ -1,9 +1,9 @@
-//! The quotas of a namespace: setting them, and enforcing them where schedules are saved.
+//! The quotas of a namespace: sets them, and enforces them where schedules are saved.
 //!
-//! A namespace's usage is counted only now and then and cached; schedules saved here since then are
-//! added. Only when that comes near a limit is it counted in the transaction that saves, with a
-//! lock on the namespace, and after the end of all transactions of this process that were admitted
-//! without the lock: then the limit holds whatever other requests save here at the same time.
+//! A namespace's usage is counted only now and then and cached; schedules saved by this process
+//! since then are added. Only if that comes near a limit, the saving transaction counts again. It
+//! takes a lock on the namespace, and first waits for all transactions of this process that were
+//! admitted without the lock. So the limit holds whatever other requests save at the same time.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -36,27 +36,26 @@ const MAX_COUNTED: i64 = 1_000_000;
 /// The largest quota that can be set.
 pub const MAX_QUOTA: i64 = 1_000_000_000_000_000;
 
-/// How long to wait for other transactions of this process that are saving; then they count as
-/// saved.
+/// How long to wait for other saving transactions of this process. After that, they count as saved.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Counts of namespaces, and the schedules being saved in them.
 #[derive(Debug, Default)]
 pub(super) struct QuotaCounter {
     namespaces: Mutex<HashMap<Uuid, OfNamespace>>,
-    /// Notified when a transaction has ended.
+    /// Signals that a transaction has ended.
     ended: Notify,
 }
 
 #[derive(Debug, Default)]
 struct OfNamespace {
     count: Option<QuotaCount>,
-    /// What open transactions were admitted with, by their numbers: no other transaction's count
-    /// sees it.
+    /// The usage with which open transactions were admitted, by transaction number: the counts of
+    /// other transactions do not include it.
     unsettled: HashMap<u64, Usage>,
-    /// The sum of everything that was ever admitted.
+    /// The sum of all usage that was ever admitted.
     admitted: Usage,
-    /// How many requests are counting exactly at this moment: meanwhile nothing is admitted without
+    /// How many requests are making an exact count right now. Meanwhile nothing is admitted without
     /// a lock.
     counting: u32,
 }
@@ -74,7 +73,7 @@ impl OfNamespace {
     }
 }
 
-/// What a transaction was admitted with. Dropped when that transaction has ended.
+/// The usage with which a transaction was admitted. Dropped when the transaction has ended.
 #[derive(Debug)]
 pub(super) struct Admitted {
     counted: Arc<QuotaCounter>,
@@ -91,7 +90,7 @@ impl Drop for Admitted {
     }
 }
 
-/// Marks that a request is counting exactly.
+/// Marks that a request is making an exact count.
 struct Counting<'a> {
     counted: &'a QuotaCounter,
     namespace: Uuid,
@@ -105,11 +104,11 @@ impl Drop for Counting<'_> {
     }
 }
 
-/// A namespace's usage just before a count without a lock.
+/// A namespace's known usage just before a count without a lock.
 struct BeforeCount {
-    /// What transactions are saving.
+    /// The usage that open transactions are adding.
     unsettled: Usage,
-    /// The sum of everything that was ever admitted.
+    /// The sum of all usage that was ever admitted.
     admitted: Usage,
 }
 
@@ -153,7 +152,7 @@ impl QuotaCount {
 }
 
 impl QuotaCounter {
-    /// Whether the cached count leaves enough room for `more`, which is then added.
+    /// Whether the cached count leaves enough room for `more`. If so, adds it.
     fn admits(
         self: &Arc<Self>,
         namespace: Uuid,
@@ -179,8 +178,8 @@ impl QuotaCounter {
         Counting { counted: self, namespace }
     }
 
-    /// Waits until the other admitted transactions of this process are committed or rolled back;
-    /// returns the usage of those that are not. One of them may be waiting for this one.
+    /// Waits until the other admitted transactions of this process are committed or rolled back.
+    /// Returns the usage of those that are not, because one of them may be waiting for this one.
     async fn settled_but(&self, namespace: Uuid, order: u64) -> Usage {
         let unsettled = || {
             let namespaces = self.lock();
@@ -197,7 +196,7 @@ impl QuotaCounter {
                 ended.await;
             }
         };
-        // If that took too long, the rest is read below.
+        // After a timeout, the rest is read below.
         let _ = tokio::time::timeout(PATIENCE, settled).await;
         unsettled()
     }
@@ -218,7 +217,8 @@ impl QuotaCounter {
         Admitted { counted: Arc::clone(self), namespace, order }
     }
 
-    /// What a count without a lock may not see; `None` if a count with one is in progress.
+    /// The usage that a count without a lock may not see; `None` if a count with the lock is in
+    /// progress.
     fn before(&self, namespace: Uuid) -> Option<BeforeCount> {
         let mut namespaces = self.lock();
         let of = namespaces.entry(namespace).or_default();
@@ -226,7 +226,7 @@ impl QuotaCounter {
             .then(|| BeforeCount { unsettled: of.unsettled_but(None), admitted: of.admitted })
     }
 
-    /// Stores a count made without a lock, plus everything that it may not have seen.
+    /// Stores a count that was made without a lock, plus the usage that it may not have seen.
     fn set(&self, namespace: Uuid, mut count: QuotaCount, before: &BeforeCount) {
         let mut namespaces = self.lock();
         let of = namespaces.entry(namespace).or_default();
@@ -268,12 +268,14 @@ pub struct UsedQuotas {
     pub log_bytes_today: i64,
     /// The history that is kept.
     pub history: History,
-    /// Settled history from before this was removed for the quota of rows, if that ever happened.
+    /// Settled history from before this instant was removed because of the quota of rows; `None` if
+    /// that never happened.
     pub cut: Option<Timestamp>,
 }
 
 impl Commands {
-    /// Refuses what exceeds the namespaces' quotas. Locks in the same order everywhere.
+    /// Refuses a change that exceeds the quotas of the namespaces. Takes locks in the same order
+    /// everywhere.
     pub(super) async fn admit(
         &self,
         tx: &DatabaseTransaction,
@@ -304,7 +306,8 @@ impl Commands {
             return Ok(());
         }
         let counting = self.counted.begin(namespace);
-        // Transactions admitted far from the limit hold no lock, and are invisible until they end.
+        // Transactions that were admitted far from the limit hold no lock, and are invisible until
+        // they end.
         let unsettled = self.counted.settled_but(namespace, order).await;
         let mut count = self.count(tx, namespace).await?;
         count.usage = count.usage.plus(unsettled);
@@ -316,8 +319,8 @@ impl Commands {
         Ok(())
     }
 
-    /// Admits schedules that are saved without a lock, because no limit is near; `None` if one is.
-    /// The caller must keep the result until they are saved.
+    /// Admits schedules without a lock if no limit is near; returns `None` if one is. The caller
+    /// must keep the result until the schedules are saved.
     pub(super) async fn admit_far_from_quotas(
         &self,
         more: &BTreeMap<Uuid, Usage>,
@@ -349,8 +352,8 @@ impl Commands {
         Ok(QuotaCount { at: self.clock.instant(), limits, usage })
     }
 
-    /// Sets the given quotas of a namespace; 0 means no limit, and an absent one falls back to the
-    /// server's configuration.
+    /// Sets the given quotas of a namespace; 0 means no limit, and an absent quota falls back to
+    /// the server's configuration.
     pub async fn set_quotas(
         &self,
         right: &Owner,
@@ -416,8 +419,9 @@ impl Commands {
     }
 }
 
-/// How many times a schedule fires in an hour, by the busiest minute that begins with its next
-/// fire; if that has only one fire, by the time until the following one.
+/// How many times a schedule fires in an hour: sixty times the count in the minute that begins with
+/// its next fire. If there is only one fire in that minute, the time until the following one
+/// decides.
 pub(super) fn fires_an_hour(timetable: &Timetable, now: DateTime<Utc>) -> i64 {
     let Some(first) = timetable.next(now) else { return 0 };
     let minute = first.at + TimeDelta::minutes(1);
@@ -472,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_near_a_limit_is_counted_exactly() {
+    fn schedules_near_a_limit_are_counted_exactly() {
         let limits = Quotas { schedules: Some(100), fires_a_minute: Some(60), ..Quotas::default() };
         let usage = Usage { schedules: 80, fires_an_hour: 0 };
         let count = QuotaCount { at: crate::clock::Clock::system().instant(), limits, usage };

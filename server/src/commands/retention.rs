@@ -20,7 +20,7 @@ use crate::{
 pub struct EffectiveRetention {
     /// The namespace.
     pub namespace: String,
-    /// Its own retention; `None` means the server's.
+    /// The namespace's own retention; `None` means the server's.
     pub days: Option<i32>,
     /// The effective retention.
     pub effective_days: i32,
@@ -31,15 +31,15 @@ pub struct EffectiveRetention {
 pub struct Thought {
     /// The namespace, by name.
     pub namespace: String,
-    /// The schedule in it, by name, if it is about one.
+    /// The schedule in it, by name, if the change concerns a schedule.
     pub schedule: Option<String>,
     /// The number of days; `None` removes its own setting.
     pub days: Option<i64>,
 }
 
 impl Commands {
-    /// Sets how many days a namespace keeps settled history; `None` means the server's
-    /// configuration. Older history is removed by the next round.
+    /// Sets how many days a namespace keeps settled history; `None` restores the server's default.
+    /// The next retention round removes older history.
     pub async fn set_retention(
         &self,
         right: &Admin,
@@ -86,9 +86,9 @@ impl Commands {
         Ok(EffectiveRetention { namespace: namespace.to_owned(), days, effective_days })
     }
 
-    /// What the next round of retention would remove, or would remove under the retention in
-    /// `thought`. Covers all namespaces or the named one: callers who do not administer the
-    /// instance see only one, by default that of the `thought`.
+    /// What the next retention round would remove, now or under the retention in `thought`. Covers
+    /// all namespaces or the named one. Callers who do not administer the instance see only one
+    /// namespace, by default that of `thought`.
     pub async fn retention_preview(
         &self,
         right: &Admin,

@@ -30,12 +30,12 @@ pub struct ByHand {
     pub context: Option<Value>,
     /// The scheduled instant of the run; now if `None`.
     pub as_of: Option<DateTime<Utc>>,
-    /// Why.
+    /// Why the run is requested.
     pub reason: Option<String>,
 }
 
 impl Commands {
-    /// Runs a schedule's workflow once, apart from its timing; also for a paused schedule.
+    /// Runs a schedule's workflow once in addition to its timing. Works for a paused schedule, too.
     pub async fn trigger(
         &self,
         right: &Operator,
@@ -74,7 +74,7 @@ impl Commands {
             scheduled_at: order.as_of.unwrap_or(now).into(),
             max_attempts: definition.max_attempts(),
             runs_on: definition.asked_tags(),
-            origin: definition.origin(),
+            origin: origin_of(&definition, schedule.namespace_id),
             context,
             idempotency_key: run_id.to_string(),
             retry_of: None,
@@ -94,7 +94,7 @@ impl Commands {
         .await
     }
 
-    /// Repeats a settled run, for the same instant and with the same idempotency key, with the
+    /// Repeats a settled run for the same instant and with the same idempotency key, but with the
     /// current definition of its workflow.
     pub async fn retry(
         &self,
@@ -116,8 +116,8 @@ impl Commands {
         self.queue(tx, right.who(), run, "run.retry", None, &name, call).await
     }
 
-    /// Repeats a settled run from where it failed, with the definition that its workflow had then
-    /// and the results of the tasks that need not be repeated.
+    /// Repeats a settled run from where it failed, with the workflow definition that it had, and
+    /// with the results of the tasks that need not be repeated.
     pub async fn rerun_from_failed(
         &self,
         right: &Operator,
@@ -153,8 +153,8 @@ impl Commands {
         self.queue(tx, right.who(), run, "run.rerun", None, &name, call).await
     }
 
-    /// A new run of the same subject as `old`, with that version of its workflow, and the subject's
-    /// name for the audit log.
+    /// A new run of the same subject as `old`, with the given version of its workflow; also returns
+    /// the subject's name for the audit log.
     async fn again(
         &self,
         tx: &DatabaseTransaction,
@@ -181,7 +181,7 @@ impl Commands {
             scheduled_at: old.scheduled_at,
             max_attempts: definition.max_attempts(),
             runs_on: definition.asked_tags(),
-            origin: definition.origin(),
+            origin: origin_of(definition, old.namespace_id),
             context,
             idempotency_key: old.idempotency_key,
             retry_of: Some(old.id),
@@ -192,7 +192,7 @@ impl Commands {
         Ok((run, name))
     }
 
-    /// Stops a run: a waiting one at once, a running one through its node.
+    /// Stops a run: a waiting run at once, a running one through its node.
     pub async fn cancel(
         &self,
         right: &Operator,
@@ -232,7 +232,7 @@ impl Commands {
         self.remember(&tx, who, call, &ordered).await?;
         self.store.commit(tx).await?;
         self.signals.wake_canceller();
-        // A run that was waiting has settled: what waits for it can proceed.
+        // A waiting run has settled, so fires that wait for it may start.
         self.signals.wake_planner();
         self.signals.wake_dispatcher();
         self.signals.wake_backfill();
@@ -268,7 +268,7 @@ impl Commands {
         Ok(ordered)
     }
 
-    /// The current version of the workflow, with which a new run starts, and its definition.
+    /// The version of the workflow with which new runs start, and its definition.
     async fn current(
         &self,
         tx: &DatabaseTransaction,
@@ -310,7 +310,8 @@ impl Commands {
         Ok(run)
     }
 
-    /// The fire that a run repeats, if it is still in the ledger; from now on it is kept there.
+    /// The fire that a run repeats, if it is still in the ledger. From now on retention keeps it
+    /// there.
     async fn fire_of(
         &self,
         tx: &DatabaseTransaction,
@@ -334,9 +335,14 @@ impl Commands {
     }
 }
 
-/// The audit log's name for a run: its schedule's, if it has one.
+/// The name of a run in the audit log: its schedule's name, if it has one.
 fn subject(run: &run::Model, schedule: Option<&schedule::Model>) -> String {
     schedule.map_or_else(|| run.id.to_string(), |schedule| schedule.name.clone())
+}
+
+/// The origin of a run in this namespace, as stored in its row.
+fn origin_of(definition: &Definition, namespace: Uuid) -> Option<String> {
+    definition.origin().map(|origin| origin.within(namespace).to_string())
 }
 
 /// A run that waits from `now` on; the caller fills in its subject and origin.

@@ -1,8 +1,9 @@
-//! Trying a target once, without a schedule and without a run.
+//! Tries a target once, without a schedule or a run.
 //!
-//! It does what an attempt does: secrets are opened, templates are rendered, the request passes the
-//! same guard. So it may have the same effects, and needs the same permission as saving the target.
-//! Nothing of it is kept except its entry in the audit log, which is written before it begins.
+//! It does what an attempt does: secrets are decrypted, templates are rendered, and the request
+//! passes the same guard. So it may have the same effects, and needs the same permission as saving
+//! the target. Nothing is stored except its entry in the audit log, which is written before it
+//! begins.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -24,7 +25,7 @@ use crate::{
 
 /// Maximum number of concurrent test calls on a node.
 pub(super) const AT_ONCE: usize = 4;
-/// Maximum duration of a test call: its caller waits for the answer.
+/// Maximum duration of a test call, because its caller waits for the answer.
 const MAX_SECONDS: f64 = 20.0;
 /// Maximum number of lines to keep: the first ones.
 const MAX_LINES: usize = 200;
@@ -38,18 +39,18 @@ pub struct TestCall {
     pub task: Task,
     /// The value of `context` in templates.
     pub context: Option<Value>,
-    /// The schedule being edited, if any: masked values stand for those of its task.
+    /// The schedule being edited, if any: masks represent the secrets of its task.
     pub schedule_id: Option<Uuid>,
 }
 
 /// The result of a test call.
 #[derive(Debug)]
 pub struct TestCalled {
-    /// How it ended, secrets masked.
+    /// The outcome, with secrets masked.
     pub outcome: Outcome,
     /// How long it took.
     pub took: Duration,
-    /// What it wrote, secrets masked.
+    /// The lines that it wrote, with secrets masked.
     pub lines: Vec<Line>,
 }
 
@@ -76,12 +77,13 @@ impl Commands {
         let old = self.edited(right, namespace, schedule_id).await?;
         let mut definition = Definition::single(task);
         let at = At::Task("task");
-        self.check_definition(at, &mut definition, old.as_ref())?;
+        let judgement = self.judge(&definition, old.as_ref()).await?;
+        judgement.pass(at, &mut definition, old.as_ref())?;
         self.check_namespace(connection, namespace, at, &definition).await?;
         let Some(task) = definition.tasks.pop() else {
             return Err(BadInput::new("task.target", "", "is missing", "give one").into());
         };
-        // The semaphore is never closed.
+        // Fails only if all places are taken: the semaphore is never closed.
         let place = self.test_calls.try_acquire().map_err(|_| CommandError::TooOften(1))?;
         self.note_test_call(right, namespace, &name, &task.target, call).await?;
         let called = self.try_out(namespace, &name, &task, context).await;
@@ -181,7 +183,7 @@ impl Commands {
         };
         let target = match self.executor.fill_in(&task.target, &names).await {
             Ok(target) => target,
-            // Template errors contain no values.
+            // Errors of templates contain no values.
             Err(error) => return Ok(failed(error.to_string())),
         };
         let mask = Mask::of(opened.values());
@@ -193,7 +195,7 @@ impl Commands {
         Ok(TestCalled { outcome: mask.outcome(outcome), took, lines })
     }
 
-    /// The secrets that the target names, or why one of them is not available.
+    /// The secrets that the target names, or why one of them is unavailable.
     async fn test_secrets(
         &self,
         namespace: Uuid,
@@ -211,7 +213,7 @@ impl Commands {
     }
 }
 
-/// The first lines, masked; the others are read and dropped, so that the target is never blocked.
+/// The first lines, masked. The others are read and dropped, so that the target is never blocked.
 async fn kept(mut written: mpsc::Receiver<Line>, mask: &Mask) -> Vec<Line> {
     let mut lines = Vec::new();
     while let Some(line) = written.recv().await {

@@ -1,8 +1,9 @@
-//! Whether a change may be based on the current state of an object.
+//! Checks whether a change may be based on the current state of an object.
 
 use super::CommandError;
 
-/// Checks that people may change `what`, such as `calendar`: code owns what it declares.
+/// Refuses a manual change of `what`, such as `calendar`, if code declares it: code owns its
+/// declarations.
 pub(crate) fn owned_by_people(
     what: &str,
     name: &str,
@@ -17,8 +18,8 @@ pub(crate) fn owned_by_people(
     }
 }
 
-/// The version of `what` that a change is based on, if the caller names it; it must be the current
-/// one.
+/// The version of `what` that a change is based on, if the caller names one. It must be the current
+/// version.
 pub(crate) fn version(
     what: &str,
     expected: impl Into<Option<i32>>,

@@ -9,13 +9,13 @@ use super::{Backend, Config, MAX_TAGS, Role, Span, Tags};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: '{value}' {problem}; {help}")]
 pub struct BadSetting {
-    /// As the file names it: `engine.heartbeat_expiry`.
+    /// The name as in the file: `engine.heartbeat_expiry`.
     pub field: &'static str,
     /// The value.
     pub value: String,
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub problem: String,
-    /// What to do.
+    /// What to do about the problem.
     pub help: String,
 }
 
@@ -218,7 +218,7 @@ impl Config {
         between("retention.interval", self.retention.interval, Span::seconds(60), DAY)?;
         between("retention.idempotency", self.retention.idempotency, Span::seconds(60), year)?;
         between("shutdown_grace", self.shutdown_grace, Span(Duration::ZERO), DAY)?;
-        // A single late heartbeat must not count as death.
+        // A single late heartbeat must not make a node count as dead.
         let least = Span(engine.heartbeat_interval.0 * 3);
         if engine.heartbeat_expiry < least {
             return Err(BadSetting::new(
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_out_of_bounds_is_told_them() {
+    fn an_error_about_a_setting_names_its_bounds() {
         assert_eq!(
             problem_of(|config| config.engine.heartbeat_interval = Span(Duration::ZERO)),
             "engine.heartbeat_interval: '0s' is too short; give 100ms to 1d"

@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use serde::Deserialize;
 
@@ -11,18 +11,24 @@ const MAX_LISTED: usize = 1_000;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Commands {
-    /// The namespaces whose tasks may run programs; `*` stands for all.
+    /// The namespaces whose tasks may run programs; `*` means all.
     #[serde(deserialize_with = "listed")]
     pub namespaces: Vec<String>,
-    /// The user that programs run as, if the server may change the user; defaults to
-    /// `carillon-task`, or `nobody` if there is no such user.
+    /// The user as which programs run, if the server may change the user; defaults to
+    /// `carillon-task`, or to `nobody` if there is no such user.
     pub user: Option<String>,
+    /// The users that programs of single namespaces run as instead, by the namespaces' names.
+    pub user_of: BTreeMap<String, String>,
     /// Further users that a task may name.
     #[serde(deserialize_with = "listed")]
     pub users: Vec<String>,
     /// The absolute paths of programs that tasks may start; all if empty.
     #[serde(deserialize_with = "listed")]
     pub programs: Vec<String>,
+    /// The variables that tasks may set although they can lead a listed program to other code: in
+    /// full, or by their beginning and `*`.
+    #[serde(deserialize_with = "listed")]
+    pub variables: Vec<String>,
     /// Processes and threads that the programs' user may have; 0 sets no limit.
     pub max_processes: u64,
     /// Files that one process may have open; 0 sets no limit.
@@ -38,8 +44,10 @@ impl Default for Commands {
         Self {
             namespaces: vec!["default".to_owned()],
             user: None,
+            user_of: BTreeMap::new(),
             users: Vec::new(),
             programs: Vec::new(),
+            variables: Vec::new(),
             max_processes: 4_096,
             max_open_files: 1_024,
             max_file_bytes: 0,
@@ -54,6 +62,7 @@ impl Commands {
             ("commands.namespaces", &self.namespaces),
             ("commands.users", &self.users),
             ("commands.programs", &self.programs),
+            ("commands.variables", &self.variables),
         ] {
             if list.len() > MAX_LISTED {
                 let help = format!("give at most {MAX_LISTED}");
@@ -73,10 +82,41 @@ impl Commands {
             let (problem, help) = ("is no absolute path", "write it from the root, as /bin/sh");
             return Err(BadSetting::new("commands.programs", program, problem, help));
         }
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let is_pattern = |text: &str| text.strip_suffix('*').unwrap_or(text).bytes().all(is_part);
+        if let Some(variable) = self.variables.iter().find(|variable| !is_pattern(variable)) {
+            let help = "write its name, as HOME, or the beginning of several, as GIT_AUTHOR_*";
+            return Err(BadSetting::new("commands.variables", variable, "is no variable", help));
+        }
+        self.check_users_of()?;
         at_least("commands.max_processes", self.max_processes, 16)?;
         at_least("commands.max_open_files", self.max_open_files, 16)?;
         at_least("commands.max_file_bytes", self.max_file_bytes, 4_096)?;
         at_least("commands.max_memory_bytes", self.max_memory_bytes, 16 * 1024 * 1024)
+    }
+}
+
+impl Commands {
+    fn check_users_of(&self) -> Result<(), BadSetting> {
+        const FIELD: &str = "commands.user_of";
+        if self.user_of.len() > MAX_LISTED {
+            let help = format!("give at most {MAX_LISTED}");
+            return Err(BadSetting::new(FIELD, self.user_of.len(), "are too many", help));
+        }
+        for (namespace, user) in &self.user_of {
+            if user.trim().is_empty() {
+                let problem = format!("is empty for the namespace '{namespace}'");
+                let help = "name a user of this machine, or leave the namespace out";
+                return Err(BadSetting::new(FIELD, user, problem, help));
+            }
+            let is_allowed = |name: &String| name == "*" || name == namespace;
+            if !self.namespaces.iter().any(is_allowed) {
+                let problem = "may run no programs";
+                let help = "add the namespace to commands.namespaces, or leave it out here";
+                return Err(BadSetting::new(FIELD, namespace, problem, help));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -93,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_told() {
+    fn invalid_settings_of_commands_are_refused() {
         let problem = |change: fn(&mut Commands)| {
             let mut commands = Commands::default();
             change(&mut commands);
@@ -109,6 +149,22 @@ mod tests {
              limit"
         );
         assert!(problem(|commands| commands.user = Some(String::new())).contains("is empty"));
+        assert_eq!(
+            problem(|commands| commands.variables = vec!["GIT-*".to_owned()]),
+            "commands.variables: 'GIT-*' is no variable; write its name, as HOME, or the beginning \
+             of several, as GIT_AUTHOR_*"
+        );
+        assert_eq!(
+            problem(|commands| {
+                commands.user_of.insert("billing".to_owned(), "games".to_owned());
+            }),
+            "commands.user_of: 'billing' may run no programs; add the namespace to \
+             commands.namespaces, or leave it out here"
+        );
+        let told = problem(|commands| {
+            commands.user_of.insert("default".to_owned(), " ".to_owned());
+        });
+        assert!(told.contains("is empty for the namespace 'default'"), "{told}");
         assert_eq!(Commands::default().check(), Ok(()));
     }
 }

@@ -4,13 +4,15 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Connections {
-    /// Connections at once; if absent, derived from the number of files that the process may open.
+    /// Maximum number of connections; if absent, it follows from the number of files that the
+    /// process may open.
     pub max: Option<u32>,
-    /// Connections per address; a quarter of all if absent. A trusted proxy has no such limit.
+    /// Maximum number of connections per address; a quarter of all connections if absent. A trusted
+    /// proxy has no such limit.
     pub per_address: Option<u32>,
-    /// WebSockets per address.
+    /// Maximum number of WebSockets per address.
     pub sockets_per_address: u32,
-    /// WebSockets per user, service account or token.
+    /// Maximum number of WebSockets per user, service account or token.
     pub sockets_per_person: u32,
 }
 

@@ -2,17 +2,15 @@ use std::{fmt, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Deserializer, de};
 
-/// A duration as users write it: `500ms`, `5s`, `1h30m`, `7d`.
+/// A duration as users write it, in whole milliseconds: `500ms`, `5s`, `1h30m`, `7d`. The notation
+/// is that of [`timetable::duration`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub Duration);
 
-/// Not a duration.
+/// The error for a text that is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no duration; write numbers with units, such as 500ms, 5s, 1h30m or 7d")]
 pub struct NotASpan(String);
-
-const UNITS: [(&str, u64); 5] =
-    [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 impl Span {
     /// This many seconds.
@@ -25,42 +23,15 @@ impl FromStr for Span {
     type Err = NotASpan;
 
     fn from_str(text: &str) -> Result<Self, NotASpan> {
-        parse(text).map(Self).ok_or_else(|| NotASpan(text.chars().take(64).collect()))
+        let millis = timetable::duration::millis(text);
+        let read = millis.map(|millis| Self(Duration::from_millis(millis)));
+        read.ok_or_else(|| NotASpan(text.chars().take(64).collect()))
     }
-}
-
-fn parse(text: &str) -> Option<Duration> {
-    let (mut rest, mut total) = (text, 0_u64);
-    // Units decrease from left to right: `30m1h` is a mistake.
-    let mut last = u64::MAX;
-    while !rest.is_empty() {
-        let (digits, tail) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
-        let end = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
-        let (unit, after) = tail.split_at(end);
-        let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit)?;
-        if *scale >= last {
-            return None;
-        }
-        last = *scale;
-        total = total.checked_add(digits.parse::<u64>().ok()?.checked_mul(*scale)?)?;
-        rest = after;
-    }
-    (!text.is_empty()).then(|| Duration::from_millis(total))
 }
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
-        if rest == 0 {
-            return f.write_str("0s");
-        }
-        for (unit, scale) in UNITS.iter().rev() {
-            if rest >= *scale {
-                write!(f, "{}{unit}", rest / scale)?;
-                rest %= scale;
-            }
-        }
-        Ok(())
+        timetable::duration::write(u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX), f)
     }
 }
 
@@ -95,13 +66,17 @@ mod tests {
         for text in ["0s", "500ms", "5s", "1m30s", "1h30m", "7d", "1d2h3m4s5ms"] {
             assert_eq!(text.parse::<Span>().map(|span| span.to_string()), Ok(text.to_owned()));
         }
-        assert_eq!("90s".parse::<Span>().map(|span| span.to_string()), Ok("1m30s".to_owned()));
+        for (text, written) in
+            [("90s", "1m30s"), ("2w", "14d"), ("0.5h", "30m"), ("30m1h", "1h30m")]
+        {
+            assert_eq!(text.parse::<Span>().map(|span| span.to_string()), Ok(written.to_owned()));
+        }
     }
 
     #[test]
     fn other_texts_are_refused() {
         let overflow = "999999999999999999999d";
-        for text in ["", "5", "s", "5 s", "-5s", "5x", "30m1h", "1s1s", "5s7", overflow] {
+        for text in ["", "5", "s", "5 s", "-5s", "5x", "0.5ms", "1..5s", "5s7", overflow] {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }
     }

@@ -1,5 +1,5 @@
-//! Environment variables as settings. A variable is text, and the setting's type determines how it
-//! is read: for a text setting, `0042` stays text and does not become the number 42.
+//! Environment variables as settings. A variable is text, and the type of its setting determines
+//! how it is read: for a text setting, `0042` stays text and does not become the number 42.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde_json::{Number, Value};
 
 use super::{Config, layers::nested};
 
-/// What the names of settings begin with.
+/// The prefix of the names of settings.
 const PREFIX: &str = "CARILLON_";
 
-/// Variables with our prefix that are not settings: they are read by the command line or the tests,
-/// or were passed to a `command` target that calls the command line.
+/// Variables with our prefix that are not settings. The command line or the tests read them, or a
+/// `command` target that calls the command line got them.
 const NOT_SETTINGS: [&str; 18] = [
     "config",
     "server",
@@ -42,7 +42,7 @@ pub(super) fn settings() -> BTreeMap<String, Value> {
     texts.map(|(name, text)| (name.clone(), value(&name, text.trim()))).collect()
 }
 
-/// The dotted name of the setting that a variable stands for, if it stands for one.
+/// The dotted name of the setting that a variable means, if there is one.
 fn setting(variable: &str) -> Option<String> {
     let (prefix, name) = variable.split_at_checked(PREFIX.len())?;
     let name = name.to_ascii_lowercase();
@@ -50,7 +50,7 @@ fn setting(variable: &str) -> Option<String> {
     (is_ours && !NOT_SETTINGS.contains(&&*name)).then(|| name.replace("__", "."))
 }
 
-/// A variable's text as the value of the setting with this dotted name.
+/// The text of a variable as a value of the setting with this dotted name.
 fn value(name: &str, text: &str) -> Value {
     if let Some(word) = scalar(text) {
         return if takes_text(name, text) { text.into() } else { word };
@@ -65,7 +65,7 @@ fn value(name: &str, text: &str) -> Value {
     {
         return value;
     }
-    // Words need no quotes in a list.
+    // Words in a list need no quotes.
     let list = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let Some(list) = list else { return text.into() };
     let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
@@ -92,12 +92,12 @@ fn scalar(text: &str) -> Option<Value> {
     }
 }
 
-/// Whether the setting with this dotted name accepts this text as text. It tries to deserialize it,
-/// so that no list of such settings has to be maintained.
+/// Whether the setting with this dotted name accepts this text as text. It tries to deserialize the
+/// text, so that no list of such settings has to be maintained.
 fn takes_text(name: &str, text: &str) -> bool {
     match serde_json::from_value::<Config>(nested(name, text.into())) {
         Ok(_) => true,
-        // Other required fields come from elsewhere: a value is read before a missing field is
+        // Other required fields have other sources, and a value is read before a missing field is
         // noticed.
         Err(error) => error.to_string().starts_with("missing field"),
     }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_target_is_given_is_no_setting() {
+    fn variables_of_command_targets_are_not_settings() {
         let given = include_str!("../target/command/environment.rs");
         let names = given.split("(\"CARILLON_").skip(1).filter_map(|rest| rest.split('"').next());
         let names: Vec<_> = names.map(str::to_lowercase).collect();

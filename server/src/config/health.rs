@@ -4,21 +4,21 @@ use serde::Deserialize;
 
 use super::Span;
 
-/// Thresholds from which `/healthz` reports unhealthy.
+/// The thresholds beyond which `/healthz` reports unhealthy.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Health {
     /// Unhealthy with more missed fires than this in the last hour.
     pub missed: u64,
-    /// Unhealthy with more failed runs than this in the last hour; failed runs do not count if
-    /// absent.
+    /// Unhealthy with more failed runs than this in the last hour. If absent, failed runs do not
+    /// count.
     pub failed: Option<u64>,
     /// Unhealthy with more stalled runs than this.
     pub stalled: u64,
     /// Unhealthy with more claimed fires without a run than this.
     pub pending_handoffs: u64,
-    /// Unhealthy if a schedule has been due for longer than this without being claimed: then no
-    /// scheduler is running, whatever the heartbeats say.
+    /// Unhealthy if a schedule has been due for longer than this without being claimed, because
+    /// then no scheduler is running, whatever the heartbeats say.
     pub unclaimed: Span,
     /// Unhealthy if the canary's last success was due longer ago than this.
     pub canary: Span,
@@ -35,7 +35,7 @@ pub struct Health {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// See [`Health`], for all of these.
+    /// See [`Health`] for all of these.
     pub missed: Option<u64>,
     #[expect(missing_docs, reason = "Health says it")]
     pub failed: Option<u64>,
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_goes_before_its_namespace_and_that_before_the_rest() {
+    fn limits_of_a_tag_override_those_of_its_namespace_and_of_the_server() {
         let limits = |missed, stalled| Limits { missed, stalled, ..Limits::default() };
         let health = Health {
             namespaces: [("shop".to_owned(), limits(Some(3), Some(2)))].into(),

@@ -22,7 +22,7 @@ pub enum UnreadFile {
         /// The system's error.
         source: io::Error,
     },
-    /// The file belongs to this user, and others may read it, too.
+    /// The file belongs to this user, but others may read it, too.
     #[error(
         "read {field} '{}': its mode {mode:04o} is open to other users of this machine; run \
          'chmod 600 {}'",
@@ -33,15 +33,15 @@ pub enum UnreadFile {
         field: &'static str,
         /// The configured path.
         path: PathBuf,
-        /// Its mode.
+        /// The file's mode.
         mode: u32,
     },
 }
 
 /// The text itself, or the content of the file without surrounding whitespace.
 ///
-/// Like `ssh`, it refuses a file of this user that others may read. Protecting a file of another
-/// user (a file that Kubernetes mounts belongs to root) is up to that user.
+/// Like `ssh`, it refuses a file of this user that others may read. For a file of another user (a
+/// file that Kubernetes mounts belongs to root), that user is responsible.
 pub(super) fn text(
     field: &'static str,
     text: Option<&SecretString>,
@@ -52,7 +52,7 @@ pub(super) fn text(
     let mut opened = File::open(path).map_err(unreadable)?;
     let found = opened.metadata().map_err(unreadable)?;
     let mode = found.mode() & 0o7777;
-    // Installations keep keys in a file owned by root with the server's group.
+    // Installations keep keys in a file that root owns and the server's group may read.
     let others = if geteuid().is_root() { EVERYONE } else { GROUP | EVERYONE };
     if found.is_file() && found.uid() == geteuid().as_raw() && mode & others != 0 {
         return Err(UnreadFile::OpenToOthers { field, path: path.clone(), mode });

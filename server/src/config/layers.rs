@@ -1,26 +1,26 @@
-//! The settings of all sources as one tree, and where each of them comes from.
+//! The settings of all sources as one tree, with the source of each setting.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Settings of several sources: a later one overrides the earlier ones.
+/// The settings of several sources, where later sources override earlier ones.
 #[derive(Debug)]
 pub(super) struct Layers {
     tree: Value,
-    /// Where each setting comes from, by its dotted name.
+    /// The source of each setting, by its dotted name.
     origins: BTreeMap<String, Arc<str>>,
 }
 
-/// Why the tree is no configuration.
+/// Why the tree is not a valid configuration.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Misfit {
-    /// The dotted name of the setting; empty for the whole.
+    /// The dotted name of the setting; empty for the whole tree.
     pub(super) name: String,
-    /// What is wrong with it.
+    /// What is wrong with the setting.
     pub(super) problem: String,
-    /// Where it comes from, if it comes from somewhere.
+    /// The source of the setting, if it has one.
     pub(super) origin: Option<Arc<str>>,
 }
 
@@ -31,7 +31,7 @@ impl Default for Layers {
 }
 
 impl Layers {
-    /// Overrides with the settings of a source.
+    /// Overrides earlier settings with those of a source.
     pub(super) fn merge(&mut self, settings: Value, origin: &str) {
         let origin = Arc::from(origin);
         self.note("", &settings, &origin);
@@ -74,13 +74,13 @@ impl Layers {
     }
 }
 
-/// A value as a tree in which it has this dotted name.
+/// A tree that contains the value under this dotted name.
 pub(super) fn nested(name: &str, value: Value) -> Value {
     name.rsplit('.')
         .fold(value, |inner, part| Value::Object([(part.to_owned(), inner)].into_iter().collect()))
 }
 
-/// Tables are merged key by key; anything else is replaced.
+/// Merges tables key by key; anything else is replaced.
 fn lay_over(below: &mut Value, above: Value) {
     match (below, above) {
         (Value::Object(below), Value::Object(above)) => {
@@ -97,7 +97,7 @@ fn lay_over(below: &mut Value, above: Value) {
     }
 }
 
-/// The origin of a setting, of one within it, or of the one that it is within.
+/// The source of a setting, or of one inside it, or of the one that contains it.
 fn origin_of(origins: &BTreeMap<String, Arc<str>>, name: &str) -> Option<Arc<str>> {
     let is_within = |inner: &str, outer: &str| {
         inner
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named_with_its_origin() {
+    fn an_invalid_value_is_named_with_its_source() {
         let misfit = |name: &str, value| {
             let mut layers = Layers::default();
             layers.merge(json!({ "name": "a", "inner": { "count": 1 } }), "file");

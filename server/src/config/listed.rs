@@ -2,8 +2,8 @@ use std::fmt;
 
 use serde::{Deserializer, de};
 
-/// Reads a list of words: as a list, or as one comma-separated text, as flags and the environment
-/// supply it.
+/// Reads a list of words, as a list or as one comma-separated text, which flags and the environment
+/// provide.
 pub(super) fn listed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     struct Words;
     impl<'de> de::Visitor<'de> for Words {

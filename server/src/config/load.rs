@@ -5,7 +5,7 @@ use super::{
     layers::{Layers, Misfit},
 };
 
-/// Read if it exists and no other file is requested.
+/// The file that is read if it exists and no other file is requested.
 const FILE: &str = "carillon.toml";
 
 /// Why the configuration could not be loaded. Messages read after "failed to".
@@ -28,12 +28,12 @@ pub enum ConfigError {
     Setting(#[from] BadSetting),
 }
 
-/// The sources of settings besides the environment.
+/// The sources of settings in addition to the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// The requested file.
     pub file: Option<PathBuf>,
-    /// Settings by their dotted names; they override everything else.
+    /// Settings by their dotted names, which override everything else.
     pub flags: Vec<(&'static str, serde_json::Value)>,
 }
 
@@ -81,12 +81,12 @@ fn read(path: &Path) -> Result<serde_json::Value, ConfigError> {
     toml::from_str(&text).map_err(|error| failed(error.to_string()))
 }
 
-/// One line: the setting, what is wrong, and where it is.
+/// The error on one line: the setting, what is wrong, and where it is.
 fn problem(misfit: &Misfit) -> ConfigError {
     let Misfit { name, problem, origin } = misfit;
     let problem = match unknown_field(problem) {
         Some((field, expected)) => {
-            // The name ends with the field when it was found in a map.
+            // If the field was found in a map, the name ends with it.
             let name = match name.rsplit('.').next() {
                 Some(last) if last == field => name.clone(),
                 Some("") | None => field.to_owned(),
@@ -109,14 +109,14 @@ fn problem(misfit: &Misfit) -> ConfigError {
     ConfigError::Source { problem: format!("{}{place}", one_line(&problem)) }
 }
 
-/// The unknown field that serde reports, and the known ones.
+/// The unknown field that serde reports, and the known fields.
 fn unknown_field(problem: &str) -> Option<(&str, Vec<&str>)> {
     let names = problem.strip_prefix("unknown field ")?;
     let mut names = names.split('`').skip(1).step_by(2);
     Some((names.next()?, names.collect()))
 }
 
-/// A parser's message has several lines; one is enough for an error.
+/// The first line of a parser's message, which is enough for an error.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -3,8 +3,8 @@
 //!
 //! Later sources win: defaults, the TOML file (`--config`, or `carillon.toml` if it exists),
 //! `CARILLON_` variables (`CARILLON_DATABASE__URL` is `database.url`), flags. An unknown key is an
-//! error, wherever it comes from: a misspelt setting must not be silently ignored. This layer is
-//! the only one that looks at the environment.
+//! error in every source, because a misspelt setting must not be silently ignored. No other layer
+//! reads the environment.
 //!
 //! - `settings`: the struct, with the defaults
 //! - `api`: who may introspect the schema, and which origins may call the API
@@ -18,9 +18,9 @@
 //! - `secrets`: the encryption keys of secrets; `key_text`: settings that are secrets
 //! - `smtp`: the mail server
 //! - `watch`: who may read health and metrics
-//! - `load`: the sources and their errors; `layers`: what they are merged into; `environment`: the
-//!   source whose values are all text
-//! - `check`: what types cannot express: limits, and settings that must agree
+//! - `load`: the sources and their errors; `layers`: merges them; `environment`: the source whose
+//!   values are all text
+//! - `check`: conditions that types cannot express: limits, and settings that must agree
 
 mod api;
 mod check;

@@ -9,7 +9,7 @@ use super::{UnreadFile, key_text};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Oidc {
-    /// Its URL, as in the `iss` claim of its tokens.
+    /// The provider's URL, as in the `iss` claim of its tokens.
     pub issuer: String,
     /// The client id of this server at the provider.
     pub client_id: String,
@@ -45,12 +45,12 @@ pub struct Oidc {
 pub struct GroupGrant {
     /// The group's name as the provider spells it.
     pub group: String,
-    /// The namespace; every one if absent.
+    /// The namespace; all namespaces if absent.
     #[serde(default)]
     pub namespace: Option<String>,
-    /// The role that it grants.
+    /// The role that the group grants.
     pub role: GroupRole,
-    /// Whether they may see contexts, outputs and logs.
+    /// Whether the members may see contexts, outputs and logs.
     #[serde(default)]
     pub sees_payloads: bool,
 }

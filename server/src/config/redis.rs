@@ -11,7 +11,8 @@ pub struct RedisUrl {
     address: String,
 }
 
-/// Not a Redis URL. The text is not included: it may contain a password.
+/// The error for a text that is not a Redis URL. The text is not included, because it may contain a
+/// password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this {problem} (it is not shown, for its password's sake); give redis://HOST:PORT, or \
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_refused_without_being_told() {
+    fn other_texts_are_refused_without_being_repeated() {
         for text in [
             "",
             "secret",

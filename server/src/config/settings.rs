@@ -89,7 +89,7 @@ pub struct Database {
     pub url: SecretString,
     /// Whether a start applies pending migrations.
     pub migrate: bool,
-    /// The largest number of connections in the pool.
+    /// Maximum number of connections in the pool.
     pub connections: u32,
 }
 
@@ -97,14 +97,14 @@ pub struct Database {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Node {
-    /// Its name for operators; the host's name and the port if absent.
+    /// The node's name for operators; the host's name and the port if absent.
     pub name: Option<String>,
-    /// The largest number of runs it works on at once; the engine's default if absent.
+    /// Maximum number of runs that it executes at once; the engine's default if absent.
     pub capacity: Option<u32>,
-    /// The largest percentage of these places that one origin or schedule may hold; the engine's
+    /// Maximum percentage of these places that one origin or schedule may hold; the engine's
     /// default if absent.
     pub max_share: Option<u32>,
-    /// The roles that it performs.
+    /// The roles of this process.
     pub roles: Roles,
     /// The tags that runs can require of it.
     pub tags: Tags,
@@ -120,8 +120,8 @@ pub struct Cluster {
     pub redis_url: Option<RedisUrl>,
     /// The prefix of all keys.
     pub redis_prefix: String,
-    /// Due schedules may first be claimed only by their first owner; after this time by a second
-    /// node, too, and after as long again by all.
+    /// At first, only its first owner may claim a due schedule; after this time a second node may,
+    /// too, and after as long again all nodes may.
     pub second_owner_after: Span,
 }
 
@@ -132,7 +132,7 @@ pub enum Backend {
     /// In the database.
     #[default]
     Database,
-    /// In Redis, beside PostgreSQL.
+    /// In Redis, in addition to PostgreSQL.
     Redis,
 }
 
@@ -154,16 +154,16 @@ pub struct Engine {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Time {
-    /// A folder like /usr/share/zoneinfo, or a concatenated file, that is used if it is newer than
-    /// the system's zone data and than the built-in data.
+    /// A folder like /usr/share/zoneinfo, or a concatenated file. It is used if it is newer than
+    /// the system's zone data and the built-in data.
     pub zone_data: Option<PathBuf>,
 }
 
-/// What is kept of an attempt.
+/// The limits on the stored results of attempts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Targets {
-    /// The largest number of bytes kept of a program's output, or of a response.
+    /// Maximum number of bytes kept of a program's output, or of a response.
     pub output_limit_bytes: u32,
 }
 
@@ -171,7 +171,7 @@ pub struct Targets {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retention {
-    /// For how many days a namespace without its own retention keeps settled history.
+    /// How many days a namespace without its own retention keeps settled history.
     pub days: u32,
     /// The time between two retention rounds.
     pub interval: Span,
@@ -187,7 +187,7 @@ pub struct Quotas {
     pub schedules: u64,
     /// Fires a minute.
     pub fires_a_minute: u64,
-    /// Runs at work at once.
+    /// Runs in progress at once.
     pub live_runs: u64,
     /// Bytes of log lines a day.
     pub log_bytes_a_day: u64,
@@ -248,8 +248,8 @@ pub enum OtlpProtocol {
     /// gRPC, on port 4317 by convention.
     #[default]
     Grpc,
-    /// Protobuf in the body of an HTTP request, on port 4318 by convention. The signal's path, such as
-    /// `/v1/traces`, is appended to the endpoint.
+    /// Protobuf in the body of an HTTP request, on port 4318 by convention. The path of the signal,
+    /// such as `/v1/traces`, is appended to the endpoint.
     Http,
 }
 
@@ -403,7 +403,7 @@ impl Default for Session {
 }
 
 impl Config {
-    /// The name of this process for operators, when it listens at `listen`.
+    /// The name of this process for operators, if it listens at `listen`.
     pub fn node_name(&self, listen: SocketAddr) -> String {
         self.node.name.clone().unwrap_or_else(|| {
             let host = self.host_name();

@@ -7,13 +7,13 @@ use super::check::BadSetting;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Smtp {
-    /// Its host name or address.
+    /// The mail server's host name or address.
     pub host: Option<String>,
-    /// Its port.
+    /// The mail server's port.
     pub port: u16,
     /// How the connection is encrypted.
     pub tls: SmtpTls,
-    /// The user to sign in with; no sign-in if absent.
+    /// The user to sign in as; no sign-in if absent.
     pub username: Option<String>,
     /// The password of that user.
     pub password: Option<SecretString>,
@@ -25,12 +25,12 @@ pub struct Smtp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SmtpTls {
-    /// It begins unencrypted and must switch to TLS before anything is sent: port 587.
+    /// The connection begins unencrypted and must switch to TLS before anything is sent: port 587.
     #[default]
     Starttls,
-    /// It uses TLS from the first byte: port 465.
+    /// The connection uses TLS from the first byte: port 465.
     Tls,
-    /// Not encrypted: for a relay on the same machine.
+    /// The connection is not encrypted: for a relay on the same machine.
     None,
 }
 
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_must_agree_are_told_by_their_names() {
+    fn contradictory_settings_are_named() {
         assert_eq!(problem(|_| {}), "");
         assert!(problem(|smtp| smtp.from = None).starts_with("smtp.from: '' is no address"));
         assert!(problem(|smtp| smtp.host = Some("a b".to_owned())).starts_with("smtp.host"));

@@ -23,10 +23,10 @@ pub struct Watch {
 /// Why a configured token cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum NoToken {
-    /// Its file cannot be read.
+    /// The token's file cannot be read.
     #[error(transparent)]
     Unread(#[from] UnreadFile),
-    /// Its content is not a valid token.
+    /// The file's content is not a valid token.
     #[error("use watch.token_file: {0}")]
     Bad(#[from] BadSetting),
 }

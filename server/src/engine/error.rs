@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_failed_in_several_parts_is_told_together() {
+    fn several_failed_parts_are_reported_together() {
         let full = StoreError::DiskFull { source: DbErr::Custom("full".to_owned()) };
         let parts = vec![("overruns", StoreError::Nul.into()), ("lost hand-offs", full.into())];
         let error = EngineError::Parts(parts);

@@ -1,12 +1,12 @@
 //! The engine: services that carry out what the tables say.
 //!
-//! Promises: every instant at which an enabled schedule is due gets one row in the ledger, written
-//! before anything happens, which ends with a verdict and a reason; nothing runs without such a
-//! row. Each service is `run_once(now) -> Report` inside one shared loop, woken by a signal or a
-//! timer. A wake-up carries no data: a service always reads its work afresh from the tables, so a
-//! lost wake-up costs time and a duplicate one nothing. Pure functions make the decisions (in the
-//! `timetable` crate and in `settle`, `handoff`, `planner`); the store does the writing. The engine
-//! knows nothing of GraphQL, HTTP or sessions.
+//! Promises: every instant at which an enabled schedule is due gets one row in the ledger. The row
+//! is written before anything happens, and ends with a verdict and a reason; nothing runs without
+//! such a row. Each service is `run_once(now) -> Report` inside one shared loop, woken by a signal
+//! or a timer. A wake-up carries no data: a service always reads its work afresh from the tables,
+//! so a lost wake-up costs time and a duplicate one nothing. Pure functions make the decisions (in
+//! the `timetable` crate and in `settle`, `handoff`, `planner`); the store does the writing. The
+//! engine knows nothing of GraphQL, HTTP or sessions.
 //!
 //! The services by purpose:
 //!
@@ -27,7 +27,7 @@
 //! carries the run out, `settler` writes its outcome. `dispatcher` takes runs that wait for
 //! capacity or for their next attempt; `flow` conducts runs of several tasks; `buffer` keeps fires
 //! that wait for a blocking run and releases the next one when that run has settled; `recovery`
-//! finds what a dead process left behind.
+//! finds the work that a dead process left behind.
 
 pub mod alerting;
 pub mod cluster;

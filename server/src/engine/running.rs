@@ -96,10 +96,10 @@ pub struct Status {
 /// Capacity of the queues to the settler and to the log writer.
 const QUEUE: usize = 4096;
 
-/// How long the services' last rounds and the notice to the other nodes may take.
+/// Time limit for the services' last rounds and the notice to the other nodes.
 const LAST_ROUNDS: Duration = Duration::from_secs(2);
 
-/// Deadlines of the steps of a shutdown, counted from the end of the grace period: first released
+/// Deadlines of the steps of a shutdown, counted from the end of the grace period. First, released
 /// attempts end on their own; then the remaining ones are cut off; finally their results are
 /// written, and the node leaves.
 const RELEASED: Duration = Duration::from_secs(2);
@@ -237,15 +237,15 @@ impl Engine {
         self.stats.clone()
     }
 
-    /// Published after each comparison of histories with their quotas.
+    /// Published after each round that compares histories with their quotas.
     pub fn history_quotas_reports(&self) -> watch::Receiver<(u64, HistoryQuotasReport)> {
         self.history_quotas.clone()
     }
 
     /// Stops claiming and taking runs, lets attempts finish within `grace`, releases the rest to
-    /// other nodes and leaves. All of this ends 4.25 s after the grace period, whatever the
-    /// database and the targets do: whatever has not ended by then, or cannot be written, is left
-    /// to recovery.
+    /// other nodes and leaves. This ends at most 4.25 s after the grace period, whatever the
+    /// database and the targets do. Recovery takes care of attempts that have not ended by then or
+    /// cannot be written.
     pub async fn shutdown(self, grace: Duration) -> Result<(), EngineError> {
         let core = &self.core;
         let clock = &core.clock;
@@ -255,10 +255,10 @@ impl Engine {
         core.cluster.begin_draining();
         self.stop.cancel();
         self.services.close();
-        // The other nodes need not wait until the last attempt here has ended.
+        // The other nodes need not wait until the last attempt on this node has ended.
         let drained = async {
             if let Err(error) = core.store.drain(core.node_id().await).await {
-                tracing::warn!("failed to record that this node shuts down: {error}");
+                tracing::warn!(%error, "failed to record that this node shuts down");
             }
             core.signals.wake_pulse();
         };
@@ -298,11 +298,11 @@ impl Engine {
             self.relay.wait().await;
             has_left
         };
-        // This does not fail the shutdown: the other nodes find out when the heartbeat expires.
+        // This does not fail the shutdown: the other nodes notice when the heartbeat expires.
         match left.limit(leaving).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::warn!("failed to record that this node has left: {error}");
+                tracing::warn!(%error, "failed to record that this node has left");
             }
             Err(_) => tracing::warn!("it could not be recorded in time that this node has left"),
         }
@@ -310,7 +310,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Ends at once, as a crash would: nothing is settled, nothing is released. For tests.
+    /// Ends at once, as a crash would, without settling or releasing anything. For tests.
     pub fn abandon(self) {
         self.core.vanish();
         self.stop.cancel();
@@ -321,12 +321,12 @@ impl Engine {
     }
 }
 
-/// A node that has joined, before any of its services runs.
+/// A node that has joined; none of its services runs yet.
 pub(super) struct JoinedNode {
     pub(super) core: Arc<Core>,
     /// Settlements that attempts request.
     pub(super) to_settle: mpsc::Receiver<Settlement>,
-    /// Steps that runs of several tasks request to be written.
+    /// Steps that runs of several tasks request.
     pub(super) to_step: mpsc::Receiver<crate::engine::core::StepRequest>,
     /// Log output of attempts.
     pub(super) to_write: mpsc::Receiver<LogMessage>,
@@ -348,7 +348,7 @@ pub(super) async fn join(parts: CoreParts) -> Result<JoinedNode, EngineError> {
     Ok(JoinedNode { core, to_settle, to_step, to_write })
 }
 
-/// What wakes a service before its next round is due.
+/// A source of wake-ups before the next round is due.
 #[derive(Clone, Copy, Debug)]
 enum Wake {
     Planner,
@@ -397,7 +397,7 @@ impl Starter<'_> {
         self.service_if(true, service, wake)
     }
 
-    /// Does not start a service that this node's roles exclude, so it has no rounds.
+    /// Starts a service if this node's roles include it. Otherwise the service has no rounds.
     fn service_if<S: Service + 'static>(
         &self,
         does_it: bool,

@@ -18,7 +18,7 @@ use crate::clock::Clock;
 
 /// A task that the engine repeats.
 pub(super) trait Service: Send {
-    /// The result of one round: for the log line, the metric and test assertions.
+    /// The result of one round, for the log line, the metric and test assertions.
     type Report: Debug + Default + Clone + Send + Sync + 'static;
 
     /// The service's name in logs.
@@ -30,26 +30,26 @@ pub(super) trait Service: Send {
         now: DateTime<Utc>,
     ) -> impl Future<Output = Result<Self::Report, EngineError>> + Send;
 
-    /// When the next round is due, if nothing wakes the service before.
+    /// When the next round is due if nothing wakes the service before.
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc>;
 
     /// Whether the report deserves a log line.
     fn is_notable(report: &Self::Report) -> bool;
 }
 
-/// Pauses after a failed round: the first one, doubled after each further failure up to the
-/// longest; a pause also ends when the failed operation may succeed again.
+/// Pauses after failed rounds: the first, doubled after each further failure up to the longest. A
+/// pause also ends when the failed operation may succeed again.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long a round that is in progress when the service stops may take to finish.
+/// How long a round may take to finish if it is in progress when the service stops.
 const LAST_ROUND: Duration = Duration::from_secs(2);
 
-/// What ends a service's wait.
+/// The sources of wake-ups that end a service's wait.
 pub(super) struct Wakes<W> {
     /// Ends the wait between two rounds.
     pub(super) wake: W,
-    /// Ends the pause after a failed round: the database connections were replaced.
+    /// Ends the pause after a failed round, when the store has replaced the database connections.
     pub(super) renewed: Arc<Notify>,
 }
 
@@ -64,7 +64,8 @@ pub(super) async fn drive<S: Service>(
     let mut pause = FIRST_PAUSE;
     let mut failing = Failing::default();
     loop {
-        // Register first, then read the tables, so that a wake-up in between is kept.
+        // Registers for wake-ups before reading the tables, so that a wake-up in between is not
+        // lost.
         let woken = wake.as_ref().notified();
         let renewed = renewed.notified();
         let round = tokio::select! {
@@ -77,7 +78,7 @@ pub(super) async fn drive<S: Service>(
         let next = match round {
             Ok(report) => {
                 pause = FIRST_PAUSE;
-                // A round during a stop may have been cut short: its end says nothing.
+                // A stop may have cut the round short, so its result says nothing.
                 if !stop.is_cancelled() {
                     failing.over(S::NAME, clock.instant());
                 }
@@ -108,7 +109,7 @@ pub(super) async fn drive<S: Service>(
 }
 
 /// Since when a service has been failing for a transient reason. A database outage fails every
-/// round of every service: the log gets one line when the outage begins and one when it ends.
+/// round of every service, so the log gets one line when it begins and one when it ends.
 #[derive(Debug, Default)]
 struct Failing {
     since: Option<Instant>,
@@ -119,12 +120,16 @@ impl Failing {
     fn failed(&mut self, service: &'static str, error: &EngineError, now: Instant) {
         self.rounds += 1;
         if !error.is_transient() {
-            tracing::error!(service, "failed to {error}");
+            tracing::error!(service, %error, "a round failed");
         } else if self.since.is_none() {
             self.since = Some(now);
-            tracing::warn!(service, "failed to {error}; the service tries again until it succeeds");
+            tracing::warn!(
+                service,
+                %error,
+                "a round failed; the service tries again until it succeeds"
+            );
         } else {
-            tracing::debug!(service, "failed to {error}");
+            tracing::debug!(service, %error, "another round failed");
         }
     }
 
@@ -138,7 +143,7 @@ impl Failing {
     }
 }
 
-/// A bug that panics in one round must not end the service for good, unnoticed.
+/// Turns a panic into an error: a bug in one round must not end the service unnoticed.
 pub(super) async fn caught<R>(
     round: impl Future<Output = Result<R, EngineError>>,
 ) -> Result<R, EngineError> {
@@ -146,7 +151,8 @@ pub(super) async fn caught<R>(
     round.unwrap_or(Err(EngineError::Defect))
 }
 
-/// A round that is in progress when the service stops may finish, but only for a limited time.
+/// Completes when a stop was requested some time ago: a round that is in progress may finish, but
+/// only within that time.
 async fn stopped_for_long(stop: &CancellationToken, clock: &Clock) {
     stop.cancelled().await;
     clock.sleep(LAST_ROUND).await;
@@ -161,7 +167,7 @@ mod tests {
     use super::*;
     use crate::{clock::ManualClock, store::StoreError};
 
-    /// Fails in its first round.
+    /// A service that fails in its first round.
     struct FailsOnce {
         rounds: usize,
         begun: Arc<Notify>,
@@ -188,7 +194,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_service_that_failed_goes_on_when_the_connections_are_replaced() {
-        // Its time stands still, so no pause ends on its own.
+        // A manual clock stands still, so no pause ends on its own.
         let clock = ManualClock::new(DateTime::UNIX_EPOCH).clock();
         let (begun, renewed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (reports, mut last) = watch::channel((0, ()));
@@ -203,7 +209,7 @@ mod tests {
         assert!(round.unwrap().is_ok());
     }
 
-    /// Fails once; a stop may cut its second round short.
+    /// A service that fails once; a stop may cut its second round short.
     struct Outage {
         rounds: usize,
         stop: CancellationToken,

@@ -10,28 +10,28 @@ use crate::{
 /// The engine settings that an operator can change.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The node's name, as operators know it. Starting a process under the same name ends the life
-    /// of the previous process with that name once that process is gone.
+    /// The node's name, as operators know it. When a process starts under this name, it ends the
+    /// life of the previous process with the same name, once that process is gone.
     pub node_name: String,
     /// The roles of the node.
     pub roles: Roles,
     /// The tags that runs can require.
     pub tags: Tags,
-    /// Redis, for heartbeats instead of the database and for the locks that decide who claims a
-    /// fire first.
+    /// Redis, if heartbeats go there instead of the database, with the locks that decide who claims
+    /// a fire first.
     pub beacon: Option<Beacon>,
-    /// A due fire belongs to one node first, after this time also to a second one, and after twice
-    /// this time to every node.
+    /// A due fire belongs to one node at first, after this time also to a second one, and after
+    /// twice this time to every node.
     pub second_owner_after: Duration,
-    /// How many runs the node executes at once. If this is larger than a batch, a batch of short
-    /// runs does not have to queue.
+    /// How many runs the node executes at once. If this is larger than a batch, the runs of a batch
+    /// of short ones need not queue.
     pub capacity: usize,
     /// The maximum percentage of the capacity that one origin or schedule may hold while others
     /// compete for it.
     pub max_share: u32,
     /// How many schedules, intents or runs one transaction handles.
     pub batch: u64,
-    /// How long the planner waits before its next look if nothing is due before.
+    /// How long the planner waits before its next look if nothing falls due before.
     pub look_ahead: Duration,
     /// How often the dispatcher looks for waiting runs without being woken.
     pub poll: Duration,
@@ -41,20 +41,20 @@ pub struct Settings {
     pub heartbeat_expiry: Duration,
     /// How often recovery runs.
     pub recovery_interval: Duration,
-    /// How often the node finds out which days of the ledger contain live rows.
+    /// How often the node scans which days of the ledger contain live rows.
     pub lookout_interval: Duration,
     /// How often settled runs and fires are counted.
     pub stats_interval: Duration,
-    /// How often quotas are read: a changed quota takes effect on a node within this time.
+    /// How often quotas are read: a changed quota takes effect within this time.
     pub quotas_interval: Duration,
-    /// How often histories are compared with the quotas of rows.
+    /// How often histories are compared with their quotas of rows.
     pub history_interval: Duration,
     /// How long an intent can stay without a run before it counts as lost even if its node is
     /// alive.
     pub lost_after: Duration,
     /// How often recovery retries the same fire or run.
     pub recovery_attempts: i32,
-    /// How long after the claim, or after a run's hand-off, recovery retries.
+    /// How long after the claim, or after a run's hand-off, recovery still retries.
     pub recovery_age: Duration,
     /// The URL that browsers use, for links in messages.
     pub public_url: Option<String>,
@@ -62,7 +62,7 @@ pub struct Settings {
     pub retention: Option<Retention>,
     /// The quotas of a namespace that has none of its own.
     pub quotas: Quotas,
-    /// Decrypts secrets.
+    /// Encrypts and decrypts secrets.
     pub vault: Vault,
 }
 

@@ -1,4 +1,4 @@
-//! The wake-ups between services, and between nodes.
+//! Wake-ups between services and between nodes.
 
 use std::sync::{
     Arc,
@@ -9,8 +9,8 @@ use chrono::TimeDelta;
 use entity::Timestamp;
 use tokio::sync::Notify;
 
-/// If something falls due later than this, the other nodes find it in their own regular looks,
-/// which are more frequent.
+/// If something falls due later than this, the other nodes notice it on their own, because they
+/// look more often.
 const SOON: TimeDelta = TimeDelta::minutes(2);
 
 /// The receiver of a wake-up.
@@ -39,7 +39,7 @@ impl SignalKind {
         Self::Settled,
     ];
 
-    /// Its letter in a call between nodes.
+    /// The signal's letter in a call between nodes.
     pub(crate) fn letter(self) -> char {
         match self {
             Self::Planner => 'p',
@@ -88,7 +88,7 @@ pub struct Signals {
 #[derive(Debug)]
 struct Inner {
     planner: Notify,
-    /// When this node's planner looks again unprompted, in milliseconds; `i64::MAX` while it is
+    /// When this node's planner next looks on its own, in milliseconds; `i64::MAX` while it is
     /// looking, and on nodes without a planner.
     planner_looks_at: AtomicI64,
     dispatcher: Notify,
@@ -121,12 +121,12 @@ impl Signals {
         self.wake(SignalKind::Planner);
     }
 
-    /// Schedules were created and committed, the first of which is due at `at`. A planner that
-    /// looks again before then need not be woken: thousands of schedules can be created in a
-    /// second, and most are due in hours.
+    /// Schedules were created and committed; the first is due at `at`. A planner that looks again
+    /// before then need not be woken: thousands of schedules can be created in a second, and most
+    /// are due in hours.
     pub(crate) fn schedules_made(&self, at: Timestamp, now: Timestamp) {
         // A planner that is reading the tables right now may have missed the new rows. After a step
-        // of the clock, a planner may sleep past the instant that it has announced.
+        // of the clock, it may sleep past the instant that it has announced.
         let looks_at = self.inner.planner_looks_at.load(Ordering::SeqCst);
         if at.0 < looks_at || looks_at <= now.0 {
             self.wake_here(SignalKind::Planner);
@@ -136,7 +136,7 @@ impl Signals {
         }
     }
 
-    /// The planner begins a look.
+    /// The planner begins to look at the tables.
     pub(crate) fn planner_looks(&self) {
         self.inner.planner_looks_at.store(i64::MAX, Ordering::SeqCst);
     }
@@ -175,7 +175,7 @@ impl Signals {
             SignalKind::Canceller => self.inner.canceller.notify_one(),
             SignalKind::Backfill => self.inner.backfill.notify_one(),
             SignalKind::Pulse => self.inner.pulse.notify_one(),
-            // They wait on the store.
+            // Followers wait on the store instead.
             SignalKind::Followers => {}
             // The core knows whether any request waits.
             SignalKind::Settled => {}
@@ -199,7 +199,7 @@ impl Signals {
         }
     }
 
-    /// A node has joined, is draining or has left: look at the membership again.
+    /// A node has joined, is draining or has left: read the membership again.
     pub fn wake_pulse(&self) {
         self.wake(SignalKind::Pulse);
     }

@@ -2,9 +2,9 @@
 //! and where it stops.
 //!
 //! The services are those that [`super::Engine`] starts, on the same core; only the loops around
-//! them are missing. The simulation can leave a round waiting in the middle, on the clock or at an
-//! edge of the store, while other rounds proceed. Dropping such a round and then calling
-//! [`Stepwise::abandon`] simulates a crash.
+//! them are missing. The simulation can suspend a round in the middle, on the clock or at an edge
+//! of the store, while other rounds proceed. To simulate a crash, it drops such a round and calls
+//! [`Stepwise::abandon`].
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Stepwise {
     core: Arc<Core>,
-    /// Nothing writes log lines here, but attempts must be able to report that they have none.
+    /// No task writes log lines here, but attempts must be able to report that they have none.
     _to_write: mpsc::Receiver<LogMessage>,
 }
 
@@ -82,7 +82,7 @@ impl Stepwise {
         Ok((Self { core, _to_write: to_write }, steps))
     }
 
-    /// The services that send alerts, to be driven by the caller; no other service waits for them.
+    /// The services that send alerts, to be driven by the caller. No other service waits for them.
     pub fn alerting(&self) -> [StepwiseService; 2] {
         [
             StepwiseService::of(Alerts::new(self.core.clone())),
@@ -126,7 +126,7 @@ impl Stepwise {
         .collect()
     }
 
-    /// Stops the attempts as a crash would: nothing is settled, nothing is released.
+    /// Stops the attempts as a crash would, without settling or releasing anything.
     pub fn abandon(&self) {
         self.core.registry.stop(StopReason::Lost, |_| true);
     }
@@ -137,7 +137,7 @@ impl Stepwise {
         self.core.registry.stop(StopReason::Released, |_| true);
     }
 
-    /// Ends the node's life in good order.
+    /// Ends the node's life in an orderly way.
     pub async fn leave(&self) -> Result<(), EngineError> {
         Ok(self.core.store.leave(self.core.node_id().await).await?)
     }
@@ -210,7 +210,7 @@ impl Service for Settling {
         Ok(Settled { attempts })
     }
 
-    /// Whatever arrives is settled at once.
+    /// Settles at once whatever has arrived.
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
         now
     }
@@ -241,7 +241,7 @@ impl Service for Stepping {
         Ok(Stepped { steps })
     }
 
-    /// Whatever arrives is written at once.
+    /// Writes at once whatever has arrived.
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
         now
     }

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::naming;
 use crate::target::TargetError;
 
-/// How much of a refused value an error repeats.
+/// How many characters of a refused value an error repeats.
 const ECHO: usize = 64;
 
-/// A value that cannot be accepted: which, why, and what to do.
+/// A value that cannot be accepted: which one, why, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}{}: {problem}; {help}", quoted(value))]
 pub struct BadInput {
@@ -16,16 +16,17 @@ pub struct BadInput {
     pub field: String,
     /// The value, cut to 64 characters.
     pub value: String,
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub problem: String,
     /// What would be valid.
     pub help: String,
-    /// The bytes within the value that are wrong, where one place can be named.
+    /// The position of the mistake in the value, in bytes, if it is in one place.
     pub position: Option<Range<usize>>,
 }
 
 impl BadInput {
-    /// `field` has the value `value`, which has `problem`; `help` says what would be right.
+    /// The error that `field` has the value `value` with this `problem`; `help` says what would be
+    /// valid.
     pub fn new(
         field: impl Into<String>,
         value: impl ToString,
@@ -51,7 +52,7 @@ impl BadInput {
     pub(crate) fn target(field: &str, error: TargetError) -> Self {
         match error {
             TargetError::Invalid { field: inner, problem, help } => {
-                // The executor does not repeat values: some of them are secrets.
+                // The executor does not repeat values, because some of them are secrets.
                 let inner = naming::in_api(&inner);
                 Self::new(format!("{field}.target.{inner}"), "", problem, help)
             }
@@ -91,7 +92,7 @@ fn api_name(field: &str) -> &str {
     }
 }
 
-/// The value for an error message; empty if there is none, or none that may be shown.
+/// The value for an error message; empty if there is none or if it must not be shown.
 fn quoted(value: &str) -> String {
     if value.is_empty() { String::new() } else { format!(" {value:?}") }
 }

@@ -1,10 +1,11 @@
-//! Compiled calendars, by key and version: a calendar is compiled once, and a changed one is
-//! compiled again. Only committed rows may be cached: the version number of a rolled-back change is
-//! later used for another definition.
+//! Compiled calendars, by key and version: a calendar is compiled once, and again after it has
+//! changed. Only committed rows may be cached, because the version number of a rolled-back change
+//! is later used for another definition.
 //!
-//! A caller that asks about past instants says from when on, and gets calendars that know their
-//! earlier versions: each instant is judged by the version in force at it, however late it is
-//! processed. If nothing has changed since, which is nearly always the case, that costs nothing.
+//! A caller that needs past instants says from when on, and gets calendars that include their
+//! earlier versions: the version in force at an instant decides about it, however late it is
+//! processed. If nothing has changed since then, which is nearly always the case, this costs
+//! nothing.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -30,12 +31,13 @@ type Compiled = Result<Arc<Calendar>, TimingError>;
 /// Some current calendars.
 pub type CurrentCalendars = HashMap<Uuid, Compiled>;
 
-/// Maximum number of entries; beyond it all are dropped, which costs a few reads.
+/// Maximum number of entries. Beyond it all are dropped, which only costs a few reads.
 const KEPT: usize = 1_000;
 
 impl Calendars {
-    /// The calendars of `ids` as `connection` sees them, for instants from `since` on: no statement
-    /// for none, one for cached ones, two otherwise, and one more if any has changed since.
+    /// The calendars of `ids` as `connection` sees them, for instants from `since` on. This takes
+    /// no statement for no ids, one if all are cached, two otherwise, and one more if any calendar
+    /// has changed since then.
     pub async fn current<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -84,7 +86,8 @@ impl Calendars {
     }
 }
 
-/// The calendars of those keys as `connection` sees them, for instants from `since` on; not cached.
+/// The calendars with these keys as `connection` sees them, for instants from `since` on, without
+/// the cache.
 pub async fn read<C: ConnectionTrait>(
     connection: &C,
     keys: Option<&Keys>,
@@ -98,10 +101,10 @@ pub async fn read<C: ConnectionTrait>(
     Ok(current)
 }
 
-/// Later than any instant: for callers that ask about no past instants.
+/// Later than any instant, for callers that do not need past instants.
 pub const NOW: Timestamp = Timestamp(i64::MAX);
 
-/// Adds to those in `changed` their versions at the instants from `since` on.
+/// Adds the versions from `since` on to the calendars in `changed`.
 async fn add_past<C: ConnectionTrait>(
     connection: &C,
     current: &mut CurrentCalendars,
@@ -117,7 +120,7 @@ async fn add_past<C: ConnectionTrait>(
         if row.ended_at > since {
             rows.push(row);
         } else {
-            // Neither it nor its earlier versions are in force at any of these instants.
+            // Neither the calendar nor its earlier versions are in force at any of these instants.
             rows.clear();
         }
     }
@@ -139,7 +142,7 @@ pub fn named<'a>(keys: impl Iterator<Item = &'a Option<Keys>>) -> HashSet<Uuid> 
     keys.flatten().flat_map(|keys| keys.0.iter().copied()).collect()
 }
 
-/// `timetable` with the calendars of those keys.
+/// `timetable` with the calendars with these keys.
 pub fn with(
     timetable: Timetable,
     keys: Option<&Keys>,
@@ -153,12 +156,14 @@ pub fn with(
     timetable.with_calendars(found.collect::<Result<Vec<_>, _>>()?)
 }
 
-/// A row's calendar, not cached: for rows whose transaction may still be rolled back.
+/// The calendar of a row, without the cache, because the row's transaction may still be rolled
+/// back.
 pub fn compile(row: &calendar::Model) -> Compiled {
     of_definition(&row.name, row.mode, &row.definition)
 }
 
-fn of_definition(name: &str, mode: calendar::Mode, definition: &serde_json::Value) -> Compiled {
+/// The calendar of a stored definition, not cached.
+pub fn of_definition(name: &str, mode: calendar::Mode, definition: &serde_json::Value) -> Compiled {
     let mode = match mode {
         calendar::Mode::Exclude => CalendarMode::Exclude,
         calendar::Mode::Only => CalendarMode::Only,

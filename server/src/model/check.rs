@@ -23,7 +23,7 @@ pub(crate) fn name(field: &str, value: &str) -> Result<(), BadInput> {
     {
         "does not begin and end with a letter or digit"
     } else if Uuid::try_parse(value).is_ok() {
-        // Where an id or a name may be given, it would be taken for the id of another object.
+        // Where an id or a name is accepted, it would be taken for the id of another object.
         "has the form of an id"
     } else {
         return Ok(());
@@ -95,7 +95,7 @@ pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadI
     nests(field, &text)
 }
 
-/// Checks that JSON nests no deeper than can be read again.
+/// Checks that JSON does not nest deeper than can be parsed again.
 pub(crate) fn nests(field: &str, json: &str) -> Result<(), BadInput> {
     let levels = target::nesting(json.as_bytes());
     if levels <= target::MAX_NESTING {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_out_of_bounds_is_told_them() {
+    fn an_error_about_a_number_names_its_bounds() {
         let error = number("misfire.max", 0, 1..=1_000, "").unwrap_err();
         assert_eq!(error.to_string(), "misfire.max \"0\": is too small; give 1 to 1000");
     }

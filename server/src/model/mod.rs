@@ -4,7 +4,7 @@
 //! - `spec`: a schedule's definition, wherever it came from
 //! - `calendars`: compiled calendars, with their earlier versions
 //! - `ping`: the addresses that a schedule calls about its runs; `context`: the context of runs
-//! - `secret_users`: what names which secrets
+//! - `secret_users`: which objects refer to which secrets
 //! - `quotas`, `retention`: how much a namespace may use, and how long its history is kept
 //! - `usual`: usual durations of runs, and estimates for running ones
 //! - `slots`: intervals in which runs fit

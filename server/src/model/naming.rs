@@ -1,12 +1,12 @@
-//! The names of fields as each surface spells them: a definition is stored in snake case, the API
-//! uses camel case and seconds, a module file has durations under shorter keys. An error names the
-//! field as its reader wrote it.
+//! The names of fields in each interface: a definition is stored in snake case, the API uses camel
+//! case and seconds, and a module file has durations under shorter keys. An error names the field
+//! in the spelling that its reader used.
 
 /// A name in storage, in the API, and in a module file.
 type Name = (&'static str, &'static str, &'static str);
 
 /// The names that differ between surfaces.
-const NAMES: [Name; 38] = [
+const NAMES: [Name; 40] = [
     ("timeout_seconds", "timeoutSeconds", "timeout"),
     ("kill_grace_seconds", "killGraceSeconds", "kill_grace"),
     ("max_attempts", "maxAttempts", "max_attempts"),
@@ -17,6 +17,8 @@ const NAMES: [Name; 38] = [
     ("max_parallel", "maxParallel", "max_parallel"),
     ("runs_on", "runsOn", "runs_on"),
     ("expected_status", "expectedStatus", "expected_status"),
+    ("expected_body", "expectedBody", "expected_body"),
+    ("max_redirects", "maxRedirects", "max_redirects"),
     ("signing_secret", "signingSecret", "signing_secret"),
     ("client_certificate", "clientCertificate", "client_certificate"),
     ("env", "environment", "env"),
@@ -55,7 +57,7 @@ pub(crate) fn in_api(path: &str) -> String {
     translated(path, |(stored, api, _), segment| (segment == *stored).then_some(*api))
 }
 
-/// A field of a schedule, task or workflow as the API spells it, under its key in a module file.
+/// A field of a schedule, task or workflow in the API's spelling, under its key in a module file.
 pub(crate) fn in_module(path: &str) -> String {
     let path = match path.strip_prefix("timing.") {
         Some(inner @ ("gap" | "overlap")) => &format!("dst.{inner}"),
@@ -88,6 +90,7 @@ mod tests {
             ("tasks[0].retry.jitter", "tasks[0].retry.jitter"),
             ("tasks[0].retry_on[1]", "tasks[0].retryOn[1]"),
             ("http.expected_status", "http.expectedStatus"),
+            ("http.max_redirects", "http.maxRedirects"),
             ("command.env.max_attempts", "command.environment.max_attempts"),
             ("http.headers.env", "http.headers.env"),
         ] {

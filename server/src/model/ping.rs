@@ -22,7 +22,7 @@ pub struct Ping {
 }
 
 impl Ping {
-    /// The address for that event, if there is one.
+    /// The address for this event, if there is one.
     pub fn address(&self, event: Event) -> Option<&Secret> {
         match event {
             Event::Start => self.start.as_ref(),
@@ -52,7 +52,7 @@ impl Ping {
         }
     }
 
-    /// The request that calls that address.
+    /// The request that calls this address.
     pub fn request(address: &Secret) -> Target {
         Target::Http(Http { method: Method::Get, ..Http::post(address.expose()) })
     }

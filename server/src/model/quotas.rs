@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 pub struct Quotas {
     /// Schedules that are not deleted.
     pub schedules: Option<i64>,
-    /// Fires a minute: when schedules are saved, of all schedules together in their busiest
-    /// minutes; when fires are claimed, of those that start.
+    /// Fires a minute. When a schedule is saved, this is the sum over all schedules, each in its
+    /// busiest minute; when fires are claimed, the number of those that start.
     pub fires_a_minute: Option<i64>,
-    /// Runs at work at the same time.
+    /// Runs in progress at the same time.
     pub live_runs: Option<i64>,
     /// Bytes of log lines in 24 hours.
     pub log_bytes_a_day: Option<i64>,
-    /// Bytes of log lines of one run, all its attempts together.
+    /// Bytes of log lines of one run, for all of its attempts together.
     pub log_bytes_a_run: Option<i64>,
     /// Bytes of log lines that are kept.
     pub log_bytes: Option<i64>,
@@ -22,8 +22,8 @@ pub struct Quotas {
     pub history_rows: Option<i64>,
 }
 
-/// The quotas that were set for a namespace: 0 means no limit, an absent one falls back to the
-/// server's configuration.
+/// The quotas that were set for a namespace: 0 means no limit, and an absent quota falls back to
+/// the server's configuration.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "Quotas says it")]
@@ -45,7 +45,7 @@ pub struct OwnQuotas {
 }
 
 impl OwnQuotas {
-    /// The same with the quotas that are missing here taken from `other`.
+    /// The same, with missing quotas taken from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl OwnQuotas {
         column.and_then(|json| Self::deserialize(json).ok()).unwrap_or_default()
     }
 
-    /// The effective quotas, with the server's configuration `usual`.
+    /// The quotas in force, given the server's configuration `usual`.
     pub fn over(self, usual: Quotas) -> Quotas {
         let one = |own: Option<i64>, usual: Option<i64>| match own {
             None => usual,
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_goes_before_the_configuration_and_nought_is_no_limit() {
+    fn a_namespaces_quota_overrides_the_configuration_and_zero_means_no_limit() {
         let usual = Quotas { schedules: Some(10), live_runs: Some(5), ..Quotas::default() };
         let of = |json| OwnQuotas::of_column(Some(&json)).over(usual);
         assert_eq!(of(json!({})), usual);

@@ -15,38 +15,38 @@ use crate::{
     target::{Http, Target},
 };
 
-/// The kind of something that names a secret.
+/// The kind of an object that refers to a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UserKind {
-    /// A task of the workflow that it runs, or the watchdog that it calls.
+    /// A schedule, in a task of the workflow that it runs or in the address of its watchdog.
     Schedule,
-    /// A task.
+    /// A workflow, in one of its tasks.
     Workflow,
-    /// Its address or its key.
+    /// An alert channel, in its address or its key.
     Channel,
 }
 
-/// Something that names a secret. They are sorted by kind and name.
+/// An object that refers to a secret. These are sorted by kind and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SecretUser {
     /// The kind.
     pub kind: UserKind,
-    /// Its name.
+    /// The object's name.
     pub name: String,
-    /// Its key.
+    /// The object's key.
     pub id: Uuid,
 }
 
-/// What names the secrets of a namespace.
+/// The objects of a namespace that refer to secrets.
 #[derive(Clone, Debug, Default)]
 pub struct SecretUsers {
-    /// By the secret's name.
+    /// The users of each secret, by the secret's name.
     pub users: HashMap<String, BTreeSet<SecretUser>>,
     /// Whether the namespace has more workflows, watchdogs or channels than were examined.
     pub is_cut: bool,
 }
 
-/// The number of definitions that are read at once: they may be large.
+/// The number of definitions that are read at once, because they may be large.
 const PAGE: usize = 200;
 
 impl SecretUsers {
@@ -70,8 +70,8 @@ impl SecretUsers {
         Ok(found)
     }
 
-    /// The workflows, and the schedules that run them. A workflow that only the schedule of its own
-    /// name runs is that schedule's task.
+    /// Adds the workflows, and the schedules that run them. If only the schedule with its own name
+    /// runs a workflow, the workflow is that schedule's task.
     async fn add_workflows(&mut self, store: &Store, namespace: Uuid) -> Result<(), StoreError> {
         let mut naming: BTreeMap<Uuid, (String, BTreeSet<String>)> = BTreeMap::new();
         for page in secret_users::examined(store, namespace).await?.chunks(PAGE) {
@@ -113,13 +113,13 @@ impl SecretUsers {
     }
 }
 
-/// Where the row of a channel keeps the names of its secrets.
+/// The key under which the row of a channel stores the names of its secrets.
 pub(crate) const CHANNEL_SECRETS: &str = "secrets";
 
-/// The secrets that a channel names, by the part of it that is not sealed.
+/// The secrets that a channel refers to, according to its unencrypted part.
 fn named_by(kept: &Value) -> BTreeSet<String> {
     let listed = kept[CHANNEL_SECRETS].as_array().into_iter().flatten().filter_map(Value::as_str);
-    // A channel that was saved before they were listed shows most of them.
+    // A channel that was saved before they were listed still shows most of them.
     let shown = ["url", "signing_secret", "key"].into_iter().filter_map(|part| kept[part].as_str());
     let shown = shown.flat_map(|text| Target::Http(Http::post(text)).secret_names());
     listed.map(str::to_owned).chain(shown).collect()
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_channel_names_what_is_listed_and_what_it_shows() {
+    fn a_channel_uses_the_secrets_that_it_lists_and_shows() {
         let names = |kept: Value| named_by(&kept).into_iter().collect::<Vec<_>>();
         let shown = json!({ "url": "https://h/{{ secrets.a }}", "key": "{{ secrets.b }}" });
         assert_eq!(names(shown), ["a", "b"]);

@@ -1,8 +1,8 @@
 //! A schedule's whole definition, wherever it came from: the API, a module file, a row.
 //!
 //! Create, update and deploy all result in a [`Spec`], so they are validated alike, and a change is
-//! the difference of two of them. As JSON it is the snapshot that the history stores and a rollback
-//! reads.
+//! the difference between two specs. As JSON it is the snapshot that the history stores and a
+//! rollback reads.
 
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ use super::{BadInput, Ping, check};
 /// The default limit of waiting fires under `buffer_all`.
 pub(crate) const USUAL_LIMIT: i32 = 100;
 
-/// The definition of a schedule, apart from what it runs and its state.
+/// The definition of a schedule, without its work and its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
     /// Unique among the namespace's schedules.
     pub name: String,
-    /// For people.
+    /// The note for people.
     pub note: String,
-    /// For searching.
+    /// The tags to search by.
     pub tags: Vec<String>,
     /// When it is due.
     pub timing: Timing,
@@ -44,7 +44,7 @@ pub struct Spec {
     pub buffer_limit: Option<i64>,
     /// The name of the concurrency group whose limit its runs share.
     pub group: Option<String>,
-    /// Of the waiting runs, those with a higher priority are taken first.
+    /// The priority: of the waiting runs, those with a higher one are taken first.
     pub priority: i64,
     /// A fire that has not started this long after it was due is skipped.
     pub start_deadline_seconds: Option<i64>,
@@ -85,7 +85,7 @@ pub struct Misfire {
     pub grace_seconds: i64,
     /// For `all`: the maximum number that run.
     pub max: i64,
-    /// For `all`: the time between two of them.
+    /// For `all`: the time between two of these runs.
     pub spacing_seconds: i64,
     /// Instants missed longer ago than this never run.
     pub window_seconds: i64,
@@ -115,7 +115,7 @@ const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
 
 impl Spec {
-    /// A schedule of that name with that expression in UTC, and defaults for everything else.
+    /// A schedule with this name and expression in UTC, and defaults for everything else.
     pub fn on(name: &str, expression: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -144,15 +144,15 @@ impl Spec {
         }
     }
 
-    /// Whether the fires under both definitions come at the same instants, are decided alike and
-    /// run with the same context: then an edit from one to the other leaves the schedule's fires as
-    /// they are.
+    /// Whether the fires under both definitions are at the same instants, are decided alike and run
+    /// with the same context, so that an edit from one to the other leaves the schedule's fires
+    /// unchanged.
     ///
-    /// Fields that people only read (name, note, tags), or that only affect when a run gets its
-    /// turn (priority, group), how long it is kept (retention) or which addresses are called (ping)
-    /// make no difference: no fire in progress may be lost because of them. All other fields do: a
-    /// fire that was claimed under one rule must not run under another. What the schedule runs is
-    /// not part of a [`Spec`].
+    /// Some fields make no difference, because no fire in progress may be lost because of them:
+    /// fields that only people read (name, note, tags), and fields that only affect when it is a
+    /// run's turn (priority, group), how long it is kept (retention) or which addresses are called
+    /// (ping). All other fields do, because a fire that was claimed under one rule must not run
+    /// under another. The work of the schedule is not part of a [`Spec`].
     pub(crate) fn has_the_fires_of(&self, other: &Self) -> bool {
         // Each field is listed by name, so that a new one must be considered.
         let Self {
@@ -182,7 +182,7 @@ impl Spec {
             && *context == other.context
     }
 
-    /// Checks everything but the timing, which the calculator checks when it compiles it.
+    /// Checks everything except the timing, which the calculator checks when it compiles it.
     pub(crate) fn check(&self) -> Result<(), BadInput> {
         check::name("name", &self.name)?;
         check::text("note", &self.note, 4_000)?;
@@ -221,8 +221,8 @@ impl Spec {
         check::context("context", &self.context)
     }
 
-    /// The definition in a row, without the names of its calendars and of its group: they are in
-    /// other tables, and `Commands::spec_of` adds them.
+    /// The definition in a row, without the names of its calendars and its group. They are in other
+    /// tables, and `Commands::spec_of` adds them.
     pub fn of(row: &Model) -> Self {
         Self {
             name: row.name.clone(),
@@ -257,7 +257,7 @@ impl Spec {
         }
     }
 
-    /// The columns of the definition, apart from the keys of the calendars and the group.
+    /// The columns of the definition, without the keys of the calendars and the group.
     pub(crate) fn columns(&self) -> ActiveModel {
         let timing = &self.timing;
         ActiveModel {
@@ -274,12 +274,12 @@ impl Spec {
             catch_up: Set(self.misfire.catch_up),
             grace_ms: Set(self.misfire.grace_seconds * 1_000),
             max_fires: Set(self.max_fires),
-            // Checked to be at most 10,000.
+            // The check limits it to 10,000.
             catch_up_max: Set(i32::try_from(self.misfire.max).unwrap_or(i32::MAX)),
             catch_up_spacing_ms: Set(self.misfire.spacing_seconds * 1_000),
             catch_up_window_ms: Set(self.misfire.window_seconds * 1_000),
             overlap: Set(self.overlap),
-            // Both checked to be small.
+            // The checks make sure that both are small.
             buffer_limit: Set(self.buffer_limit.and_then(|limit| i32::try_from(limit).ok())),
             priority: Set(i16::try_from(self.priority).unwrap_or_default()),
             start_deadline_ms: Set(self.start_deadline_seconds.map(|seconds| seconds * 1_000)),
@@ -316,7 +316,7 @@ impl Timing {
             anchor,
             start: self.start_at,
             end: self.end_at,
-            // A value out of bounds is refused by `check`, wherever it comes from.
+            // A value out of bounds is refused by `check`, whatever its source.
             jitter: Duration::from_secs(u64::try_from(self.jitter_seconds).unwrap_or(0)),
             seed: id.into_bytes(),
         }

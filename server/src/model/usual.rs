@@ -8,15 +8,15 @@ pub fn percentile(sorted: &[i64], percent: usize) -> Option<i64> {
 /// milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usual {
-    /// The shortest first.
+    /// In ascending order.
     durations: Vec<i64>,
 }
 
 impl Usual {
-    /// Fewer runs than this do not show what is usual.
+    /// Fewer runs than this do not show a usual duration.
     pub const MIN_RUNS: usize = 5;
 
-    /// From durations in any order; `None` for fewer than [`Usual::MIN_RUNS`].
+    /// The usual durations from durations in any order; `None` for fewer than [`Usual::MIN_RUNS`].
     pub fn of(mut durations: Vec<i64>) -> Option<Self> {
         durations.sort_unstable();
         (durations.len() >= Self::MIN_RUNS).then_some(Self { durations })
@@ -38,8 +38,8 @@ impl Usual {
         elapsed_ms.max(0) as f64 / self.median_ms().max(1) as f64
     }
 
-    /// The likely duration of a run that has taken `elapsed_ms` and is still going on: the median
-    /// of the runs that took longer; `None` if no run took longer.
+    /// The likely duration of a run that has taken `elapsed_ms` and is still in progress: the
+    /// median of the runs that took longer; `None` if none did.
     pub fn likely_ms(&self, elapsed_ms: i64) -> Option<i64> {
         let shorter = self.durations.partition_point(|duration| *duration <= elapsed_ms);
         percentile(self.durations.get(shorter..)?, 50)
@@ -76,13 +76,13 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_is_likely_to_end_like_those_that_took_longer() {
+    fn a_live_run_is_expected_to_end_like_longer_runs() {
         let usual = Usual::of(vec![10, 20, 30, 40, 60]).unwrap();
         assert_eq!(usual.likely_ms(0), Some(30));
         assert_eq!(usual.likely_ms(30), Some(40));
         assert_eq!(usual.likely_ms(60), None);
         assert!(usual.outlasts(5, 25) && !usual.outlasts(5, 26));
-        // Longer than any: as long again.
+        // Longer than all others: expected to take as long again.
         assert!(usual.outlasts(100, 100) && !usual.outlasts(100, 101));
         assert!(usual.outlasts(i64::MAX, 0));
     }

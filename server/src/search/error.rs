@@ -4,9 +4,9 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; {help}")]
 pub struct SearchError {
-    /// The bytes that are wrong.
+    /// The position of the mistake, in bytes.
     pub position: Range<usize>,
-    /// What is wrong, with the term that contains it.
+    /// The mistake, with the term that contains it.
     pub problem: String,
     /// What would be valid.
     pub help: String,
@@ -34,7 +34,7 @@ pub(super) fn quoted(value: &str) -> String {
     format!("'{begin}…'")
 }
 
-/// What would be valid: first what was probably intended, then all choices.
+/// The valid words: first the one that was probably intended, then all of them.
 pub(super) fn one_of(word: &str, what: &str, known: &[&str]) -> String {
     let all = known.join(", ");
     match nearest(word, known) {
@@ -43,7 +43,7 @@ pub(super) fn one_of(word: &str, what: &str, known: &[&str]) -> String {
     }
 }
 
-/// The word that differs in at most two letters, and in fewer than half of its own.
+/// The known word that differs in at most two letters, and in fewer than half of its letters.
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase();
     if word.len() > ECHO {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_likely_meant_is_named() {
+    fn the_likely_intention_is_suggested() {
         assert_eq!(nearest("worflow", &["tag", "workflow"]), Some("workflow"));
         assert_eq!(nearest("Stat", &["state", "tag"]), Some("state"));
         assert_eq!(nearest("x", &["tag"]), None);

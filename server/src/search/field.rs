@@ -13,7 +13,7 @@ macro_rules! words {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// How it is written in a search.
+            /// The word that a search spells the value with.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
@@ -22,7 +22,8 @@ macro_rules! words {
 }
 
 words! {
-    /// The state of a schedule or run. For a schedule, a run's state means that of its newest run.
+    /// The state of a schedule or run. For a schedule, the state of a run means that of its newest
+    /// run.
     State {
         /// A schedule that will fire.
         Active = "active",
@@ -34,7 +35,7 @@ words! {
         Exhausted = "exhausted",
         /// A run that waits for a node.
         Queued = "queued",
-        /// A run at work.
+        /// A run in progress.
         Running = "running",
         /// A run that waits for its next attempt.
         Retrying = "retrying",
@@ -52,7 +53,7 @@ words! {
 words! {
     /// What started a run.
     Trigger {
-        /// A fire.
+        /// A fire of its schedule.
         Schedule = "schedule",
         /// A user, by hand.
         Manual = "manual",
@@ -64,7 +65,7 @@ words! {
 }
 
 words! {
-    /// Fields with words. For a run without such a field it is that of its schedule.
+    /// Fields with words. If runs do not have the field, it means the field of their schedule.
     WordField {
         /// One of the tags.
         Tag = "tag",
@@ -94,8 +95,10 @@ words! {
     TimeField {
         /// When the schedule is next due; never while it is paused.
         Next = "next",
-        /// The last instant of the schedule that is accounted for.
+        /// The last instant of the schedule that the ledger accounts for.
         Last = "last",
+        /// When the schedule last lost a fire: one that was missed or given up on.
+        Lost = "lost",
         /// When the schedule was paused.
         Paused = "paused",
         /// When it was created.
@@ -114,9 +117,9 @@ words! {
 words! {
     /// A duration.
     SpanField {
-        /// From when the run was due until it started.
+        /// From when the run was due until it started; of a schedule, that of its newest run.
         Late = "late",
-        /// From the run's start to its end, or until now.
+        /// The time from the start of the run to its end, or until now.
         Took = "took",
     }
 }
@@ -125,8 +128,11 @@ words! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     State,
+    Id,
     Trigger,
     Word(WordField),
+    /// The fields without a value.
+    No,
     Time(TimeField),
     Span(SpanField),
 }
@@ -135,8 +141,10 @@ impl Field {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::State => "state",
+            Self::Id => "id",
             Self::Trigger => "trigger",
             Self::Word(field) => field.word(),
+            Self::No => "no",
             Self::Time(field) => field.word(),
             Self::Span(field) => field.word(),
         }
@@ -144,7 +152,7 @@ impl Field {
 }
 
 impl List {
-    /// A noun for what it lists.
+    /// A noun for the listed objects.
     pub(super) fn noun(self) -> &'static str {
         match self {
             Self::Schedules => "schedules",
@@ -158,8 +166,8 @@ impl List {
         let (words, times, spans): (&[W], &[T], &[S]) = match self {
             Self::Schedules => (
                 &[W::Tag, W::Workflow, W::Schedule, W::Name, W::Note, W::Module, W::Zone, W::Group],
-                &[T::Next, T::Last, T::Paused, T::Created, T::Updated],
-                &[],
+                &[T::Next, T::Last, T::Lost, T::Paused, T::Created, T::Updated],
+                &[S::Late],
             ),
             Self::Runs => (
                 &[
@@ -176,13 +184,26 @@ impl List {
                 &[S::Late, S::Took],
             ),
         };
-        let trigger = (self == Self::Runs).then_some(Field::Trigger);
+        let of_runs: &[Field] = match self {
+            Self::Schedules => &[],
+            Self::Runs => &[Field::Id, Field::Trigger],
+        };
         let mut fields = vec![Field::State];
-        fields.extend(trigger);
+        fields.extend(of_runs);
         fields.extend(words.iter().copied().map(Field::Word));
+        fields.push(Field::No);
         fields.extend(times.iter().copied().map(Field::Time));
         fields.extend(spans.iter().copied().map(Field::Span));
         fields
+    }
+
+    /// The fields that may be without a value. A time without one is found by `never`.
+    pub(super) fn optional_fields(self) -> &'static [WordField] {
+        use WordField as W;
+        match self {
+            Self::Schedules => &[W::Tag, W::Module, W::Group, W::Note],
+            Self::Runs => &[W::Tag, W::Module, W::Group, W::Node],
+        }
     }
 
     /// The possible states in the list.
@@ -208,11 +229,12 @@ impl State {
 }
 
 impl TimeField {
-    /// Whether the time lies in the future.
+    /// Whether the time is in the future.
     pub fn is_ahead(self) -> bool {
         match self {
             Self::Next => true,
             Self::Last
+            | Self::Lost
             | Self::Paused
             | Self::Created
             | Self::Updated

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::error::{SearchError, quoted};
 
-/// A term as it is written.
+/// A term as the user wrote it.
 #[derive(Debug)]
 pub(super) struct Raw<'a> {
     pub(super) at: Range<usize>,
     pub(super) negated: bool,
-    /// The name before the colon. Without one there is a single value: text.
+    /// The name before the colon. Without a name, there is a single value: text.
     pub(super) field: Option<(&'a str, Range<usize>)>,
     pub(super) values: Vec<RawValue>,
 }
@@ -19,7 +19,7 @@ pub(super) struct Raw<'a> {
 pub(super) struct RawValue {
     pub(super) at: Range<usize>,
     pub(super) text: String,
-    /// In quotes no character has a special meaning.
+    /// In quotes, no character has a special meaning.
     pub(super) is_quoted: bool,
 }
 

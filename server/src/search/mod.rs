@@ -7,9 +7,9 @@
 //! A search consists of terms separated by spaces, and all of them must match. A term is a text to
 //! find, or a field, a colon and a condition: words, any of which may match
 //! (`state:failed,timed_out`), or a comparison (`late:>5s`). A leading minus negates it: then
-//! everything else is found, including rows without such a value. A value with a space, a comma or
-//! a quote in it is written in quotes, inside which a backslash escapes a quote and another
-//! backslash.
+//! everything else is found, including rows without such a value. `no:tag` finds only those without
+//! a value. A value with a space, a comma or a quote in it is written in quotes, inside which a
+//! backslash escapes a quote and another backslash.
 //!
 //! A time is compared with a distance from now (`next:<1h` is within the next hour, `last:>2d` is
 //! longer ago than two days), with the beginning of a day, or with an instant
@@ -37,6 +37,7 @@ mod tests;
 mod time;
 
 use chrono::{DateTime, NaiveDate, Utc};
+use uuid::Uuid;
 
 pub use error::SearchError;
 pub use field::{SpanField, State, TimeField, Trigger, WordField};
@@ -54,7 +55,7 @@ pub enum List {
 /// A search: all of its terms must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
-    /// In the order in which they were written.
+    /// The terms in the order in which they were written.
     pub terms: Vec<Term>,
 }
 
@@ -70,30 +71,35 @@ pub struct Term {
 /// The condition of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// The text occurs somewhere; case does not matter.
+    /// The text occurs somewhere, ignoring case.
     Text(String),
     /// The state is one of these.
     State(Vec<State>),
+    /// The id is one of these.
+    Id(Vec<Uuid>),
     /// The trigger is one of these.
     Trigger(Vec<Trigger>),
     /// The field has one of these words.
     Word(WordField, Vec<String>),
+    /// One of these fields has no value.
+    No(Vec<WordField>),
     /// The time compares accordingly.
     Time(TimeField, TimeOperand),
-    /// The duration compares accordingly.
+    /// The comparison holds for the duration.
     Span(SpanField, Order, Span),
 }
 
-/// What a time is compared with.
+/// The operand with which a time is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeOperand {
     /// There is no such time.
     Never,
-    /// It is on that day of UTC.
+    /// The instant is on this day in UTC.
     On(NaiveDate),
-    /// It is this far from now: ahead for future times, ago for past ones.
+    /// The comparison holds for its distance from now, ahead for future times and ago for past
+    /// ones.
     Away(Order, Span),
-    /// It compares accordingly with an instant.
+    /// The comparison with an instant holds.
     At(Order, DateTime<Utc>),
 }
 
@@ -111,7 +117,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The reversed comparison: more of a distance ago is an earlier time.
+    /// The reversed comparison: a longer distance ago means an earlier time.
     pub fn reversed(self) -> Self {
         match self {
             Self::Less => Self::More,
@@ -123,7 +129,7 @@ impl Order {
 }
 
 impl Search {
-    /// Parses a search of `list`. An empty one finds everything.
+    /// Parses a search of `list`. An empty search finds everything.
     pub fn parse(list: List, text: &str) -> Result<Self, SearchError> {
         parser::parse(list, text)
     }

@@ -1,5 +1,7 @@
 //! Interprets the terms.
 
+use uuid::Uuid;
+
 use super::{
     List, Order, Search, SearchError, Span, Term, Test, TimeField, TimeOperand, Trigger,
     error::{one_of, quoted},
@@ -8,12 +10,13 @@ use super::{
     time,
 };
 
-/// People type searches: a longer one is a mistake, and each part costs a condition.
+/// Maximum length of a search. People type searches, so a longer one is a mistake, and each part
+/// costs a condition.
 pub(super) const MAX_SEARCH_BYTES: usize = 1_000;
 const MAX_TERMS: usize = 20;
 const MAX_VALUES: usize = 20;
 
-/// What a time may be compared with, for errors.
+/// The operands with which a time may be compared, for errors.
 const TIMES: &str = "compare with a distance from now (<1h, >2d), with a day or an instant \
     (>2026-01-31, <=2026-01-31T12:00:00Z), or give a day or 'never'";
 
@@ -67,6 +70,7 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
             })
             .map_err(|bad| bad.known(list.states().map(|state| state.word()).collect()))?,
         ),
+        Field::Id => Test::Id(ids(&whole, values)?),
         Field::Trigger => Test::Trigger(
             words(&whole, values, |word| {
                 Trigger::ALL.iter().copied().find(|trigger| trigger.word() == word)
@@ -75,6 +79,15 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
         ),
         Field::Word(field) => {
             Test::Word(field, values.into_iter().map(|value| value.text).collect())
+        }
+        Field::No => {
+            let optional = list.optional_fields();
+            Test::No(
+                words(&whole, values, |word| {
+                    optional.iter().copied().find(|field| field.word() == word)
+                })
+                .map_err(|bad| bad.known(optional.iter().map(|field| field.word()).collect()))?,
+            )
         }
         Field::Time(field) => Test::Time(field, moment(&whole, field, &single(&whole, values)?)?),
         Field::Span(field) => {
@@ -92,7 +105,7 @@ fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
     Ok(Term { negated, test })
 }
 
-/// A word without a meaning here.
+/// A word that has no meaning in this place.
 struct Unknown {
     value: RawValue,
     whole: String,
@@ -105,7 +118,7 @@ impl Unknown {
     }
 }
 
-/// The meanings of the words; case does not matter.
+/// The meanings of the words, ignoring case.
 fn words<T>(
     whole: &str,
     values: Vec<RawValue>,
@@ -116,6 +129,19 @@ fn words<T>(
         found.ok_or_else(|| Unknown { value, whole: whole.to_owned() })
     };
     values.into_iter().map(one).collect()
+}
+
+/// The ids, each in full: a search by a part of one would have to read every row.
+fn ids(whole: &str, values: Vec<RawValue>) -> Result<Vec<Uuid>, SearchError> {
+    let id = |value: RawValue| match Uuid::try_parse(&value.text) {
+        Ok(id) => Ok(id),
+        Err(_) => {
+            let problem = format!("{} is no id (term {whole})", quoted(&value.text));
+            let help = "give a whole id, as in id:0190163d-8694-739b-aea5-966c26f8ad91";
+            Err(SearchError::new(value.at, problem, help))
+        }
+    };
+    values.into_iter().map(id).collect()
 }
 
 /// The only value, as several would contradict each other.

@@ -3,6 +3,7 @@
 use std::fmt::{Display, Formatter, Result, Write};
 
 use chrono::SecondsFormat;
+use uuid::Uuid;
 
 use super::{Order, Search, Term, Test, TimeOperand};
 
@@ -26,10 +27,16 @@ impl Display for Term {
         match &self.test {
             Test::Text(text) => word(f, text),
             Test::State(states) => list(f, "state", states.iter().map(|state| state.word())),
+            // An id consists of hexadecimal digits and hyphens, so it needs no quotes.
+            Test::Id(ids) => {
+                let ids: Vec<String> = ids.iter().map(Uuid::to_string).collect();
+                write!(f, "id:{}", ids.join(","))
+            }
             Test::Trigger(triggers) => {
                 list(f, "trigger", triggers.iter().map(|trigger| trigger.word()))
             }
             Test::Word(field, words) => list(f, field.word(), words.iter().map(String::as_str)),
+            Test::No(fields) => list(f, "no", fields.iter().map(|field| field.word())),
             Test::Time(field, moment) => write!(f, "{}:{moment}", field.word()),
             Test::Span(field, order, span) => write!(f, "{}:{order}{span}", field.word()),
         }
@@ -69,7 +76,7 @@ fn list<'a>(f: &mut Formatter<'_>, field: &str, words: impl Iterator<Item = &'a 
     Ok(())
 }
 
-/// In quotes, unless it cannot be mistaken for anything else.
+/// Writes a word, in quotes unless it cannot be mistaken for anything else.
 fn word(f: &mut Formatter<'_>, text: &str) -> Result {
     let is_plain = text.starts_with(char::is_alphanumeric)
         && text.chars().all(|c| c.is_alphanumeric() || "._/@+-".contains(c));

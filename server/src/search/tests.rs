@@ -38,6 +38,8 @@ fn a_search_is_printed_in_one_way() {
         ("STATE:Paused,timed-out -Tag:x", "state:paused,timed_out -tag:x"),
         (r#"tag:"a b",c name:"say \"hi\"""#, r#"tag:"a b",c name:"say \"hi\"""#),
         ("last:>90m next:never", "last:>1h30m next:never"),
+        ("LOST:<24h late:>=90s -lost:never", "lost:<1d late:>=1m30s -lost:never"),
+        ("No:Tag,module -no:group", "no:tag,module -no:group"),
         ("created:2026-01-31", "created:2026-01-31"),
         ("updated:>=2026-01-31", "updated:>=2026-01-31T00:00:00Z"),
         ("12:30 50%", r#""12:30" "50%""#),
@@ -47,14 +49,22 @@ fn a_search_is_printed_in_one_way() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_place_and_what_would_fit() {
+fn an_error_names_the_position_and_valid_alternatives() {
     for (list, text, place, problem, help) in [
         (List::Schedules, "tag:x stat:failed", 6..10, "no field 'stat'", "did you mean 'state'"),
-        (List::Schedules, "late:>5s", 0..4, "schedules have no field 'late'", "the fields are"),
+        (List::Schedules, "took:>5s", 0..4, "schedules have no field 'took'", "the fields are"),
+        (List::Runs, "lost:<1d", 0..4, "runs have no field 'lost'", "the fields are"),
+        (List::Schedules, "lost:1d", 5..7, "lacks a comparison", "lost:<1d or lost:>1d"),
         (List::Runs, "https://x", 0..5, "no field 'https'", "in quotes"),
         (List::Runs, "state:faild", 6..11, "'faild' is none", "did you mean 'failed'"),
         (List::Runs, "state:failed,paused", 13..19, "'paused' is none", "there are: queued"),
         (List::Runs, "trigger:cron", 8..12, "'cron' is none", "schedule, manual"),
+        (List::Schedules, "no:tags", 3..7, "'tags' is none", "did you mean 'tag'"),
+        (List::Schedules, "no:node", 3..7, "'node' is none", "there are: tag, module, group, note"),
+        (List::Runs, "no:tag,note", 7..11, "'note' is none", "tag, module, group, node"),
+        (List::Runs, "no:", 3..3, "nothing behind it", "right behind"),
+        (List::Runs, "id:0190163d", 3..11, "'0190163d' is no id", "a whole id"),
+        (List::Schedules, "id:0190163d", 0..2, "schedules have no field 'id'", "the fields are"),
         (List::Runs, "late:5s", 5..7, "no comparison", ">5s"),
         (List::Runs, "took:>1y", 5..8, "no comparison", "1h30m"),
         (List::Schedules, "next:1h", 5..7, "lacks a comparison", "next:<1h or next:>1h"),
@@ -110,7 +120,7 @@ fn moment() -> impl Strategy<Value = TimeOperand> {
 
 fn test(list: List) -> impl Strategy<Value = Test> {
     let states: Vec<_> = list.states().collect();
-    let fields = list.fields();
+    let (fields, optional) = (list.fields(), list.optional_fields());
     let field = prop::sample::select(fields).prop_flat_map(move |field| match field {
         Field::State => {
             vec(prop::sample::select(states.clone()), 1..4).prop_map(Test::State).boxed()
@@ -118,9 +128,13 @@ fn test(list: List) -> impl Strategy<Value = Test> {
         Field::Trigger => {
             vec(prop::sample::select(Trigger::ALL), 1..4).prop_map(Test::Trigger).boxed()
         }
+        Field::Id => vec(any::<u128>(), 1..4)
+            .prop_map(|ids| Test::Id(ids.into_iter().map(Uuid::from_u128).collect()))
+            .boxed(),
         Field::Word(field) => {
             vec(text(), 1..4).prop_map(move |words| Test::Word(field, words)).boxed()
         }
+        Field::No => vec(prop::sample::select(optional), 1..4).prop_map(Test::No).boxed(),
         Field::Time(field) => moment().prop_map(move |moment| Test::Time(field, moment)).boxed(),
         Field::Span(field) => {
             (order(), span()).prop_map(move |(order, span)| Test::Span(field, order, span)).boxed()
@@ -156,13 +170,13 @@ proptest! {
 
     #[test]
     fn nothing_that_looks_like_a_search_panics(
-        text in r#"([-" \\]|state|tag|next|late|:|,|<|>=|1h|é|2026-01-31|never){0,12}"#,
+        text in r#"([-" \\]|state|tag|no|next|late|lost|:|,|<|>=|1h|é|2026-01-31|never){0,12}"#,
     ) {
         read_or_refused(&text)?;
     }
 }
 
-/// However long it is: it is parsed in one pass, or refused.
+/// A search of any length is parsed in one pass or refused.
 #[test]
 fn a_search_of_any_length_is_read_or_refused() {
     for part in

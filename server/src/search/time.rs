@@ -6,16 +6,6 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(i64);
 
-/// The units, the largest first.
-const UNITS: [(&str, i64); 6] = [
-    ("w", 7 * 24 * 60 * 60 * 1_000),
-    ("d", 24 * 60 * 60 * 1_000),
-    ("h", 60 * 60 * 1_000),
-    ("m", 60 * 1_000),
-    ("s", 1_000),
-    ("ms", 1),
-];
-
 /// A hundred years.
 const MAX: i64 = 36_525 * 24 * 60 * 60 * 1_000;
 
@@ -25,47 +15,26 @@ impl Span {
         (0..=MAX).contains(&millis).then_some(Self(millis))
     }
 
-    /// In milliseconds.
+    /// The span in milliseconds.
     pub fn millis(self) -> i64 {
         self.0
     }
 
-    /// Parses a text like `1h30m`: numbers with a unit each.
+    /// Parses a text like `1h30m`, in the notation of [`timetable::duration`].
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let (mut rest, mut sum) = (text, 0_i64);
-        while !rest.is_empty() {
-            let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-            let (number, behind) = rest.split_at_checked(digits)?;
-            let length = behind.find(|c: char| c.is_ascii_digit()).unwrap_or(behind.len());
-            let (unit, behind) = behind.split_at_checked(length)?;
-            let (_, millis) = UNITS.iter().find(|(name, _)| *name == unit)?;
-            sum = sum.checked_add(number.parse::<i64>().ok()?.checked_mul(*millis)?)?;
-            rest = behind;
-        }
-        if text.is_empty() { None } else { Self::from_millis(sum) }
+        Self::from_millis(i64::try_from(timetable::duration::millis(text)?).ok()?)
     }
 }
 
 impl std::fmt::Display for Span {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0 == 0 {
-            return f.write_str("0s");
-        }
-        let mut left = self.0;
-        // Weeks are parsed but not printed, because people count in days.
-        for (unit, millis) in UNITS.iter().skip(1) {
-            if left >= *millis {
-                write!(f, "{}{unit}", left / millis)?;
-                left %= millis;
-            }
-        }
-        Ok(())
+        timetable::duration::write(self.0.unsigned_abs(), f)
     }
 }
 
 /// A day, as in 2026-01-31.
 pub(super) fn day(text: &str) -> Option<NaiveDate> {
-    // The year has four digits: other notations of a day would be ambiguous.
+    // The year must have four digits, because other notations of a day would be ambiguous.
     let day = (text.len() == 10).then(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok())??;
     within(day.and_time(chrono::NaiveTime::MIN).and_utc()).map(|at| at.date_naive())
 }
@@ -83,7 +52,8 @@ pub(super) fn instant(text: &str) -> Option<DateTime<Utc>> {
     within(found?.and_utc())
 }
 
-/// In whole milliseconds, like all instants of the ledger; `None` outside the years 1970 to 9999.
+/// The instant in whole milliseconds, like all instants of the ledger; `None` outside the years
+/// 1970 to 9999.
 fn within(at: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let most = NaiveDate::from_ymd_opt(9999, 12, 31)?;
     let at = DateTime::from_timestamp_millis(at.timestamp_millis())?;
@@ -108,7 +78,8 @@ mod tests {
             ("h", None),
             ("1y", None),
             ("-1h", None),
-            ("1.5h", None),
+            ("1.5h", Some(5_400_000)),
+            ("0.5ms", None),
             ("99999999999999999999d", None),
             ("40000d", None),
         ] {

@@ -12,9 +12,9 @@
 //!
 //! Callers use the leaf modules directly: `store::schedules`, `store::claims`.
 //!
-//! One file per noun; a function's name includes its guard (`settle_if_held`), and if a guard can
-//! fail, the return value says so instead of an error. The store knows rows but not why they
-//! change: the engine decides what to write, and the API reads.
+//! One file per object type. A function's name includes its guard (`settle_if_held`); if a guard
+//! can fail, the return value says so, not an error. The store knows rows but not why they change:
+//! the engine decides what to write, and the API reads.
 //!
 //! The same statement text serves SQLite and PostgreSQL. The differences are confined to
 //! `db::dialect` (the database's clock, row locks, the change feed's horizon) and `db::bulk` (how a
@@ -24,8 +24,8 @@
 //! their days (`days`); one that looks for live or due rows reads an index of each day that
 //! contains only such rows, and costs little for a day without any.
 //!
-//! `primary` provides the connections: it follows a fail-over, and nothing waits for a server that
-//! is gone.
+//! `primary` provides the connections: it follows a fail-over, so that no statement waits for a
+//! server that is gone.
 //!
 //! Writes go through [`Store::begin`], or through `Store::write_rows` if one statement is enough.
 //! SQLite has one writer: its transactions are `BEGIN IMMEDIATE` on one dedicated connection, so
@@ -103,8 +103,8 @@ impl Store {
         &self.read
     }
 
-    /// The connections for statements that the engine repeats verbatim: on PostgreSQL the
-    /// connections for writing, which plan a statement only once. Across the ledger's days,
+    /// The connections for statements that the engine repeats verbatim. On PostgreSQL these are the
+    /// connections for writing, which plan a statement only once: across the ledger's days,
     /// planning takes a hundred times as long as execution. Must not be called while holding a
     /// transaction, because that would occupy two of these connections at once.
     pub(crate) fn rounds(&self) -> &Link {
@@ -113,9 +113,9 @@ impl Store {
 
     /// The same store for the API: however much the API reads and writes, the engine has
     /// connections left. On PostgreSQL, API transactions leave two of the connections for writing
-    /// free; SQLite's one writer takes turns in order. Clones share the limit; another call has a
-    /// separate one. API callers prefer no answer to a late one: an outage of the database, or a
-    /// lock that another transaction keeps, is an error within two seconds.
+    /// free; SQLite's single writer takes turns in order. Clones share the limit; each call of this
+    /// function creates a new one. API callers prefer an error to a late answer: an outage of the
+    /// database, or a lock that another transaction keeps, is an error within two seconds.
     #[must_use]
     pub fn for_api(&self) -> Self {
         let write = match self.dialect.is_postgres() {
@@ -143,14 +143,14 @@ impl Store {
         &self.changes
     }
 
-    /// Why the database rejects writes, or does not keep them, if that is so.
+    /// Why the database rejects writes or does not keep them; `None` if it accepts them.
     pub fn refusing(&self) -> Option<Refusing> {
         let is_replaced = self.file.as_ref().is_some_and(DatabaseFile::is_replaced);
         if is_replaced { Some(Refusing::FileReplaced) } else { self.write.writes().refusing() }
     }
 
-    /// Notified each time the connections are replaced: failed operations may succeed on the new
-    /// ones. On SQLite, this never happens.
+    /// Notified each time the connections are replaced, because failed operations may succeed on
+    /// the new ones. On SQLite, this never happens.
     pub fn renewed(&self) -> Arc<Notify> {
         self.write.renewed()
     }
@@ -179,7 +179,7 @@ impl Store {
         Ok(transaction)
     }
 
-    /// The connection for reading who is alive, which does not queue behind other readers.
+    /// The connection for reading which nodes are alive, which does not queue behind other readers.
     pub(crate) fn heartbeats(&self) -> Link {
         if self.dialect.is_postgres() { self.write.for_heartbeats() } else { self.read.clone() }
     }
@@ -215,7 +215,7 @@ impl Store {
 
     /// Commits a change that stops schedules from firing as before. Hand-offs that have read the
     /// old state finish before the commit, later ones start after it: once this returns, no run
-    /// starts from stale state. (On SQLite, the single writer already acts as that lock.)
+    /// starts from the old state. (On SQLite, the single writer already acts as that lock.)
     pub async fn commit_after_handoffs(
         &self,
         transaction: DatabaseTransaction,
@@ -226,7 +226,7 @@ impl Store {
         self.commit(transaction).await
     }
 
-    /// Commits changes that nothing follows: heartbeats, lease terms, and removals.
+    /// Commits changes that have no followers: heartbeats, lease terms, and removals.
     pub(crate) async fn commit_unseen(
         &self,
         transaction: DatabaseTransaction,
@@ -252,19 +252,20 @@ impl Store {
         self
     }
 
-    /// The same store whose leases and heartbeats follow `clock` instead of the database's clock:
+    /// The same store whose leases and heartbeats follow `clock` instead of the database's clock,
     /// for tests that move the time.
     pub fn with_lease_clock(mut self, clock: Clock) -> Self {
         self.dialect = self.dialect.with_clock(clock);
         self
     }
 
-    /// The same store that reports the text of each statement to `observer`: for tests that count.
+    /// The same store that reports the text of each statement to `observer`, for tests that count
+    /// statements.
     pub fn with_observer(self, observer: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.with_stopwatch(move |sql, _| observer(sql))
     }
 
-    /// The same store that reports each statement and its duration to `observer`: for measurements.
+    /// The same store that reports each statement and its duration to `observer`, for measurements.
     pub fn with_stopwatch(
         mut self,
         observer: impl Fn(&str, Duration) + Send + Sync + 'static,

@@ -20,9 +20,9 @@ use crate::{clock::Clock, telemetry::BrokerCounts};
 pub struct Executor {
     sender: Sender,
     publisher: Publisher,
-    /// Only where the policy allows commands.
+    /// Set only if the policy allows commands.
     runner: Option<Runner>,
-    /// Only where the configuration names a mail server.
+    /// Set only if the configuration names a mail server.
     mailer: Option<Mailer>,
     /// Hands jobs to workers; set once the engine has started.
     jobs: OnceLock<Arc<dyn Jobs>>,
@@ -32,7 +32,7 @@ pub struct Executor {
     stand_in: Option<StandIn>,
 }
 
-/// Replaces all targets in a simulation: it gets the same input as an attempt, and decides how the
+/// Replaces all targets in a simulation: it gets the input of an attempt, and decides how the
 /// attempt ends.
 #[derive(Clone)]
 struct StandIn(Arc<Act>);
@@ -66,8 +66,8 @@ impl Executor {
         })
     }
 
-    /// Removes the files that it created on this machine. Call it when no attempt is at work any
-    /// more.
+    /// Removes the files that it created on this machine. Must be called when no attempt is running
+    /// any more.
     pub fn close(&self) {
         if let Some(runner) = &self.runner {
             runner.close();
@@ -79,9 +79,9 @@ impl Executor {
         Self { mailer, ..self }
     }
 
-    /// Sets what hands jobs to workers, unless it is already set.
+    /// Sets the component that hands jobs to workers, unless one is already set.
     pub fn hand_jobs_by(&self, jobs: Arc<dyn Jobs>) {
-        // If two engines share one executor, either may hand the jobs over.
+        // If two engines share one executor, either may hand over the jobs.
         let _ = self.jobs.set(jobs);
     }
 
@@ -100,8 +100,8 @@ impl Executor {
         self.mailer.as_ref()
     }
 
-    /// The same executor, but `act` replaces every target. For simulations, which decide themselves
-    /// how each attempt ends.
+    /// The same executor, but `act` replaces every target, for simulations, which decide how each
+    /// attempt ends.
     #[doc(hidden)]
     pub fn with_stand_in(
         mut self,
@@ -114,8 +114,8 @@ impl Executor {
         self
     }
 
-    /// Whether `target` may be carried out here, as far as its definition shows. The error names
-    /// the field. Checked when a target is saved; `execute` checks again.
+    /// Fails if `target` cannot be carried out here, as far as its definition shows; the error
+    /// names the field. This is checked when a target is saved, and `execute` checks again.
     pub fn check(&self, target: &Target) -> Result<(), TargetError> {
         self.check_in(target, TemplateScope::ALONE)
     }
@@ -134,31 +134,29 @@ impl Executor {
     /// Whether a target of this kind may be allowed in one namespace and refused in another.
     pub fn depends_on_namespace(&self, target: &Target) -> bool {
         match target {
-            Target::Command(_) => {
-                self.runner.as_ref().is_some_and(Runner::is_restricted_to_namespaces)
-            }
+            Target::Command(_) => self.runner.as_ref().is_some_and(Runner::depends_on_namespace),
             Target::Http(_) | Target::Publish(_) | Target::Worker(_) | Target::Noop(_) => false,
         }
     }
 
-    /// Whether tasks of `namespace` may have `target` at all. `execute` checks again.
+    /// Fails if tasks of `namespace` may not have `target` at all. `execute` checks again.
     pub fn check_namespace(&self, target: &Target, namespace: &str) -> Result<(), TargetError> {
         match target {
-            Target::Command(_) => self.runner()?.check_namespace(namespace),
+            Target::Command(command) => self.runner()?.check_namespace(command, namespace),
             Target::Http(_) | Target::Publish(_) | Target::Worker(_) | Target::Noop(_) => Ok(()),
         }
     }
 
-    /// The target with its templates rendered. Ends within the invocation's timeout.
+    /// The target with its templates rendered. This ends within the invocation's timeout.
     pub async fn fill_in(&self, target: &Target, names: &Names<'_>) -> Result<Target, Unfilled> {
         self.pool.fill_in(&self.clock, target, names).await
     }
 
-    /// Carries out `target`. Lines are sent as they come; while `lines` is full the target waits,
-    /// and when its receiver is gone they are dropped.
+    /// Carries out `target`. Lines are sent as they come: while `lines` is full, the target waits,
+    /// and when its receiver is dropped, they are discarded.
     ///
-    /// `stop` ends the attempt: a request is dropped, a program is ended within the invocation's
-    /// kill grace. Dropping the future also ends it, a program by SIGKILL.
+    /// `stop` ends the attempt: a request is dropped, and a program is ended within the
+    /// invocation's kill grace. Dropping the future also ends it, a program by SIGKILL.
     pub async fn execute(
         &self,
         target: &Target,
@@ -172,7 +170,8 @@ impl Executor {
         let log = Log::new(&self.clock, lines);
         match target {
             Target::Http(definition) => {
-                // Boxed: otherwise each attempt would be as large as the largest of these futures.
+                // Boxed, because otherwise each attempt would be as large as the largest of these
+                // futures.
                 let sending = Box::pin(self.sender.execute(definition, invocation, &log));
                 let sent = stop.run_until_cancelled(sending).await;
                 sent.unwrap_or_else(|| Outcome::Cancelled { output: json!({}) })

@@ -7,7 +7,7 @@ use uuid::Uuid;
 /// One attempt at one task: the input of a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Invocation {
-    /// The run that the task belongs to.
+    /// The run to which the task belongs.
     pub run_id: Uuid,
     /// Number of the attempt, from 1.
     pub attempt: i32,
@@ -15,7 +15,8 @@ pub struct Invocation {
     pub task: String,
     /// Name of the namespace.
     pub namespace: String,
-    /// Id of the namespace; nil for the requests of alerts and pings, which belong to no task.
+    /// Id of the namespace; nil for the requests of alerts and pings, which do not belong to a
+    /// task.
     pub namespace_id: Uuid,
     /// The run's priority; 0 for a call without a run.
     pub priority: i16,
@@ -24,9 +25,9 @@ pub struct Invocation {
     /// Id of the schedule; `None` for a run without one.
     pub schedule_id: Option<Uuid>,
     /// The scheduled instant of the run: when the schedule was due, or the instant given for a
-    /// manual run, or when that run was requested.
+    /// manual run, or else the time of the request.
     pub scheduled_at: Option<DateTime<Utc>>,
-    /// The same text over all attempts, by which a receiver recognises a repetition.
+    /// The same text for all attempts, by which a receiver recognises a repetition.
     pub idempotency_key: String,
     /// W3C trace context to pass on.
     pub traceparent: Option<String>,
@@ -43,7 +44,7 @@ pub struct Invocation {
 pub struct Line {
     /// When it was read.
     pub at: DateTime<Utc>,
-    /// Where it came from.
+    /// Where the line came from.
     pub stream: Stream,
     /// The text without its line end; valid UTF-8 without NUL, at most 16 KiB.
     pub text: String,
@@ -62,31 +63,31 @@ pub enum Stream {
     System,
 }
 
-/// How an attempt ended. Every variant contains what was seen until then.
+/// How an attempt ended. Every variant contains the output up to then.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It did what was expected.
+    /// The attempt had the expected result.
     Succeeded {
-        /// What was seen: status and body, or exit code.
+        /// The output: status and body, or exit code.
         output: Value,
     },
-    /// It did something else, or could not be started.
+    /// The attempt did not have the expected result, or could not be started.
     Failed {
         /// Which step failed and how, in one line. It may quote output, so it must be masked.
         message: String,
-        /// What was seen.
+        /// The output.
         output: Value,
     },
-    /// It took longer than the invocation's timeout.
+    /// The attempt took longer than the invocation's timeout.
     TimedOut {
-        /// What it was doing, and how it was stopped.
+        /// What the attempt was doing, and how it was stopped.
         message: String,
-        /// What was seen.
+        /// The output.
         output: Value,
     },
-    /// It was stopped from outside.
+    /// A request stopped it.
     Cancelled {
-        /// What was seen.
+        /// The output.
         output: Value,
     },
 }

@@ -14,18 +14,18 @@ impl<'a> Log<'a> {
         Self { clock, lines }
     }
 
-    /// Writes a line; waits while the reader is behind, so that memory stays bounded.
+    /// Writes a line. Waits while the reader is behind, so that memory use stays bounded.
     pub(crate) async fn write(&self, stream: Stream, text: String) {
         self.write_line(self.line(stream, text, 0)).await;
     }
 
-    /// Writes a line that was read earlier; waits as [`Log::write`] does.
+    /// Writes a line that was read earlier. Waits as [`Log::write`] does.
     pub(crate) async fn write_line(&self, line: Line) {
-        // If the reader is gone, the line is dropped; the attempt continues.
+        // If the reader is gone, the line is dropped and the attempt continues.
         let _ = self.lines.send(line).await;
     }
 
-    /// A line that was read now.
+    /// A line that was read just now.
     pub(crate) fn line(&self, stream: Stream, text: String, left_out: usize) -> Line {
         Line { at: self.clock.now(), stream, text, left_out }
     }

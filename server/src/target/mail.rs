@@ -1,9 +1,8 @@
 //! Sends mails to people through the configured server.
 //!
-//! The operator chooses that server, so the egress guard, which keeps users from reaching what only
-//! this machine can reach, does not apply to it; users name recipients but no server. No header of
-//! a message can contain a line end: the library encodes its input, which was reduced to one line
-//! before.
+//! Users name recipients, but the operator chooses the server. So the egress guard, which keeps
+//! users from reaching what only this machine can reach, does not apply to it. No header of a
+//! message can contain a line end: input is reduced to one line first, and the library encodes it.
 
 use std::{error::Error, time::Duration};
 
@@ -36,10 +35,10 @@ pub struct Mailer {
 /// A mail.
 #[derive(Clone, Debug)]
 pub struct Letter<'a> {
-    /// The same over all attempts, by which a receiver recognises a repetition.
+    /// The same for all attempts, so that a receiver recognises a repetition.
     pub id: String,
-    /// The recipient of this transmission. Each recipient is a separate transaction: one that is
-    /// refused does not keep the others from receiving the mail.
+    /// The recipient of this transmission. Each recipient is a separate transaction, so that a
+    /// refusal for one does not keep the others from receiving the mail.
     pub recipient: &'a str,
     /// All recipients, as listed in the mail itself.
     pub to: &'a [String],
@@ -54,14 +53,15 @@ pub struct Letter<'a> {
 pub struct MailError {
     /// The error with its causes.
     pub text: String,
-    /// What the error applies to.
+    /// The cause to which the error is attributed.
     pub blame: Blame,
 }
 
-/// What an error applies to.
+/// The cause to which an error is attributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// The server, the connection to it, or its opinion of us: no mail can be sent through it now.
+    /// The server, the connection to it, or its rejection of us: no mail can be sent through it
+    /// now.
     Server,
     /// The recipient or the mail, temporarily.
     Recipient,
@@ -73,8 +73,8 @@ pub enum Blame {
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Mailer {
-    /// A mailer for that server, if it names one; `ca_pem` is trusted beside the system's
-    /// authorities.
+    /// A mailer for this server, if the configuration names one. It trusts `ca_pem` in addition to
+    /// the system's authorities.
     pub fn new(smtp: &Smtp, ca_pem: Option<&str>) -> Result<Option<Self>, TargetError> {
         let (Some(host), Some(from)) = (&smtp.host, &smtp.from) else { return Ok(None) };
         let from = from.parse().map_err(|error: lettre::address::AddressError| {
@@ -151,8 +151,7 @@ impl Mailer {
         Ok(server)
     }
 
-    /// Greets the server, and signs in if that is configured; returns why that failed. Nothing is
-    /// sent.
+    /// Greets the server, and signs in if that is configured; fails with the reason. Sends nothing.
     pub async fn look(&self) -> Result<(), String> {
         let server = self.connect().await;
         let mut server =
@@ -181,11 +180,11 @@ impl Mailer {
     }
 }
 
-/// The error of a mail; `blame` is what a reply of the server at this point applies to.
+/// The error of a mail. `blame` is the cause to which a reply of the server at this point is
+/// attributed.
 fn failed(error: &SmtpError, blame: Blame) -> MailError {
     let code = error.status();
-    // A refused sign-in or a closed connection never concerns the mail, at whatever point it
-    // happens.
+    // A refused sign-in or a closed connection never concerns the mail, whenever it happens.
     let is_ours = code
         .is_none_or(|code| matches!(code.category, Category::Connections | Category::Unspecified3));
     let blame = match blame {
@@ -196,7 +195,7 @@ fn failed(error: &SmtpError, blame: Blame) -> MailError {
     MailError { text: format!("could not send the mail: {}", explain(error)), blame }
 }
 
-/// Whether a text is a single address and nothing else.
+/// Fails unless a text is a single address and nothing else.
 pub fn check_address(text: &str) -> Result<(), String> {
     if text.len() > 254 {
         return Err("is longer than 254 characters".to_owned());

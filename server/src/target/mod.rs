@@ -2,12 +2,12 @@
 //!
 //! One attempt at one task is one call of [`Executor::execute`]: it gets the definition, the
 //! invocation, a channel for log lines, and a token that stops it; it returns how the attempt
-//! ended. It always ends: on its own, by the invocation's time limit, or by the token; and when the
-//! future is dropped, nothing of it continues. The layer knows no store, no schedule and no retry:
-//! the consequences of an outcome are decided elsewhere.
+//! ended. It always ends: on its own, by the invocation's time limit, or by the token. When the
+//! future is dropped, nothing of it continues. This layer knows nothing of the store, of schedules
+//! or of retries: the consequences of an outcome are decided elsewhere.
 //!
-//! What a target may do is the node's policy, not the definition's: programs run only where they
-//! are allowed, requests go only where the egress guard lets them. [`Executor::check`] makes the
+//! The node's policy decides what a target may do, not the definition: programs run only where they
+//! are allowed, and requests go only where the egress guard permits. [`Executor::check`] makes the
 //! same checks when a target is saved, and names the field that has to change.
 //!
 //! Everything from outside is bounded: lines to 16 KiB, output to the policy's limit (for a
@@ -30,6 +30,7 @@
 //! - `result`: the output of a task for its run
 //! - `policy`: what this node allows
 //! - `log`: the log lines of an attempt
+//! - `tail`: the end of an output that exceeds a limit; pure
 //! - `text`: converts bytes from outside to text
 //! - `secret`: text that is never printed
 //! - `error`: why a target is refused
@@ -49,6 +50,7 @@ mod publish;
 mod result;
 mod secret;
 mod signature;
+mod tail;
 mod template;
 mod text;
 mod tls;
@@ -64,6 +66,7 @@ pub use http::{Answers, FetchError, Fetched, Fetcher, Http, Method, StatusSet};
 pub use invocation::{Invocation, Line, Outcome, Stream};
 pub use log::Log;
 pub use mail::{Blame, Letter, MailError, Mailer, check_address};
+pub use origin::Origin;
 pub use policy::{CommandLimits, CommandPolicy, Policy};
 pub use publish::{
     Broker, BrokerReport, Connection, Event, Kafka, Mode, Nats, Publish, Rabbitmq, Redis, Sasl, Sqs,
@@ -71,6 +74,7 @@ pub use publish::{
 pub use result::result_of;
 pub(crate) use result::{MAX_NESTING, MAX_RESULT_BYTES, nesting, too_deep};
 pub use secret::Secret;
+pub(crate) use tail::{MAX_TAIL_BYTES, MAX_TAIL_LINES, Tail};
 pub use template::{Names, TemplateScope, TemplateUse, Unfilled};
 pub(crate) use template::{is_filled_from_elsewhere, is_reference};
 pub use worker::{Jobs, Worker, check_output, completed, is_queue_name, is_worker_tag};

@@ -1,26 +1,64 @@
-//! The receiver of a target, as far as its definition shows: targets with the same one fail
+//! The receiver of a target, as far as its definition shows. Targets with the same receiver fail
 //! together.
 
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
 use url::Url;
+use uuid::Uuid;
 
 use super::{Target, command::Command, http};
 
-/// Maximum length of a distinguished origin, in bytes: a host name has at most 253.
+/// Maximum length of an origin, in bytes. A host name has at most 253.
 const MAX_ORIGIN: usize = 300;
 
+/// The receiver of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// One for all namespaces: scheme, host and port of a URL, or a broker.
+    Shared(Arc<str>),
+    /// One in each namespace: `command` and the program or script, or `worker` and the queue.
+    /// Nothing outside a namespace shows that its programs are those of another one.
+    OfNamespace(&'static str, Arc<str>),
+}
+
+impl Origin {
+    /// As stored in the rows of the namespace's runs.
+    pub fn within(&self, namespace: Uuid) -> Arc<str> {
+        match self {
+            Self::Shared(origin) => origin.clone(),
+            Self::OfNamespace(kind, name) => format!("{kind}:{namespace}:{name}").into(),
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Shared(text) | Self::OfNamespace(_, text) => text,
+        }
+    }
+}
+
 impl Target {
-    /// Scheme, host and port of a URL, `command:` and the program, or `worker:` and the queue.
-    /// `None` if a template decides it, and for a target without a receiver.
-    pub fn origin(&self) -> Option<String> {
+    /// Its receiver. `None` if a template decides it, and for a target without a receiver.
+    pub fn origin(&self) -> Option<Origin> {
         let origin = match self {
-            Self::Http(definition) => of_address(&definition.url),
+            Self::Http(definition) => of_address(&definition.url).map(shared),
             Self::Command(definition) => of_command(definition),
-            Self::Publish(definition) => definition.to.origin(),
-            Self::Worker(definition) => Some(format!("worker:{}", definition.queue)),
+            Self::Publish(definition) => definition.to.origin().map(shared),
+            Self::Worker(definition) => {
+                Some(Origin::OfNamespace("worker", definition.queue.as_str().into()))
+            }
             Self::Noop(_) => None,
         };
-        origin.filter(|origin| origin.len() <= MAX_ORIGIN && !origin.contains('\0'))
+        origin.filter(|origin| {
+            let text = origin.text();
+            text.len() <= MAX_ORIGIN && !text.contains('\0')
+        })
     }
+}
+
+fn shared(origin: String) -> Origin {
+    Origin::Shared(origin.into())
 }
 
 fn of_address(address: &str) -> Option<String> {
@@ -33,12 +71,16 @@ fn of_address(address: &str) -> Option<String> {
     Some(http::origin(&url))
 }
 
-fn of_command(command: &Command) -> Option<String> {
-    let program = match &command.script {
-        Some(_) => "/bin/sh",
-        None => command.program.as_deref().filter(|program| !program.contains('{'))?,
+/// The program, or the script by a hash: scripts are long, and all have the same shell.
+fn of_command(command: &Command) -> Option<Origin> {
+    let name = match &command.script {
+        Some(script) => {
+            let hash = format!("{:x}", Sha256::digest(script));
+            format!("script-{}", &hash[..12])
+        }
+        None => command.program.clone().filter(|program| !program.contains('{'))?,
     };
-    Some(format!("command:{program}"))
+    Some(Origin::OfNamespace("command", name.into()))
 }
 
 #[cfg(test)]
@@ -46,8 +88,13 @@ mod tests {
     use super::*;
     use crate::target::{Http, Noop};
 
+    fn within(target: &Target, namespace: u128) -> Option<String> {
+        let origin = target.origin()?;
+        Some(origin.within(Uuid::from_u128(namespace)).to_string())
+    }
+
     fn of(address: &str) -> Option<String> {
-        Target::Http(Http::post(address)).origin()
+        within(&Target::Http(Http::post(address)), 7)
     }
 
     #[test]
@@ -64,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_template_decides_and_what_is_no_address_has_none() {
+    fn a_templated_host_or_an_invalid_address_has_no_origin() {
         for address in ["https://{{ context.host }}/a", "{{ context.url }}", "nothing", "://"] {
             assert_eq!(of(address), None, "{address}");
         }
@@ -73,10 +120,21 @@ mod tests {
     }
 
     #[test]
-    fn a_command_has_its_program() {
+    fn a_command_has_its_program_or_script_in_its_namespace() {
         let program = Command { program: Some("backup".to_owned()), ..Command::default() };
-        assert_eq!(Target::Command(program).origin().as_deref(), Some("command:backup"));
-        let script = Command { script: Some("exit 0".to_owned()), ..Command::default() };
-        assert_eq!(Target::Command(script).origin().as_deref(), Some("command:/bin/sh"));
+        let program = Target::Command(program);
+        let expected = format!("command:{}:backup", Uuid::from_u128(7));
+        assert_eq!(within(&program, 7), Some(expected));
+        assert_ne!(within(&program, 7), within(&program, 8));
+        let script = |text: &str| {
+            let script = Some(text.to_owned());
+            Target::Command(Command { script, ..Command::default() })
+        };
+        let (one, other) = (script("exit 0"), script("exit 1"));
+        let stored = within(&one, 7).unwrap();
+        assert!(stored.starts_with(&format!("command:{}:script-", Uuid::from_u128(7))), "{stored}");
+        assert_eq!(Some(stored), within(&script("exit 0"), 7));
+        assert_ne!(within(&one, 7), within(&other, 7));
+        assert_ne!(within(&one, 7), within(&one, 8));
     }
 }

@@ -1,7 +1,7 @@
 //! The output of a task for its run: a JSON object that later tasks find in their context.
 //!
-//! It is stored in the attempt's output under the key `result`, beside what was seen of the
-//! attempt.
+//! It is stored in the attempt's output under the key `result`, in addition to the rest of the
+//! output.
 
 use serde_json::{Map, Value};
 

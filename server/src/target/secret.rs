@@ -16,7 +16,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text, for the one place that needs it.
+    /// The text itself. Use it only where it is needed.
     pub fn expose(&self) -> &str {
         &self.0
     }

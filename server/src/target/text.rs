@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Converts bytes from outside to text that every database can store: invalid UTF-8 and NUL, which
+/// Converts bytes from outside to text that every database can store: invalid UTF-8, and NUL, which
 /// PostgreSQL cannot store, become U+FFFD.
 pub(crate) fn storable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
@@ -38,7 +38,7 @@ impl fmt::Display for WithSeparators {
     }
 }
 
-/// An amount of bytes in short form: `999 bytes`, `56 kB`, `3 MB`.
+/// A number of bytes in short form: `999 bytes`, `56 kB`, `3 MB`.
 pub(crate) struct Bytes(pub(crate) u64);
 
 impl fmt::Display for Bytes {
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_database_stores_is_replaced() {
+    fn characters_that_no_database_stores_are_replaced() {
         assert_eq!(storable(b"a\0b\xffc"), "a\u{fffd}b\u{fffd}c");
         assert_eq!(storable("grüße".as_bytes()), "grüße");
     }

@@ -21,8 +21,8 @@ pub(super) fn config(
         .with_root_certificates(Arc::clone(roots)))
 }
 
-/// The system's authorities; on a machine that has none, such as a bare container, the bundled
-/// Mozilla list.
+/// The system's authorities; if the machine has none, such as a bare container, the bundled Mozilla
+/// list.
 pub(super) fn roots(ca_pem: Option<&str>) -> Result<RootCertStore, TargetError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

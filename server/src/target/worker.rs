@@ -1,5 +1,5 @@
-//! Tasks that a user's own program carries out: it pulls them from a queue. The program may be
-//! anywhere and in any language; docs/workers.md describes the protocol.
+//! Tasks that a user's own program carries out: it pulls them from a queue. The program may run
+//! anywhere and be written in any language; docs/workers.md describes the protocol.
 
 use std::{fmt, pin::Pin};
 
@@ -12,7 +12,7 @@ use super::{Invocation, Outcome, TargetError, log::Log, result};
 
 /// Maximum length of the name of a queue, a task or a tag.
 const MAX_NAME: usize = 64;
-/// The same limit as for a request's body.
+/// The same limit as for the body of a request.
 const MAX_INPUT_BYTES: usize = 256 * 1024;
 const MAX_TAGS: usize = 16;
 
@@ -33,10 +33,10 @@ pub struct Worker {
     pub tags: Vec<String>,
 }
 
-/// Passes jobs to workers and waits for their end.
+/// Passes jobs to workers and waits until they end.
 pub trait Jobs: Send + Sync + fmt::Debug {
-    /// Carries out an attempt. If the future is dropped, it stops waiting, and late requests of the
-    /// worker change nothing.
+    /// Carries out an attempt. If the future is dropped, it stops waiting, and later requests of
+    /// the worker change nothing.
     fn carry_out<'a>(
         &'a self,
         definition: &'a Worker,
@@ -61,15 +61,15 @@ fn is_made_of(name: &str, marks: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len()) && name.chars().all(fits)
 }
 
-/// Whether a worker's output can be stored; if not, why.
+/// Fails, with the reason, if a worker's output cannot be stored.
 pub fn check_output(output: &Value) -> Result<(), String> {
     // A value that is not an object is stored as one.
     let object = if output.is_object() { output.clone() } else { json!({ "value": output }) };
     result::keep(&mut json!({}), object)
 }
 
-/// The outcome of an attempt whose job a worker completed: an object is the task's result for its
-/// run.
+/// The outcome of an attempt whose job a worker completed. If the output is an object, it is the
+/// task's result for its run.
 pub fn completed(worker: &str, output: Value) -> Outcome {
     let mut seen = json!({ "worker": worker });
     let kept = match output {
@@ -97,7 +97,7 @@ fn check_size(input: &Value) -> Result<(), TargetError> {
 }
 
 impl Worker {
-    /// Whether it can be carried out as it is written.
+    /// Fails if it cannot be carried out as it is written.
     pub(super) fn check(&self) -> Result<(), TargetError> {
         let name = "write 1 to 64 of a-z 0-9 . _ -";
         if !is_queue_name(&self.queue) {
@@ -123,7 +123,7 @@ impl Worker {
         self.input.as_ref().map_or(Ok(()), check_size)
     }
 
-    /// The same after its templates are rendered. Without an input the context is sent.
+    /// The same after its templates are rendered. Without an input, the context is sent.
     pub(super) fn check_filled(&self, context: &Value) -> Result<(), TargetError> {
         self.check()?;
         if self.input.is_none() { check_size(context) } else { Ok(()) }

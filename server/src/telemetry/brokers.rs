@@ -2,10 +2,10 @@ use std::sync::{Arc, OnceLock};
 
 use opentelemetry::{KeyValue, metrics::Meter};
 
-/// What this node published since it started, by kind of broker.
+/// The counts of published events since this node started, by kind of broker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BrokerCounts {
-    /// The name of the kind.
+    /// The name of the kind of broker.
     pub broker: &'static str,
     /// Events that were acknowledged.
     pub acknowledged: u64,
@@ -15,7 +15,7 @@ pub struct BrokerCounts {
     pub connected: u64,
     /// Connections that are open now.
     pub open: u64,
-    /// Brokers that could not be reached at the last try.
+    /// Brokers that the last attempt could not reach.
     pub unreachable: u64,
 }
 

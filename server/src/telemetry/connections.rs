@@ -6,9 +6,9 @@ use opentelemetry::{
 /// Why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionRefusal {
-    /// All places are taken.
+    /// All places for connections are taken.
     Full,
-    /// Its address has reached the limit per address.
+    /// The address has reached the limit per address.
     Address,
 }
 
@@ -21,7 +21,7 @@ impl ConnectionRefusal {
     }
 }
 
-/// How close HTTP is to its connection limit.
+/// The number of HTTP connections, compared with their limit.
 #[derive(Clone)]
 pub(super) struct Connections {
     open: Gauge<u64>,

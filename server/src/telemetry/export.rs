@@ -107,7 +107,7 @@ impl Telemetry {
         Ok(Self { traces, meters, registry, metrics })
     }
 
-    /// Instruments that are not exported: for tests, which read the registry.
+    /// Instruments that are not exported, for tests, which read the registry.
     pub fn unexported(clock: Clock) -> Result<Self, TelemetryError> {
         let registry = Registry::new();
         let (meters, traces) = (scraped(&registry)?.build(), Traces::default());
@@ -125,7 +125,7 @@ impl Telemetry {
         &self.registry
     }
 
-    /// Sends pending data. May wait for the collector, so it must not be called on the reactor's
+    /// Sends pending data. It may wait for the collector, so it must not be called on the reactor's
     /// threads.
     pub fn shutdown(&self) {
         if let Err(error) = self.traces.shutdown() {
@@ -168,9 +168,9 @@ fn exporters(endpoint: &str, protocol: OtlpProtocol) -> Result<Exporters, Export
     })
 }
 
-/// The exporters' threads do not belong to the runtime: they wait for the collector's response
-/// themselves. A blocking client must not be created inside a runtime, so a separate thread creates
-/// it.
+/// The HTTP client of the exporters. Their threads do not belong to the runtime, and wait for the
+/// collector's response themselves. A blocking client must not be created inside a runtime, so a
+/// separate thread creates it.
 fn http_client() -> Result<reqwest::blocking::Client, ExporterBuildError> {
     let make = || {
         let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };

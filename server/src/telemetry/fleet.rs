@@ -8,17 +8,17 @@ use super::Sampled;
 const DATABASE: &str = "database";
 
 /// The latest figures counted in the database. Figures that were not found then, such as those of a
-/// disabled canary, or all of them while the database is down, have no series: a stale figure would
-/// be mistaken for a current one.
+/// disabled canary, have no series, because a stale figure would be mistaken for a current one;
+/// while the database is down, no figure has one.
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
     found: Mutex<FleetReading>,
 }
 
-/// The result of the last look.
+/// The result of the last count.
 #[derive(Debug, Default)]
 enum FleetReading {
-    /// No look has been made yet.
+    /// Nothing has been counted yet.
     #[default]
     Unknown,
     /// The database did not answer.
@@ -90,7 +90,7 @@ impl Fleet {
         fleet
     }
 
-    /// Sets the result of a look; `None` if the database did not answer.
+    /// Sets the result of a count; `None` if the database did not answer.
     pub(super) fn found(&self, sampled: Option<Sampled>) {
         *self.locked() =
             sampled.map_or(FleetReading::Nothing, |sampled| FleetReading::All(Box::new(sampled)));
@@ -173,7 +173,7 @@ mod tests {
     use crate::telemetry::{Canary, exposition};
 
     #[test]
-    fn what_is_not_found_any_more_is_not_shown_any_more() {
+    fn figures_that_are_not_found_any_more_are_not_shown() {
         let registry = Registry::new();
         let exporter = opentelemetry_prometheus::exporter().with_registry(registry.clone());
         let reader = exporter.build().unwrap();

@@ -9,7 +9,8 @@ use std::{
 use opentelemetry::KeyValue;
 use uuid::Uuid;
 
-/// The schedules that have their own series. If none are configured, this costs one flag check.
+/// The schedules that have their own series. If none are configured, this only costs a check of a
+/// flag.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Labels(Arc<Inner>);
 

@@ -5,7 +5,7 @@ use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::Subscribe
 use super::TelemetryError;
 use crate::config;
 
-/// Sends log lines to standard error. To be called once per process.
+/// Sends log lines to standard error. Must be called once per process.
 pub(super) fn start(log: &config::Log) -> Result<(), TelemetryError> {
     let filter = |text: &str| {
         EnvFilter::try_new(text).map_err(|error| TelemetryError::Filter {

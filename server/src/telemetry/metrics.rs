@@ -29,9 +29,9 @@ pub enum Recovery {
     LostHandoff,
     /// A run on a dead node was queued again.
     OrphanedRun,
-    /// A run over its hard timeout was ended.
+    /// A run past its hard timeout was ended.
     HardTimeout,
-    /// It was given up because recovery reached its limits.
+    /// The fire or run was given up because recovery reached its limits.
     Abandoned,
 }
 
@@ -40,15 +40,15 @@ pub enum Recovery {
 pub enum SignIn {
     /// A session was created.
     Accepted,
-    /// Unknown name, wrong password, or a disabled user.
+    /// The name is unknown, the password wrong, or the user disabled.
     Refused,
-    /// Too many attempts.
+    /// There were too many attempts.
     Limited,
 }
 
 /// All instruments. Cheap to clone; recording never waits and never fails.
 ///
-/// Names here have no unit: Prometheus shows `carillon.fire_lateness` as
+/// Names in this file have no unit: Prometheus shows `carillon.fire_lateness` as
 /// `carillon_fire_lateness_seconds`, whether it scrapes the metric or receives it over OTLP.
 #[derive(Clone)]
 pub struct Metrics {
@@ -86,7 +86,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Instruments that are not read: for tests and tools.
+    /// Instruments that nothing reads, for tests and tools.
     pub fn unread(clock: Clock) -> Self {
         use opentelemetry::metrics::MeterProvider;
         let meters = SdkMeterProvider::builder().build();
@@ -99,8 +99,8 @@ impl Metrics {
         this
     }
 
-    /// Counters of events that must never happen exist from the start at 0: an absent counter
-    /// cannot rise.
+    /// Counters of events that must never happen exist from the start with the value 0, because an
+    /// absent counter cannot rise.
     fn begin(&self) {
         let zero = |counter: &Counter<u64>, label: &'static str, words: &[&'static str]| {
             for word in words {
@@ -238,7 +238,7 @@ impl Metrics {
         self.settle_duration.record(took.as_secs_f64(), &[]);
     }
 
-    /// Counts a run that ended in `state`, and how long it took; its schedule, if it has one.
+    /// Counts a run that ended in `state` after this time, for its schedule if it has one.
     pub fn execution(&self, schedule: Option<Uuid>, state: String, took: Duration, failed: bool) {
         let labels = [KeyValue::new("state", state)];
         self.executions.add(1, &labels);
@@ -290,19 +290,19 @@ impl Metrics {
         self.log_lines_left_out.add(lines, &[KeyValue::new("quota", quota)]);
     }
 
-    /// Sets the number of runs at work on this node.
+    /// Sets the number of runs in progress on this node.
     pub fn live_runs(&self, count: usize) {
         self.live_runs.record(count as u64, &[]);
     }
 
-    /// Sets the number of this node's places that are held.
+    /// Sets the number of this node's places that are in use.
     pub fn places(&self, held: usize, capacity: usize) {
         self.places_held.record(held as u64, &[]);
         self.places.record(capacity as u64, &[]);
     }
 
-    /// Counts a run that could not have a free place: its origin, schedule or namespace has used up
-    /// its share.
+    /// Counts a run that could not get a free place, because its origin, schedule or namespace has
+    /// used up its share.
     pub fn held_back(&self, share: &'static str) {
         self.held_back.add(1, &[KeyValue::new("share", share)]);
     }

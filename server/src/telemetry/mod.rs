@@ -1,17 +1,16 @@
 //! Telemetry of the process: log lines, traces and metrics.
 //!
-//! A leaf: every layer may record here, and it depends on none of them. Log lines go to standard
-//! error, so that standard output is free for command output. Traces and metrics go to an
-//! OpenTelemetry collector if one is configured; metrics can always be scraped in Prometheus
-//! format.
+//! Every layer may use this module, and it depends on none of them. Log lines go to standard error,
+//! so that standard output is free for command output. Traces and metrics go to an OpenTelemetry
+//! collector if one is configured; metrics can always be scraped in Prometheus format.
 //!
 //! - `metrics`: [`Metrics`], every instrument, named once
 //! - `labels`: the schedules that have series of their own
 //! - `traces`: [`Traces`], one trace per fire
-//! - `sampled`, `fleet`: figures that are counted in the database; and their gauges
+//! - `sampled`, `fleet`: figures that are counted in the database, and their gauges
 //! - `rates`, `window`: executions of the last minute, for the rates that are not counters
 //! - `brokers`: counts of published events
-//! - `connections`: how close HTTP is to its connection limit
+//! - `connections`: HTTP connections, compared with their limit
 //! - `logs`: the subscriber: text or JSON, filtered
 //! - `export`: the underlying providers, and flushing them at shutdown
 

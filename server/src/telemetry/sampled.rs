@@ -25,7 +25,7 @@ pub struct Sampled {
     pub nodes: u64,
     /// Fires that were missed or abandoned in the last hour.
     pub missed: u64,
-    /// How long the oldest due schedule has been waiting to be claimed.
+    /// How long the oldest due schedule has waited to be claimed.
     pub oldest_unclaimed: Duration,
     /// Each health check, and whether it is healthy.
     pub checks: Vec<(&'static str, bool)>,
@@ -36,7 +36,7 @@ pub struct Sampled {
 /// The canary's last successful fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Canary {
-    /// When it was due.
+    /// When the fire was due.
     pub due_at: DateTime<Utc>,
     /// The time from then until its run had settled.
     pub latency: Duration,

@@ -1,8 +1,8 @@
 //! One trace per fire: claim, hand-off, run, task, target.
 //!
-//! A run's key is its trace id, and a span's id follows from its subject. So each node reports its
-//! own work when it is done, and the spans of several nodes, of a run that was taken over and of
-//! the target still form one trace without passing a context along. No span contains user data: no
+//! A run's key is its trace id, and the id of a span follows from its subject. So each node reports
+//! its own work when it is complete, and the spans of several nodes, of a run that was taken over,
+//! and of the target form one trace without passing a context along. No span contains user data: no
 //! URL, no output, no error.
 
 use std::{fmt, sync::Arc};
@@ -31,24 +31,24 @@ struct TraceExporter {
     ratio: f64,
 }
 
-/// The run that spans belong to.
+/// The run to which spans belong.
 #[derive(Clone, Debug)]
 pub struct TracedRun {
     /// The run.
     pub id: Uuid,
-    /// Whether a fire started it: its span is then the child of the fire's span.
+    /// Whether a fire started the run: if so, its span is the child of the fire's span.
     pub by_fire: bool,
     /// The namespace's name.
     pub namespace: String,
-    /// The schedule, if one was involved.
+    /// The schedule, if the run has one.
     pub schedule: Option<(Uuid, String)>,
-    /// The instant that it is for.
+    /// The instant that the run represents.
     pub stands_for: DateTime<Utc>,
     /// The start of its first attempt.
     pub started_at: DateTime<Utc>,
 }
 
-/// A fire on its way from its due time to a run.
+/// A fire between its due time and its run.
 #[derive(Clone, Copy, Debug)]
 pub struct TracedFire<'a> {
     /// The id of the fire, and of the run that it became.
@@ -59,15 +59,15 @@ pub struct TracedFire<'a> {
     pub schedule: (Uuid, &'a str),
     /// The scheduled instant.
     pub scheduled_at: DateTime<Utc>,
-    /// When it was due.
+    /// When the fire was due.
     pub due_at: DateTime<Utc>,
-    /// When it was claimed.
+    /// When the fire was claimed.
     pub claimed_at: DateTime<Utc>,
     /// When its hand-off began.
     pub handed_from: DateTime<Utc>,
     /// When the hand-off was committed.
     pub handed_at: DateTime<Utc>,
-    /// Why it started, in the ledger's words.
+    /// The reason for its start, as the ledger names it.
     pub reason: &'a str,
 }
 
@@ -84,7 +84,7 @@ pub struct TracedAttempt<'a> {
     pub attempt: i32,
     /// The kind of its target.
     pub target: &'static str,
-    /// When it began and ended, including its preparation and the wait for an answer.
+    /// When the attempt began and ended, including its preparation and the wait for an answer.
     pub at: (DateTime<Utc>, DateTime<Utc>),
     /// When its target started and stopped working, if it did.
     pub at_target: Option<(DateTime<Utc>, DateTime<Utc>)>,
@@ -94,7 +94,7 @@ pub struct TracedAttempt<'a> {
     pub status: Option<i64>,
 }
 
-/// The first half-byte of a span's id encodes its subject; it is 0 for the target, so that the
+/// The first half-byte of a span's id encodes its subject. For the target it is 0, so that the
 /// target's span id is the number that it receives.
 const FIRE: u64 = 1 << 60;
 const CLAIM: u64 = 2 << 60;
@@ -119,8 +119,8 @@ impl Traces {
     }
 
     /// The `traceparent` header for an attempt's target, which continues the run's trace. The
-    /// sampling decision is the same for the whole run, on every node; without a collector here, it
-    /// is as if there were one.
+    /// sampling decision is the same for the whole run, on every node, even on a node without a
+    /// collector.
     pub fn traceparent(&self, run: Uuid, number: u64) -> String {
         let flags = u8::from(self.0.as_ref().is_none_or(|to| to.is_traced(run)));
         format!("00-{}-{number:016x}-{flags:02x}", run.simple())
@@ -218,7 +218,7 @@ impl TraceExporter {
             span_kind: span.kind,
             name: span.name.into(),
             start_time: span.from.into(),
-            // Its instants may come from two clocks, or from one that was stepped.
+            // The two instants may come from two clocks, or from one that was stepped.
             end_time: span.to.max(span.from).into(),
             attributes: span.about,
             dropped_attributes_count: 0,

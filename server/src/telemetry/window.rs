@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_more_than_a_minute_ago_is_forgotten() {
+    fn ends_more_than_a_minute_ago_are_forgotten() {
         let mut window = LastMinute::default();
         window.record(100, Duration::from_secs(4), true);
         window.record(130, Duration::from_secs(2), false);

@@ -9,15 +9,15 @@ use base64::{
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-/// Shorter texts are not searched for: they would be found everywhere.
+/// Minimum length of a text that is searched for: shorter texts would be found everywhere.
 pub(super) const MIN: usize = 6;
 
-/// All forms of these secrets, each once, longest first.
+/// All forms of these secrets, without duplicates, longest first.
 pub(super) fn of<'a>(secrets: impl Iterator<Item = &'a SecretString>) -> Vec<String> {
     let mut parts = BTreeSet::new();
     for secret in secrets {
         let value = secret.expose_secret();
-        // If a secret has several lines, logs show one at a time.
+        // If a secret has several lines, logs show them one at a time.
         parts.extend(std::iter::once(value).chain(value.lines()).map(str::trim).chain([value]));
     }
     let mut forms = Vec::new();
@@ -62,7 +62,7 @@ fn json_text(text: &str) -> String {
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// Escapes like JSON encoders that output only ASCII.
+/// An escape as written by JSON encoders that only output ASCII.
 fn ascii(unit: u16) -> String {
     match char::from_u32(u32::from(unit)) {
         Some(character) if character.is_ascii() => character.to_string(),
@@ -80,8 +80,8 @@ fn percent(text: &str, lower: bool, kept: impl Fn(u8) -> Option<char>) -> String
 }
 
 /// The part of the base64 encoding that does not depend on the surrounding text, if the secret
-/// begins `offset` bytes after the beginning of a group: in `Authorization: Basic` a name precedes
-/// it.
+/// begins `offset` bytes after the beginning of a group. In `Authorization: Basic`, for example, a
+/// name precedes it.
 fn within_base64(text: &str, offset: usize) -> [String; 2] {
     let bytes: Vec<u8> = std::iter::repeat_n(0, offset).chain(text.bytes()).collect();
     // Excludes characters that contain bits of the surrounding text.

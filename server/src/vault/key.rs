@@ -20,7 +20,8 @@ pub struct Key {
     cipher: XChaCha20Poly1305,
 }
 
-/// What a sealed value is bound to. Its ciphertext opens there and nowhere else.
+/// The place to which an encrypted value is bound. Its ciphertext can be decrypted there and
+/// nowhere else.
 #[derive(Clone, Copy, Debug)]
 pub enum SecretScope<'a> {
     /// A secret that tasks use.
@@ -30,16 +31,16 @@ pub enum SecretScope<'a> {
         /// The secret's name.
         name: &'a str,
     },
-    /// The hidden part of an alert channel.
+    /// The confidential part of an alert channel.
     Channel {
         /// The channel. Its name may change.
         id: Uuid,
-        /// Its name, for people.
+        /// The secret's name, for people.
         name: &'a str,
     },
 }
 
-/// A text that is not a key. It is not repeated.
+/// The error for a text that is not a key. The text is not repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is not 32 bytes in base64 or hex; 'carillon secret new-key' prints one that is")]
 pub struct NotAKey;
@@ -81,7 +82,7 @@ impl Key {
         Some(STANDARD.encode([&nonce[..], &ciphertext].concat()))
     }
 
-    /// The value that was sealed there with this key; `None` for anything else.
+    /// The value that was encrypted for this place with this key; `None` for anything else.
     pub(super) fn open(&self, place: SecretScope<'_>, sealed: &str) -> Option<SecretString> {
         let bytes = STANDARD.decode(sealed).ok()?;
         let (nonce, ciphertext) = bytes.split_first_chunk::<NONCE_BYTES>()?;
@@ -102,7 +103,7 @@ impl SecretScope<'_> {
         }
     }
 
-    /// A description of the sealed value.
+    /// A description of the encrypted value.
     pub(super) fn what(&self) -> String {
         match self {
             Self::Secret { name, .. } => format!("the secret '{name}'"),
@@ -110,7 +111,7 @@ impl SecretScope<'_> {
         }
     }
 
-    /// What to do if it cannot be opened any more.
+    /// What to do if it can no longer be decrypted.
     pub(super) fn mending(&self) -> &'static str {
         match self {
             Self::Secret { .. } => "delete the secret and set it again",
@@ -142,7 +143,7 @@ mod tests {
         SecretScope::Secret { namespace: Uuid::from_u128(1), name: "smtp" };
 
     #[test]
-    fn what_was_sealed_opens_in_its_place_with_its_key_alone() {
+    fn a_sealed_value_opens_only_in_its_place_with_its_key() {
         let sealed = key().seal(HERE, &"hunter2".into()).unwrap();
         assert!(!sealed.contains("hunter2"));
         assert_eq!(key().open(HERE, &sealed).unwrap().expose_secret(), "hunter2");

@@ -7,22 +7,23 @@ use uuid::Uuid;
 use super::{Key, SecretScope};
 use crate::store::{Store, StoreError, alerts, secrets};
 
-/// The keys that open secrets here; the first of them seals. Without a key there are no secrets.
+/// The keys that decrypt secrets on this server; the first of them encrypts. Without a key, there
+/// are no secrets.
 #[derive(Clone, Debug, Default)]
 pub struct Vault {
     keys: Arc<[Key]>,
 }
 
-/// A sealed secret, as stored in the database.
+/// An encrypted secret, as stored in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed {
-    /// The key that opens it.
+    /// The id of the key that decrypts it.
     pub key_id: String,
     /// Nonce and ciphertext.
     pub text: String,
 }
 
-/// Why a secret cannot be sealed or opened. Messages read after "failed to".
+/// Why a secret cannot be encrypted or decrypted. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
     /// This server has no key.
@@ -39,24 +40,24 @@ pub enum VaultError {
     OtherKey {
         /// The secret.
         what: String,
-        /// The key that opens it.
+        /// The id of the key that decrypts it.
         key_id: String,
         /// The keys of this server.
         here: String,
         /// What else to do.
         mending: &'static str,
     },
-    /// The ciphertext was changed, or copied from somewhere else.
+    /// The ciphertext was changed, or copied from elsewhere.
     #[error(
         "open {what}: what the database keeps of it was changed or belongs elsewhere; {mending}"
     )]
     Broken {
         /// The secret.
         what: String,
-        /// What to do.
+        /// What an operator can do.
         mending: &'static str,
     },
-    /// There is no secret of that name.
+    /// There is no secret with this name.
     #[error("find the secret '{name}': the namespace has none of that name; set it")]
     Missing {
         /// The requested name.
@@ -65,30 +66,30 @@ pub enum VaultError {
     /// The system provides no random numbers.
     #[error("seal a secret: the system gives no random numbers")]
     NoRandom,
-    /// The store could not answer.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Vault {
-    /// `current` seals and opens; `previous` opens values that are not resealed yet.
+    /// `current` encrypts and decrypts; `previous` decrypts values that are not re-encrypted yet.
     pub fn new(current: Key, previous: Option<Key>) -> Self {
         Self { keys: std::iter::once(current).chain(previous).collect() }
     }
 
-    /// The id of the key that seals.
+    /// The id of the key that encrypts.
     pub fn current(&self) -> Result<&str, VaultError> {
         Ok(self.keys.first().ok_or(VaultError::NoKey)?.id())
     }
 
-    /// Seals a value for its place.
+    /// Encrypts a value for its place.
     pub fn seal(&self, place: SecretScope<'_>, value: &SecretString) -> Result<Sealed, VaultError> {
         let key = self.keys.first().ok_or(VaultError::NoKey)?;
         let text = key.seal(place, value).ok_or(VaultError::NoRandom)?;
         Ok(Sealed { key_id: key.id().to_owned(), text })
     }
 
-    /// Opens what was sealed for that place.
+    /// Decrypts a value for its place.
     pub fn open(
         &self,
         place: SecretScope<'_>,
@@ -100,14 +101,14 @@ impl Vault {
         key.open(place, &sealed.text).ok_or_else(|| VaultError::broken(place))
     }
 
-    /// Fails if there are secrets that no key here opens. Otherwise their tasks would fail one by
-    /// one, long after the operator who started the server has left.
+    /// Fails if there are secrets that no key of this server decrypts. Otherwise their tasks would
+    /// fail one by one, long after the operator who started the server has left.
     pub async fn check(&self, store: &Store) -> Result<(), VaultError> {
         self.check_secrets(store.read()).await
     }
 
-    /// Returns an error for an alert channel that no key here opens, if there is one. Their
-    /// messages wait, but fires are not affected.
+    /// Fails if there is an alert channel that no key of this server decrypts. Messages of such
+    /// channels wait, but fires are not affected.
     pub async fn check_channels<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -115,7 +116,8 @@ impl Vault {
         self.opens_channels(&alerts::sealed::samples(connection).await?)
     }
 
-    /// Whether there is a key here for each of these samples: keys in use, with an alert channel.
+    /// Fails unless this server has a key for each of these samples: keys in use, with an alert
+    /// channel.
     pub fn opens_channels(&self, samples: &[(String, Uuid, String)]) -> Result<(), VaultError> {
         match samples.iter().find(|(key_id, ..)| !self.has(key_id)) {
             Some((key_id, id, name)) => {
@@ -125,8 +127,9 @@ impl Vault {
         }
     }
 
-    /// Whether everything that is sealed opens here, as of a transaction: with another key, this
-    /// server and those that have the right one could not open what the other seals.
+    /// Fails unless this server can decrypt everything that is encrypted, as seen by a transaction.
+    /// With a different key, this server and those with the right key could not decrypt each
+    /// other's values.
     pub(crate) async fn check_in<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -135,7 +138,7 @@ impl Vault {
         self.check_channels(connection).await
     }
 
-    /// The same for secrets alone.
+    /// The same for secrets only.
     pub(crate) async fn check_secrets<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -143,8 +146,8 @@ impl Vault {
         self.opens(&secrets::samples(connection).await?)
     }
 
-    /// Whether there is a key here for each of these samples: keys in use, with the name of a
-    /// secret.
+    /// Fails unless this server has a key for each of these samples: keys in use, with the name of
+    /// a secret.
     pub fn opens(&self, samples: &[(String, String)]) -> Result<(), VaultError> {
         match samples.iter().find(|(key_id, _)| !self.has(key_id)) {
             Some((key_id, name)) => {
@@ -167,7 +170,7 @@ impl Vault {
 }
 
 impl VaultError {
-    /// The stored value for that place is invalid.
+    /// The error for an invalid stored value at this place.
     pub(crate) fn broken(place: SecretScope<'_>) -> Self {
         Self::Broken { what: place.what(), mending: place.mending() }
     }

@@ -1,4 +1,4 @@
-//! Removes secrets from texts: as they are, and in the encodings that programs and protocols use.
+//! Removes secrets from texts, unencoded and in the encodings that programs and protocols use.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -14,12 +14,12 @@ use crate::target::Outcome;
 
 /// A text of this length may have been cut in the middle of a secret.
 const CUT: usize = 1_000;
-/// A line of this length may have been cut off from the next.
+/// A line of this length may have been cut off from the next one.
 const MIN_CUT: usize = 16 * 1024 - 8;
-/// Minimum number of characters of a partial secret that is searched for beside a cut.
+/// Minimum number of characters of a partial secret that is searched for next to a cut.
 const MIN_PART: usize = 4;
 /// How many bytes of a form are searched for; the rest is compared. So the cost of a large secret
-/// grows with its lines and not with its size.
+/// grows with its number of lines and not with its size.
 const HEAD: usize = 32;
 /// The line lengths of `xxd -p`, `openssl base64` and `base64`.
 const WRAPS: [usize; 3] = [60, 64, 76];
@@ -29,9 +29,9 @@ const WRAPS: [usize; 3] = [60, 64, 76];
 pub(crate) struct Mask {
     /// Longest first.
     forms: Vec<String>,
-    /// The indices of the forms with each beginning.
+    /// The indices of the forms with the same beginning.
     by_head: HashMap<Vec<u8>, Vec<usize>>,
-    /// Finds all heads in one pass.
+    /// Finds all beginnings in one pass.
     finder: Option<AhoCorasick>,
 }
 
@@ -39,7 +39,7 @@ impl Mask {
     /// A mask for these secrets.
     pub(crate) fn of<'a>(secrets: impl Iterator<Item = &'a SecretString>) -> Self {
         let forms = forms::of(secrets);
-        // Most tasks have none, and building an unused finder costs more than such a run.
+        // Most tasks have no secrets, and building an unused finder costs more than such a run.
         if forms.is_empty() {
             return Self::default();
         }
@@ -55,14 +55,13 @@ impl Mask {
         Self { forms, by_head, finder: finder.ok() }
     }
 
-    /// Whether the line after this one may begin in the middle of a secret with which this one
-    /// ends.
+    /// Whether the next line may begin in the middle of a secret with which this line ends.
     pub(crate) fn is_cut(line: &str) -> bool {
         let last = line.split_ascii_whitespace().next_back();
         line.len() > MIN_CUT || last.is_some_and(is_wrapped)
     }
 
-    /// The text without secrets. `goes_on`: it continues a text that was cut off.
+    /// The text without secrets. `goes_on` says that it continues a text that was cut off.
     pub(crate) fn text(&self, text: String, goes_on: bool) -> String {
         self.masked(text, goes_on, false)
     }
@@ -72,7 +71,7 @@ impl Mask {
         if self.forms.is_empty() {
             return outcome;
         }
-        // It may repeat a line without the one before it.
+        // The message may repeat a line without the one before it.
         let message = |message| self.masked(message, false, true);
         match outcome {
             Outcome::Succeeded { output } => Outcome::Succeeded { output: self.json(output) },
@@ -126,7 +125,7 @@ impl Mask {
 
     /// The positions of complete forms.
     fn whole(&self, text: &str) -> Vec<Range<usize>> {
-        // Without the finder nothing is known about the text, so all of it is hidden.
+        // Without the finder, nothing is known about the text, so all of it is hidden.
         let Some(finder) = &self.finder else { return std::iter::once(0..text.len()).collect() };
         let (mut found, mut at) = (Vec::new(), 0);
         while let Some(head) = finder.find(Input::new(text).range(at..)) {
@@ -149,7 +148,7 @@ impl Mask {
         forms.filter(|form| text.starts_with(form)).map(<[u8]>::len).max()
     }
 
-    /// The positions of partial forms beside a cut: of the text, or of a word that fills a line.
+    /// The positions of partial forms next to a cut of the text, or of a word that fills a line.
     fn parts(&self, text: &str, goes_on: bool, words_go_on: bool, hidden: &mut Vec<Range<usize>>) {
         self.beside(text, 0..text.len(), goes_on, text.len() >= CUT, hidden);
         let (mut at, mut before) = (0, goes_on);
@@ -188,14 +187,14 @@ impl Mask {
     }
 }
 
-/// How much of the end of a text is the beginning of that form.
+/// How much of the end of a text is the beginning of this form.
 fn end(text: &str, form: &str) -> Option<usize> {
     let most = text.len().min(form.len() - 1);
     let mut cuts = (MIN_PART..=most).rev().filter(|at| form.is_char_boundary(*at));
     cuts.find(|at| text.ends_with(&form[..*at]))
 }
 
-/// How much of the beginning of a text is the end of that form.
+/// How much of the beginning of a text is the end of this form.
 fn start(text: &str, form: &str) -> Option<usize> {
     let first = form.len().saturating_sub(text.len()).max(1);
     let cuts = first..=form.len().saturating_sub(MIN_PART);
@@ -249,7 +248,7 @@ mod tests {
         for before in ["", "u", "us", "ada:"] {
             let encoded = STANDARD.encode(format!("{before}{SECRET}!"));
             let shown = masked(&encoded);
-            // At both ends a character may remain that contains less than a byte of it.
+            // At both ends, a character may remain that contains less than a byte of the secret.
             assert!(shown.len() <= before.len() * 2 + MASK.len() + 6, "{encoded}: {shown}");
         }
     }
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_off_in_the_middle_is_masked() {
+    fn a_secret_that_was_cut_off_is_masked() {
         let long = "x".repeat(2_000);
         assert!(masked(&format!("{long}p@ss/w")).ends_with("x***"));
         assert_eq!(masked("ends in p@ss/w"), "ends in p@ss/w");
@@ -283,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrapped_into_lines_is_masked_line_by_line() {
+    fn a_wrapped_secret_is_masked_line_by_line() {
         let secret: String = (0..120).map(|at| char::from(b'!' + (at * 7 % 90) as u8)).collect();
         let mask = mask(&secret);
         for (before, width) in [("", 76), ("user:", 76), ("u", 64), ("us", 64)] {
@@ -292,7 +291,8 @@ mod tests {
             let lines: Vec<&str> = lines.collect();
             let shown = |text: &str| {
                 let kept = text.replace(MASK, "").replace(char::is_whitespace, "");
-                // The text before it, and at its end what contains less than a byte of it.
+                // The text before the secret, followed at most by characters that contain less than
+                // a byte of it.
                 assert!(kept.len() <= before.len() * 2 + 6, "{text}");
             };
             // In a result, on one line, and in a log.
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn of_forms_with_the_same_beginning_the_one_that_stands_there_is_masked() {
+    fn among_forms_with_the_same_beginning_the_present_one_is_masked() {
         let long = format!("{}first", "same".repeat(10));
         let short = &long[..10];
         let mask = Mask::of([&SecretString::from(&*long), &SecretString::from(short)].into_iter());

@@ -14,13 +14,13 @@ use crate::{
 pub(crate) enum SecretNamespace {
     /// The namespace of a run.
     Run(Uuid),
-    /// This one.
+    /// The given namespace.
     Namespace(Uuid),
 }
 
 impl Vault {
-    /// The secrets of those names, or the first that is not available. Retries until the database
-    /// answers: an outage is not the fault of the task that needs them.
+    /// The secrets with these names; fails at the first that is not available. Retries until the
+    /// database answers, because an outage is not the fault of the task that needs them.
     pub(crate) async fn opened(
         &self,
         store: &Store,

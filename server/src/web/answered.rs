@@ -1,9 +1,10 @@
-//! Responses of `/graphql`: in the media type that the client accepts, with `errors` in every
+//! Responses of `/graphql`: in the media type that the client accepts, and with `errors` in every
 //! refusal, at whatever stage the request was refused.
 //!
-//! By the specification of GraphQL over HTTP, `application/graphql-response+json` has a status that
-//! says whether the document was executed; `application/json`, the default and the choice of old
-//! clients, has 200 for every document that could be parsed.
+//! According to the specification of GraphQL over HTTP, the status of
+//! `application/graphql-response+json` says whether the document was executed. `application/json`,
+//! which is the default and the choice of old clients, has status 200 for every document that could
+//! be parsed.
 
 use async_graphql::{Response as Answer, ServerError, Value};
 use axum::{
@@ -25,7 +26,7 @@ pub(super) enum Media {
 }
 
 impl Media {
-    /// What a client accepts, by its weights.
+    /// The media type that a client prefers, by the weights that it gives.
     pub(super) fn asked(headers: &HeaderMap) -> Self {
         let mut weights = [None::<f32>; 2];
         let accepted =
@@ -58,12 +59,13 @@ impl Media {
     }
 }
 
-/// The response to a document. `place` is held until it is written.
+/// The response to a document. It holds `place` until it is written.
 pub(super) fn answer(media: Media, answer: &Answer, place: AnswerPlace) -> Response {
     let (status, body) = match api::is_refused(answer) {
-        // For a document that was not executed there is no data, not even null.
+        // For a document that was not executed, there is no data, not even null.
         true => (status(media, answer), serde_json::to_vec(&json!({ "errors": answer.errors }))),
-        // Clients and proxies rely on the status if the database could not serve the call.
+        // Clients and proxies need to see from the status that the database could not serve the
+        // call.
         false if is_unavailable(answer) => {
             (StatusCode::SERVICE_UNAVAILABLE, serde_json::to_vec(answer))
         }

@@ -78,7 +78,7 @@ fn request(mut parameters: Map<String, Value>) -> Result<Request, Refusal> {
     }
 }
 
-/// Whether the body says that it is JSON in UTF-8.
+/// Whether the headers declare the body as JSON in UTF-8.
 fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let mut parts = kind.unwrap_or_default().split(';').map(str::trim);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_the_wrong_shape_is_refused_by_its_name() {
+    fn a_parameter_of_the_wrong_type_is_refused_by_name() {
         let deep = format!("{{\"query\": {}1{}}}", "[".repeat(200), "]".repeat(200));
         for (body, told) in [
             ("", "no JSON"),

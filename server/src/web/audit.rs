@@ -21,7 +21,7 @@ use crate::{
     store::{PageWindow, audit},
 };
 
-/// Number of entries read at once: one may have half a megabyte.
+/// Number of entries read at once, because one may have half a megabyte.
 const BATCH: u64 = 20;
 /// Seconds until a retry is worthwhile.
 const PAUSE: u64 = 30;
@@ -114,7 +114,7 @@ pub(super) async fn export(
         next: None,
         _place: place,
     };
-    // Before the response begins: refusals and failures have their own status.
+    // Before the response begins, because refusals and failures have their own status.
     export.read(None).await?;
     let head = match format {
         Format::Jsonl => None,
@@ -129,13 +129,13 @@ pub(super) async fn export(
     Ok((headers, body).into_response())
 }
 
-/// An export in progress: only one batch of the log is in memory.
+/// An export in progress. Only one batch of the log is in memory.
 struct Export {
     web: Web,
     asking: Asking,
     namespace: Option<String>,
     filter: audit::Filter,
-    /// The part that the caller could read at first; it never widens.
+    /// The part that the caller could read at first; it never becomes larger.
     scope: Option<AuditScope>,
     rows: vec::IntoIter<Audited>,
     /// The entry after which to continue.
@@ -144,7 +144,7 @@ struct Export {
 }
 
 impl Export {
-    /// Reads a batch with the caller's current rights: an export does not outlive the right to it.
+    /// Reads a batch with the caller's current rights, so that an export does not outlive them.
     async fn read(&mut self, after: Option<Uuid>) -> Result<(), Refusal> {
         let Asking { credential, address, .. } = &self.asking;
         let who = credential.viewer(&self.web, *address).await?;
@@ -162,7 +162,7 @@ impl Export {
         Ok(())
     }
 
-    /// The log, entry by entry. It breaks off when the caller loses the right.
+    /// The log, entry by entry. It ends when the caller loses the right to read it.
     fn rows(self) -> impl Stream<Item = io::Result<Audited>> {
         stream::try_unfold(self, |mut export| async move {
             loop {

@@ -1,6 +1,6 @@
-//! The bodies of requests: read completely before anything is done about them, within a size and a
-//! time. A request that announces more is refused before the first byte, and a stranger cannot fill
-//! the memory with sizes that only members may send.
+//! The bodies of requests. Each is read completely before anything else is done, within limits of
+//! size and time. A request that announces a larger body is refused before its first byte, and a
+//! stranger cannot fill the memory with sizes that only signed-in callers may send.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use futures::StreamExt;
 use super::{auth::Asking, refusal::Refusal};
 use crate::clock::Clock;
 
-/// This much excess is read and discarded: a client that is cut off while sending may not get to
-/// read why.
+/// How much beyond the limit is read and discarded: a client that is cut off while sending may not
+/// be able to read the refusal.
 const THROWN_AWAY: usize = 16 * 1024 * 1024;
 
 /// Limits of a body.
@@ -58,8 +58,8 @@ pub(super) async fn read(State(bodies): State<Bodies>, request: Request, next: N
     }
 }
 
-/// Whether the head announces a body so large that none of it should be read: it exceeds what is
-/// discarded, or the client waits for `100 Continue` before it sends.
+/// Whether the head announces a body of which nothing should be read, because it exceeds what is
+/// discarded or the client waits for `100 Continue` before it sends.
 fn is_hopeless(headers: &HeaderMap, most: usize) -> bool {
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let announced: Option<u64> = announced.and_then(|text| text.parse().ok());

@@ -1,8 +1,9 @@
 //! Answers the requests on one connection, and chooses the runtime for them.
 //!
-//! Probes are answered here, on the runtime that reads connections, so a busy API does not delay
-//! them. All other requests are passed to the API's runtime, and dropped there when their client
-//! disconnects. On a kept connection, and while the server drains, only probes are answered.
+//! Probes are answered here, on the runtime that reads connections, so that a busy API does not
+//! delay them. All other requests are passed to the API's runtime, and dropped there when their
+//! client disconnects. On a reserved connection, and while the server drains, only probes are
+//! answered.
 
 use std::{
     convert::Infallible,
@@ -73,7 +74,7 @@ impl Requests {
                 }
             }
         };
-        // The unread rest of a body would be taken for the next request: so the connection ends,
+        // The unread rest of a body would be taken for the next request, so the connection ends,
         // and the response says so.
         if !is_read.load(Ordering::Relaxed) {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

@@ -1,4 +1,4 @@
-//! Counts what is held per key: connections of an address, sockets of a person.
+//! Counts held items per key: connections of an address, sockets of a person.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use std::{
 #[derive(Debug)]
 pub(super) struct ItemCounter<K>(Mutex<HashMap<K, usize>>);
 
-/// One held item; released when it is dropped.
+/// One held item, which is released when it is dropped.
 #[derive(Debug)]
 pub(super) struct CountedItem<K: Eq + Hash + Clone> {
     counter: Arc<ItemCounter<K>>,
@@ -24,7 +24,7 @@ impl<K> Default for ItemCounter<K> {
 }
 
 impl<K: Eq + Hash + Clone> ItemCounter<K> {
-    /// One more for `key`; `None` if that would exceed `max`.
+    /// Counts one more item for `key`; returns `None` if that would exceed `max`.
     pub(super) fn take(self: &Arc<Self>, key: K, max: usize) -> Option<CountedItem<K>> {
         let mut held = self.locked();
         let count = held.entry(key.clone()).or_insert(0);

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::api::{self, AnswerPlace};
 
-/// A socket reads in pieces of this many bytes, and buffers as many for each client.
+/// A socket reads pieces of this many bytes, and buffers as many for each client.
 const PIECE: usize = 4 * 1024;
 
 /// Queries and mutations: JSON only, within the router's limit. The library's own extractor would
@@ -38,8 +38,8 @@ pub(super) async fn execute(
     Ok(run(&web, asking, Media::asked(&headers), request).await)
 }
 
-/// Queries by GET, so that clients can link to and cache them. A mutation is refused: a link must
-/// not change anything. A request without a query is passed on to [`subscribe`].
+/// Queries by GET, so that clients can link to them and cache them. A mutation is refused, because
+/// a link must not change anything. A request without a query is passed on to [`subscribe`].
 pub(super) async fn by_get(State(web): State<Web>, request: Request, next: Next) -> Response {
     let is_upgrade = request.headers().contains_key(header::UPGRADE);
     let is_get = matches!(*request.method(), Method::GET) && !is_upgrade;

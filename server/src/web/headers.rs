@@ -9,7 +9,8 @@ use axum::{
 
 use super::Web;
 
-/// The console loads nothing from elsewhere and runs no inline script; its WebAssembly may compile.
+/// The console loads nothing from other servers and runs no inline scripts; its WebAssembly may be
+/// compiled.
 const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; font-src 'self'; object-src 'none'; \
     frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
@@ -33,7 +34,7 @@ fn add(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
     headers.entry(name).or_insert(HeaderValue::from_static(value));
 }
 
-/// A response to one person or at one instant must not be cached.
+/// Prevents caching of responses that are for one person or one instant.
 pub(super) async fn never_stored(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     add(response.headers_mut(), header::CACHE_CONTROL, "no-store");

@@ -39,7 +39,7 @@ pub(super) async fn live() -> &'static str {
     "ok\n"
 }
 
-/// The process can do its work: the database answers, and it is not shutting down.
+/// The process can do its work: the database answers, and the process is not shutting down.
 pub(super) async fn ready(State(web): State<Web>) -> Response {
     if web.draining.is_cancelled() {
         return Refusal::stopping().into_response();
@@ -57,7 +57,7 @@ async fn ping(web: &Web) -> Result<(), Silent> {
     web.database.answer(|| async move { store.read().ping().await }).await
 }
 
-/// The health of all namespaces, from memory if the database does not answer at once.
+/// The health of all namespaces; from memory, if the database does not answer at once.
 async fn checks(web: &Web) -> Result<Vec<Check>, Silent> {
     let asked = web.clone();
     let examined = async move {
@@ -67,7 +67,7 @@ async fn checks(web: &Web) -> Result<Vec<Check>, Silent> {
     web.health.answer(|| examined).await
 }
 
-/// Refreshes in memory whether the database answers, and, if `is_judged`, the health.
+/// Refreshes the known state of the database and, if `is_judged`, of the health.
 pub(super) async fn refresh(web: &Web, is_judged: bool) {
     // The result is kept in memory.
     let _ = ping(web).await;
@@ -84,10 +84,10 @@ pub(super) struct Narrow {
     namespace: Option<String>,
 }
 
-/// Whether schedules are being fired: 200, or 503 with the issues. Callers who are known for what
-/// they ask about see names, others figures and codes; if the endpoints are closed, strangers learn
-/// only whether all is well. Narrowing is for callers who are known, because it would tell others
-/// which namespaces and tags exist.
+/// Whether schedules are being fired: 200, or 503 with the issues. Callers with access to the
+/// requested part see names, others only see figures and codes; if the endpoints are closed,
+/// strangers only learn whether all is well. Only callers with access may narrow, because others
+/// would learn which namespaces and tags exist.
 pub(super) async fn health(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
@@ -113,7 +113,7 @@ pub(super) async fn health(
 /// How much a caller may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
-    /// One word: whether all is well.
+    /// A single word that says whether all is well.
     Word,
     /// Figures, and sentences without names.
     Figures,
@@ -133,7 +133,7 @@ async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>,
         return Ok((checks.unwrap_or_else(|silent| silent_checks(web, silent)), sight));
     }
     if is_stranger {
-        // A caller who may be unrecognised only because the database is down is told that it is.
+        // A caller who may be unrecognised only because the database is down must learn that it is.
         let shows_something = !matches!(asking.credential, Credential::None);
         if let Some(silent) = known_silence(web).filter(|_| shows_something) {
             return Ok((silent_checks(web, silent), sight));
@@ -145,7 +145,7 @@ async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>,
         return Err(Refusal::too_many(text, 1));
     };
     let at = web.clock.now();
-    // In real time, whatever the application's clock shows.
+    // In real time rather than the application's.
     let clock = crate::clock::Clock::system();
     match clock.timeout(PATIENCE, judged(web, asking, narrow)).await {
         Ok(judged) => judged,
@@ -161,7 +161,7 @@ fn known_silence(web: &Web) -> Option<Silent> {
     web.database.silence().or_else(|| web.health.silence())
 }
 
-/// The health of a namespace or tag, for a caller who is known.
+/// The health of a namespace or tag, for a caller with access.
 async fn judged(
     web: &Web,
     asking: &Asking,
@@ -170,11 +170,11 @@ async fn judged(
     let limits = web.config.health.within(narrow.namespace.as_deref(), narrow.tag.as_deref());
     let namespace = match narrow.namespace {
         None => None,
-        // A monitor of a namespace that does not exist must not be told that all is well.
+        // A monitor of a namespace that does not exist must not report that all is well.
         Some(name) => {
             let found = namespaces::by_name(web.probed.read(), &name).await;
             let found = found.map_err(|error| unreachable(web, &error))?.map(|row| row.id);
-            // For callers without a role in it, it does not exist either.
+            // To callers without a role in it, it must seem not to exist either.
             let found = found.filter(|id| asking.knows(Some(*id)));
             let missing = format!("there is no namespace {name:?}");
             Some(found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, missing))?)
@@ -184,9 +184,10 @@ async fn judged(
     let is_configured =
         narrow.tag.as_ref().is_some_and(|tag| web.config.health.tags.contains_key(tag));
     let scope = HealthScope { within: namespace.map_or(Within::All, Within::One), tag: narrow.tag };
-    // The same goes for a tag that nothing has.
-    if sight == Sight::Names && !is_configured {
-        let has = has_tag(&web.probed, &scope).await.map_err(|error| unreachable(web, &error))?;
+    // The same goes for a tag that nothing has, where the caller has a role.
+    if !is_configured {
+        let known = HealthScope { within: known_to(asking, &scope), tag: scope.tag.clone() };
+        let has = has_tag(&web.probed, &known).await.map_err(|error| unreachable(web, &error))?;
         if !has {
             let tag = scope.tag.unwrap_or_default();
             let missing = format!("no schedule has the tag {tag:?}");
@@ -195,6 +196,16 @@ async fn judged(
     }
     let checked = examine(&web.probed, &web.clock, &web.cluster, &scope, &limits).await;
     Ok((checked.map_err(|error| unreachable(web, &error))?, sight))
+}
+
+/// The part of a scope whose schedules exist for the caller.
+fn known_to(asking: &Asking, scope: &HealthScope) -> Within {
+    match (&scope.within, &asking.viewer) {
+        (Within::All, Some(viewer)) if !asking.knows(None) => {
+            Within::Some(viewer.grants.namespaces().map(|(id, _)| id).collect())
+        }
+        (within, _) => within.clone(),
+    }
 }
 
 fn sight_of(web: &Web, asking: &Asking, namespace: Option<Uuid>) -> Result<Sight, Refusal> {

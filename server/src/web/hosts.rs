@@ -1,9 +1,10 @@
 //! Refuses requests for other host names.
 //!
 //! A page of another site can make its own name resolve to this machine after it was loaded (DNS
-//! rebinding): its browser then takes this server for that site, and lets the page read all
-//! responses. The host name reveals it. Such a name is public, so it contains a dot: addresses,
-//! `localhost` and names of a local network without a dot are accepted without being listed.
+//! rebinding). The browser then takes this server for that site, and lets the page read all
+//! responses. The host name in the request reveals this. Such a name is public, so it contains a
+//! dot. Addresses, `localhost` and names of a local network without a dot need not be listed to be
+//! accepted.
 
 use std::net::IpAddr;
 
@@ -48,7 +49,7 @@ impl Hosts {
         hosts
     }
 
-    /// Whether a request with that `host`, with or without a port, is for this server.
+    /// Whether a request with this `host`, with or without a port, is for this server.
     fn allows(&self, host: &str) -> bool {
         let name = without_port(host).to_lowercase();
         let name = name.strip_suffix('.').unwrap_or(&name);

@@ -1,9 +1,9 @@
-//! How many bytes a connection may still send. A stranger's WebSocket may send one small message,
-//! with which they sign in; an unfinished large one would hold memory.
+//! Limits how many more bytes a connection may send. A stranger's WebSocket may send one small
+//! message, which signs them in; an unfinished large one would occupy memory.
 //!
-//! Bytes are counted twice: as they are read from the connection, which limits what an unfinished
-//! message holds, and again as messages, which include what came along with the upgrade request and
-//! was read before the limit began.
+//! Bytes are counted twice: as they are read from the connection, which limits the size of an
+//! unfinished message, and again as messages, which include bytes that came with the upgrade
+//! request and were read before the limit began.
 
 use std::{
     io,
@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-/// Bytes that a socket may send before its client signs in: enough to open it, and no more.
+/// How many bytes a socket may send before its client signs in: just enough for that.
 pub(super) const STRANGERS_SOCKET: u64 = 4 * 1024;
 /// Means that there is no limit.
 const UNLIMITED: u64 = u64::MAX;
@@ -47,7 +47,7 @@ impl Inbound {
         self.limit(UNLIMITED);
     }
 
-    /// Refuses to read on if it has sent all that it may.
+    /// Refuses to continue reading if the connection has sent all that it may.
     pub(super) fn check(&self) -> io::Result<()> {
         if self.0.raw.load(Ordering::Relaxed) == 0 { Err(too_much()) } else { Ok(()) }
     }
@@ -64,7 +64,7 @@ impl Inbound {
     }
 }
 
-/// Returns what was left before.
+/// Subtracts `bytes`; returns the amount that was left before.
 fn spend(left: &AtomicU64, bytes: u64) -> u64 {
     let spent = |left| (left != UNLIMITED).then(|| u64::saturating_sub(left, bytes));
     // An error means that there is no limit.

@@ -1,9 +1,9 @@
-//! The last answer of the database, kept so that probes respond at once whatever it does.
+//! The last answer of the database, kept so that probes respond at once whatever the database does.
 //!
-//! Only one query is in progress at a time. A request waits briefly for its answer; then it takes
-//! the last one. A database that does not answer a query within a few seconds, or returns an error,
-//! counts as silent since the start of that query, until it answers again. That is logged as a
-//! service logs that it fails: the loss of the database itself is an error of the store.
+//! Only one query is in progress at a time. A request waits briefly for its answer and then takes
+//! the last one. If the database does not answer a query within a few seconds, or returns an error,
+//! it counts as silent since the start of that query, until it answers again. This is logged like
+//! the failure of a service; the loss of the database itself is logged as an error of the store.
 
 use std::{
     fmt,
@@ -21,7 +21,7 @@ use crate::clock::Clock;
 const FRESH: Duration = Duration::from_millis(100);
 /// How long a request waits for a new answer before it takes the last one.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// A query without an answer for this long means that the database does not answer.
+/// If a query has no answer for this long, the database does not answer.
 const SILENCE: Duration = Duration::from_secs(3);
 /// Timeout of a query.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -52,7 +52,7 @@ struct ProbeStart {
     instant: Instant,
 }
 
-/// The database has not answered since then.
+/// The instant since which the database has not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Silent {
     pub(super) since: DateTime<Utc>,
@@ -70,7 +70,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
         Self { question, clock, fresh: FRESH, state: Arc::new(watch::Sender::new(state)) }
     }
 
-    /// The same for an expensive query: an answer counts as new for longer.
+    /// The same for an expensive query, whose answer counts as new for longer.
     pub(super) fn fresh_for(self, fresh: Duration) -> Self {
         Self { fresh, ..self }
     }
@@ -96,7 +96,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
             tokio::spawn(self.clone().ask(ask()));
         }
         let answered = state.wait_for(|state| state.asked.is_none());
-        // After that, the known answer counts.
+        // After that, the last answer counts.
         let _ = self.clock.timeout(PATIENCE, answered).await;
         self.known()
     }
@@ -117,7 +117,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
         is_fresh.then(|| last.clone())
     }
 
-    /// Whether a new query is needed; it is then recorded as started.
+    /// Whether a new query is needed. If so, it is recorded as started.
     fn begin(&self) -> bool {
         let asked = ProbeStart { at: self.clock.now(), instant: self.clock.instant() };
         let begin = |state: &mut ProbeState<T>| {
@@ -134,7 +134,7 @@ impl<T: Clone + Send + Sync + 'static> Memory<T> {
         E: fmt::Display + Send + 'static,
     {
         let clock = self.clock.clone();
-        // In a separate task: a panic counts as an answer, too.
+        // In a separate task, so that a panic counts as an answer, too.
         let answer = tokio::spawn(async move {
             let answer = clock.timeout(LIMIT, question).await;
             answer.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())

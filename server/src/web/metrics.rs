@@ -28,10 +28,10 @@ use crate::{
     telemetry::{Canary, Sampled, exposition},
 };
 
-/// Minimum interval between two counts in the database, as counting rows is too expensive for each
-/// scrape.
+/// Minimum interval between two counts in the database, because counting rows is too expensive for
+/// each scrape.
 pub(super) const FRESH: Duration = Duration::from_secs(10);
-/// Interval of the counts for exports: each export has new figures.
+/// Interval of the counts for exports, so that each export has new figures.
 const EXPORTED: Duration = Duration::from_secs(60);
 
 /// All metrics.
@@ -47,7 +47,7 @@ pub(super) async fn scrape(State(web): State<Web>) -> Response {
 }
 
 impl Web {
-    /// Finds the schedules with series of their own. If metrics are exported to a collector, it
+    /// Finds the schedules that have their own series. If metrics are exported to a collector, also
     /// counts in the database periodically until `stop`; if they are only scraped, that happens on
     /// each scrape.
     pub async fn sample_until(self, stop: CancellationToken) {
@@ -63,9 +63,9 @@ impl Web {
     }
 }
 
-/// Counts in the database, unless that was done just now. The scrape does not wait for a slow
-/// count, because the process's own figures matter most while the database does not answer. Until
-/// the count is done, the last counts are reported.
+/// Counts in the database, unless that was done just now. A scrape does not wait for a slow count,
+/// because the process's own figures matter most while the database does not answer. Until the
+/// count is done, the last counts are reported.
 async fn sample(web: &Web) {
     let metrics = web.telemetry.metrics();
     let zone_data = timetable::zone_data().version.to_string();
@@ -78,7 +78,7 @@ async fn sample(web: &Web) {
     }
 }
 
-/// A schedule may have been created, or created again, since.
+/// Looks the schedules up again, because one may have been created, or created again, since.
 async fn tell_apart(web: &Web) -> Result<(), StoreError> {
     let paths = web.config.metrics.schedules.iter().filter_map(|path| path.split_once('/'));
     let found = schedules::by_paths(&web.probed, &paths.collect::<Vec<_>>()).await?;

@@ -1,9 +1,9 @@
 //! The HTTP layer: everything that the server's port answers.
 //!
-//! Promises: nothing behind `/graphql` is answered for a stranger; a page of another site can
-//! neither read nor change anything with a visitor's cookie; every response of ours is GraphQL,
-//! JSON, Prometheus' text or the console. The layer turns requests into viewers and passes them on;
-//! what a viewer may do is decided by the API and the engine's commands, never here.
+//! Promises: `/graphql` answers nothing to strangers. A page of another site can neither read nor
+//! change anything with a visitor's cookie. Every response is GraphQL, JSON, Prometheus' text or
+//! the console. This layer identifies the viewer of a request and passes it on; the API and the
+//! engine's commands decide what a viewer may do.
 //!
 //! - `serve`: accepts connections and cuts some off; `connection`: answers the requests of one;
 //!   `stream`: its bytes, limited by `inbound`; `places`: limits the number of connections
@@ -17,14 +17,15 @@
 //! - `headers`: the headers of every response
 //! - `audit`: exports the audit log as a file
 //! - `graphql`: queries and mutations, and the upgrade to a socket; `asked`, `answered`,
-//!   `answer_body`: parse requests and build responses; `cross_origin`: other origins that may call it
+//!   `answer_body`: parse requests and build responses; `cross_origin`: other origins that may call
+//!   it
 //! - `explorer`: a page for trying out GraphQL
 //! - `socket`: serves a WebSocket: subscriptions, as long as the subscriber may see them;
 //!   `transport`: its protocol
 //! - `calendar`: upcoming runs for calendar programs
 //! - `workers`: the protocol of programs that pull tasks
-//! - `probes`: the endpoints that answer whatever else fails: `health` and `metrics`; `watch`: who
-//!   may read them; `memory`: the last answer of the database
+//! - `probes`: the endpoints that answer even if everything else fails: `health` and `metrics`;
+//!   `watch`: who may read them; `memory`: the last answer of the database
 //! - `console`: the single-page app and the documentation, embedded or from a directory
 //! - `refusal`: errors as JSON
 //!

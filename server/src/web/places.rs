@@ -1,10 +1,10 @@
-//! Places for connections: how many there are, how many of them one address may hold, and those
-//! that are reserved for probes.
+//! Places for connections: how many there are, how many of them one address may hold, and which are
+//! reserved for probes.
 //!
-//! A connection keeps its place until its stream is dropped, also after it became a WebSocket. A
-//! connection beyond the limit is a kept connection: only probes are answered on it, it ends with
-//! its first response, and the newest one cuts off the oldest that has not sent a complete request
-//! yet. A probe sends its request at once, so idle connections cannot keep it out.
+//! A connection keeps its place until its stream is dropped, even after it has become a WebSocket.
+//! A connection beyond the limit gets a reserved place: only probes are answered on it, and it ends
+//! with its first response. The newest such connection cuts off the oldest one that has not sent a
+//! complete request yet. A probe sends its request at once, so idle connections cannot keep it out.
 
 use std::{
     collections::VecDeque,
@@ -17,10 +17,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::counter::{CountedItem, ItemCounter};
-use crate::telemetry::{ConnectionRefusal, Metrics};
+use crate::{
+    access::network,
+    telemetry::{ConnectionRefusal, Metrics},
+};
 
-/// Maximum number of kept connections that have not sent a complete request yet, and of those that
-/// are being answered.
+/// Maximum number of reserved connections that have not sent a complete request yet, and of those
+/// that are being answered.
 pub(super) const MAX_KEPT: usize = 32;
 
 /// The places for ordinary connections.
@@ -28,7 +31,7 @@ pub(super) const MAX_KEPT: usize = 32;
 pub(super) struct ConnectionPlaces {
     max: usize,
     max_of_address: usize,
-    /// Many clients come through a proxy: proxies have no limit per address.
+    /// Proxies have no limit per address, because many clients come through one.
     proxies: Vec<IpNet>,
     free: Arc<Semaphore>,
     addresses: Arc<ItemCounter<IpAddr>>,
@@ -39,7 +42,7 @@ pub(super) struct ConnectionPlaces {
 #[derive(Debug)]
 pub(super) struct ConnectionPlace {
     places: Arc<ConnectionPlaces>,
-    /// `None` only while it is dropped.
+    /// `None` only while it is being dropped.
     free: Option<OwnedSemaphorePermit>,
     _address: Option<CountedItem<IpAddr>>,
 }
@@ -66,7 +69,7 @@ impl ConnectionPlaces {
         let counted = match is_proxy {
             true => None,
             false => {
-                let counted = self.addresses.take(address, self.max_of_address);
+                let counted = self.addresses.take(network(address), self.max_of_address);
                 Some(counted.ok_or(ConnectionRefusal::Address)?)
             }
         };
@@ -118,7 +121,7 @@ impl Default for ProbePlaces {
 }
 
 impl ProbePlaces {
-    /// A place; if all are taken, the oldest one is replaced.
+    /// A reserved place; if all are taken, it replaces the oldest one.
     pub(super) fn take(self: &Arc<Self>) -> KeptPlace {
         let lost = CancellationToken::new();
         let mut waiting = self.locked();
@@ -140,7 +143,8 @@ impl ProbePlaces {
 }
 
 impl KeptPlace {
-    /// A probe's request has arrived: its response is no longer cut off, if there is room.
+    /// Called when a probe's request has arrived: its response is no longer cut off, if there is
+    /// room.
     pub(super) fn answers(&self) {
         let Ok(room) = self.kept.answering.clone().try_acquire_owned() else { return };
         *self.answering.lock().unwrap_or_else(PoisonError::into_inner) = Some(room);
@@ -187,6 +191,18 @@ mod tests {
         assert_eq!(places.take(two).err(), Some(ConnectionRefusal::Full));
         drop(first);
         assert!(places.take(two).is_ok());
+    }
+
+    #[test]
+    fn addresses_of_one_ipv6_network_share() {
+        let places = places(4, 2, &["2001:db8:0:9::/64"]);
+        let _first = places.take(address("2001:db8::1")).unwrap();
+        let _second = places.take(address("2001:db8::ffff:0:0:2")).unwrap();
+        let third = places.take(address("2001:db8::3"));
+        assert_eq!(third.err(), Some(ConnectionRefusal::Address));
+        let _other = places.take(address("2001:db8:0:1::1")).unwrap();
+        // A proxy is known by its whole address.
+        assert!(places.take(address("2001:db8:0:9::7")).is_ok());
     }
 
     #[test]

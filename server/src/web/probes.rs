@@ -1,6 +1,6 @@
-//! The endpoints that answer whatever else fails: `/livez`, `/readyz`, `/healthz` and `/metrics`.
-//! They have reserved places on the main port, their own runtime, their own listener if
-//! `watch.listen` is set, and answer until the process ends.
+//! The endpoints that answer even if everything else fails: `/livez`, `/readyz`, `/healthz` and
+//! `/metrics`. They have reserved places on the main port, their own runtime, and their own
+//! listener if `watch.listen` is set. They answer until the process ends.
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ const PING: Duration = Duration::from_secs(2);
 /// Number of these checks between two checks of the health.
 const PINGS: u32 = 5;
 
-/// Whether that is the path of a probe.
+/// Whether this is the path of a probe.
 pub(super) fn is_one(path: &str) -> bool {
     PATHS.contains(&path)
 }
 
 /// The routes of the probes.
 pub(super) fn routes(web: &Web) -> Router<Web> {
-    // Known callers see more.
+    // Callers with access see more.
     let health = Router::new()
         .route("/healthz", get(health::health))
         .layer(from_fn_with_state(web.clone(), auth::recognize))
@@ -41,7 +41,7 @@ pub(super) fn routes(web: &Web) -> Router<Web> {
         .layer(from_fn(headers::never_stored))
 }
 
-/// If the endpoints are open, the caller is not identified: a scrape does not wait for the
+/// If the endpoints are open, the caller is not identified, so that a scrape does not wait for the
 /// database.
 fn instruments(web: &Web) -> Router<Web> {
     let open = Router::new().route("/metrics", get(metrics::scrape));

@@ -11,7 +11,7 @@ use crate::{
     store::{AWAY, StoreError},
 };
 
-/// The text of a refusal: attached to the response, for `/graphql` to reshape.
+/// The text of a refusal, attached to the response so that `/graphql` can convert it.
 #[derive(Clone, Debug)]
 pub(super) struct RefusalText(pub(super) String);
 
@@ -51,8 +51,8 @@ impl Refusal {
         Self::unavailable("this server is being stopped; ask another one, or try again later")
     }
 
-    /// An internal error: the caller learns that there was one, the log has the details. An
-    /// unavailable database is answered differently, and logged by its monitor.
+    /// An internal error: the caller only learns that there was one, and the log has the details.
+    /// An unavailable database gets a different answer, and its monitor logs it.
     pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
         if let Some(why) = unavailable(error) {
             return Self::unavailable(why);
@@ -61,7 +61,7 @@ impl Refusal {
         Self::defect()
     }
 
-    /// The same for a panic, which has been logged where it happened.
+    /// The same for a panic, which was logged where it happened.
     pub(super) fn defect() -> Self {
         let text = "the server could not answer; its log says why";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, text)

@@ -1,5 +1,5 @@
-//! Counts repeated refusals, and logs each kind once a minute: a log line for each refusal would
-//! let a stranger fill the disk.
+//! Counts repeated refusals and logs each kind once a minute, because a log line for each refusal
+//! would let a stranger fill the disk.
 
 use std::{
     borrow::Cow,
@@ -12,7 +12,7 @@ use crate::clock::Clock;
 
 /// Interval between two lines about one kind.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// Maximum number of characters that a log line repeats from outside.
+/// Maximum number of characters from outside that a log line repeats.
 const MAX_TEXT: usize = 200;
 
 /// Why a request or a connection is refused.
@@ -63,14 +63,14 @@ impl Refusals {
     }
 
     /// Logs a refusal, or counts it if its kind was logged within the last minute. `example`
-    /// describes it; it may come from outside.
+    /// describes it, and may come from outside.
     pub(super) fn note(&self, kind: RefusalKind, example: &str) {
         if let Some(count) = self.count(kind, example) {
             tell(kind, count, example);
         }
     }
 
-    /// How many refusals a line must report, if it is time for one.
+    /// How many refusals a line must report, if a line is due.
     fn count(&self, kind: RefusalKind, example: &str) -> Option<u64> {
         let now = self.clock.instant();
         let mut kinds = self.locked();
@@ -141,7 +141,7 @@ mod tests {
     use crate::clock::ManualClock;
 
     #[test]
-    fn a_kind_is_told_at_once_and_then_once_a_minute_with_its_count() {
+    fn a_kind_is_logged_at_once_and_then_once_a_minute_with_its_count() {
         let clock = ManualClock::new(DateTime::UNIX_EPOCH);
         let refusals = Refusals::new(clock.clock());
         assert_eq!(refusals.count(RefusalKind::Site, "a"), Some(1));

@@ -8,7 +8,12 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use tower_http::{catch_panic::CatchPanicLayer, trace::TraceLayer};
+use tower_http::{
+    CompressionLevel,
+    catch_panic::CatchPanicLayer,
+    compression::{CompressionLayer, predicate::SizeAbove},
+    trace::TraceLayer,
+};
 use tower_sessions::{Expiry, SessionManagerLayer, cookie::SameSite};
 
 use super::{
@@ -24,19 +29,21 @@ use crate::{
     config::{Config, Role},
 };
 
-/// A module file may be large; a query is not.
+/// A module file may be large; a query may not.
 pub(super) const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
 /// Strangers are asked to sign in, whatever they send.
 const STRANGERS_BODY: usize = 64 * 1024;
-/// A name and a password.
+/// Enough for a name and a password.
 const AUTH_BODY: usize = 4 * 1024;
+/// Bytes of the smallest answer that is compressed: less fits into one packet anyway.
+const COMPRESSED_FROM: u64 = 1_024;
 /// Timeout of a request and of its body.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// All routes.
 pub fn router(web: Web) -> Router {
-    // The body has been read and measured before the time for the response begins: the extractors
-    // need no limit of their own.
+    // The body has been read and measured before the time for the response begins, so the
+    // extractors need no limits of their own.
     let limits = |most, most_of_strangers| {
         let (patience, clock) = (PATIENCE, web.clock.clone());
         let bodies = body::Bodies { most, most_of_strangers, patience, clock };
@@ -47,8 +54,8 @@ pub fn router(web: Web) -> Router {
     let graphql = post(graphql::execute)
         .layer(limits(GRAPHQL_BODY, STRANGERS_BODY))
         .merge(get(graphql::subscribe).layer(by_get));
-    // Preflight requests have their own route: the response to other methods is set for the whole
-    // router, outside of the layer that allows other origins.
+    // Preflight requests have their own route. The response to other methods is set for the whole
+    // router, outside the layer that allows other origins.
     let graphql = match web.config.api.cors_origins.is_empty() {
         true => graphql,
         false => graphql.options(other_method),
@@ -77,7 +84,7 @@ pub fn router(web: Web) -> Router {
         Some(layer) => graphql.layer(layer),
         None => graphql,
     };
-    let identified = identified.merge(graphql);
+    let identified = identified.merge(graphql).layer(compression());
     let roles = web.config.node.roles;
     let router = if roles.has(Role::Api) {
         let calendar = Router::new()
@@ -110,11 +117,19 @@ fn finished(router: Router<Web>, web: Web) -> Router {
             from_fn_with_state(web.clone(), headers::secure),
             TraceLayer::new_for_http().make_span_with(span).on_failure(()),
             from_fn_with_state(web.clone(), noticed),
-            // A panic costs its request, not the connection; it is logged where it happened.
+            // A panic ends its request, not the connection. It is logged where it happened.
             CatchPanicLayer::custom(|_| Refusal::defect().into_response()),
             from_fn_with_state(web.clone(), hosts::guard),
         ))
         .with_state(web)
+}
+
+/// Compresses answers that are worth it, for those who accept that. The console's files have their
+/// own encodings.
+fn compression() -> CompressionLayer<SizeAbove> {
+    CompressionLayer::new()
+        .quality(CompressionLevel::Fastest)
+        .compress_when(SizeAbove::new(COMPRESSED_FROM))
 }
 
 /// Logs which path could not be answered. A probe's 503 is a valid response.
@@ -130,20 +145,20 @@ async fn noticed(State(web): State<Web>, request: Request, next: Next) -> Respon
     response
 }
 
-/// A node without the role `api` answers only probes.
+/// The refusal of a node without the role `api`, which only answers probes.
 async fn no_api() -> Refusal {
     let text = "this node does not have the role 'api'; ask one that does (node.roles)";
     Refusal::new(StatusCode::NOT_FOUND, text)
 }
 
-/// The router lists the methods in the header `Allow`.
+/// The refusal of a method. The router lists the permitted methods in the header `Allow`.
 async fn other_method() -> Refusal {
     let text = "this address does not take that method; the header 'Allow' names those it takes";
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, text)
 }
 
-/// Responds in place of a request that takes too long; what it began is dropped, and thereby rolled
-/// back. A bulk request returns in time on its own.
+/// Replaces the response of a request that takes too long. What it began is dropped, and thereby
+/// rolled back. A bulk request returns in time on its own.
 async fn in_time(request: Request, next: Next) -> Response {
     let answer = Clock::system().timeout(PATIENCE, next.run(request)).await;
     answer.unwrap_or_else(|_| {
@@ -173,8 +188,9 @@ pub(super) fn sessions(web: &Web) -> SessionManagerLayer<SessionStore> {
         .with_expiry(Expiry::OnInactivity(idle))
 }
 
-/// Browsers send the cookies of a host to all its ports: two servers on one host must not use each
-/// other's. With TLS, the name's prefix keeps other hosts of the domain from setting it.
+/// The name of the session's cookie. Browsers send the cookies of a host to all of its ports, so
+/// two servers on one host need different names. With TLS, the prefix of the name keeps other hosts
+/// of the domain from setting it.
 fn cookie_name(config: &Config) -> Cow<'static, str> {
     match config.is_secure() {
         true => "__Host-carillon".into(),

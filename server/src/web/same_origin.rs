@@ -1,9 +1,9 @@
 //! Refuses changes requested by other sites.
 //!
-//! A browser sends our cookie along with whatever page asks it to, so the cookie alone proves
-//! nothing. The browser itself says where a request comes from: in `Sec-Fetch-Site`, and in
-//! `Origin` on every POST and every WebSocket. A request with neither does not come from a browser,
-//! and thus carries no cookie that its user did not set.
+//! A browser sends our cookie with a request from any page, so the cookie alone proves nothing. The
+//! browser itself says where a request comes from: in `Sec-Fetch-Site`, and in `Origin` on every
+//! POST and every WebSocket. A request with neither does not come from a browser, so it cannot
+//! contain a cookie that its user did not set.
 
 use axum::{
     extract::{Request, State},
@@ -43,14 +43,15 @@ pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) 
     }
 }
 
-/// The foreign site that a request comes from, if any.
+/// The foreign site from which a request comes, if any.
 fn from_elsewhere<'h>(headers: &'h HeaderMap, public_url: Option<&str>) -> Option<&'h str> {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let origin = text("origin");
     match text("sec-fetch-site") {
         Some("same-origin" | "none") => return None,
         Some(site) if origin.is_none() => return Some(site),
-        // Behind a proxy the browser may see a different origin than we do: compare it here.
+        // Behind a proxy, the browser may see a different origin than the server does: compare it
+        // here.
         _ => {}
     }
     let origin = origin?;

@@ -1,6 +1,6 @@
 //! Accepts connections. A client is cut off if it sends nothing, sends a request a byte at a time,
-//! or does not read the response. The number of connections is limited, so that files are left for
-//! everything else, and so is the number from one address; probes are answered beyond both limits.
+//! or does not read the response. The number of connections is limited, in total and per address,
+//! so that files are left for everything else. Probes are answered beyond both limits.
 
 use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
@@ -28,28 +28,28 @@ use crate::{
 
 /// Pause after a failure that the client did not cause, such as too many open files.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a connection without a place may take to send the head of its request.
+/// How long a connection without an ordinary place may take to send the head of its request.
 const KEPT_HEAD: Duration = Duration::from_secs(5);
-/// Files that the process needs beside connections, targets and the database: the log, the console,
-/// the nodes' notifications.
+/// Files that the process needs in addition to connections, targets and the database: the log, the
+/// console, the nodes' notifications.
 const OTHER_FILES: u64 = 64;
 
 /// Limits of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// Timeout for the head of a request, from the connection's beginning or the end of the
+    /// Timeout for the head of a request, from the beginning of the connection or the end of the
     /// previous request.
     pub head: Duration,
     /// Timeout between two parts of a response that a client reads.
     pub answer: Duration,
-    /// Maximum number of connections. Beyond it only probes are answered.
+    /// Maximum number of connections. Beyond it, only probes are answered.
     pub connections: usize,
     /// Maximum number of connections from one address.
     pub per_address: usize,
 }
 
 impl ConnectionLimits {
-    /// Limits for a process that may have this many files open and keeps this many database
+    /// Limits for a process that may have this many files open and has this many database
     /// connections. At least half of the remaining files are for targets.
     pub fn with_files(files: u64, database: u32) -> Self {
         let kept = OTHER_FILES + u64::from(database) + 2 * MAX_KEPT as u64;
@@ -93,19 +93,19 @@ impl Front {
         Self { proxies, ..self }
     }
 
-    /// While `draining` only probes are answered; at `stop` it ends.
+    /// Only answers probes after `draining`, and ends at `stop`.
     #[must_use]
     pub fn until(self, draining: CancellationToken, stop: CancellationToken) -> Self {
         Self { draining, stop, ..self }
     }
 
-    /// Counts refused connections there.
+    /// Counts refused connections in `refusals`.
     #[must_use]
     pub(super) fn with_refusals(self, refusals: Refusals) -> Self {
         Self { refusals, ..self }
     }
 
-    /// Answers requests until it is stopped; then finishes those in progress.
+    /// Answers requests until it is stopped, and then finishes those in progress.
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
         let ConnectionLimits { connections, per_address, .. } = self.limits;
         let (proxies, metrics) = (self.proxies.clone(), self.metrics.clone());
@@ -177,14 +177,14 @@ struct ClientConnection {
 }
 
 impl ClientConnection {
-    /// Serves it until the client disconnects, is cut off, or becomes a WebSocket.
+    /// Serves it until the client disconnects or is cut off, or the connection becomes a WebSocket.
     async fn run(self, stream: TcpStream) {
         let Self { requests, hold, limits, clock, stop } = self;
         let is_kept = requests.kept.is_some();
         let lost = requests.kept.as_ref().map(|(place, _)| place.lost.clone()).unwrap_or_default();
         let head = if is_kept { limits.head.min(KEPT_HEAD) } else { limits.head };
-        // The timeout for a head begins with its first byte: a client that sends none is waited for
-        // here.
+        // The timeout for a head begins with its first byte. This waits for a client that has not
+        // sent one.
         let mut first = [0];
         let begun = tokio::select! {
             () = stop.cancelled() => false,
@@ -196,8 +196,8 @@ impl ClientConnection {
         }
         let (peer, inbound) = (requests.peer, requests.inbound.clone());
         let stream = TokioIo::new(Stream::new(stream, limits.answer, clock, inbound, hold));
-        // HTTP/2 ends at the proxy in front, which has the certificate: without TLS no browser uses
-        // it.
+        // HTTP/2 ends at the proxy in front, which has the certificate: without TLS, no browser
+        // uses HTTP/2.
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(head).keep_alive(!is_kept);
         let service = service_fn(move |request| requests.clone().answer(request));

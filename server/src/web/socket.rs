@@ -33,30 +33,31 @@ use crate::{
 
 /// How long a client may take to sign in after opening a socket.
 const INIT: Duration = Duration::from_secs(10);
-/// Interval for checking that the client is still there, and its rights are the same.
+/// Interval for checking that the client is still there and that its rights have not changed.
 const BEAT: Duration = Duration::from_secs(5);
-/// After this many unanswered pings the client counts as gone.
+/// After this many unanswered pings, the client counts as gone.
 const SILENT_BEATS: u32 = 6;
 /// Maximum number of operations in progress on one socket.
 const OPERATIONS: usize = 100;
 /// Maximum number of queued messages for a client.
 const QUEUE: usize = 64;
 
-/// The same where the client may still be sending, and what it sends is not read.
+/// How long the socket stays open after its close frame if the client may still be sending, which
+/// is not read.
 const LINGER: Duration = Duration::from_secs(1);
-/// How long a client may take to read the frame that ends its socket, and to answer it.
+/// How long a client may take to read and answer the frame that ends its socket.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// What a client may send when it opens the socket.
+/// The parameters that a client may send when it opens the socket.
 #[derive(Debug, Deserialize)]
 struct Init {
     token: Option<String>,
-    /// The same in the form of a header, here or among `headers`: clients differ.
+    /// The same in the form of a header, here or among `headers`, because clients differ.
     #[serde(alias = "Authorization", alias = "authToken")]
     authorization: Option<String>,
     #[serde(default)]
     headers: HashMap<String, serde_json::Value>,
-    /// The reason for all mutations over the socket, because browsers cannot set headers on one.
+    /// The reason for all mutations over the socket, because browsers cannot set its headers.
     reason: Option<String>,
 }
 
@@ -83,16 +84,16 @@ struct SocketClient {
     credential: Credential,
     address: IpAddr,
     reason: Option<String>,
-    /// The user at that time, and their grants.
+    /// The user when the socket was opened, and their grants.
     known: Option<(Uuid, Grants)>,
-    /// Their slot among the sockets that one person may have.
+    /// The client's slot among the sockets that one person may have.
     _place: Option<CountedItem<Uuid>>,
 }
 
 /// Serves one socket until its client disconnects, falls silent, or loses access. A client without
 /// a cookie sends its token in `connection_init`.
 ///
-/// Until it is known, a client may send little.
+/// Until the client is identified, it may send only little.
 pub(super) async fn serve(
     socket: WebSocket,
     protocol: Protocol,
@@ -147,8 +148,8 @@ pub(super) async fn serve(
         frame = watched => Some(frame),
     };
     let Some(frame) = frame else {
-        // The client has disconnected. Its close frame is answered, or it would see a broken
-        // connection.
+        // The client has disconnected. Its close frame is answered, because otherwise it would see
+        // a broken connection.
         let _ = Clock::system().timeout(CLOSING, sink.close()).await;
         return;
     };
@@ -157,11 +158,11 @@ pub(super) async fn serve(
             sink.send(sent.message).await?;
         }
         sink.send(Message::Close(Some(frame))).await?;
-        // A socket that ends with unread data is reset, and the frame may be lost with that.
+        // A socket that ends with unread data is reset, and the frame may be lost.
         while stream.next().await.is_some_and(|message| message.is_ok()) {}
         Ok::<_, axum::Error>(())
     };
-    // Whether it could be written makes no difference: the socket has ended.
+    // The result makes no difference, because the socket has ended.
     let _ = Clock::system().timeout(CLOSING, ended).await;
     if is_broken {
         // The rest is not read, so the client gets time to read the frame.
@@ -218,13 +219,13 @@ async fn watch(
     heard: &AtomicBool,
     outgoing: &mpsc::Sender<OutgoingMessage>,
 ) -> (u16, &'static str) {
-    // Measured in real time, whatever the application's clock shows.
+    // Measured in real time rather than the application's.
     let clock = Clock::system();
     clock.sleep(INIT).await;
     let Some(opened) = opened.get() else {
         return (INIT_TIMEOUT, "Connection initialisation timeout");
     };
-    // A stranger has had enough time to receive the refusal.
+    // The stranger has had enough time to receive the refusal.
     if opened.known.is_none() {
         return (UNAUTHORIZED, "Unauthorized");
     }
@@ -251,7 +252,8 @@ async fn watch(
 }
 
 impl SocketClient {
-    /// The current user. If the database does not answer, nothing is known about anybody.
+    /// The current user. Fails if the database does not answer: then nothing is known about any
+    /// user.
     async fn viewer(&self, web: &Web) -> Result<Option<Viewer>, ()> {
         self.credential.viewer(web, self.address).await.map_err(drop)
     }

@@ -1,12 +1,12 @@
-//! Limits how many WebSockets an address and a person may hold. Each also holds a connection's
-//! place.
+//! Limits how many WebSockets an address and a person may hold. Each socket also holds a
+//! connection's place.
 
 use std::{net::IpAddr, sync::Arc};
 
 use uuid::Uuid;
 
 use super::counter::{CountedItem, ItemCounter};
-use crate::config;
+use crate::{access::network, config};
 
 /// The open sockets of this server. Cheap to clone; clones share one count.
 #[derive(Clone, Debug)]
@@ -28,9 +28,9 @@ impl Sockets {
         }
     }
 
-    /// One more for an address.
+    /// Counts one more socket for an address.
     pub(super) fn of_address(&self, address: IpAddr) -> Result<CountedItem<IpAddr>, String> {
-        self.addresses.take(address, self.max_of_address).ok_or_else(|| {
+        self.addresses.take(network(address), self.max_of_address).ok_or_else(|| {
             let max = self.max_of_address;
             format!(
                 "this address has {max} sockets open, as many as one may have \
@@ -39,7 +39,7 @@ impl Sockets {
         })
     }
 
-    /// One more for a user, a service account or a token.
+    /// Counts one more socket for a user, a service account or a token.
     pub(super) fn of_person(&self, id: Uuid) -> Result<CountedItem<Uuid>, String> {
         self.people.take(id, self.max_of_person).ok_or_else(|| {
             let max = self.max_of_person;
@@ -48,5 +48,23 @@ impl Sockets {
                  (connections.sockets_per_person); close some"
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_one_ipv6_network_share() {
+        let limits =
+            config::Connections { sockets_per_address: 2, ..config::Connections::default() };
+        let sockets = Sockets::new(&limits);
+        let of = |address: &str| sockets.of_address(address.parse().unwrap());
+        let held = [of("2001:db8::1").unwrap(), of("2001:db8::ffff:0:0:2").unwrap()];
+        assert!(of("2001:db8::3").unwrap_err().contains("connections.sockets_per_address"));
+        let _other = of("2001:db8:0:1::1").unwrap();
+        drop(held);
+        assert!(of("2001:db8::3").is_ok());
     }
 }

@@ -1,4 +1,7 @@
-use std::{ops::Deref, sync::Arc};
+use std::{
+    ops::Deref,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use axum::Router;
 use secrecy::SecretString;
@@ -29,7 +32,7 @@ const NARROWED: usize = 4;
 /// Maximum number of calendars built at once.
 const FEEDS: usize = 2;
 
-/// The state that the handlers share. Cheap to clone: each request does so about ten times.
+/// The state that the handlers share. Cheap to clone, which each request does about ten times.
 #[derive(Clone)]
 pub struct Web(Arc<WebParts>);
 
@@ -48,6 +51,8 @@ pub struct WebParts {
     pub(super) commands: Commands,
     /// The owners of the tokens in recent requests.
     pub(super) tokens: Arc<LookupCache<Option<TokenHolder>, Arc<StoreError>>>,
+    /// Whether a user has signed in, or had a week to do so.
+    pub(super) has_been_used: Arc<AtomicBool>,
     /// Counts guesses at passwords.
     pub(super) guesses: Arc<Guesses>,
     /// Counts guesses at the tokens of calendars.
@@ -62,7 +67,7 @@ pub struct WebParts {
     pub(super) database: Memory<()>,
     /// The health of all namespaces.
     pub(super) health: Memory<Vec<Check>>,
-    /// What the metrics count.
+    /// The counts for the metrics.
     pub(super) counts: Memory<Sampled>,
     /// Limits the concurrent health checks of a namespace or tag.
     pub(super) narrowed: Arc<Semaphore>,
@@ -104,13 +109,14 @@ impl Web {
             commands,
             // Uses the machine's own time, like the wait after a change of rights.
             tokens: Arc::new(LookupCache::new(Clock::system())),
+            has_been_used: Arc::default(),
             guesses,
             feed_limiter,
             exports,
             feeds,
             oidc: None,
             watch: ScrapeToken::default(),
-            // A probe waits in real time, whatever the application's clock shows.
+            // A probe waits in real time rather than the application's.
             database: Memory::new("whether it answers", Clock::system()),
             health: Memory::new("how healthy it is", Clock::system()),
             counts: Memory::new("what the metrics count", Clock::system()).fresh_for(FRESH),
@@ -136,7 +142,7 @@ impl Web {
         self
     }
 
-    /// Cancelled when the server begins to shut down: from then on it answers only probes.
+    /// Cancelled when the server begins to shut down. From then on, it only answers probes.
     pub fn draining(&self) -> CancellationToken {
         self.draining.clone()
     }
@@ -174,7 +180,7 @@ impl Web {
             .until(self.draining.clone(), stop)
     }
 
-    /// The same for a server whose monitoring endpoints require that token.
+    /// The same for a server whose monitoring endpoints require this token.
     #[must_use]
     pub fn with_watch(mut self, token: Option<SecretString>) -> Self {
         Arc::make_mut(&mut self.0).watch = ScrapeToken::by(token);

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// What a connection holds while it is open.
+/// The place that a connection holds while it is open.
 #[derive(Debug)]
 pub(super) enum ConnectionHold {
     /// An ordinary place.
@@ -33,14 +33,14 @@ pub(super) enum ConnectionHold {
     },
 }
 
-/// A connection that breaks off if its client does not read for too long, as it would otherwise
-/// hold its place and its response indefinitely. It also breaks off if its client sends more than
-/// it may.
+/// A connection that breaks off if its client does not read for too long, because it would
+/// otherwise hold its place and its response indefinitely. It also breaks off if its client sends
+/// more than it may.
 pub(super) struct Stream {
     stream: TcpStream,
     patience: Duration,
     clock: Clock,
-    /// Completes when the client has been waited for long enough; set while it is waited for.
+    /// Set while the connection waits for its client; completes when the wait has been long enough.
     waiting: Option<BoxFuture<'static, ()>>,
     /// How much it may still send.
     inbound: Inbound,

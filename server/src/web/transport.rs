@@ -1,8 +1,8 @@
 //! The server side of `graphql-transport-ws` and the older `graphql-ws`.
 //!
-//! The protocol is implemented here instead of using the library's, because that one ends a socket
-//! without the codes by which clients decide whether to reconnect, confuses a second operation with
-//! the same id with the first, and answers an invalid document as if it had run.
+//! The protocol is implemented here, because the library's implementation ends a socket without the
+//! codes by which clients decide whether to reconnect, confuses a second operation with the same id
+//! with the first, and answers an invalid document as if it had run.
 
 use std::{collections::HashMap, io};
 
@@ -26,19 +26,19 @@ use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
 use crate::api::{self, AnswerPlace};
 
-/// Neither JSON nor a message of the protocol.
+/// The message is neither JSON nor a message of the protocol.
 const BAD_MESSAGE: u16 = 4400;
-/// An operation before the socket is opened, or a client that is not signed in.
+/// The client sent an operation before opening the socket, or is not signed in.
 pub(super) const UNAUTHORIZED: u16 = 4401;
 /// The client may try again later.
 const FORBIDDEN: u16 = 4403;
 /// `connection_init` did not come in time.
 pub(super) const INIT_TIMEOUT: u16 = 4408;
-/// An operation with the id of one in progress.
+/// An operation has the id of another one in progress.
 const DUPLICATE_ID: u16 = 4409;
-/// A second `connection_init`.
+/// There was a second `connection_init`.
 const TOO_MANY_INITS: u16 = 4429;
-/// A larger message (in bytes) waits until those before it are written.
+/// A message larger than this (in bytes) waits until the messages before it are written.
 const LARGE: usize = 64 * 1024;
 /// Maximum number of bytes in the reason of a close frame.
 const MAX_REASON: usize = 123;
@@ -157,8 +157,8 @@ impl From<Message> for OutgoingMessage {
     }
 }
 
-/// Queues a message. The queue holds one large message at most: a client that does not read it is
-/// waited for.
+/// Queues a message. The queue holds at most one large message, so it waits for a client that does
+/// not read.
 async fn queue(outgoing: &mpsc::Sender<OutgoingMessage>, sent: OutgoingMessage) -> Option<()> {
     if matches!(&sent.message, Message::Text(text) if text.len() > LARGE) {
         drop(outgoing.reserve_many(outgoing.max_capacity()).await.ok()?);
@@ -206,7 +206,7 @@ struct ServerMessage<'a, T> {
 
 impl<T: Serialize> ServerMessage<'_, T> {
     fn message(&self) -> Message {
-        // Names, numbers and texts: serializing cannot fail.
+        // Cannot fail: it only contains names, numbers and texts.
         Message::text(serde_json::to_string(self).unwrap_or_default())
     }
 }
@@ -215,8 +215,8 @@ fn bare(id: Option<&str>, kind: &'static str) -> Message {
     ServerMessage::<()> { id, kind, payload: None }.message()
 }
 
-/// Runs the protocol until the client disconnects (`None`) or must be closed (the close frame).
-/// `init` opens the socket, `execute` starts an operation.
+/// Runs the protocol until the client disconnects (`None`) or must be disconnected (the close
+/// frame). `init` opens the socket, and `execute` starts an operation.
 pub(super) async fn serve<F: Future<Output = Result<(), RefusedSocket>>>(
     protocol: Protocol,
     mut incoming: impl Stream<Item = Result<Message, Error>> + Unpin,
@@ -325,7 +325,7 @@ impl Conversation {
             Received::Complete { id } => {
                 let ended = self.live.remove(&id);
                 ended.iter().for_each(AbortHandle::abort);
-                // In the older protocol the server confirms it, too.
+                // In the older protocol, the server confirms it, too.
                 let is_told = self.protocol == Protocol::Legacy && ended.is_some();
                 Ok(is_told.then(|| bare(Some(&id), "complete").into()))
             }

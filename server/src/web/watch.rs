@@ -1,9 +1,9 @@
 //! Who may read the monitoring endpoints if strangers may not: `/metrics`, and the details of
 //! `/healthz`.
 //!
-//! Without the setting `watch.token` both are open to anybody who can reach the port, and only
-//! names are restricted. With it they are for callers who present the token, or who have a role in
-//! what they ask about. The token gives access to nothing else, and acts for no user.
+//! Without the setting `watch.token`, both are open to anyone who can reach the port, and only
+//! names are restricted. With it, callers must present the token or have a role in what they
+//! request. The token gives access to nothing else, and belongs to no user.
 
 use axum::{
     Extension,
@@ -34,12 +34,12 @@ impl ScrapeToken {
         Self(token.map(|token| hashed(token.expose_secret())))
     }
 
-    /// Whether everybody may read.
+    /// Whether anyone may read.
     pub(super) fn is_open(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Whether that is the token.
+    /// Whether this is the token.
     pub(super) fn is_token(&self, text: &str) -> bool {
         self.0.is_some_and(|token| token == hashed(text))
     }
@@ -62,7 +62,7 @@ impl Asking {
     }
 }
 
-/// Admits callers who may see everything.
+/// Only admits callers who may see everything.
 pub(super) async fn guard(
     Extension(asking): Extension<Asking>,
     request: Request,
@@ -80,7 +80,7 @@ pub(super) fn closed() -> Refusal {
     Refusal::unauthenticated(CLOSED)
 }
 
-/// The caller is known, but has no role in all namespaces.
+/// The refusal for a caller who is signed in but has no role in all namespaces.
 pub(super) fn no_role_everywhere() -> Refusal {
     let text = "this needs a role in every namespace; you have none there";
     Refusal::new(StatusCode::FORBIDDEN, text)

@@ -17,17 +17,16 @@ use crate::{
     commands::{
         CommandError,
         workers::{
-            HEARTBEAT_SECONDS, MAX_WAIT_SECONDS, NewWorker, PollRequest, PolledJob, WorkerError,
+            HEARTBEAT_SECONDS, LEASE_SECONDS, MAX_WAIT_SECONDS, NewWorker, PollRequest, PolledJob,
+            WorkerError,
         },
     },
     store::workers::jobs::JobClaim,
 };
 
-/// Enough for a result of 256 KiB with escaped texts, or a heartbeat that names a thousand jobs.
+/// Enough for a result of 256 KiB with escaped texts, or for a heartbeat that names a thousand
+/// jobs.
 pub(super) const BODY: usize = 1024 * 1024;
-
-/// A worker's lease of a job, in seconds.
-const LEASE_SECONDS: u64 = 30;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

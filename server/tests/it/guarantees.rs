@@ -8,7 +8,7 @@ use std::{
 use crate::layers::rust_files;
 
 const EVIDENCE: &str = include_str!("../../../docs/guarantees-evidence.md");
-/// Where the last column's names begin.
+/// The folders in which the names of the last column may be found.
 const ROOTS: [&str; 3] = ["server/tests/it", "server/src", "."];
 
 #[test]

@@ -1,5 +1,4 @@
-//! The layers of the server and what each may use: the table in docs/ARCHITECTURE.md against what
-//! the sources import.
+//! Compares the table of layers in docs/ARCHITECTURE.md with the imports in the sources.
 
 #[path = "layers/imports.rs"]
 mod imports;
@@ -96,7 +95,7 @@ fn the_parts_of_a_layer_form_no_circle() {
                 uses.entry(part.clone()).or_default().extend(used);
             }
         }
-        // Repeatedly removes the parts that use no remaining part; a circle is left.
+        // Repeatedly removes the parts that use no remaining part; only a cycle is left.
         while let Some(lowest) = uses
             .iter()
             .find(|(_, used)| !used.iter().any(|part| uses.contains_key(part)))

@@ -71,7 +71,7 @@ pub(crate) async fn assert_nodes_are_good(documents: &[Value]) {
         let name = variable["name"].as_str().unwrap();
         assert!(is_variable(name), "{name} is no setting");
     }
-    // All select the pods that the deployment creates.
+    // All objects select the pods that the deployment creates.
     let labels = &of_kind("Deployment")["spec"]["template"]["metadata"]["labels"];
     for (kind, path) in [
         ("Deployment", "/spec/selector/matchLabels"),
@@ -134,7 +134,7 @@ fn the_image_calls_the_binary_as_it_is() {
 }
 
 #[test]
-fn the_unit_is_good_and_shuts_off_what_is_not_needed() {
+fn the_unit_is_valid_and_sandboxes_what_is_not_needed() {
     let unit = repository(UNIT);
     let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
     let line: Vec<&str> = start.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! The README shows what really happens, and the tests that documents name exist.
+//! The README shows real output, and the tests that documents name exist.
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
@@ -39,7 +39,7 @@ fn the_preview_in_the_readme_is_what_the_command_prints() {
     let printed = String::from_utf8(run.stdout).unwrap();
     assert_eq!(printed.lines().count(), shown.lines().count(), "{printed}");
     for (printed, shown) in printed.lines().zip(shown.lines()) {
-        // Three dots stand for the rest of a line that is too long for a page.
+        // Three dots mean the rest of a line that is too long for a page.
         let is_shown = shown.strip_suffix(" ...").map(|begin| printed.starts_with(begin));
         assert!(is_shown.unwrap_or(printed == shown), "{printed:?} is not {shown:?}");
     }

@@ -6,6 +6,8 @@ use std::{
     process::Command,
 };
 
+use sha2::{Digest, Sha256};
+
 /// Upward paths that no program opens: attacks that tests send, files that a build creates, and
 /// paths relative to a place outside the sources.
 const NOT_READ: &[&str] = &[
@@ -21,15 +23,25 @@ const NOT_READ: &[&str] = &[
     "Europe/London",
 ];
 
-/// A clone with nothing beside it must build and pass its tests.
-#[test]
-fn no_tracked_file_reads_outside_the_repository() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// The paths of the tracked files.
+fn tracked(root: &Path) -> Vec<String> {
     let git = ["-c", "safe.directory=*", "ls-files", "-z"];
     let listed = Command::new("git").args(git).current_dir(root).output().unwrap();
     assert!(listed.status.success(), "git lists the tracked files: {listed:?}");
     let listed = String::from_utf8(listed.stdout).unwrap();
-    let files: Vec<&Path> = listed.split('\0').filter(|f| !f.is_empty()).map(Path::new).collect();
+    listed.split('\0').filter(|file| !file.is_empty()).map(str::to_owned).collect()
+}
+
+/// A clone with nothing beside it must build and pass its tests.
+#[test]
+fn no_tracked_file_reads_outside_the_repository() {
+    let root = root();
+    let listed = tracked(root);
+    let files: Vec<&Path> = listed.iter().map(Path::new).collect();
     let mut outside = Vec::new();
     for file in &files {
         let path = root.join(file);
@@ -70,6 +82,24 @@ fn a_path_out_of_the_repository_is_seen() {
     }
 }
 
+/// Browsers keep them for ever, so another content needs another name.
+#[test]
+fn the_names_of_fonts_hold_their_hashes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/fonts");
+    let mut fonts = 0;
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "woff2") {
+            let digest = Sha256::digest(fs::read(&path).unwrap());
+            let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            assert!(name.ends_with(&format!("-{hash}")), "{name} must end with -{hash}");
+            fonts += 1;
+        }
+    }
+    assert_eq!(fonts, 2);
+}
+
 /// The paths in a text that begin with a step upwards.
 fn upward_paths(text: &str) -> Vec<&str> {
     let step = concat!("..", "/");
@@ -102,4 +132,73 @@ fn exists_above(tracked: &[&Path], file: &Path, upward: &str) -> bool {
         let source = to.with_extension("ts");
         stays && tracked.iter().any(|file| file.starts_with(&to) || *file == source)
     })
+}
+
+/// A log can be searched and counted only if messages are always the same (docs/LOGGING.md).
+#[test]
+fn the_messages_of_the_log_are_constant() {
+    let root = root();
+    let (mut calls, mut varying) = (0, Vec::new());
+    let files = tracked(root);
+    for file in files.iter().filter(|file| file.starts_with("server/src/")) {
+        if !file.ends_with(".rs") {
+            continue;
+        }
+        // A removed file is not committed yet.
+        let text = fs::read_to_string(root.join(file)).unwrap_or_default();
+        for literals in log_calls(&text) {
+            calls += 1;
+            let inserted = literals.into_iter().filter(|literal| literal.contains('{'));
+            varying.extend(inserted.map(|literal| format!("{file}: {literal}")));
+        }
+    }
+    assert!(calls > 100, "only {calls} calls were found");
+    let varying = varying.join("\n");
+    assert!(varying.is_empty(), "make the values fields of the event:\n{varying}");
+}
+
+#[test]
+fn a_message_with_a_value_in_it_is_seen() {
+    let text = r#"tracing::info!(path = %path.display(), "a \"file\" (one) is read");
+        tracing::warn!(
+            "failed to read it: {error}"
+        );
+        info!("not a call of ours")"#;
+    let expected = [vec![r#"a \"file\" (one) is read"#], vec!["failed to read it: {error}"]];
+    assert_eq!(log_calls(text), expected);
+}
+
+/// The string literals of each call of a macro that logs.
+fn log_calls(text: &str) -> Vec<Vec<&str>> {
+    let mut calls = Vec::new();
+    for (at, _) in text.match_indices("tracing::") {
+        let rest = &text[at + "tracing::".len()..];
+        let levels = ["trace", "debug", "info", "warn", "error"];
+        let called = |level: &str| rest.strip_prefix(level)?.strip_prefix("!(");
+        calls.extend(levels.into_iter().find_map(called).map(literals));
+    }
+    calls
+}
+
+/// The string literals up to the parenthesis that closes the call.
+fn literals(arguments: &str) -> Vec<&str> {
+    let (mut found, mut depth, mut begun, mut is_escaped) = (Vec::new(), 1, None, false);
+    for (at, c) in arguments.char_indices() {
+        match (begun, c) {
+            (Some(_), _) if is_escaped => is_escaped = false,
+            (Some(_), '\\') => is_escaped = true,
+            (Some(from), '"') => {
+                found.push(&arguments[from..at]);
+                begun = None;
+            }
+            (None, '"') => begun = Some(at + 1),
+            (None, '(') => depth += 1,
+            (None, ')') => depth -= 1,
+            (Some(_) | None, _) => {}
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    found
 }

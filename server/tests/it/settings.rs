@@ -83,7 +83,7 @@ fn the_example_has_every_setting_with_its_default() {
         let before = uncommented[..place].lines().last().unwrap();
         assert!(before.ends_with("(No default.)"), "{name}: {before}");
     }
-    // Unchanged, it changes nothing, and the binary accepts it.
+    // Unchanged, the example file has no effect, and the binary accepts it.
     let command = Command::new(&["migrate", "--status", "--config", "example.toml"]);
     command.file("example.toml", &text).run().done();
 }
@@ -104,7 +104,7 @@ fn a_variable_of_digits_is_a_text_where_one_is_wanted() {
         given += 1;
     }
     assert!(given > 20, "{given}");
-    // It is read; the later refusal is about its content.
+    // The file is read; the later refusal is about its content.
     let refused = command.run().refused(1);
     assert!(refused.starts_with("failed to use the configuration: "), "{refused}");
 

@@ -25,7 +25,7 @@ pub(crate) async fn open(store: &Store) -> Vec<backfill::Model> {
     open.all(store.read()).await.unwrap()
 }
 
-/// The runs that backfills have started. A ledger row with such a key was written by a backfill.
+/// The runs that backfills have started. A backfill wrote every ledger row with such a key.
 pub(crate) async fn started(store: &Store) -> BTreeSet<Uuid> {
     let mut rows = removals::gone::<backfill_fire::Model>(store, "backfill_fire").await;
     rows.extend(backfill_fire::Entity::find().all(store.read()).await.unwrap());
@@ -65,7 +65,7 @@ pub(crate) async fn order(
     };
     let operator = ada().operator().unwrap();
     let went = commands.create_backfill(&operator, wanted, &manner, &Call::once()).await;
-    // The answer may have been lost: the tables show what was done.
+    // The answer may have been lost: the tables show whether the backfill was created.
     let mut selected: Vec<DateTime<Utc>> = preview
         .fires
         .iter()
@@ -254,8 +254,8 @@ impl Backfills {
     }
 }
 
-/// Whether the run because of which a row was passed over is one of its instant and was in the
-/// state that the row names.
+/// Whether the run because of which a row was skipped is a run of its instant, and was in the state
+/// that the row names.
 fn passed_over(
     row: &backfill_fire::Model,
     runs: &BTreeMap<Uuid, run::Model>,

@@ -1,5 +1,5 @@
-//! Checks durations: whatever was ended for exceeding its time limit had exceeded it, nothing
-//! started after the time limit of its run, and retries wait as long as the policy says.
+//! Checks durations: everything that was ended for exceeding its time limit had exceeded it,
+//! nothing started after the time limit of its run, and retries wait as long as the policy says.
 
 use carillon::{engine::Settings, model::Definition};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -64,7 +64,7 @@ fn waited(moment: &Moment, ended: &Ended, definitions: &Definitions) -> Result<(
     let task = &definition.tasks[0];
     let finished = row.finished_at.ok_or("its attempt did not end")?;
     let wait = TimeDelta::milliseconds(moment.available_at - finished.0);
-    // A lost attempt is no failure, but it has a number.
+    // A lost attempt is not a failure, but it has a number.
     let (least, _) = wait_after(1, &task.retry);
     let (_, most) = wait_after(attempt, &task.retry);
     if (least..=most).contains(&wait) {

@@ -1,6 +1,6 @@
-//! What calendars suppressed, and when. A calendar may change at any time, and each instant is
-//! judged by the calendars in force at that instant, as far as the transaction that writes its row
-//! can know. The database itself records with each row the era of the calendars in which it was
+//! The calendars' effect over time. A calendar may change at any time, and each instant is judged
+//! by the calendars in force at that instant, as far as the transaction that writes its row can
+//! know. The database itself records with each row the era of the calendars in which it was
 //! written.
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +13,7 @@ use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
 use timetable::CalendarEntries;
 use uuid::Uuid;
 
-/// A time of the day inside which, or outside of which, a calendar suppresses fires.
+/// A time of the day inside or outside of which a calendar suppresses fires.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     mode: Mode,

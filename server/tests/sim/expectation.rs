@@ -23,14 +23,14 @@ use super::{
     segments::{Instants, Over, Segment, TICK, within},
 };
 
-/// Everything that was requested, as far as it concerns the ledger.
+/// All requests, as far as they concern the ledger.
 pub(crate) struct Expectations {
     store: Store,
     names: u32,
     histories: BTreeMap<Uuid, History>,
     pub(crate) eras: Eras,
-    /// How many days a namespace without its own retention keeps history, if history is removed at
-    /// all.
+    /// How many days a namespace without its own retention keeps history; `None` if history is
+    /// never removed.
     server_days: Option<i64>,
     /// The shortest retention that the namespace has had.
     namespace_days: Option<i64>,
@@ -43,14 +43,15 @@ pub(crate) struct History {
     segments: Vec<Segment>,
     /// The definitions that were in force, by version.
     pub(crate) specs: BTreeMap<i32, Spec>,
-    /// The calendars that they named.
+    /// The calendars that these definitions named.
     calendars: BTreeMap<i32, Vec<String>>,
     pub(crate) pauses: Pauses,
     pub(crate) was_deleted: bool,
 }
 
 impl Expectations {
-    /// For a world whose server keeps history for that many days; forever if `None`.
+    /// Creates the expectations of a world whose server keeps history for that many days; forever
+    /// if `None`.
     pub(crate) fn new(store: Store, server_days: Option<i64>) -> Self {
         Self {
             store,
@@ -147,7 +148,7 @@ impl Expectations {
         let must_before = match (is_spent(before), cursor) {
             (true, _) => last_accounted(&self.store, row.id).await,
             (false, Some(cursor)) => cursor.max(now + TICK),
-            // It had reached its end, perhaps on a clock that was stepped back since.
+            // The timing had reached its end, perhaps on a clock that was stepped back since.
             (false, None) => last_accounted(&self.store, row.id).await.max(now + TICK),
         };
         let has_other_work = self.has_other_work(before, &row).await;
@@ -263,13 +264,13 @@ fn has_other_fires(old: &Spec, new: &Spec) -> bool {
     bare(old) != bare(new)
 }
 
-/// Whether it fires again after its end, if any instants are left.
+/// Whether the schedule fires again after its end, if any instants are left.
 fn begins_again(before: &schedule::Model, row: &schedule::Model) -> bool {
     let may_again = is_spent(before) && !is_spent(row);
     may_again || (before.next_scheduled_at.is_none() && row.next_scheduled_at.is_some())
 }
 
-/// Whether it has had its maximum number of fires.
+/// Whether the schedule has had its maximum number of fires.
 fn is_spent(row: &schedule::Model) -> bool {
     row.max_fires.is_some_and(|most| most <= row.fire_count)
 }
@@ -283,7 +284,7 @@ async fn rows_of(store: &Store, schedule: Uuid) -> Vec<fire::Model> {
     fires
 }
 
-/// After the last instant in a schedule's ledger that its own timing produced.
+/// An instant after the last one in a schedule's ledger that its own timing produced.
 async fn last_accounted(store: &Store, schedule: Uuid) -> DateTime<Utc> {
     let backfilled = backfills::started(store).await;
     let fires = rows_of(store, schedule).await.into_iter();
@@ -300,7 +301,7 @@ async fn last_past(store: &Store, schedule: Uuid) -> DateTime<Utc> {
 }
 
 impl History {
-    /// Whether its fires were changed after that version.
+    /// Whether the schedule's fires were changed after that version.
     pub(crate) fn has_other_fires_after(&self, version: i32) -> bool {
         self.segments.last().is_some_and(|last| last.first_version > version)
     }
@@ -425,7 +426,8 @@ impl History {
         }
     }
 
-    /// Judges a row's verdict as it was `made`, beside those that were claimed `together` with it.
+    /// Judges a row's verdict as it was when the row was `made`, beside the rows that were claimed
+    /// `together` with it.
     fn judge(
         &self,
         row: &fire::Model,

@@ -35,14 +35,14 @@ pub(crate) struct Round(Arc<Mutex<RoundState>>, Arc<Notify>);
 
 #[derive(Default)]
 struct RoundState {
-    /// The number of transactions that it has begun. Those rolled back are still counted: then the
-    /// round is spared the faults that must not strike beside another transaction.
+    /// The number of transactions that the round has begun. Those rolled back are still counted:
+    /// then the round is spared the faults that must not strike beside another transaction.
     open: u32,
     waits: bool,
-    /// Whether it belongs to an operator's request, which cannot be continued later.
+    /// Whether the round belongs to an operator's request, which cannot be continued later.
     is_whole: bool,
-    /// Whether other rounds may wait for it: while a node gets a new life, nothing else of it
-    /// proceeds.
+    /// Whether other rounds may wait for this one: while a node gets a new life, none of its other
+    /// rounds proceeds.
     is_waited_for: bool,
 }
 
@@ -53,12 +53,12 @@ impl Gate {
         Faults::new(move |edge| edges.at(edge), move || statements.statement(backend))
     }
 
-    /// Lets `strike` happen after `edges` more edges.
+    /// Makes `strike` happen after `edges` more edges.
     pub(crate) fn strike(&self, edges: u32, strike: Strike) {
         self.locked().strike = Some((edges, strike));
     }
 
-    /// Lets one statement fail after `statements` more statements.
+    /// Makes one statement fail after `statements` more statements.
     pub(crate) fn break_statement(&self, statements: u32, may_pass: bool) {
         self.locked().broken = Some((statements, may_pass));
     }
@@ -169,24 +169,24 @@ impl Gate {
 }
 
 impl Round {
-    /// A round that an operator waits for.
+    /// Creates a round that an operator waits for.
     pub(crate) fn whole() -> Self {
         let state = RoundState { is_whole: true, ..RoundState::default() };
         Self(Arc::new(Mutex::new(state)), Arc::default())
     }
 
-    /// A round of that service.
+    /// Creates a round of that service.
     pub(crate) fn of(service: &str) -> Self {
         let state = RoundState { is_waited_for: service == "pulse", ..RoundState::default() };
         Self(Arc::new(Mutex::new(state)), Arc::default())
     }
 
-    /// Whether it waits to be continued.
+    /// Whether the round waits to be continued.
     pub(crate) fn waits(&self) -> bool {
         self.locked().waits
     }
 
-    /// Continues it.
+    /// Continues the round.
     pub(crate) fn release(&self) {
         self.locked().waits = false;
         self.1.notify_waiters();

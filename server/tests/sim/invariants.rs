@@ -1,4 +1,4 @@
-//! What must hold in the end, after a long enough calm.
+//! The conditions that must hold in the end, after a long enough calm.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -31,7 +31,7 @@ use super::{
 /// A run, a task and the number of its attempt.
 pub(crate) type Key = (Uuid, String, i32);
 
-/// The tables, and what the outside world has seen.
+/// The tables, and the records of the outside world.
 pub(crate) struct Ended {
     pub(crate) fires: BTreeMap<Uuid, fire::Model>,
     backfills: Backfills,
@@ -155,13 +155,13 @@ impl Ended {
             (Verdict::Skipped, Reason::BufferFull) => {
                 matches!(own.overlap, Overlap::BufferOne | Overlap::BufferAll)
             }
-            // A fire of its own version or of a later one caused it, while it was on its way.
+            // A fire of the same version or of a later one caused it, while it was in transit.
             (Verdict::Skipped, Reason::Replaced) => {
                 let later = history.specs.range(fire.schedule_version..);
                 let stops = [Overlap::CancelOther, Overlap::TerminateOther];
                 later.map(|(_, spec)| spec.overlap).any(|overlap| stops.contains(&overlap))
             }
-            // Whether a fire did is checked for each instant.
+            // Whether a calendar did suppress it is checked for each instant.
             (Verdict::Skipped, Reason::Calendar) => true,
             (Verdict::Skipped, Reason::ByRequest | Reason::Purged) => fire.detail.is_some(),
             (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => history.pauses.cover(fire),
@@ -310,7 +310,7 @@ impl Ended {
         old.is_some_and(|old| self.last(old, &attempt.task) == Some(task_run::State::Succeeded))
     }
 
-    /// Checks that the record of an attempt matches what the outside world saw of it.
+    /// Checks that the record of an attempt matches the outside world's record of it.
     fn attempt(&self, attempt: &task_run::Model) -> Result<(), String> {
         let seen = self.seen.get(&(attempt.run_id, attempt.task.clone(), attempt.attempt));
         let ending = seen.and_then(|execution| execution.ended);
@@ -325,13 +325,13 @@ impl Ended {
             },
             task_run::State::Failed => ending == Some(Ending::Failure),
             task_run::State::TimedOut => overran || ending == Some(Ending::Timeout),
-            // An attempt that is stopped before its target has begun reaches nothing outside.
+            // An attempt that is stopped before its target has begun has no effect outside.
             task_run::State::Cancelled => {
                 ended_for_another || seen.is_none() || ending == Some(Ending::Stopped)
             }
-            // Its outcome was lost with its node, whatever it was.
+            // The attempt's outcome was lost with its node, whatever it was.
             task_run::State::Lost => true,
-            // For runs of several tasks.
+            // Tasks are skipped only in runs of several tasks.
             task_run::State::Skipped => seen.is_none(),
         };
         if fits { Ok(()) } else { Err(format!("the world outside saw {ending:?}")) }?;

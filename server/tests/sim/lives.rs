@@ -20,7 +20,7 @@ impl Lives {
         self.beats.insert(node, now);
     }
 
-    /// A life is over when another one of that name begins, or after too long a silence: by the
+    /// A life is over when another life of that name begins, or after too long a silence: by the
     /// database's clock, or as observed by another node, however that clock was stepped.
     pub(crate) async fn ends(
         &self,

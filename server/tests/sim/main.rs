@@ -118,7 +118,7 @@ fn some_seeds_keep_the_promises_on_postgres() {
     live_all(&seeds[..seeds.len().min(50)], Kind::Postgres);
 }
 
-/// Otherwise a failure could not be reproduced.
+/// If this were not so, a failure could not be reproduced.
 #[test]
 fn a_seed_decides_everything() {
     for seed in 0..5 {

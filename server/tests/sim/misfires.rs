@@ -14,22 +14,22 @@ pub(crate) type Span = (i64, i64);
 
 /// What must be known to judge a row.
 pub(crate) struct Case<'a> {
-    /// The moment at which it was written.
+    /// The moment at which the row was written.
     pub(crate) made: &'a Moment,
-    /// The last instant that it accounts for.
+    /// The last instant that the row accounts for.
     pub(crate) last_at: i64,
     /// The definition that was in force.
     pub(crate) spec: &'a Spec,
     /// The maximum number of instants within a span that no calendar suppressed: the claim may have
     /// known some of the calendars in their old or their new version.
     pub(crate) at_most: &'a dyn Fn(Span) -> usize,
-    /// The minimum, likewise.
+    /// The minimum number of such instants, likewise.
     pub(crate) at_least: &'a dyn Fn(Span) -> usize,
     /// The rows of the schedule that were written at the same moment, including this one.
     pub(crate) together: &'a [&'a Moment],
 }
 
-/// Whether it wanted to start when it was claimed, even if something blocked it.
+/// Whether the fire wanted to start when it was claimed, even if something blocked it.
 fn wants_to_run(made: &Moment) -> bool {
     match (made.verdict(), made.reason()) {
         (Verdict::Pending, _) => true,
@@ -82,21 +82,21 @@ impl Case<'_> {
         }
     }
 
-    /// The time within which a single instant counts as in time. What is on time is never missed,
-    /// even without any grace.
+    /// The time within which a single instant counts as in time. A fire that is on time is never
+    /// missed, even without any grace.
     fn grace_ms(&self) -> i64 {
         let seconds = self.spec.misfire.grace_seconds + self.spec.timing.jitter_seconds;
         (seconds * 1_000).max(ON_TIME_MS)
     }
 
-    /// The rows that wanted to run along with it. What the end of a pause makes up for is not part
-    /// of a claim.
+    /// The rows that wanted to run along with it. The fires that the end of a pause starts are not
+    /// part of a claim.
     fn beside(&self) -> impl Iterator<Item = &&Moment> {
         let is_same = |other: &&&Moment| other.is_enabled() == self.made.is_enabled();
         self.together.iter().filter(is_same).filter(|other| wants_to_run(other))
     }
 
-    /// Whether several instants may have been due with it, itself included.
+    /// Whether several instants may have been due together, this one included.
     fn has_others(&self) -> bool {
         let (at, now) = (self.made.scheduled_at, self.made.claimed_at);
         let beside = self
@@ -106,20 +106,19 @@ impl Case<'_> {
         beside || self.last_at > at || (self.at_most)((self.last_at, now)) > 0
     }
 
-    /// Whether it ran for itself when it was due: as the only one within the grace, or as the
+    /// Whether the fire ran for itself when it was due: as the only one within the grace, or as the
     /// newest of several that is on time.
     fn runs_for_itself(&self, now: i64, jitter_ms: i64) -> bool {
-        let Self { made, spec, .. } = self;
+        let made = self.made;
         let is_due = (0..=jitter_ms).contains(&(made.due_at - made.scheduled_at));
         let is_newest = (self.at_least)((made.scheduled_at, now - jitter_ms)) == 0
             && !self.beside().any(|other| other.scheduled_at > made.scheduled_at);
         let in_grace = now - made.scheduled_at <= self.grace_ms();
-        let is_all = spec.misfire.catch_up == CatchUp::All;
-        let may = made.is_on_time(now) && !is_all || !self.came_with_others();
+        let may = made.is_on_time(now) || !self.came_with_others();
         is_due && made.due_at <= now && is_newest && in_grace && may
     }
 
-    /// Whether several were certainly due with it.
+    /// Whether several instants were certainly due together.
     fn came_with_others(&self) -> bool {
         self.together.iter().any(|other| {
             other.id != self.made.id
@@ -139,7 +138,7 @@ impl Case<'_> {
         if !is_young {
             return Err("it runs, and was outside of the window".to_owned());
         }
-        // The operator who ends a pause decides what becomes of it.
+        // The operator who ends a pause decides which of its fires run.
         let catch_up = made.is_enabled().then_some(spec.misfire.catch_up);
         let behind = (self.at_least)((at, now - jitter_ms));
         let spacing = spec.misfire.spacing_seconds * 1_000;

@@ -1,4 +1,4 @@
-//! Module files of simulated worlds. JSON is YAML.
+//! Module files of simulated worlds, written as JSON, which is valid YAML.
 
 use serde_json::{Value, json};
 

@@ -46,7 +46,7 @@ pub(crate) const ON_TIME_MS: i64 = 2_000;
 /// The number of leading columns that are texts.
 const WORDS: usize = 4;
 
-/// Makes the database record them.
+/// Makes the database record the moments.
 pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
     let (seq, key) = match store.dialect().is_postgres() {
         true => ("bigserial PRIMARY KEY", "uuid"),
@@ -135,7 +135,7 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// Whether it is a moment of a run.
+    /// Whether this is a moment of a run.
     pub(crate) fn is_of_run(&self) -> bool {
         self.what == "run"
     }
@@ -167,12 +167,12 @@ impl Moment {
             .then(|| Overlap::try_from_value(&self.overlap).expect("a policy"))
     }
 
-    /// Whether it was waiting to be handed over.
+    /// Whether the fire was waiting to be handed over.
     pub(crate) fn is_owned(&self) -> bool {
         self.verdict() == Verdict::Pending && self.owned == 1
     }
 
-    /// Whether it was waiting in the buffer.
+    /// Whether the fire was waiting in the buffer.
     pub(crate) fn waits(&self) -> bool {
         self.verdict() == Verdict::Pending && self.waits == 1
     }
@@ -185,8 +185,8 @@ impl Moment {
         self.deleted == 1
     }
 
-    /// Whether it was past its deadline at `now`: the time to start begins when it was to run, and
-    /// for a caught-up fire at the latest moment that its jitter allowed.
+    /// Whether the fire was past its deadline at `now`: the time to start begins when it was to
+    /// run, and for a caught-up fire at the latest moment that its jitter allowed.
     pub(crate) fn is_too_late(&self, now: i64) -> bool {
         self.makes_too_late(self, now)
     }
@@ -197,12 +197,13 @@ impl Moment {
         self.deadline_ms >= 0 && now - from > self.deadline_ms
     }
 
-    /// Whether it starts on time at `now`.
+    /// Whether the fire starts on time at `now`.
     pub(crate) fn is_on_time(&self, now: i64) -> bool {
         now - self.due_at <= ON_TIME_MS
     }
 
-    /// Whether it is made up for: then it follows other runs instead of being skipped.
+    /// Whether the fire is caught up on, or follows such fires: then it waits for other runs. It is
+    /// not skipped, and stops none.
     pub(crate) fn is_made_up(&self) -> bool {
         self.made_up == 1
     }

@@ -32,7 +32,7 @@ pub(crate) struct Node {
     pub(crate) gate: Gate,
     pub(crate) settings: Settings,
     pub(crate) frozen: bool,
-    /// Whether runs of several tasks may be among those that it executes.
+    /// Whether the node may execute runs of several tasks.
     has_flows: bool,
     lives: u32,
     life: Option<Life>,
@@ -53,11 +53,12 @@ struct Slot {
 }
 
 enum At {
-    /// Between two rounds.
+    /// The service rests between two rounds.
     Rest(StepwiseService),
-    /// In the middle of a round: at the gate, or asleep on the clock under this number.
+    /// The service is in the middle of a round: at the gate, or asleep on the clock under this
+    /// number.
     Middle(Middle, Option<u64>),
-    /// While it is being continued.
+    /// The service is being continued.
     Hands,
 }
 
@@ -66,11 +67,11 @@ type Middle = Pin<Box<dyn Future<Output = (StepwiseService, Result<Option<String
 /// The result of a round.
 #[derive(Debug)]
 pub(crate) enum Went {
-    /// It did something to report, or nothing.
+    /// The round succeeded, with something to report or nothing.
     Well(Option<String>),
-    /// It failed.
+    /// The round failed.
     Ill(EngineError),
-    /// It waits, at the gate or on the clock.
+    /// The round waits, at the gate or on the clock.
     Waiting(&'static str),
     /// The process has ended.
     Crashed,
@@ -108,22 +109,22 @@ impl Node {
         self.life.is_some()
     }
 
-    /// Whether it can proceed now.
+    /// Whether the service can proceed now.
     pub(crate) fn goes_on(&self) -> bool {
         self.is_up() && !self.frozen
     }
 
-    /// Its view of the other nodes and of its own clock, while its process is up.
+    /// The node's view of the other nodes and of its own clock, while its process is up.
     pub(crate) fn cluster(&self) -> Option<Cluster> {
         self.life.as_ref().map(|life| life.stepwise.cluster())
     }
 
-    /// Its place in the workshop.
+    /// The node's place in the workshop.
     pub(crate) fn place(&self) -> (usize, u32) {
         (self.index, self.lives)
     }
 
-    /// Starts its process.
+    /// Starts the node's process.
     pub(crate) async fn start(&mut self, cache: &Arc<timetable::Cache>) -> Result<(), EngineError> {
         self.gate.enter(&Round::whole());
         self.lives += 1;
@@ -147,7 +148,7 @@ impl Node {
         Ok(())
     }
 
-    /// Ends its process at any point.
+    /// Ends the node's process at any point.
     pub(crate) async fn crash(&mut self) {
         self.frozen = false;
         let Some(Life { stepwise, slots }) = self.life.take() else { return };
@@ -156,7 +157,7 @@ impl Node {
         until(|| stepwise.attempts() == 0).await;
     }
 
-    /// Shuts its process down, if no service is in the middle of a round.
+    /// Shuts the node's process down, if no service is in the middle of a round.
     pub(crate) async fn leave(&mut self) -> Option<Result<(), EngineError>> {
         let life = self.life.as_mut()?;
         if life.slots.iter().any(|slot| !matches!(slot.at, At::Rest(_))) {
@@ -189,7 +190,7 @@ impl Node {
         Some(left)
     }
 
-    /// The number of its services.
+    /// The number of the node's services.
     pub(crate) fn services(&self) -> usize {
         self.life.as_ref().map_or(0, |life| life.slots.len())
     }
@@ -212,7 +213,7 @@ impl Node {
         (0..life.slots.len()).filter(|&index| is_due(&life.slots[index])).collect()
     }
 
-    /// Services that were woken are due.
+    /// Marks services that were woken as due.
     pub(crate) fn heed(&mut self) {
         let now = self.clock.now();
         let Some(life) = &mut self.life else { return };
@@ -310,13 +311,14 @@ impl Node {
         went
     }
 
-    /// A part of a round sleeps under that number. The others proceed until they end, because no
-    /// round stops with a transaction open.
+    /// A part of a round sleeps under that number. The other parts proceed until they end, because
+    /// no round stops with a transaction open.
     async fn gone_on(&self, middle: &mut Middle, number: u64) -> Halt {
         loop {
             let edges = self.gate.edges();
             let turn = async {
-                // There is one writing connection: once this returns, its holder is done with it.
+                // There is one writing connection: once this returns, its previous holder is done
+                // with it.
                 drop(self.plain.begin().await.unwrap());
                 yield_now().await;
             };

@@ -1,4 +1,4 @@
-//! The requests of operators, through the same commands as the API's.
+//! The requests of operators, through the same commands that the API calls.
 
 use std::sync::Arc;
 
@@ -284,7 +284,7 @@ async fn deploy(
     Ok(told(&format!("deploy {} (prune: {prune})", names.join(", ")), went.map(drop)))
 }
 
-/// Creates what schedules share.
+/// Creates the objects that schedules share.
 pub(crate) async fn furnish(commands: &Commands, expected: &mut Expectations) {
     let (editor, call) = (ada().editor().unwrap(), Call::once());
     let (group, max_runs) = GROUP;

@@ -1,4 +1,4 @@
-//! Whether moments are in order.
+//! Checks that moments are in order.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use super::{
 /// The definitions of all versions of all workflows.
 pub(crate) type Definitions = HashMap<(Uuid, i32), Definition>;
 
-/// Reads them.
+/// Reads the definitions.
 pub(crate) async fn definitions(store: &Store) -> Definitions {
     let versions = workflow_version::Entity::find().all(store.read()).await.unwrap();
     let definitions = versions.into_iter().map(|row| {

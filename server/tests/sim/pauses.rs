@@ -9,26 +9,25 @@ use entity::{fire, schedule};
 pub(crate) struct Pauses(Vec<Pause>);
 
 struct Pause {
-    /// Instants before this were claimed or accounted for by then.
+    /// Instants before this one were claimed or accounted for when the pause began.
     from: DateTime<Utc>,
-    /// It ends by itself at this instant.
+    /// The pause ends by itself at this instant.
     until: Option<DateTime<Utc>>,
     /// The latest time that a clock showed at a request during the pause: instants before it may be
     /// accounted for, even if the clocks are stepped back afterwards.
     latest: DateTime<Utc>,
-    /// It was ended at this instant.
+    /// The pause was ended at this instant.
     ended: Option<DateTime<Utc>>,
 }
 
 impl Pauses {
-    /// Whether there was any.
+    /// Whether the schedule was ever paused.
     pub(crate) fn any(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// Whether everything that a row accounts for fell into a pause. Instants not claimed before
-    /// its beginning fall into it; instants from its end on do not, whenever they are accounted
-    /// for.
+    /// Whether all instants of a row fell into a pause. Instants not claimed before its beginning
+    /// fall into it; instants from its end on do not, whenever they are accounted for.
     pub(crate) fn cover(&self, row: &fire::Model) -> bool {
         let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
         self.0.iter().any(|pause| {

@@ -46,7 +46,7 @@ const SELDOM: &[&str] = &[
 const GAPS: &[DstGap] = &[DstGap::Shift, DstGap::Skip];
 const OVERLAPS_OF_CLOCK: &[DstOverlap] = &[DstOverlap::First, DstOverlap::Last, DstOverlap::Both];
 const CATCH_UPS: &[CatchUp] = &[CatchUp::Skip, CatchUp::Latest, CatchUp::All];
-/// Each with the maximum number of waiting fires, if it has one.
+/// Overlap policies, each with the maximum number of waiting fires, if it has one.
 const OVERLAPS: &[(Overlap, Option<i64>)] = &[
     (Overlap::Skip, None),
     (Overlap::Skip, None),
@@ -61,7 +61,7 @@ const OVERLAPS: &[(Overlap, Option<i64>)] = &[
 /// The group that some schedules share, and the limit on its runs at work.
 pub(crate) const GROUP: (&str, i64) = ("shared", 2);
 
-/// The limits that operators set for it.
+/// The limits that operators set for the group.
 pub(crate) const LIMITS: &[i64] = &[1, 2, 3, 5];
 
 /// Calendars that suppress fires, and the index of the first of the [`WINDOWS`] of each.
@@ -76,7 +76,7 @@ pub(crate) const WINDOWS: &[(Mode, &str, &str)] = &[
     (Mode::Only, "01:00", "23:00"),
 ];
 
-/// The task of all schedules that do not run several.
+/// The name of the task of all schedules that run a single one.
 pub(crate) const ONLY_TASK: &str = "main";
 
 /// Workflows of several tasks that some schedules run.
@@ -111,7 +111,7 @@ pub(crate) fn flow(name: &str) -> Definition {
     }
 }
 
-/// A schedule and what it runs.
+/// A schedule and its work.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) timing: Timing,
@@ -125,12 +125,12 @@ pub(crate) struct Plan {
     pub(crate) retry: retry::Policy,
     pub(crate) timeout_ms: i64,
     pub(crate) retention_days: Option<i64>,
-    /// A workflow instead of its own task.
+    /// The name of a workflow that it runs instead of its own task.
     pub(crate) flow: Option<&'static str>,
 }
 
 impl Plan {
-    /// Draws one for a world in `zone` that begins at `start`.
+    /// Draws a plan for a world in `zone` that begins at `start`.
     pub(crate) fn draw(random: &mut StdRng, zone: &str, start: DateTime<Utc>) -> Self {
         let tempo = random.random_range(0..10);
         let table = match tempo {
@@ -190,7 +190,7 @@ impl Plan {
         }
     }
 
-    /// The input of the control plane.
+    /// The plan as input of the control plane.
     pub(crate) fn spec(&self, name: &str) -> Spec {
         Spec {
             name: name.to_owned(),
@@ -211,7 +211,7 @@ impl Plan {
         }
     }
 
-    /// What it runs.
+    /// The work of the schedule.
     pub(crate) fn work(&self) -> Work {
         if let Some(name) = self.flow {
             return Work::Workflow(name.to_owned());

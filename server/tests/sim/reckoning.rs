@@ -1,4 +1,4 @@
-//! What can be checked only at the end of the schedules' lives: whether the counts add up.
+//! Checks that are possible only at the end of the schedules' lives: whether the counts add up.
 
 use std::collections::BTreeMap;
 

@@ -18,9 +18,9 @@ struct Watched {
     table: &'static str,
     key: &'static [&'static str],
     schedule: &'static str,
-    /// When it was settled.
+    /// The expression for when the row was settled.
     settled: &'static str,
-    /// The condition that must not hold; `{live}` stands for the states of a live run.
+    /// The condition that must not hold; `{live}` is replaced by the states of a live run.
     alive: &'static str,
 }
 
@@ -82,7 +82,7 @@ impl Watched {
         same.collect::<Vec<_>>().join(" AND ")
     }
 
-    /// The record of a removal.
+    /// The statement that records a removal.
     fn noted(&self) -> String {
         let Self { table, schedule, settled, alive, key } = self;
         let (id, alive) = (key[0], alive.replace("{live}", LIVE));
@@ -119,7 +119,7 @@ impl Watched {
         ]
     }
 
-    /// Finds the rows removed since the last query.
+    /// The statement that finds the rows removed since the last query.
     fn collect(&self) -> String {
         let (table, noted, same) = (self.table, self.noted(), self.same_key("t", "OLD"));
         format!(
@@ -158,7 +158,7 @@ pub(crate) struct Noted {
     pub(crate) removed: i64,
 }
 
-/// Queries it.
+/// Queries how far the database has recorded.
 pub(crate) async fn noted(store: &Store) -> Noted {
     if store.dialect().is_postgres() {
         for watched in WATCHED {

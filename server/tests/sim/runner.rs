@@ -20,7 +20,7 @@ use super::{
 };
 
 /// Executes all `seeds`; panics if any fails, with a line for each failure and all events of the
-/// first.
+/// first one.
 pub(crate) fn live_all(seeds: &[u64], kind: Kind) {
     let start = now();
     let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -87,7 +87,7 @@ pub(crate) fn live(scenario: &Scenario, kind: Kind) -> Result<Size, Failure> {
     live_traced(scenario, kind).0
 }
 
-/// The same, with everything that happened.
+/// The same, with a record of all events.
 pub(crate) fn live_traced(scenario: &Scenario, kind: Kind) -> (Result<Size, Failure>, Vec<String>) {
     let trace = Trace::default();
     let lived = catch_unwind(AssertUnwindSafe(|| {
@@ -115,7 +115,7 @@ pub(crate) fn live_traced(scenario: &Scenario, kind: Kind) -> (Result<Size, Fail
 
 /// The report that a developer needs to fix it.
 fn report(seed: u64, kind: Kind, failure: Failure) -> String {
-    // A scenario that hangs takes its whole time limit each time.
+    // A scenario that hangs takes its whole time limit at each try.
     let (scenario, failure) = match failure.what.as_str() {
         "it hangs" => (Scenario::draw(seed), failure),
         _ => shrunk(Scenario::draw(seed), kind, failure),
@@ -168,7 +168,7 @@ fn shrunk(mut scenario: Scenario, kind: Kind, mut failure: Failure) -> (Scenario
     (scenario, failure)
 }
 
-/// Whether two failures are probably the same: their texts are, apart from names and numbers.
+/// Whether two failures are probably the same: their texts agree, apart from names and numbers.
 fn same_kind(one: &str, other: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let head = text.split(": Model").next().unwrap_or(text);

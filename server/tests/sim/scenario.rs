@@ -57,7 +57,7 @@ pub(crate) enum Ending {
     Success,
     Failure,
     Timeout,
-    /// It was stopped from outside; no event requests it.
+    /// The attempt was stopped from outside; no event requests this.
     Stopped,
 }
 
@@ -65,37 +65,37 @@ pub(crate) enum Ending {
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
     Create(Box<Plan>),
-    /// Only the policies, or the timing as well.
+    /// Edits only the policies, or the timing as well.
     Edit(Box<Plan>, bool),
     Delete,
     Pause(Option<i64>),
     Resume(CatchUp),
-    /// Back to a version that many before.
+    /// Rolls back to a version that many before.
     Rollback(i32),
     Trigger,
-    /// Another note, tag or priority, which does not affect fires.
+    /// Sets another note, tag or priority, which does not affect fires.
     Label(usize),
     SkipNext(i64),
     Purge,
-    /// The last fire of the buffer moves to the front.
+    /// Moves the last fire of the buffer to the front.
     Reorder,
     Backfill(Past),
-    /// Of the open backfills.
+    /// Pauses one of the open backfills.
     PauseBackfill(usize),
     ResumeBackfill(usize),
     CancelBackfill(usize),
-    /// Which calendar, and its new window.
+    /// Gives a calendar a new window.
     Redraw(usize, usize),
-    /// The group's new limit.
+    /// Sets the group's new limit.
     Limit(i64),
-    /// The namespace's new retention.
+    /// Sets the namespace's new retention.
     Keep(Option<i64>),
-    /// A module's file: the schedules that it declares, by number, and whether all others of the
-    /// module are deleted.
+    /// Deploys a module's file: the schedules that it declares, by number, and whether all others
+    /// of the module are deleted.
     Deploy(Vec<(usize, Plan)>, bool),
     Cancel(usize),
     Retry(usize),
-    /// From where it failed.
+    /// Repeats a run from where it failed.
     Rerun(usize),
 }
 
@@ -115,29 +115,29 @@ pub(crate) struct Past {
 /// The faults of a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
-    /// Its process ends, between two steps.
+    /// The node's process ends, between two steps.
     Crash,
-    /// It is started, if it is down.
+    /// The node is started, if it is down.
     Start,
-    /// It shuts down.
+    /// The node shuts down.
     Leave,
-    /// It freezes, until it thaws.
+    /// The node freezes, until it thaws.
     Freeze,
     Thaw,
-    /// Its clock is stepped.
+    /// The node's clock is stepped.
     StepClock(i64),
     /// The clocks of all nodes and of the database are stepped.
     StepAll(i64),
     /// After that many more edges of transactions, this happens.
     Strike(u32, Strike),
-    /// After that many more statements, one fails.
+    /// After that many more statements, one statement fails.
     Break(u32, bool),
 }
 
 /// What happens at the edge of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strike {
-    /// The database fails; whether the error is transient.
+    /// The database fails; the flag says whether the error is transient.
     Error(bool),
     /// The process ends.
     Crash,
@@ -146,7 +146,7 @@ pub(crate) enum Strike {
 }
 
 impl Scenario {
-    /// Draws all of `seed`.
+    /// Draws the whole scenario of `seed`.
     pub(crate) fn draw(seed: u64) -> Self {
         let random = &mut StdRng::seed_from_u64(seed);
         let (zone, change) = one(random, PLACES);
@@ -178,7 +178,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Whether any of its runs may have several tasks.
+    /// Whether any of the scenario's runs may have several tasks.
     pub(crate) fn has_flows(&self) -> bool {
         let is_flow = |plan: &Plan| plan.flow.is_some();
         let ordered = |event: &Event| {

@@ -13,9 +13,9 @@ use super::{misfires::Span, oracle};
 pub(crate) struct Segment {
     pub(crate) timing: Timing,
     pub(crate) first_version: i32,
-    /// Its instants lie after this.
+    /// The segment's instants lie after this one.
     pub(crate) after: DateTime<Utc>,
-    /// Set when it is over.
+    /// Set when the segment is over.
     pub(crate) over: Option<Over>,
 }
 
@@ -31,18 +31,18 @@ pub(crate) const TICK: TimeDelta = TimeDelta::milliseconds(1);
 
 /// The instants of a segment.
 pub(crate) struct Instants {
-    /// All that any claim may have seen. This may be further than the segment got: an edit on a
-    /// clock that was set back ends it before instants that a claim has seen.
+    /// All instants that any claim may have seen. They may reach further than the segment: an edit
+    /// on a clock that was set back ends it before instants that a claim has seen.
     pub(crate) all: BTreeMap<DateTime<Utc>, fire::Kind>,
     /// Instants up to this may be accounted for.
     pub(crate) may_until: DateTime<Utc>,
-    /// Instants before this must be.
+    /// Instants before this must be accounted for.
     pub(crate) must_before: DateTime<Utc>,
 }
 
 impl Segment {
-    /// Its instants up to the `end`, or further if instants were skipped `ahead`, and up to those
-    /// that a claim has `seen`.
+    /// The segment's instants up to the `end`, or further if instants were skipped `ahead`, and up
+    /// to those that a claim has `seen`.
     pub(crate) fn instants(
         &self,
         anchor: DateTime<Utc>,
@@ -63,7 +63,7 @@ impl Segment {
     }
 }
 
-/// A timing as the oracle takes it.
+/// Converts a timing to the form that the oracle accepts.
 pub(crate) fn oracle_timing(timing: &Timing, anchor: DateTime<Utc>) -> oracle::Timing<'_> {
     oracle::Timing {
         expressions: timing.expressions.iter().map(String::as_str).collect(),

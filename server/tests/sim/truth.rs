@@ -15,7 +15,8 @@ use uuid::Uuid;
 
 use super::moments::Moment;
 
-/// How often recovery tries, and for how long after the claim or the hand-off, in milliseconds.
+/// How often recovery tries. The following limit, in milliseconds, is how long it does so after the
+/// claim or the hand-off.
 const TRIES: i64 = 3;
 const AGE_MS: i64 = 24 * 3_600_000;
 
@@ -59,7 +60,7 @@ pub(crate) struct Life {
     just_ended: bool,
     /// The fires that have waited.
     waited: BTreeSet<Uuid>,
-    /// What a fire must end before it starts: runs, and fires on their way to one.
+    /// The runs, and fires on their way to one, that a fire must end before it starts.
     to_be_ended: HashMap<Uuid, BTreeSet<Uuid>>,
     /// How many fires counted towards the maximum.
     pub(crate) counted: i64,
@@ -118,7 +119,7 @@ impl Life {
         Ok(())
     }
 
-    /// A row of the ledger is written.
+    /// Processes a new row of the ledger.
     fn made(&mut self, now: &Moment) -> Result<(), String> {
         let at = now.claimed_at;
         if now.verdict() == Verdict::Pending {
@@ -145,7 +146,7 @@ impl Life {
             (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => {
                 truth(!now.is_enabled(), "it was not paused")
             }
-            // Calendars, policies and the times of these are checked elsewhere.
+            // Calendars, policies and the times of these rows are checked elsewhere.
             (Verdict::Pending, Reason::AwaitingHandoff)
             | (Verdict::Started, Reason::Backfilled)
             | (Verdict::Skipped, Reason::Calendar | Reason::ByRequest)
@@ -241,7 +242,7 @@ impl Life {
         Ok(())
     }
 
-    /// Whether a fire may wait for live runs. `rest` is what happened after it: fires that start by
+    /// Whether a fire may wait for live runs. `rest` are the moments after it: fires that start by
     /// the same decision are recorded after those that do not.
     fn waits(&mut self, now: &Moment, rest: &[&Moment]) -> Result<(), String> {
         let overlap = now.overlap().ok_or("its schedule was gone")?;
@@ -325,8 +326,8 @@ fn taken(is_free: bool, waiting: i64) -> i64 {
     if is_free { (waiting - 1).max(0) } else { waiting }
 }
 
-/// What was decided together with the previous moments: rows that already existed, until something
-/// else happens. Rows that recovery abandons also make room.
+/// The moments that were decided together with the previous ones: rows that already existed, until
+/// something else happens. Rows that recovery abandons also make room.
 fn together<'a>(rest: &'a [&'a Moment]) -> impl Iterator<Item = &'a &'a Moment> {
     let is_another =
         |next: &Moment| next.is_of_run() || next.is_new() || next.verdict() == Verdict::Abandoned;

@@ -1,5 +1,5 @@
-//! What must hold after each step: the database itself keeps a journal of all changes, by triggers,
-//! which is read after each step.
+//! The conditions that must hold after each step: the database itself keeps a journal of all
+//! changes, by triggers, which is read after each step.
 
 use carillon::store::{DatabaseTransaction, Store};
 use chrono::{DateTime, Utc};
@@ -63,7 +63,7 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
         "{INTO} SELECT 'attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, {ALIVE}, \
            0, 0;"
     );
-    // The columns that hold a run's epochs hold a node's heartbeats.
+    // A row of a node has its heartbeats in the columns in which a row of a run has its epochs.
     let life =
         |was: &str| format!("{INTO} SELECT 'node', NEW.id, {was}, NEW.heartbeat_at, 0, 0, 0;");
     let begun = life("'', NEW.state, 0, 0, 0");
@@ -249,7 +249,7 @@ fn verdict(word: &str) -> Verdict {
     Verdict::try_from_value(&word.to_owned()).unwrap()
 }
 
-/// Nothing is executed that was not recorded before.
+/// Checks that nothing is executed that was not recorded before.
 async fn recorded(store: &Store, execution: &Execution) -> Result<(), String> {
     let key = (execution.run, execution.task.clone(), execution.attempt);
     let row = task_run::Entity::find_by_id(key).one(store.read()).await.unwrap();
@@ -262,8 +262,8 @@ async fn recorded(store: &Store, execution: &Execution) -> Result<(), String> {
     ))
 }
 
-/// An attempt that is declared lost while its node counts as alive is no longer at work anywhere:
-/// it was never started, or its node has stopped it.
+/// Checks that an attempt that is declared lost while its node counts as alive is no longer at work
+/// anywhere: it was never started, or its node has stopped it.
 async fn is_lost(store: &Store, line: &Line) -> Result<(), String> {
     let attempts = task_run::Entity::find()
         .filter(task_run::Column::RunId.eq(line.id))

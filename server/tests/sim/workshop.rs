@@ -1,7 +1,8 @@
-//! Where attempts are executed: nothing is done, and the scenario decides when and how each ends.
+//! The place where attempts are executed: nothing is done, and the scenario decides when and how
+//! each ends.
 //!
-//! The workshop is the outside world. Its records are not in any table, so the tables can be
-//! compared with them.
+//! The workshop represents the outside world. Its records are not in any table, so the tables can
+//! be compared with them.
 
 use std::{
     cell::RefCell,
@@ -28,11 +29,11 @@ thread_local! {
 struct Workshop {
     seen: Vec<Execution>,
     open: Vec<Open>,
-    /// The node that is executing at this moment, and which of its lives.
+    /// The node that is executing at this moment, and the number of its life.
     at_work: (usize, u32),
 }
 
-/// An attempt, as the outside world saw it.
+/// An attempt, as recorded by the outside world.
 #[derive(Clone, Debug)]
 pub(crate) struct Execution {
     pub(crate) run: Uuid,
@@ -78,7 +79,7 @@ pub(crate) fn open_at(place: (usize, u32)) -> usize {
     WORKSHOP.with_borrow(|shop| shop.open.iter().filter(|open| open.place == place).count())
 }
 
-/// How many of them are at the only task of their run.
+/// How many of these attempts are at the only task of their run.
 pub(crate) fn alone_at(place: (usize, u32)) -> usize {
     WORKSHOP.with_borrow(|shop| {
         let is_alone = |open: &&Open| shop.seen[open.execution].task == ONLY_TASK;

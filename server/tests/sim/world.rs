@@ -29,7 +29,7 @@ use super::{
     workshop,
 };
 
-/// What happened, one line each; kept outside, so that it survives a panic.
+/// The events, one line each; kept outside, so that they survive a panic.
 pub(crate) type Trace = Arc<Mutex<Vec<String>>>;
 
 /// The size that a world reached.
@@ -39,7 +39,7 @@ pub(crate) struct Size {
     pub(crate) runs: usize,
     pub(crate) attempts: usize,
     pub(crate) backfills: usize,
-    /// By retention.
+    /// The number of rows that retention removed.
     pub(crate) removed: usize,
     pub(crate) rounds: usize,
 }
@@ -48,9 +48,9 @@ struct World {
     nodes: Vec<Node>,
     /// The clock that leases and heartbeats use.
     database_clock: ManualClock,
-    /// What the clocks would show if none had been stepped.
+    /// The time that the clocks would show if none had been stepped.
     true_now: DateTime<Utc>,
-    /// The latest time that any of them has shown.
+    /// The latest time that any clock has shown.
     latest: DateTime<Utc>,
     cache: Arc<timetable::Cache>,
     expected: Expectations,
@@ -86,7 +86,7 @@ pub(crate) async fn live(scenario: &Scenario, kind: Kind, trace: Trace) -> Resul
     Ok(Size { rounds, removed, ..ended.size() })
 }
 
-/// Compiled timings are the same in every world.
+/// The compiled timings, which are the same in every world.
 fn cache() -> Arc<timetable::Cache> {
     static CACHE: OnceLock<Arc<timetable::Cache>> = OnceLock::new();
     CACHE.get_or_init(|| Arc::new(timetable::Cache::new(10_000))).clone()
@@ -313,7 +313,7 @@ impl World {
             self.pass(Duration::from_secs(seconds)).await;
             self.come_to_rest().await?;
         }
-        // One instant after the other, each as soon as a service looks.
+        // The instants come one after the other, each as soon as a service looks.
         for _ in 0..60 {
             if backfills::open(self.expected.store()).await.is_empty() {
                 break;
@@ -329,7 +329,7 @@ impl World {
         Ok(())
     }
 
-    /// Everything that can proceed without time passing proceeds.
+    /// Lets everything proceed that can proceed without time passing.
     async fn come_to_rest(&mut self) -> Result<(), String> {
         for _ in 0..2_000 {
             let mut rests = true;
@@ -343,7 +343,7 @@ impl World {
                         let name = self.nodes[index].name(service);
                         if (name == "pulse") == pulse {
                             let told = self.go(index, service).await?;
-                            // The services that write on request always want a round.
+                            // The settler and the steps service always want another round.
                             rests &= ["settler", "steps"].contains(&name) && !told;
                         }
                     }

@@ -34,7 +34,8 @@ pub struct Calendar {
     weekly: Box<[(i64, i64)]>,
     /// Days of the year: bit 25 of 12 is 25 December.
     yearly: [u32; 13],
-    /// Its earlier versions, each with the instant up to which it was in force: in order.
+    /// The calendar's earlier versions, in order, each with the instant up to which it was in
+    /// force.
     past: Box<[(DateTime<Utc>, Arc<Calendar>)]>,
 }
 
@@ -123,12 +124,12 @@ impl Calendar {
         }
     }
 
-    /// Its name.
+    /// The calendar's name.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// What it does to fires.
+    /// Whether fires inside or outside of it are suppressed.
     pub fn mode(&self) -> CalendarMode {
         self.mode
     }
@@ -278,7 +279,7 @@ mod tests {
 
     /// Walks the seconds at which something may change, and checks each in the simplest way.
     #[test]
-    fn what_it_suppresses_stays_so_until_it_says() {
+    fn a_calendars_answer_holds_until_the_instant_that_it_names() {
         let calendar = Calendar::new("x", CalendarMode::Exclude, &entries()).expect("valid");
         let inverse = Calendar::new("x", CalendarMode::Only, &entries()).expect("valid");
         let inside = |civil: i64| {

@@ -65,9 +65,9 @@ pub struct CalendarEntries {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DateRange {
-    /// A day, from its beginning, or a local time.
+    /// The first day, from its beginning, or a local time.
     pub from: String,
-    /// A day, to its end, or a local time, exclusive.
+    /// The last day, to its end, or a local time, exclusive.
     pub to: String,
 }
 
@@ -75,11 +75,11 @@ pub struct DateRange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeWindow {
-    /// Its first minute or second.
+    /// The first minute or second of the window.
     pub from: String,
-    /// Its end, exclusive; `24:00` is the end of the day.
+    /// The end of the window, exclusive; `24:00` is the end of the day.
     pub to: String,
-    /// The days on which it begins; every day if empty.
+    /// The days on which the window begins; every day if empty.
     #[serde(default)]
     pub weekdays: Vec<Weekday>,
 }

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_exactly_is_read() {
+    fn dates_and_times_in_the_exact_form_are_read() {
         assert_eq!(date("1970-01-02").expect("a date"), 1);
         assert_eq!(date("2028-02-29").expect("a leap day"), day_number(2028, 2, 29));
         assert_eq!(day_of_year("02-29").expect("in leap years"), (2, 29));

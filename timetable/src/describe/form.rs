@@ -1,15 +1,15 @@
 /// The shape of a set of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Every number of the field.
+    /// The numbers are all numbers of the field.
     All,
-    /// From zero in steps that divide the field evenly.
+    /// The numbers begin at zero, in steps that divide the field evenly.
     Even(u16),
-    /// Three or more without a gap.
+    /// Three or more numbers without a gap.
     Run(u16, u16),
-    /// Five or more in equal steps: the first, the last, the step.
+    /// Five or more numbers in equal steps: the first, the last, the step.
     Steps(u16, u16, u16),
-    /// Anything else.
+    /// Any other numbers.
     List(Vec<u16>),
 }
 

@@ -54,7 +54,7 @@ const NICKNAME_HELP: &str = "use @yearly, @annually, @monthly, @weekly, @daily, 
                              nothing after it";
 
 impl Expression {
-    /// Checks `text`; `seed` determines what `H` stands for.
+    /// Checks `text`; `seed` determines the value of `H`.
     pub(crate) fn parse(text: &str, seed: &[u8; 16]) -> Result<Expression, Fault> {
         let words = text::words(text)?;
         let Some(&(first, at)) = words.first() else {

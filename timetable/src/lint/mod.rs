@@ -48,9 +48,9 @@ pub struct Warning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarningCode {
-    /// It never fires again: every instant is past.
+    /// The timing never fires again: every instant is past.
     NeverFires,
-    /// Its calendars suppress every remaining fire.
+    /// The timing's calendars suppress every remaining fire.
     NeverAllowed,
     /// No fire lies between start and end, or none is left.
     OutsideBounds,
@@ -84,7 +84,7 @@ pub enum WarningCode {
     SkipsRepeatedHour,
     /// Written like Quartz, which counts weekdays from 1: here they are counted from 0.
     OtherDialect,
-    /// `H` stands for a value, but there is no schedule yet to determine which.
+    /// The value of `H` is an example only: no schedule exists yet that would determine it.
     HashedExample,
 }
 

@@ -28,7 +28,7 @@ const DIRECTORIES: [&str; 3] = ["/usr/share/zoneinfo", "/usr/share/lib/zoneinfo"
 pub struct ZoneData {
     /// The release of the IANA Time Zone Database, such as `2026f`.
     pub version: String,
-    /// Where it was found.
+    /// Where the zone data was found.
     pub source: ZoneSource,
 }
 
@@ -36,11 +36,11 @@ pub struct ZoneData {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ZoneSource {
-    /// The operating system's.
+    /// The operating system's data.
     System,
-    /// Compiled into this program.
+    /// Data that is compiled into this program.
     Bundled,
-    /// The file or folder that a setting names.
+    /// Data in the file or folder that a setting names.
     File,
 }
 
@@ -59,7 +59,8 @@ impl std::fmt::Display for ZoneSource {
 pub enum ZoneDataError {
     /// There is no zone data at that path, or its release is unknown.
     Unusable(PathBuf),
-    /// Zones have been used before, and all answers of one process must be consistent.
+    /// A zone was used before the path was given, and all answers of one process must be
+    /// consistent.
     Late,
 }
 
@@ -82,27 +83,27 @@ impl std::error::Error for ZoneDataError {}
 struct Chosen {
     data: ZoneData,
     rules: Rules,
-    /// The path that was given when the choice was made.
+    /// The path that a setting had given when the choice was made.
     named: Option<PathBuf>,
 }
 
 enum Rules {
-    /// Compiled into this program.
+    /// Data that is compiled into this program.
     Bundled,
-    /// Read from a folder or a file, whose path errors contain.
+    /// Data from a folder or a file; errors contain its path.
     Read(TimeZoneDatabase, PathBuf),
 }
 
-/// The path that was given by a setting.
+/// The path that a setting gave.
 static NAMED: OnceLock<PathBuf> = OnceLock::new();
 static CHOSEN: OnceLock<Chosen> = OnceLock::new();
 
 /// The first bytes of every concatenated file.
 const MAGIC: &[u8] = b"tzdata";
-/// Its head: the magic, the release, and a zero.
+/// The length of such a file's head: the magic, the release, and a zero byte.
 const HEAD: usize = 12;
 
-/// Maximum length of a chain of links; no longer one is known.
+/// Maximum length of a chain of links; all known chains are shorter.
 const LINKS: usize = 4;
 
 /// Offers zone data in addition to the system's and the bundled one: a folder such as
@@ -200,7 +201,7 @@ impl Chosen {
     }
 }
 
-/// Zone data at a place, with its release.
+/// The zone data at a path, with its release.
 fn opened(path: &Path) -> Option<(String, TimeZoneDatabase)> {
     if path.is_dir() {
         return Some((version(path)?, TimeZoneDatabase::from_dir(path).ok()?));

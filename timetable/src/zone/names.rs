@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_near_miss_is_told_what_was_meant() {
+    fn a_near_miss_gets_a_suggestion() {
         for (typed, known) in [
             ("europe/london", "Europe/London"),
             ("Berlin", "Europe/Berlin"),

@@ -12,14 +12,14 @@ pub(crate) const TABULATED: i64 = 4_102_444_800;
 pub(crate) struct Span {
     /// The instant of the change into this span; `i64::MIN / 2` for the first span.
     pub(crate) start: i64,
-    /// The instant of the change out of it; `i64::MAX / 2` for the last span.
+    /// The instant of the next change, which ends the span; `i64::MAX / 2` for the last span.
     pub(crate) end: i64,
-    /// Seconds ahead of UTC.
+    /// How many seconds the clock is ahead of UTC.
     pub(crate) offset: i64,
     /// How far the clock jumped at the start: forward over a gap if positive, back into an overlap
     /// if negative.
     pub(crate) jump_in: i64,
-    /// How far it jumps at the end.
+    /// How far the clock jumps at the end.
     pub(crate) jump_out: i64,
 }
 
@@ -119,7 +119,7 @@ mod tests {
     fn spans_beyond_the_table_are_what_the_table_would_hold() {
         for name in zone_names() {
             let zone = Zone::named(name).expect(name);
-            // From 2045 on, every zone follows its rule for all years.
+            // From 2045 on, every zone follows a single rule for all years.
             for span in zone.spans.iter().filter(|span| span.start > 2_366_841_600) {
                 for instant in [span.start, span.start / 2 + span.end / 2, span.end - 1] {
                     assert_eq!(beyond(&zone.rules, instant), *span, "{name} at {instant}");

@@ -1,5 +1,5 @@
-//! Calendars against an oracle that checks for every fire, in the plainest way, whether an entry
-//! names its local time.
+//! Calendars, compared with an oracle that checks for every fire, in the plainest way, whether an
+//! entry names its local time.
 
 use std::sync::Arc;
 
@@ -272,7 +272,7 @@ proptest! {
         let allowed = expected.iter().filter(|suppressor| suppressor.is_none()).count();
         prop_assert_eq!(timetable.count_allowed(after, until), Some(allowed as u64));
 
-        // The same in pieces, each with another state than its neighbours.
+        // The same fires in pieces, each with a different state than its neighbours.
         let mut rest = fires.iter().zip(&expected);
         let mut before = None;
         for piece in timetable.pieces(after, until) {
@@ -289,8 +289,8 @@ proptest! {
         prop_assert!(rest.next().is_none());
     }
 
-    /// Changes happen at any instants, also in another order than they were made: of those in force
-    /// at the fire, the one made last determines the calendar.
+    /// Changes happen at any instants, and not necessarily in the order in which they are made: of
+    /// the changes in force at a fire, the one made last determines the calendar.
     #[test]
     fn a_fire_goes_by_the_calendar_of_its_own_time(
         expression in any_rhythm(),
@@ -301,7 +301,7 @@ proptest! {
     ) {
         let asked = Definition { anchor: instant("2026-02-01T00:00:00.250Z"), ..definition(&expression, zone) };
         let Ok(plain) = Timetable::new(&asked) else { return Ok(()) };
-        // The first calendar was each of these before, up to the change to the next.
+        // Each of these was the first calendar's version, up to the change to the next one.
         let versions: Vec<_> =
             changes.iter().map(|(_, was)| was[0].clone()).chain([calendars[0].clone()]).collect();
         let made = |(mode, entries): &(CalendarMode, CalendarEntries)| made("0", *mode, entries);
@@ -378,9 +378,7 @@ proptest! {
         let expected = instants.iter().map(|fire| {
             let fate = if !is_open(&fire) {
                 misfire::Fate::Suppressed
-            } else if is_alone
-                || Some(fire.at) == in_time && catch_up != misfire::CatchUp::All
-            {
+            } else if is_alone || Some(fire.at) == in_time {
                 misfire::Fate::Run
             } else if !in_window(&fire) {
                 misfire::Fate::OutsideWindow
@@ -409,11 +407,41 @@ proptest! {
     }
 }
 
+/// The newest of several that are due is on time: nothing makes up for it.
+#[test]
+fn what_is_on_time_is_not_caught_up_whatever_was_missed() {
+    use misfire::Fate::{CatchUp, Collapsed, Missed, OverLimit, Run};
+
+    let timetable = timetable("* * * * * *", "UTC");
+    let (from, now) = (instant("2026-03-01T11:59:56Z"), instant("2026-03-01T12:00:00.500Z"));
+    let policy = |catch_up, max| misfire::Policy {
+        catch_up,
+        grace: TimeDelta::zero(),
+        max,
+        spacing: TimeDelta::seconds(10),
+        window: TimeDelta::days(1),
+    };
+    let fates = |catch_up, max| {
+        let plan = misfire::plan(&timetable, from, now, &policy(catch_up, max));
+        let waits = |entry: &misfire::Entry| (entry.due_at - now).num_seconds().max(0);
+        plan.entries.iter().map(|entry| (entry.fate, waits(entry))).collect::<Vec<_>>()
+    };
+    let skip = fates(misfire::CatchUp::Skip, 10);
+    assert_eq!(skip, [(Missed, 0), (Missed, 0), (Missed, 0), (Missed, 0), (Run, 0)]);
+    let latest = fates(misfire::CatchUp::Latest, 10);
+    assert_eq!(latest, [(Collapsed, 0), (Collapsed, 0), (Collapsed, 0), (Collapsed, 0), (Run, 0)]);
+    let all = fates(misfire::CatchUp::All, 10);
+    assert_eq!(all, [(CatchUp, 0), (CatchUp, 10), (CatchUp, 20), (CatchUp, 30), (Run, 0)]);
+    // It is one of as many as may run.
+    let few = fates(misfire::CatchUp::All, 2);
+    assert_eq!(few, [(OverLimit, 0), (OverLimit, 0), (OverLimit, 0), (CatchUp, 0), (Run, 0)]);
+}
+
 fn weekend() -> CalendarEntries {
     CalendarEntries { weekdays: vec![Weekday::Sat, Weekday::Sun], ..entries() }
 }
 
-/// Counted in work, not in time: a step per boundary, whatever lies between two.
+/// Measured in steps, not in time: one step per boundary, however many fires lie between two.
 #[test]
 fn a_year_of_seconds_under_a_weekday_calendar_is_a_hundred_ranges() {
     let calendar = made("weekends", CalendarMode::Exclude, &weekend());

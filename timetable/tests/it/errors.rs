@@ -88,7 +88,7 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether the advice of an error about a text is itself accepted in that place.
 fn accepted(text: &str, position: Option<std::ops::Range<usize>>, advice: &str) -> bool {
-    // A form such as `*/n` stands for any number.
+    // A form such as `*/n` means any number.
     let advice = advice.replace('n', "2");
     let whole = advice.contains(' ') || advice.starts_with('@');
     if whole || text.starts_with("@every") {
@@ -96,7 +96,7 @@ fn accepted(text: &str, position: Option<std::ops::Range<usize>>, advice: &str) 
         return parse(&advice, "UTC").is_ok();
     }
     let Some(position) = position else { return true };
-    // The field that holds the place.
+    // The field that contains the position.
     let start = text[..position.start].rfind(' ').map_or(0, |space| space + 1);
     let end = text[start..].find(' ').map_or(text.len(), |length| start + length);
     parse(&format!("{}{advice}{}", &text[..start], &text[end..]), "UTC").is_ok()

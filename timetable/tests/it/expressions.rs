@@ -3,7 +3,7 @@
 use chrono::{Datelike, NaiveDateTime, Timelike};
 use proptest::prelude::*;
 
-/// A field of numbers from `low` to `high`, each form about as often as the next.
+/// A field of numbers from `low` to `high`; all forms are about equally frequent.
 fn numbers(low: u32, high: u32) -> BoxedStrategy<String> {
     let value = low..=high;
     let pair = (value.clone(), value.clone()).prop_map(|(a, b)| (a.min(b), a.max(b)));

@@ -94,7 +94,7 @@ proptest! {
         prop_assert_eq!(union, each.into_iter().collect::<Vec<_>>());
     }
 
-    /// Where no clock changes, there is nothing to add to croner, and nothing is added.
+    /// Without clock changes, the answers are exactly croner's.
     #[test]
     fn without_clock_changes_the_answers_are_croners(
         expression in prop_oneof![any_minutely(), any_secondly()], after in any_instant(),
@@ -161,13 +161,14 @@ fn a_year_of_seconds_is_counted_in_a_zone_with_clock_changes() {
     let (from, until) = (instant("2026-01-01T00:00:00Z"), instant("2027-01-01T00:00:00Z"));
     let seconds = 365 * 86_400;
     assert_eq!(timetable("* * * * * *", "Europe/Berlin").count(from, until), seconds);
-    // Fixed: the hour that is missing in spring is one shifted second, that of autumn comes once.
+    // Fixed: the hour that is missing in spring becomes one shifted second, and the repeated hour
+    // of autumn fires once.
     let fixed = timetable("0-59 0-59 0-23 * * *", "Europe/Berlin").count(from, until);
     assert_eq!(fixed, seconds - 3_600);
 }
 
 #[test]
-fn what_is_far_away_is_found_and_what_never_comes_is_known() {
+fn distant_fires_are_found_and_impossible_ones_are_recognised() {
     let from = instant("2026-01-01T00:00:00Z");
     let far = timetable("0 0 0 1 1 * 4999", "Europe/Berlin").next(from).expect("it comes");
     assert_eq!(far.local.to_string(), "4999-01-01 00:00:00");

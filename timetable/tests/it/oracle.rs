@@ -1,5 +1,5 @@
-//! A naive oracle: walk every minute of the real time line, read the wall clock from the zone data
-//! itself, ask croner whether that reading matches, and apply the rule to what the clock did.
+//! A naive oracle: it walks every minute of the real time line, reads the wall clock from the zone
+//! data itself, asks croner whether that reading matches, and applies the rule for clock changes.
 
 use std::collections::BTreeMap;
 
@@ -176,7 +176,7 @@ fn fires_agree_with_the_oracle_at_every_clock_change_of_every_zone() {
     for zone in zone_names() {
         let rules = rules(zone);
         for change in changes(&rules) {
-            // Names that mean the same clock need not be walked twice.
+            // Zones whose clocks behave the same need not be walked twice.
             if !seen.insert((change, offset(&rules, change - 1), offset(&rules, change))) {
                 continue;
             }

@@ -1,4 +1,5 @@
-//! The project's vectors: what independent implementations and the written rule agree on.
+//! The project's test vectors: cases on which independent implementations and the written rule
+//! agree.
 
 use std::{fs, path::Path};
 
@@ -15,7 +16,7 @@ struct Vector {
     tz: String,
     from: DateTime<Utc>,
     expected: Vec<DateTime<Utc>>,
-    /// There are no more fires than expected.
+    /// Whether no fires exist beyond the expected ones.
     #[serde(default)]
     exhausted: bool,
 }

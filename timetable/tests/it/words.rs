@@ -6,7 +6,7 @@ use timetable::{Definition, DstPolicy, Gap, Overlap, Timetable, Warning, Warning
 
 use crate::support::{definition, instant, timetable};
 
-/// The description of `*/1` matches what fires.
+/// The description of `*/1` agrees with its fires.
 #[test]
 fn a_step_of_one_restricts_nothing() {
     let (from, until) = (instant("2026-01-01T00:00:00Z"), instant("2027-01-01T00:00:00Z"));
@@ -64,7 +64,7 @@ fn a_field_that_names_every_day_says_so() {
 }
 
 #[test]
-fn weekdays_in_the_manner_of_quartz_are_told() {
+fn weekdays_numbered_as_in_quartz_cause_a_warning() {
     for (expression, suggestion) in [
         ("0 15 10 ? * 2-6", Some("0 15 10 * * 1-5")),
         ("0 15 10 ? * 6#3 2027", Some("0 15 10 * * 5#3 2027")),
@@ -92,7 +92,7 @@ fn when(expression: &str) -> String {
 }
 
 #[test]
-fn an_expression_is_described_by_what_fires() {
+fn an_expression_is_described_by_its_fires() {
     for (expression, words) in [
         ("* * * * *", "Every minute."),
         ("*/15 * * * *", "Every 15 minutes."),
@@ -379,7 +379,7 @@ fn the_fields_of_a_definition_are_judged_together() {
 
 /// If the bounds prevent fires, the expression is not to blame.
 #[test]
-fn what_never_fires_is_told_which_field_is_the_cause() {
+fn a_warning_names_the_field_because_of_which_nothing_fires() {
     let asked = |text: &str, start: Option<&str>, end: Option<&str>| Definition {
         start: start.map(instant),
         end: end.map(instant),
@@ -519,7 +519,7 @@ fn what_h_chose_without_a_schedule_is_an_example() {
 }
 
 #[test]
-fn the_next_change_of_the_clock_that_touches_a_time_is_told_with_what_it_does() {
+fn the_next_clock_change_that_affects_a_time_is_found_with_its_effect() {
     let (from, until) = (instant("2027-03-20T00:00:00Z"), instant("2027-04-03T00:00:00Z"));
     let change =
         |text: &str, from, until| timetable(text, "Europe/Berlin").clock_change(from, until);

@@ -1,11 +1,11 @@
-//! Zones: a second opinion on their clocks, and the changes that are corrections.
+//! Zones: their clocks compared with a second implementation, and the changes that are corrections.
 
 use chrono::{Offset, TimeZone};
 use timetable::{Definition, DstPolicy, Fire, FireKind, Gap, Overlap, Timetable, zone_names};
 
 use crate::support::{definition, instant, timetable};
 
-/// chrono-tz has older data, so it is compared for years that were past when it was released.
+/// chrono-tz has older data, so only years that were past when it was released are compared.
 #[test]
 fn chrono_tz_reads_the_same_clocks() {
     let (from, until) = (instant("2000-01-01T00:00:00Z"), instant("2024-01-01T00:00:00Z"));
@@ -32,7 +32,7 @@ fn a_time_that_exists_in_no_year_is_answered_with_none() {
     ] {
         assert_eq!(timetable(expression, zone).next(from), None, "{expression}");
     }
-    // On every other day of March it exists.
+    // On every other day of March that time exists.
     let next = timetable("* 2 * 3 0#3", "America/New_York").next(from).expect("it fires");
     assert_eq!(next.at.to_rfc3339(), "2026-03-15T06:00:00+00:00");
 }
@@ -59,7 +59,7 @@ const POLICIES: [DstPolicy; 3] = [
 ];
 
 #[test]
-fn a_day_that_a_zone_leaves_out_is_not_made_up() {
+fn a_day_that_a_zone_leaves_out_is_not_invented() {
     for dst in POLICIES {
         let fires = fires(
             "0 12 * * *",

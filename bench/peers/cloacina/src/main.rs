@@ -2,10 +2,10 @@
 //!
 //! Schedules are registered as cloacina's documentation does it (`register_cron_workflow`), all due
 //! at one whole second some seconds ahead and daily from then on, with a workflow of one task that
-//! does nothing. Two lines of JSON are printed: who this is and when the storm breaks, as soon as
-//! all of them are registered; and what came of it, as soon as the last workflow is recorded as
-//! completed or the limit is over. Then it stays until its standard input ends, so that whoever
-//! started it can still read what it has cost.
+//! does nothing. The program prints two lines of JSON: its name and the due instant, as soon as all
+//! schedules are registered; and the result, as soon as the last workflow is recorded as completed
+//! or the limit is over. It then keeps running until its standard input ends, so that its parent
+//! can still read its CPU time.
 
 use std::{io::Read, time::Duration};
 
@@ -29,7 +29,7 @@ struct Cli {
     /// How many schedules are due at one instant.
     #[arg(long, default_value_t = 1_000)]
     schedules: usize,
-    /// How long to wait for the last of them.
+    /// How long to wait for the last schedule.
     #[arg(long, default_value_t = 120)]
     limit_seconds: u64,
     /// `max_concurrent_tasks`: cloacina's own default is 4.
@@ -53,7 +53,7 @@ pub mod nothing {
     }
 }
 
-/// What is left of the time before the storm, at the least, when all schedules are registered.
+/// Minimum time between the registration of all schedules and the storm.
 const CALM: TimeDelta = TimeDelta::milliseconds(1_500);
 
 #[tokio::main]
@@ -65,7 +65,7 @@ async fn main() -> Result<()> {
         .db_pool_size(cli.connections)
         .scheduler_poll_interval(Duration::from_millis(cli.poll_ms))
         .cron_poll_interval(Duration::from_secs(1))
-        // Packages that are uploaded to it: there are none.
+        // There are no uploaded packages to reconcile.
         .enable_registry_reconciler(false)
         .build()?;
     let runner = DefaultRunner::with_config(&cli.url, config).await?;
@@ -100,13 +100,13 @@ async fn main() -> Result<()> {
     });
     println!("{line}");
     std::io::stdin().read_to_end(&mut Vec::new()).context("wait for the end of the input")?;
-    // A shutdown would wait for what is still under way; nothing of it is kept.
+    // A shutdown would wait for unfinished work, none of which is needed.
     std::process::exit(0);
 }
 
 /// A whole second that leaves time to register `count` schedules first.
 fn due_instant(now: DateTime<Utc>, count: usize) -> Result<DateTime<Utc>> {
-    // On a busy machine it registers some hundred a second.
+    // On a busy machine it registers some hundred schedules a second.
     let registering = TimeDelta::milliseconds(i64::try_from(count)? * 8);
     Ok((now + registering + CALM * 2).trunc_subsecs(0) + TimeDelta::seconds(1))
 }
@@ -124,8 +124,8 @@ struct Recorded {
     last: Option<DateTime<Utc>>,
 }
 
-/// By the workflow's own record, which is before the commit that writes it. The schedule's, which
-/// follows as late as half a second after it, is not waited for.
+/// Counts by the workflow's own record, whose time is before the commit that writes it. The
+/// schedule's record, which follows up to half a second later, is not waited for.
 async fn recorded(client: &Client) -> Result<Recorded> {
     let row = client
         .query_one(
@@ -141,7 +141,7 @@ async fn recorded(client: &Client) -> Result<Recorded> {
     Ok(Recorded { count: usize::try_from(count)?, first: at(row.get(1)), last: at(row.get(2)) })
 }
 
-/// The schedules of which a workflow is completed: one that ran twice counts once.
+/// The number of schedules whose workflow has completed: one that ran twice counts once.
 async fn done(client: &Client) -> Result<i64> {
     let row = client
         .query_one(

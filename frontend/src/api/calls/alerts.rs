@@ -28,6 +28,13 @@ pub(crate) fn list(
     Ask::new::<Alerts>(alerts::Variables { namespace, filter: Some(filter), first, after })
 }
 
+/// The alerts of a rule, one of them, with their total number.
+pub(crate) fn of_rule(namespace: String, rule: String) -> Ask<Page<model::Alert>> {
+    let filter = alerts::AlertFilter { rule_id: Some(rule), schedule_id: None, open: None };
+    let (namespace, filter) = (within(namespace), Some(filter));
+    Ask::new::<Alerts>(alerts::Variables { namespace, filter, first: 1, after: None })
+}
+
 pub(crate) fn rules(namespace: String) -> Ask<Vec<model::AlertRule>> {
     Ask::new::<AlertRules>(alert_rules::Variables { namespace: within(namespace) })
 }

@@ -1,4 +1,4 @@
-//! Actions on schedules: on one of them, or on all that a search finds.
+//! Actions on schedules: on one of them, or on all that a search finds; and on all runs that a search finds.
 //!
 //! Each returns the id of what it made or changed. A `key` makes it take effect once, however often it is sent.
 
@@ -96,13 +96,13 @@ pub(crate) fn rollback_schedule(
     })
 }
 
-/// Restores a deleted schedule.
-pub(crate) fn undelete_schedule(id: String, key: String) -> Ask<String> {
-    let key = Some(key);
-    Ask::new::<operations::UndeleteSchedule>(operations::undelete_schedule::Variables { id, key })
+/// Restores a deleted schedule, under another name if one is given.
+pub(crate) fn undelete_schedule(id: String, name: Option<String>, key: String) -> Ask<String> {
+    let variables = operations::undelete_schedule::Variables { id, name, key: Some(key) };
+    Ask::new::<operations::UndeleteSchedule>(variables)
 }
 
-/// A bulk action on schedules.
+/// A bulk action on schedules or on runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Order {
     Pause { reason: String, until: Option<Moment> },
@@ -110,9 +110,31 @@ pub(crate) enum Order {
     Skip { count: i64, reason: String },
     Run { reason: Option<String> },
     Delete { reason: Option<String> },
+    Change { change: ScheduleChange, reason: Option<String> },
+    CancelRuns { reason: Option<String> },
+    RetryRuns,
 }
 
-/// The schedules of a bulk action: all of a namespace that a search finds. If `expected_count` is given, any other
+/// A change of many schedules; what is empty stays as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ScheduleChange {
+    pub(crate) add_tags: Vec<String>,
+    pub(crate) remove_tags: Vec<String>,
+    pub(crate) zone: Option<String>,
+    pub(crate) group: GroupChange,
+    pub(crate) priority: Option<i64>,
+}
+
+/// What becomes of the concurrency group.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum GroupChange {
+    #[default]
+    Keep,
+    Leave,
+    Join(String),
+}
+
+/// The schedules or runs of a bulk action: all of a namespace that a search finds. If `expected_count` is given, any other
 /// number is a conflict; without it, the action is a dry run that only counts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Many {
@@ -121,11 +143,11 @@ pub(crate) struct Many {
     pub(crate) expected_count: Option<i64>,
 }
 
-/// Performs a bulk action on schedules, or previews its effect.
-pub(crate) fn order_schedules(order: Order, many: Many, key: String) -> Ask<ManyOutcome> {
+/// Performs a bulk action, or previews its effect.
+pub(crate) fn order_many(order: Order, many: Many, key: String) -> Ask<ManyOutcome> {
     use operations::{
-        delete_schedules, pause_schedules, resume_schedules, skip_next_of_schedules,
-        trigger_schedules,
+        cancel_runs, delete_schedules, pause_schedules, resume_schedules, retry_runs,
+        skip_next_of_schedules, trigger_schedules, update_schedules,
     };
     macro_rules! which {
         ($operation:ident) => {
@@ -165,5 +187,82 @@ pub(crate) fn order_schedules(order: Order, many: Many, key: String) -> Ask<Many
             let variables = delete_schedules::Variables { which, reason, key };
             Ask::new::<operations::DeleteSchedules>(variables)
         }
+        Order::Change { change, reason } => {
+            let which = which!(update_schedules);
+            let (change, absent) = change_input(change);
+            let variables = update_schedules::Variables { which, change, reason, key };
+            let ask = Ask::new::<operations::UpdateSchedules>(variables);
+            absent.into_iter().fold(ask, |ask, field| ask.without("/variables/change", field))
+        }
+        Order::CancelRuns { reason } => {
+            let variables = cancel_runs::Variables { which: which!(cancel_runs), reason, key };
+            Ask::new::<operations::CancelRuns>(variables)
+        }
+        Order::RetryRuns => {
+            let variables = retry_runs::Variables { which: which!(retry_runs), key };
+            Ask::new::<operations::RetryRuns>(variables)
+        }
+    }
+}
+
+/// The input, and its fields that are not to be sent: a null would remove the value.
+fn change_input(
+    change: ScheduleChange,
+) -> (operations::update_schedules::ChangeSchedulesInput, Vec<&'static str>) {
+    let ScheduleChange { add_tags, remove_tags, zone, group, priority } = change;
+    let mut absent = vec![
+        "calendars",
+        "workflow",
+        "misfire",
+        "overlap",
+        "bufferLimit",
+        "startDeadlineSeconds",
+        "retentionDays",
+    ];
+    absent.extend(zone.is_none().then_some("zone"));
+    absent.extend(priority.is_none().then_some("priority"));
+    absent.extend((group == GroupChange::Keep).then_some("group"));
+    let group = match group {
+        GroupChange::Keep | GroupChange::Leave => None,
+        GroupChange::Join(group) => Some(group),
+    };
+    let input = operations::update_schedules::ChangeSchedulesInput {
+        add_tags,
+        remove_tags,
+        zone,
+        calendars: None,
+        workflow: None,
+        misfire: None,
+        overlap: None,
+        buffer_limit: None,
+        group,
+        priority,
+        start_deadline_seconds: None,
+        retention_days: None,
+    };
+    (input, absent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bulk_edit_sends_only_what_changes() {
+        let sent = |change: ScheduleChange| {
+            let many = Many {
+                namespace: "default".to_owned(),
+                search: "tag:x".to_owned(),
+                expected_count: None,
+            };
+            let order = Order::Change { change, reason: None };
+            let ask = order_many(order, many, "key".to_owned());
+            ask.request.body["variables"]["change"].clone()
+        };
+        let tagged = ScheduleChange { add_tags: vec!["eu".to_owned()], ..Default::default() };
+        assert_eq!(sent(tagged), serde_json::json!({ "addTags": ["eu"], "removeTags": [] }));
+        let left = sent(ScheduleChange { group: GroupChange::Leave, ..Default::default() });
+        assert_eq!(left.get("group"), Some(&Value::Null));
+        assert_eq!(left.get("priority"), None);
     }
 }

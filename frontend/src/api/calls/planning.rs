@@ -11,14 +11,15 @@ use crate::{
     model::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
         Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Module, Page, Place, Plan,
-        SavedWorkflow, ScheduleName, Took, Workflow, WorkflowDefinition, WorkflowRow, ZoneSchedule,
+        SavedWorkflow, ScheduleName, Took, Workflow, WorkflowDefinition, WorkflowReading,
+        WorkflowRow, ZoneSchedule,
     },
     time::Moment,
 };
 
 pub(crate) use crate::api::operations::planning::{create_calendar, update_calendar};
 
-/// The first two hundred.
+/// The first two hundred calendars.
 pub(crate) fn calendars(namespace: String) -> Ask<Page<Calendar>> {
     Ask::new::<CalendarList>(calendar_list::Variables { namespace: within(namespace) })
 }
@@ -226,6 +227,15 @@ pub(crate) fn delete_workflow(id: String, expected_version: i64) -> Ask<String> 
     Ask::new::<DeleteWorkflow>(delete_workflow::Variables { id, expected_version })
 }
 
+/// What a workflow's text says, and what would be refused of it. `workflow_id` is the workflow that is edited.
+pub(crate) fn read_workflow(
+    text: String,
+    workflow_id: Option<String>,
+    namespace: String,
+) -> Ask<WorkflowReading> {
+    Ask::new::<ReadWorkflow>(read_workflow::Variables { text, workflow_id, namespace })
+}
+
 /// The first two hundred.
 pub(crate) fn modules(namespace: String) -> Ask<Vec<Module>> {
     Ask::new::<Modules>(modules::Variables { namespace: within(namespace) })
@@ -235,7 +245,7 @@ pub(crate) fn drift(namespace: String, name: String) -> Ask<Drift> {
     Ask::new::<ModuleDrift>(module_drift::Variables { namespace, name })
 }
 
-/// The files of all modules, of one, or of what a search finds.
+/// The files of all modules, of one module, or of the objects that a search finds.
 pub(crate) fn export(
     namespace: String,
     module: Option<String>,
@@ -255,14 +265,15 @@ pub(crate) fn deploy(source: String, prune: bool, adopt: bool, key: String) -> A
     Ask::new::<DeployModule>(deploy_module::Variables { source, prune, adopt, reason, key })
 }
 
-/// The fires of the coming hours: their counts, and the first of them.
+/// The fires of the coming hours: their counts, and the first of them, with or without those of frequent schedules.
 pub(crate) fn upcoming(
     namespace: String,
     from: Option<Moment>,
     hours: i64,
+    frequent: bool,
 ) -> Ask<crate::model::Forecast> {
     let namespace = within(namespace);
-    Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200 })
+    Ask::new::<Forecast>(forecast::Variables { namespace, from, hours, first: 200, frequent })
 }
 
 /// The schedules that a search finds, with their fires from an instant on.

@@ -37,6 +37,7 @@ operations! {
     CreateWorkflow = "graphql/create_workflow.graphql", "/createWorkflow" => crate::model::SavedWorkflow;
     UpdateWorkflow = "graphql/update_workflow.graphql", "/updateWorkflow" => crate::model::SavedWorkflow;
     DeleteWorkflow = "graphql/delete_workflow.graphql", "/deleteWorkflow/id" => String;
+    ReadWorkflow = "graphql/read_workflow.graphql", "/readWorkflow" => crate::model::WorkflowReading;
     Modules = "graphql/modules.graphql", "/modules/nodes" => Vec<Module>;
     ModuleDrift = "graphql/module_drift.graphql", "/moduleDrift" => Drift;
     ExportModules = "graphql/export_modules.graphql", "/exportModules" => Vec<Exported>;

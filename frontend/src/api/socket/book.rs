@@ -34,7 +34,7 @@ struct Entry {
     subscriber: Subscriber,
     wire: u64,
     since: Option<String>,
-    /// How often the server has refused it since its last event.
+    /// How often the server has refused the subscription since its last event.
     tries: u32,
 }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subscription_goes_on_behind_its_last_event() {
+    fn a_subscription_continues_after_its_last_event() {
         let mut book = Book::default();
         let id = book.join(subscriber(false));
         let (first, is_blind) = book.subscribe(id).unwrap();

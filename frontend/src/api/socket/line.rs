@@ -9,7 +9,7 @@ use super::Socket;
 
 const PROTOCOL: &str = "graphql-transport-ws";
 
-/// Closes when dropped; no message is delivered after that.
+/// The connection closes when this value is dropped; no message is delivered after that.
 pub(super) struct Line {
     socket: WebSocket,
     _opened: Closure<dyn Fn()>,

@@ -26,7 +26,7 @@ pub(super) fn terms(query: &str) -> Vec<&str> {
     ranges(query).into_iter().filter_map(|range| query.get(range)).collect()
 }
 
-/// The places of the terms, in bytes.
+/// The byte ranges of the terms.
 fn ranges(query: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut start, mut is_quoted, mut is_escaped) = (None, false, false);
@@ -63,7 +63,7 @@ pub(crate) fn toggled(query: &str, term: &str) -> String {
     };
     let before = query.get(..start).unwrap_or_default().trim_end();
     let after = query.get(end..).unwrap_or_default();
-    // The space between the term and the one before it goes with it.
+    // The space between the term and the one before it is removed too.
     if before.is_empty() { after.trim_start().to_owned() } else { format!("{before}{after}") }
 }
 
@@ -127,9 +127,10 @@ fn quoted(value: &str) -> String {
 mod tests {
     use super::*;
 
-    const FIELDS: [QueryField; 3] = [
+    const FIELDS: [QueryField; 4] = [
         QueryField { name: "state", hint: "", values: &["active", "paused"] },
         QueryField { name: "tag", hint: "", values: &[] },
+        QueryField { name: "no", hint: "", values: &["tag", "module"] },
         QueryField { name: "next", hint: "", values: &["<1h"] },
     ];
 
@@ -169,6 +170,7 @@ mod tests {
         assert_eq!(texts("-state:active,p"), ["-state:active,paused"]);
         assert_eq!(texts("tag:t"), ["tag:\"two words\""]);
         assert_eq!(texts("state:active").len(), 0);
-        assert_eq!(texts("x ").len(), 3);
+        assert_eq!(texts("no:tag,m"), ["no:tag,module"]);
+        assert_eq!(texts("x ").len(), 4);
     }
 }

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::time::duration;
 
-/// One step of time; `None` where nothing was measured.
+/// One step of time; its figures are `None` if nothing was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Band {
-    /// Its time, in words.
+    /// The step's time, in words.
     pub(crate) name: String,
     pub(crate) href: Option<String>,
     /// p50, p95 and p99 in milliseconds.

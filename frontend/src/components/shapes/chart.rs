@@ -1,5 +1,5 @@
-//! What all charts over time share: the plot between its axes, the text for the column under the pointer, the legend,
-//! and the text twin.
+//! The parts that all charts over time share: the plot between its axes, the text for the column
+//! under the pointer, the legend, and the text twin.
 
 use leptos::{html, prelude::*};
 

@@ -15,9 +15,9 @@ const LEAST_WIDTH: f64 = 2.5 * NODE_WIDTH;
 pub(crate) struct DagNode {
     pub(crate) name: String,
     pub(crate) state: &'static str,
-    /// Its state, in words.
+    /// The node's state, in words.
     pub(crate) word: String,
-    /// Names of other nodes.
+    /// The names of the nodes that this node needs.
     pub(crate) needs: Vec<String>,
 }
 
@@ -141,7 +141,7 @@ fn needs(nodes: &[DagNode]) -> Vec<Vec<usize>> {
     nodes.iter().map(|node| node.needs.iter().filter_map(place).collect()).collect()
 }
 
-/// From the right side of one node to the left side of another.
+/// A path from the right side of one node to the left side of another.
 fn edge(from: (f64, f64), to: (f64, f64)) -> String {
     let (x1, y1) = (from.0 + NODE_WIDTH, from.1 + NODE_HEIGHT / 2.0);
     let (x2, y2) = (to.0, to.1 + NODE_HEIGHT / 2.0);
@@ -173,7 +173,8 @@ fn box_of(node: &DagNode, x: f64, y: f64, chosen: &str, choose: Callback<String>
             <title>{node.name.clone()}</title>
             <rect x=x y=y width=NODE_WIDTH height=NODE_HEIGHT rx="7"/>
             <circle cx=x + 15.0 cy=y + 16.0 r="4"/>
-            // The trailing space separates the two in the visible text, which the label repeats.
+            // The trailing space separates the two texts in the visible text, which the label
+            // repeats.
             <text class="dag-name" x=x + 26.0 y=y + 20.0>{format!("{} ", cut(&node.name))}</text>
             <text class="dag-word" x=x + 26.0 y=y + 35.0>{node.word.clone()}</text>
         </g>
@@ -181,7 +182,7 @@ fn box_of(node: &DagNode, x: f64, y: f64, chosen: &str, choose: Callback<String>
     .into_any()
 }
 
-/// The visible text of a node first, so that voice control finds it; then the rest.
+/// The label of a node: the visible text first, so that voice control finds it, and then the rest.
 fn label(node: &DagNode) -> String {
     let needs = if node.needs.is_empty() {
         "needs nothing".to_owned()

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_stands_behind_all_that_it_needs() {
+    fn a_task_comes_after_all_tasks_that_it_needs() {
         // fetch -> build -> ship, fetch -> ship
         assert_eq!(depths(&[vec![], vec![0], vec![0, 1]]), [0, 1, 2]);
         let Layout { places, width, .. } = layout(&[vec![], vec![0], vec![0, 1]]);

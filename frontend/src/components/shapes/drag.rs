@@ -70,7 +70,7 @@ fn column_under(event: &PointerEvent, plot: NodeRef<html::Div>, count: usize) ->
 }
 
 /// The column at `x` in a plot of this width; positions outside it give the first or the last.
-fn column(x: i32, width: i32, count: usize) -> Option<usize> {
+pub(in crate::components) fn column(x: i32, width: i32, count: usize) -> Option<usize> {
     if width <= 0 || count == 0 {
         return None;
     }

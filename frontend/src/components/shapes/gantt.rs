@@ -9,11 +9,11 @@ const LENGTH: f64 = 1_000.0;
 /// The minimum width of a bar, so that an attempt that took no time is still visible.
 const LEAST: f64 = 4.0;
 
-/// One row. Its name is a button: selecting it filters what is shown beside the chart.
+/// One row. Its name is a button: selecting it filters the content beside the chart.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GanttRow {
     pub(crate) name: String,
-    /// Its state in a word, and further notes.
+    /// The row's state in a word, and further notes.
     pub(crate) note: String,
     pub(crate) state: &'static str,
     pub(crate) bars: Vec<GanttBar>,
@@ -26,7 +26,7 @@ pub(crate) struct GanttBar {
     pub(crate) state: &'static str,
     pub(crate) from: i64,
     pub(crate) to: i64,
-    /// Its tooltip.
+    /// The bar's tooltip.
     pub(crate) title: String,
 }
 
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_lies_where_its_time_does_and_is_never_too_thin() {
+    fn a_bar_is_at_its_time_and_never_too_thin() {
         assert_eq!(span(250, 750, 1_000), (250.0, 500.0));
         assert_eq!(span(0, 0, 1_000), (0.0, LEAST));
         assert_eq!(span(1_000, 1_000, 1_000), (LENGTH - LEAST, LEAST));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_said_in_words() {
+    fn a_row_is_described_in_words() {
         let bar =
             |number, state, from, to| GanttBar { number, state, from, to, title: String::new() };
         let mut row = GanttRow {

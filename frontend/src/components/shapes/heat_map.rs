@@ -61,7 +61,8 @@ pub(crate) fn heat_map(what: &'static str, week: &Week) -> AnyView {
     .into_any()
 }
 
-/// From 0 for none to 5 for the maximum. A single one among thousands still counts as 1.
+/// The level of a cell, from 0 for none to 5 for the maximum. A single fire among thousands still
+/// counts as 1.
 fn level(count: i64, most: i64) -> i64 {
     if count <= 0 || most <= 0 { 0 } else { (count * LEVELS / most).max(1) }
 }

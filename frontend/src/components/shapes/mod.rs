@@ -25,8 +25,10 @@ mod twin;
 
 pub(crate) use band_chart::{Band, band_chart};
 pub(crate) use dag::{DagNode, DagView, dag, use_dag_view};
+pub(super) use drag::column;
 pub(crate) use drag::{Drag, use_drag};
 pub(crate) use gantt::{Chosen, GanttBar, GanttRow, gantt};
 pub(crate) use heat_map::{Week, heat_map};
+pub(super) use sparkline::{HEIGHT, outlines, slots, view_box};
 pub(crate) use sparkline::{SparkBar, sparkline};
 pub(crate) use stacked_bars::{BarColumn, stacked_bars};

@@ -4,11 +4,13 @@ use leptos::prelude::*;
 
 use super::scale::{share, short};
 
-const HEIGHT: f64 = 20.0;
+/// The height of a row of bars.
+pub(in crate::components) const HEIGHT: f64 = 20.0;
 /// The minimum height of a bar, so that a run that took no time is still visible.
 const LEAST: f64 = 4.0;
+/// The width of a bar and the gap after it.
 const STEP: usize = 5;
-/// Number of bars that fit; fewer are drawn at the right end, at the same width.
+/// Number of bars that fit; fewer have the same width.
 const SLOTS: usize = 40;
 
 /// One bar.
@@ -22,39 +24,56 @@ pub(crate) struct SparkBar {
     pub(crate) value: Option<i64>,
 }
 
-/// The bars, oldest first. Screen readers hear the summary.
+/// The bars, oldest first; fewer than fit are at the right end. Screen readers hear the summary.
 pub(crate) fn sparkline(what: &'static str, bars: &[SparkBar]) -> AnyView {
     let top = bars.iter().filter_map(|bar| bar.value).max().unwrap_or(0);
-    let slots = bars.len().max(SLOTS);
-    let first = slots - bars.len();
-    let bar = |(index, bar): (usize, &SparkBar)| {
-        let height = short(height(bar.value, top));
-        view! {
-            <rect
-                class="chart-part"
-                data-state=bar.state
-                x=(first + index) * STEP
-                y=short(HEIGHT - height)
-                width=STEP - 1
-                height=height
-            />
-        }
-        .into_any()
-    };
-    let drawn: Vec<_> = bars.iter().enumerate().map(bar).collect();
+    let drawn: Vec<_> = bars.iter().map(|bar| (bar.state, height(bar.value, top))).collect();
+    let first = slots(bars.len()) - bars.len();
     let name = sum(what, bars);
     view! {
         <svg
             class="sparkline"
-            viewBox=format!("0 0 {} 20", slots * STEP)
+            viewBox=view_box(bars.len())
             preserveAspectRatio="none"
             role="img"
             aria-label=name
         >
-            {drawn}
+            {outlines(&drawn, first)}
         </svg>
     }
     .into_any()
+}
+
+/// The number of places in a row of bars.
+pub(in crate::components) fn slots(bars: usize) -> usize {
+    bars.max(SLOTS)
+}
+
+/// The view box of a row of bars.
+pub(in crate::components) fn view_box(bars: usize) -> String {
+    format!("0 0 {} {HEIGHT}", slots(bars) * STEP)
+}
+
+/// Bars of a state and a height each, the first of them at this place. The bars of a state are one outline: a page of
+/// schedules has two thousand bars, and an element for each would take longer to draw than the rest of the page.
+pub(in crate::components) fn outlines(bars: &[(&'static str, f64)], first: usize) -> AnyView {
+    let outline = |(state, path): (&'static str, String)| {
+        view! { <path class="chart-part" data-state=state d=path/> }.into_any()
+    };
+    paths(bars, first).into_iter().map(outline).collect::<Vec<_>>().into_any()
+}
+
+fn paths(bars: &[(&'static str, f64)], first: usize) -> Vec<(&'static str, String)> {
+    let mut paths: Vec<(&'static str, String)> = Vec::new();
+    for (index, (state, height)) in bars.iter().enumerate() {
+        let (x, width, height) = ((first + index) * STEP, STEP - 1, short(*height));
+        let bar = format!("M{x} {HEIGHT}v-{height}h{width}v{height}z");
+        match paths.iter_mut().find(|(known, _)| known == state) {
+            Some((_, path)) => path.push_str(&bar),
+            None => paths.push((*state, bar)),
+        }
+    }
+    paths
 }
 
 fn height(value: Option<i64>, top: i64) -> f64 {
@@ -85,6 +104,16 @@ mod tests {
             [height(Some(0), 10), height(Some(10), 10), height(None, 10)],
             [4.0, 20.0, 20.0]
         );
+    }
+
+    #[test]
+    fn the_bars_of_a_state_are_one_outline_and_each_keeps_its_place() {
+        let bars = [("succeeded", 20.0), ("failed", 4.0), ("succeeded", 12.25)];
+        let drawn = paths(&bars, 37);
+        let succeeded = "M185 20v-20h4v20zM195 20v-12.25h4v12.25z".to_owned();
+        assert_eq!(drawn, [("succeeded", succeeded), ("failed", "M190 20v-4h4v4z".to_owned())]);
+        assert!(paths(&[], 40).is_empty());
+        assert_eq!([view_box(3), view_box(60)], ["0 0 200 20", "0 0 300 20"]);
     }
 
     #[test]

@@ -18,9 +18,9 @@ pub(crate) type Parts = Vec<(&'static str, &'static str)>;
 /// One step of time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BarColumn {
-    /// Its time, in words.
+    /// The column's time, in words.
     pub(crate) name: String,
-    /// Where its runs are listed.
+    /// The address of the list of the column's runs.
     pub(crate) href: Option<String>,
     /// One count per part.
     pub(crate) counts: Vec<i64>,
@@ -133,7 +133,7 @@ mod tests {
     const PARTS: [(&str, &str); 2] = [("succeeded", "Succeeded"), ("failed", "Failed")];
 
     #[test]
-    fn parts_stand_on_each_other_and_stay_inside() {
+    fn parts_are_stacked_and_stay_inside() {
         assert_eq!(stack(&[50, 25], 100), [(50.0, 50.0), (25.0, 25.0)]);
         let full = stack(&[100, 1], 100);
         let heights: f64 = full.iter().map(|(_, height)| height).sum();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_and_the_whole_are_said_in_words() {
+    fn a_column_and_the_whole_chart_are_described_in_words() {
         let parts = PARTS.to_vec();
         assert_eq!(said(&column(&[12, 1]), &parts), "02:00: 12 succeeded, 1 failed");
         assert_eq!(said(&column(&[0, 0]), &parts), "02:00: nothing");

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 /// Figures in rows, each with a heading and optionally a link.
 pub(crate) struct Twin {
-    /// What the table shows.
+    /// The caption of the table.
     pub(crate) caption: &'static str,
     pub(crate) headings: Vec<&'static str>,
     pub(crate) rows: Vec<TwinRow>,

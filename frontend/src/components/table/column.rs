@@ -16,12 +16,12 @@ pub(crate) struct Kept {
 
 /// A column of a table.
 pub(crate) struct Column {
-    /// Its heading.
+    /// The column's heading.
     pub(super) words: &'static str,
-    /// Its name in the address.
+    /// The column's name in the address.
     pub(super) name: &'static str,
     class: &'static str,
-    sort: Option<&'static str>,
+    pub(super) sort: Option<&'static str>,
     is_head: bool,
     pub(super) is_extra: bool,
     cell: Part<AnyView>,
@@ -58,17 +58,17 @@ impl Column {
         Self { is_head: true, class: "name-cell", ..self }
     }
 
-    /// The class of its cells: `number`, `why-cell`, ...
+    /// Sets the class of the column's cells: `number`, `why-cell`, ...
     pub(crate) fn class(self, class: &'static str) -> Self {
         Self { class, ..self }
     }
 
-    /// Rows can be sorted by it, under this name.
+    /// Lets the user sort the rows by this column, under this name.
     pub(crate) fn sorts(self, by: &'static str) -> Self {
         Self { sort: Some(by), ..self }
     }
 
-    /// Hidden unless the user selects it.
+    /// Hides the column unless the user selects it.
     pub(crate) fn extra(self) -> Self {
         Self { is_extra: true, ..self }
     }

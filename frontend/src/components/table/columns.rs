@@ -7,14 +7,28 @@ use leptos::prelude::*;
 use super::{Column, Kept};
 use crate::components::{Glyph, icon_button, live, menu};
 
-/// The indices of the visible columns, in order: those that are named, or all that are not extra.
-pub(super) fn order(columns: Arc<[Column]>, shown: Option<Kept>) -> Memo<Vec<usize>> {
+/// The indices of the visible columns, in order: those that are named, or all that are not extra. The column that the
+/// rows are sorted by is always shown: without it, their order would be a riddle.
+pub(super) fn order(
+    columns: Arc<[Column]>,
+    shown: Option<Kept>,
+    sort: Option<Kept>,
+) -> Memo<Vec<usize>> {
     let names: Vec<(&'static str, bool)> =
         columns.iter().map(|column| (column.name, column.is_extra)).collect();
+    let sorts: Vec<Option<&'static str>> = columns.iter().map(|column| column.sort).collect();
     Memo::new(move |_| {
         let wanted = shown.map(|shown| shown.value.get()).unwrap_or_default();
-        places(&names, &wanted)
+        let sort = sort.map(|sort| sort.value.get()).unwrap_or_default();
+        with_sorted(places(&names, &wanted), &sorts, &sort)
     })
+}
+
+fn with_sorted(mut places: Vec<usize>, sorts: &[Option<&str>], sort: &str) -> Vec<usize> {
+    let by = sort.strip_prefix('-').unwrap_or(sort);
+    let sorted = sorts.iter().position(|known| *known == Some(by));
+    places.extend(sorted.filter(|at| !places.contains(at)));
+    places
 }
 
 fn places(names: &[(&'static str, bool)], wanted: &str) -> Vec<usize> {
@@ -82,7 +96,7 @@ pub(super) fn picker(columns: Arc<[Column]>, order: Memo<Vec<usize>>, shown: Kep
 
 #[cfg(test)]
 mod tests {
-    use super::places;
+    use super::{places, with_sorted};
 
     #[test]
     fn without_a_wish_all_columns_but_the_extra_ones_are_shown() {
@@ -90,5 +104,13 @@ mod tests {
         assert_eq!(places(&names, ""), [0, 2]);
         assert_eq!(places(&names, "next,unknown,p95"), [2, 1]);
         assert_eq!(places(&names, "unknown"), [0, 2]);
+    }
+
+    #[test]
+    fn the_column_that_sorts_is_shown() {
+        let sorts = [None, Some("started"), Some("took")];
+        assert_eq!(with_sorted(vec![0, 2], &sorts, "-started"), [0, 2, 1]);
+        assert_eq!(with_sorted(vec![0, 2], &sorts, "took"), [0, 2]);
+        assert_eq!(with_sorted(vec![0, 2], &sorts, ""), [0, 2]);
     }
 }

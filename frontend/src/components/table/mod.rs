@@ -23,7 +23,7 @@ use std::sync::Arc;
 use leptos::{html, prelude::*};
 use web_sys::MouseEvent;
 
-use super::{Selection, keyed, live};
+use super::{Selection, fold::use_drawn, keyed, live};
 use crate::{
     model::Row,
     state::{Held, List},
@@ -99,9 +99,10 @@ impl Table {
         let frame = NodeRef::<html::Div>::new();
         let Self { caption, list, columns, name, sort, shown, selection, actions } = self;
         let columns: Arc<[Column]> = columns.into();
-        let order = columns::order(columns.clone(), shown);
+        let order = columns::order(columns.clone(), shown, sort);
         let picker = shown.map(|shown| columns::picker(columns.clone(), order, shown));
         let keys = keys::listen(frame, list, selection);
+        let drawn = use_drawn(list);
         let heads = {
             let (columns, has_actions) = (columns.clone(), actions.is_some());
             live(move || {
@@ -148,7 +149,7 @@ impl Table {
                 <table class="table">
                     <caption class="visually-hidden">{caption}</caption>
                     <thead>{heads}</thead>
-                    <tbody>{keyed(move || list.ids(), row)}</tbody>
+                    <tbody>{keyed(move || drawn.get(), row)}</tbody>
                 </table>
             </div>
         }

@@ -1,17 +1,18 @@
-//! Run once with other values, pause with a reason, resume with a choice, skip the next fires, delete after typing
-//! the name.
+//! The dialogs: run once with other values, pause with a reason, resume with a choice, skip the
+//! next fires, delete after typing the name.
 
 use leptos::prelude::*;
 
 use super::{
     Action, Actions, Subject,
+    effect::{self, CHOICES, Lines, OF_EACH, comes_to, pause_effect},
     form::{Plan, form, of},
 };
 use crate::{
     api,
-    components::{Dialog, Field, Look, When, when},
+    components::{Dialog, Field, Look},
     data::{self, use_load},
-    model::{CatchUp, Failure, PauseEffect, PreviewFire, ResumeChoice},
+    model::{CatchUp, Failure},
     route::Route,
     state::{Said, use_zone},
     time::{Moment, Wall},
@@ -40,7 +41,7 @@ fn instant(field: &str, text: RwSignal<String>) -> Result<Option<Moment>, Failur
     }
 }
 
-/// Asks for the values of this run that differ from the schedule's.
+/// Asks for the values that differ from the schedule's in this run.
 fn run_with(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let wrong = RwSignal::new(None);
@@ -67,7 +68,7 @@ fn run_with(actions: Actions) -> AnyView {
     form(actions, Action::RunWith, Look::Primary, "Run", wrong, plan, fields.into_any())
 }
 
-/// Asks for the reason, and until when.
+/// Asks for the reason of the pause, and for its end.
 fn pause(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let (preview_id, preview_zone) = (subject.id.clone(), Some(subject.zone.clone()));
@@ -91,15 +92,9 @@ fn pause(actions: Actions) -> AnyView {
         });
         Ok(Plan { change, said, then: None })
     };
-    let id = preview_id;
-    let effect = use_load(move || {
-        let end = Moment::parse_local(&until.get());
-        Some(api::pause_preview(id.clone(), end))
-    });
-    let effect = effect.draw(move |effect| would_not_fire(effect, preview_zone.clone()));
     let fields = view! {
         <p>"Fires that become due during the pause are not started. Running runs continue."</p>
-        <div role="status">{effect}</div>
+        {pause_effect(preview_id, preview_zone, until)}
         {Field::new("pause-reason", "Reason", reason).first().error(of(wrong, "reason"))
             .hint("Shown with the schedule, and kept in its history.").text()}
         {Field::new("pause-until", "Until (optional, your time)", until).kind("datetime-local")
@@ -108,36 +103,13 @@ fn pause(actions: Actions) -> AnyView {
     form(actions, Action::Pause, Look::Primary, "Pause", wrong, plan, fields.into_any())
 }
 
-/// The fires that would fall into the pause.
-fn would_not_fire(effect: &PauseEffect, zone: Option<String>) -> AnyView {
-    let Some(schedule) = effect.schedules.first() else { return ().into_any() };
-    let fire = |fire: &PreviewFire| {
-        view! { <li>{When::new(fire.at).zone(zone.clone()).suppressed(fire.suppressed_by.clone()).view()}</li> }
-            .into_any()
-    };
-    let sample: Vec<_> = schedule.sample.iter().map(fire).collect();
-    let shown = i64::try_from(sample.len()).unwrap_or_default();
-    let rest = (effect.fires > shown).then(|| {
-        view! { <li class="muted">{format!("and {} more", effect.fires - shown)}</li> }.into_any()
-    });
-    let next = schedule.next_fire_at.map(|at| {
-        view! { <p class="hint">"The next one after it is "{when(at, zone.clone())}</p> }.into_any()
-    });
-    view! {
-        <p class="hint">{format!("{} fires would fall into it until ", effect.fires)}{when(effect.until, zone.clone())}</p>
-        <ul class="sample">{sample}{rest}</ul>
-        {next}
-    }
-    .into_any()
-}
-
 /// Asks what to do with the fires that fell into the pause, and shows the effect of each choice.
 fn resume(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let wrong = RwSignal::new(None);
     let missed = RwSignal::new("skip".to_owned());
     let id = subject.id.clone();
-    let effect = use_load(move || Some(api::resume_preview(id.clone())));
+    let preview = use_load(move || Some(api::resume_preview(id.clone(), OF_EACH)));
     let plan = move |key| {
         let choice =
             CHOICES.iter().find(|(name, ..)| missed.with_untracked(|missed| missed == name));
@@ -150,10 +122,16 @@ fn resume(actions: Actions) -> AnyView {
     };
     let zone = Some(subject.zone.clone());
     let radio = move |(name, words, choice): (&'static str, &'static str, CatchUp)| {
-        let zone = zone.clone();
-        let comes_to = effect.draw(move |effect| {
-            let found = effect.choices.iter().find(|known| known.missed == choice);
+        let (zone, rows_zone) = (zone.clone(), zone.clone());
+        let lines = Lines::new(format!("resumed-{name}"));
+        let counts = preview.draw(move |preview| {
+            let found = preview.choices.iter().find(|known| known.missed == choice);
             found.map_or_else(|| ().into_any(), |found| comes_to(found, zone.clone()))
+        });
+        let fires = preview.draw(move |preview| {
+            let found = preview.choices.iter().find(|known| known.missed == choice);
+            let resumed = |found| effect::resumed(found, rows_zone.clone(), lines);
+            found.map_or_else(|| ().into_any(), resumed)
         });
         view! {
             <label class="choice">
@@ -164,8 +142,9 @@ fn resume(actions: Actions) -> AnyView {
                     prop:checked=move || missed.get() == name
                     on:change=move |_| missed.set(name.to_owned())
                 />
-                <span><strong>{words}</strong>{comes_to}</span>
+                <span><strong>{words}</strong>{counts}</span>
             </label>
+            {fires}
         }
         .into_any()
     };
@@ -176,23 +155,6 @@ fn resume(actions: Actions) -> AnyView {
         </fieldset>
     };
     form(actions, Action::Resume, Look::Primary, "Resume", wrong, plan, fields.into_any())
-}
-
-/// The ways to resume, as `resumePreview` returns them.
-const CHOICES: [(&str, &str, CatchUp); 3] = [
-    ("skip", "Leave them out", CatchUp::Skip),
-    ("latest", "Start the latest once", CatchUp::Latest),
-    ("all", "Start all, as its catch-up limits allow", CatchUp::All),
-];
-
-fn comes_to(choice: &ResumeChoice, zone: Option<String>) -> AnyView {
-    let runs = match choice.runs {
-        1 => "1 runs".to_owned(),
-        runs => format!("{runs} run"),
-    };
-    let next = choice.next_fire_at.map(|at| view! { ", next "{when(at, zone)} }.into_any());
-    view! { <span class="hint">{format!("{runs}, {} do not", choice.others)}{next}</span> }
-        .into_any()
 }
 
 /// Asks how many of the next fires to skip.
@@ -232,12 +194,14 @@ fn given_reason(reason: RwSignal<String>) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Asks for the name, to prevent accidental deletion.
+/// Asks for the schedule's name, to prevent accidental deletion.
 fn delete(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let name = subject.name.clone();
     let wrong = RwSignal::new(None);
     let typed = RwSignal::new(String::new());
+    let id = subject.id.clone();
+    let impact = use_load(move || Some(api::schedule_impact(id.clone())));
     let plan = move |key| {
         if typed.get_untracked().trim() != subject.name {
             return Err(Failure::of_field("name", "That is not its name."));
@@ -250,7 +214,10 @@ fn delete(actions: Actions) -> AnyView {
         })
     };
     let fields = view! {
-        <p>"It stops firing; its ledger and runs are kept until retention removes them. Type "<strong>{name}</strong>" to confirm."</p>
+        <p role="status" data-testid="impact">
+            "It stops firing, and its backfills stop. "{impact.draw(|impact| impact.words().into_any())}
+        </p>
+        <p>"It can be restored for 7 days. Type "<strong>{name}</strong>" to confirm."</p>
         {Field::new("delete-name", "Name of the schedule", typed).first().error(of(wrong, "name")).text()}
     };
     form(actions, Action::Delete, Look::Danger, "Delete", wrong, plan, fields.into_any())
@@ -259,7 +226,7 @@ fn delete(actions: Actions) -> AnyView {
 fn undelete(actions: Actions, subject: &Subject) -> impl Fn() + use<> {
     let (id, name) = (subject.id.clone(), subject.name.clone());
     move || {
-        let back = api::undelete_schedule(id.clone(), data::new_key());
+        let back = api::undelete_schedule(id.clone(), None, data::new_key());
         actions.actor.act(back, format!("{name} is back."), move |_| actions.refresh());
     }
 }

@@ -22,8 +22,8 @@ pub(super) struct Plan {
 /// The error of a form.
 pub(super) type Wrong = RwSignal<Option<Failure>>;
 
-/// The fields, the error that belongs to no field, and the buttons. `plan` reads the fields, or returns the first
-/// error.
+/// The fields, the error without a field, and the buttons. `plan` reads the fields, or returns the
+/// first error.
 pub(super) fn form(
     actions: Actions,
     kind: Action,

@@ -3,9 +3,11 @@
 //! The dialogs exist once per page; a button determines the schedule and the dialog that opens.
 //!
 //! - `form`: a form in a dialog
+//! - `effect`: the exact fires that a pause suppresses, and what becomes of them
 //! - `dialogs`: run once with other values, pause, resume, skip, delete
 
 mod dialogs;
+pub(super) mod effect;
 mod form;
 
 use leptos::prelude::*;

@@ -34,7 +34,7 @@ fn has_key(kind: AlertChannelKind) -> bool {
     matches!(kind, AlertChannelKind::Pagerduty | AlertChannelKind::Opsgenie)
 }
 
-/// The fields. Address fields are empty to keep their current values.
+/// The fields of the form. Address fields are empty to keep their current values.
 #[derive(Clone, Copy)]
 struct Draft {
     name: RwSignal<String>,

@@ -12,8 +12,10 @@ use crate::{
     api,
     components::{AsyncView, Dialog, Look, Mark, badge, button, heading, silent_heading, table},
     data::{Actor, Load, Loading, use_actor, use_load},
-    model::Place,
-    model::{AlertChannel, AlertChannelKind, Notification, NotificationState, Page},
+    model::{
+        AlertChannel, AlertChannelKind, AlertRule, Notification, NotificationState, Page, Place,
+    },
+    route::Route,
     state::{use_address, use_every, use_session},
 };
 
@@ -52,7 +54,7 @@ impl Tests {
     }
 }
 
-/// The list.
+/// The list of channels.
 #[component]
 pub(super) fn Channels(new: RwSignal<bool>) -> impl IntoView {
     let address = use_address();
@@ -154,10 +156,30 @@ pub(super) fn kind_word(kind: AlertChannelKind) -> &'static str {
     }
 }
 
+/// The rules that use a channel, which is not deleted before none does.
+fn using<'a>(rules: impl Iterator<Item = &'a AlertRule>) -> AnyView {
+    let line = |rule: &AlertRule| {
+        let href = Route::EditAlertRule(rule.id.clone()).path_at(&rule.namespace);
+        view! { <li><a href=href>{rule.name.clone()}</a></li> }.into_any()
+    };
+    let lines: Vec<_> = rules.map(line).collect();
+    if lines.is_empty() {
+        return view! { <p>"No rule uses it."</p> }.into_any();
+    }
+    view! { <p>"This is refused while these rules use it:"</p><ul>{lines}</ul> }.into_any()
+}
+
 fn remove_form(channel: &AlertChannel, remove: Asked<AlertChannel>, loading: Loading) -> AnyView {
     let (id, name) = (channel.id.clone(), channel.name.clone());
+    let (namespace, channel) = (channel.namespace.clone(), channel.id.clone());
+    let rules = use_load(move || Some(api::alerts::rules(namespace.clone())));
+    let users = rules.draw(move |rules| {
+        let uses = |rule: &&AlertRule| rule.channels.iter().any(|used| used.id == channel);
+        using(rules.iter().filter(uses))
+    });
     let fields = view! {
-        <p>"Nobody is told by "<strong>{name.clone()}</strong>" any more. This is refused while a rule uses it."</p>
+        <p>"Nobody is told by "<strong>{name.clone()}</strong>" any more."</p>
+        <div role="status">{users}</div>
     };
     let plan = move |_| {
         Ok(Change {

@@ -19,7 +19,7 @@ use crate::{
 const SIZE: usize = 50;
 const LOOK: Duration = Duration::from_secs(5);
 
-/// The list.
+/// The list of messages.
 #[component]
 pub(super) fn Deliveries() -> impl IntoView {
     let address = use_address();

@@ -9,7 +9,8 @@ use crate::{
     state::Address,
 };
 
-/// The id of no channel: what a rule would have sent does not depend on the recipients.
+/// The id of a channel that does not exist: the preview of a rule does not depend on the
+/// recipients.
 const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
 
 /// The fields of the form.
@@ -175,7 +176,8 @@ impl Read {
         new_rule!(create_alert_rule, namespace, self)
     }
 
-    /// The same for a preview. It does not depend on the name, the channels, or whether the rule is enabled.
+    /// The same for a preview. The preview does not depend on the name, the channels, or whether
+    /// the rule is enabled.
     pub(super) fn into_preview(
         self,
         namespace: String,

@@ -239,7 +239,7 @@ fn timing(draft: Draft, wrong: Wrong) -> AnyView {
     .into_any()
 }
 
-/// What the rule would have sent: loaded a moment after the last change.
+/// The messages that the rule would have sent, loaded a moment after the last change.
 fn use_preview(draft: Draft, namespace: Memo<String>) -> Load<RulePreview> {
     let settled = RwSignal::new(untrack(|| draft.read()).ok());
     let timer = StoredValue::new(None::<TimeoutHandle>);

@@ -52,7 +52,7 @@ pub(crate) fn AlertRules() -> impl IntoView {
         let ways = match tab.get().as_str() {
             _ if !session.edits() => return None,
             "" => rule("button button-primary"),
-            // It is made in one namespace, by a dialog that names none.
+            // A rule is created in one namespace, in a dialog that names none.
             "channels" if address.is_across() => rule("button"),
             // Once a channel is tested, the next step is a rule that uses it.
             "channels" => view! { {rule("button")}{channel()} }.into_any(),

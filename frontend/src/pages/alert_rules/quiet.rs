@@ -56,7 +56,7 @@ impl Hours {
         }
     }
 
-    /// Tracked.
+    /// The quiet hours as they are entered; tracked.
     pub(super) fn read(self) -> Option<Quiet> {
         let window = |(_, line): &(String, Line)| Window {
             from: line.from.get(),
@@ -76,7 +76,7 @@ impl Hours {
     }
 }
 
-/// The fields.
+/// The fields of the quiet hours.
 pub(super) fn fields(hours: Hours, wrong: Wrong) -> AnyView {
     let keys = move || hours.lines.with(|lines| lines.iter().map(|(key, _)| key.clone()).collect());
     let part = move |key: String| {

@@ -15,11 +15,12 @@ use crate::{
     model::AlertRule,
     route::Route,
     state::{use_address, use_every, use_session},
+    time::amount,
 };
 
 const LOOK: Duration = Duration::from_secs(10);
 
-/// The list.
+/// The list of rules.
 #[component]
 pub(super) fn Rules() -> impl IntoView {
     let address = use_address();
@@ -108,10 +109,16 @@ fn actions(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyV
 
 fn remove_form(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> AnyView {
     let (id, name) = (rule.id.clone(), rule.name.clone());
+    let (namespace, of) = (rule.namespace.clone(), rule.id.clone());
+    let alerts = use_load(move || Some(api::alerts::of_rule(namespace.clone(), of.clone())));
+    let count = move || {
+        let total = alerts.with(|page| page.total).flatten();
+        total.map_or_else(|| "alerts".to_owned(), |total| amount(total, "alert", "alerts"))
+    };
     let fields = view! {
         <p>
-            "Nobody is told by "<strong>{name.clone()}</strong>" any more, and its alerts are deleted with it. "
-            "Messages that are on their way still arrive."
+            "Nobody is told by "<strong>{name.clone()}</strong>" any more, and its "{move || count()}
+            " are deleted with it, open ones included. Messages that are on their way still arrive."
         </p>
     };
     let plan = move |_| {

@@ -77,7 +77,7 @@ pub(crate) fn Alerts() -> impl IntoView {
     }
 }
 
-/// The rows of a tab. An alert that has not ended is in exactly one of the first three.
+/// The rows of a tab. An alert that has not ended is in exactly one of the first three tabs.
 fn of_tab(page: &Page<Alert>, tab: &str) -> Vec<Arc<Alert>> {
     let now = Moment::now();
     let is_in = |alert: &&Arc<Alert>| {
@@ -117,7 +117,7 @@ fn list(rows: &[Arc<Alert>], dialogs: Dialogs, loading: Loading) -> AnyView {
     table("Alerts", "table", placed(headings, 2), rows.into_any())
 }
 
-/// Asks who sees to it, and until when.
+/// Asks for the note and the end of an acknowledgement.
 fn seen_form(alert: &Alert, asked: Asked<Alert>, loading: Loading) -> AnyView {
     let what = Acknowledged {
         name: alert.subject.clone(),
@@ -129,7 +129,7 @@ fn seen_form(alert: &Alert, asked: Asked<Alert>, loading: Loading) -> AnyView {
     acknowledge_form(asked.open, what, ask, move |_| loading.refresh())
 }
 
-/// Asks for the duration and the reason.
+/// Asks for the duration of the mute and its reason.
 fn mute_form(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
     let Some(rule) = alert.rule.clone() else { return ().into_any() };
     let wrong = RwSignal::new(None);

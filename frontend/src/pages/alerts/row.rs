@@ -7,9 +7,10 @@ use crate::{
     api,
     components::{Look, Mark, badge, button, when, when_relative},
     data::{Loading, use_actor},
-    model::Alert,
-    route::Route,
+    model::{Alert, AlertKind},
+    route::{Route, Scope},
     state::use_session,
+    time::Moment,
 };
 
 const HOUR_MS: i64 = 3_600_000;
@@ -27,6 +28,9 @@ pub(super) fn row(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView 
         Some(schedule) => {
             let href = Route::Schedule(schedule.id.clone()).path_at(&alert.namespace);
             view! { <a href=href>{alert.subject.clone()}</a> }.into_any()
+        }
+        None if alert.kind == AlertKind::NodeLost => {
+            view! { <a href=Route::Cluster.path()>{alert.subject.clone()}</a> }.into_any()
         }
         None => alert.subject.clone().into_any(),
     };
@@ -54,7 +58,7 @@ pub(super) fn row(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView 
     .into_any()
 }
 
-/// Who acknowledged it, when, until when, and their note.
+/// Who acknowledged the alert, when, until when, and their note.
 fn acknowledged(alert: &Alert, by: &str) -> AnyView {
     let at = alert.acknowledged_at.map(|at| when(at, None));
     let until = alert.acknowledged_until.map(|until| view! { ", until "{when(until, None)} });
@@ -65,16 +69,32 @@ fn acknowledged(alert: &Alert, by: &str) -> AnyView {
     .into_any()
 }
 
-/// A link to the charts of its schedule around the time of the alert.
-fn chart(alert: &Alert) -> Option<AnyView> {
-    let schedule = alert.schedule.as_ref()?;
-    let length = alert.last_at.since(alert.began_at).max(HOUR_MS);
-    let until = alert.ended_at.unwrap_or(alert.last_at).later(length);
-    let (from, until) = (alert.began_at.earlier(length).to_rfc3339(), until.to_rfc3339());
-    let query = [("schedule", schedule.name.as_str()), ("from", &from), ("until", &until)];
-    let href = Route::Metrics.narrowed(&query);
-    let label = format!("Charts of {} around this alert", schedule.name);
-    Some(view! { <a class="button" href=href aria-label=label>"Charts"</a> }.into_any())
+/// A link to what shows it, in its own namespace: the charts around its time, of its schedule if it has one, or the
+/// fires around a clock change that is yet to come.
+fn shown_by(alert: &Alert) -> AnyView {
+    let home = Scope::One(alert.namespace.clone());
+    if let (AlertKind::ClockChange, Some(schedule)) = (alert.kind, &alert.schedule) {
+        let href = Route::Schedule(schedule.id.clone()).narrowed_in(&home, &[("tab", "next")]);
+        let label = format!("Next fires of {}", schedule.name);
+        return view! { <a class="button" href=href aria-label=label>"Next fires"</a> }.into_any();
+    }
+    let (from, until) = around(alert.began_at, alert.last_at, alert.ended_at);
+    let (from, until) = (from.to_rfc3339(), until.to_rfc3339());
+    let schedule = alert.schedule.as_ref().map_or("", |schedule| schedule.name.as_str());
+    let href = Route::Metrics
+        .narrowed_in(&home, &[("schedule", schedule), ("from", &from), ("until", &until)]);
+    let label = match schedule {
+        "" => format!("Charts of {} around this alert", alert.namespace),
+        name => format!("Charts of {name} around this alert"),
+    };
+    view! { <a class="button" href=href aria-label=label>"Charts"</a> }.into_any()
+}
+
+/// The range that shows an alert: as long before and after it as it lasted, at least an hour each.
+fn around(began: Moment, last: Moment, ended: Option<Moment>) -> (Moment, Moment) {
+    let end = ended.unwrap_or(last);
+    let length = end.since(began).max(HOUR_MS);
+    (began.earlier(length), end.later(length))
 }
 
 fn actions(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView {
@@ -83,7 +103,7 @@ fn actions(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView {
             .into_any()
     });
     if !use_session().operates_in(&alert.namespace) || alert.ended_at.is_some() {
-        return view! { <div class="row-actions">{run}{chart(alert)}</div> }.into_any();
+        return view! { <div class="row-actions">{run}{shown_by(alert)}</div> }.into_any();
     }
     let see = if alert.acknowledged_at.is_none() {
         button(Look::Plain, None, "Acknowledge", dialogs.acknowledge.ask(alert))
@@ -99,5 +119,19 @@ fn actions(alert: &Alert, dialogs: Dialogs, loading: Loading) -> AnyView {
     };
     let mute = (alert.rule.is_some() && alert.muted_until().is_none())
         .then(|| button(Look::Plain, None, "Mute", dialogs.mute.ask(alert)));
-    view! { <div class="row-actions">{run}{chart(alert)}{see}{mute}</div> }.into_any()
+    view! { <div class="row-actions">{run}{shown_by(alert)}{see}{mute}</div> }.into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alert_is_shown_with_as_much_time_around_it() {
+        let at = |hours: i64| Moment::from_millis(hours * HOUR_MS);
+        assert_eq!(around(at(10), at(12), None), (at(8), at(14)));
+        assert_eq!(around(at(10), at(12), Some(at(13))), (at(7), at(16)));
+        // One that lasts no time has an hour on each side.
+        assert_eq!(around(at(10), at(10), None), (at(9), at(11)));
+    }
 }

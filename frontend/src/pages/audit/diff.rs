@@ -5,7 +5,7 @@ use serde_json::Value;
 /// One difference. A side without a value did not exist.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Difference {
-    /// As in `timing.expressions[0]`; empty for the whole value.
+    /// The path of the difference, as in `timing.expressions[0]`; empty for the whole value.
     pub(super) path: String,
     pub(super) before: Option<String>,
     pub(super) after: Option<String>,
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_told_with_its_place() {
+    fn only_differences_are_listed_with_their_paths() {
         let before =
             json!({ "name": "a", "timing": { "expressions": ["0 * * * *"], "zone": "UTC" } });
         let after = json!({ "name": "a", "timing": { "expressions": ["5 * * * *", "7 * * * *"], "zone": "UTC" }, "max": 3 });
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_or_went_is_told_field_by_field() {
+    fn added_and_removed_objects_are_listed_field_by_field() {
         let value = json!({ "name": "a", "tags": [] });
         assert_eq!(found(None, Some(&value)), [line("name", "-", "a"), line("tags", "-", "[]")]);
         assert_eq!(found(Some(&value), None).len(), 2);

@@ -57,7 +57,7 @@ const KINDS: [(&str, &str); 20] = [
     ("feed", "Calendar feeds"),
 ];
 
-/// The page.
+/// The page of the audit log.
 #[component]
 pub(crate) fn Audit() -> impl IntoView {
     use_title(|| "Audit".to_owned());
@@ -121,7 +121,8 @@ fn changes(list: List, filters: Filters) -> AnyView {
         test: "audit-row",
         state: "",
     };
-    Table::new("Changes", list, row::columns(filters), name).view()
+    let columns = row::columns(filters, untrack(|| filters.address().is_across()));
+    Table::new("Changes", list, columns, name).view()
 }
 
 /// The query for the address; tracked.

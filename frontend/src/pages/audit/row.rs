@@ -10,13 +10,13 @@ use crate::{
     route::Route,
 };
 
-/// When, who, what, to what, and why, with what it changed.
-pub(super) fn columns(filters: Filters) -> Vec<Column> {
+/// When, who, what, to what, and why, with what it changed; across all namespaces also the namespace.
+pub(super) fn columns(filters: Filters, is_across: bool) -> Vec<Column> {
     let narrowed = move |name: &'static str, value: &str| {
         let (href, words) = (filters.href(&[(name, value)]), value.to_owned());
         view! { <a href=href>{words}</a> }.into_any()
     };
-    vec![
+    let mut columns = vec![
         Column::new("when", "When", |event: &AuditEvent| when_relative(event.at, None)),
         Column::new("who", "Who", move |event: &AuditEvent| {
             view! { {narrowed("actor", &event.actor)}<span class="cell-note">{event.source.clone()}</span> }
@@ -36,7 +36,16 @@ pub(super) fn columns(filters: Filters) -> Vec<Column> {
             view! { {reason}{changed(&differences)} }.into_any()
         })
         .class("why-cell"),
-    ]
+    ];
+    if is_across {
+        // What is changed for the whole instance, such as a user, is in none.
+        let namespace = |event: &AuditEvent| match event.namespace.clone() {
+            Some(namespace) => namespace.into_any(),
+            None => view! { <span class="muted">"–"</span> }.into_any(),
+        };
+        columns.insert(4, Column::new("namespace", "Namespace", namespace));
+    }
+    columns
 }
 
 fn subject(event: &AuditEvent, filters: Filters) -> AnyView {

@@ -1,4 +1,5 @@
-//! Pause, resume, cancel. The cancel dialog first says what would be left out.
+//! The actions on a backfill: pause, resume, cancel. The cancel dialog first says which instants
+//! would not run.
 
 use leptos::prelude::*;
 
@@ -9,6 +10,7 @@ use crate::{
     data::{Actor, Loading, use_actor},
     model::{Backfill, BackfillState},
     state::use_session,
+    time::amount,
 };
 
 /// The actions on the backfills of a page.
@@ -55,8 +57,9 @@ impl Actions {
             let (id, progress) = (backfill.id.clone(), backfill.progress);
             let fields = view! {
                 <p>{format!(
-                    "{} instants will not run, and {} live runs are asked to stop. It cannot be resumed.",
-                    progress.pending, progress.running,
+                    "{} will not run, and {} to stop. It cannot be resumed.",
+                    amount(progress.pending, "instant", "instants"),
+                    amount(progress.running, "live run is asked", "live runs are asked"),
                 )}</p>
                 {Field::new("cancel-reason", "Reason (optional)", reason).first().text()}
             };
@@ -66,7 +69,14 @@ impl Actions {
                 Ok(Change { ask, said: "The backfill is cancelled.".to_owned() })
             };
             let look = (Look::Danger, "Cancel backfill");
-            form(self.cancel.open, look, wrong, fields.into_any(), plan, super::reload(self.loading))
+            form(
+                self.cancel.open,
+                look,
+                wrong,
+                fields.into_any(),
+                plan,
+                super::reload(self.loading),
+            )
         })
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     state::{use_every, use_title},
 };
 
-/// The page.
+/// The page of one backfill.
 #[component]
 pub(crate) fn Backfill(id: String) -> impl IntoView {
     use_title(|| "Backfill".to_owned());

@@ -37,7 +37,7 @@ use actions::{Actions, use_actions};
 const SIZE: usize = 50;
 const LOOK: Duration = Duration::from_secs(3);
 
-/// The list, newest first.
+/// The list of backfills, newest first.
 #[component]
 pub(crate) fn Backfills() -> impl IntoView {
     use_title(|| "Backfills".to_owned());
@@ -138,7 +138,7 @@ fn progress(progress: Progress) -> AnyView {
     .into_any()
 }
 
-/// What each mode runs.
+/// The instants that each mode runs, in words.
 fn mode_words(mode: model::BackfillMode) -> &'static str {
     match mode {
         model::BackfillMode::Missing => "instants without a run",

@@ -77,7 +77,7 @@ impl Draft {
     }
 }
 
-/// The page.
+/// The page of a new backfill.
 #[component]
 pub(crate) fn NewBackfill() -> impl IntoView {
     use_title(|| "New backfill".to_owned());
@@ -201,7 +201,7 @@ fn form(
     .into_any()
 }
 
-/// The schedule, the range, and which of its instants.
+/// The fields for the schedule, the range and the mode.
 fn which_fires(draft: Draft, names: Load<Page<ScheduleName>>, wrong: Wrong) -> AnyView {
     let options = names.draw(|page| {
         let option = |row: &std::sync::Arc<ScheduleName>| {
@@ -233,7 +233,7 @@ fn which_fires(draft: Draft, names: Load<Page<ScheduleName>>, wrong: Wrong) -> A
     .into_any()
 }
 
-/// The order, how many at once, and the reason.
+/// The fields for the order, the number of concurrent runs, and the reason.
 fn how(draft: Draft, wrong: Wrong) -> AnyView {
     view! {
         <fieldset class="panel form-section">
@@ -249,7 +249,8 @@ fn how(draft: Draft, wrong: Wrong) -> AnyView {
     .into_any()
 }
 
-/// The filters of the list, in the order of the buttons; `None` is what would run.
+/// The filters of the list, in the order of the buttons; `None` selects the instants that would
+/// run.
 const STANDINGS: [(Option<BackfillStanding>, &str); 7] = [
     (None, "Would run"),
     (Some(BackfillStanding::Missing), "Nothing ran"),
@@ -326,7 +327,7 @@ fn list(draft: Draft, schedule: Memo<Option<ScheduleName>>, namespace: Memo<Stri
     panel("What would run", (), live(content))
 }
 
-/// How many runs, and how long they would take.
+/// The number of runs, and the time that they would take.
 fn sum(preview: &BackfillPreview, draft: Draft, pace: Load<Vec<Took>>) -> AnyView {
     let selected = preview.selected;
     let words = format!("{selected} of {} fires would run.", preview.total);

@@ -2,19 +2,28 @@
 
 use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
 
-use super::{Kind, Subjects};
+use super::{
+    Kind, Subjects,
+    change::ChangeFields,
+    effect,
+    undo::{RESTORE, RESUME, Undo, not_paused, take_back},
+};
 use crate::{
     api::{self, Many, Order},
     components::{Dialog, Field, Look, button, live},
     data::{self, Actor, use_actor},
-    model::{CatchUp, Failure, ManyOutcome},
+    model::{CatchUp, Failure, ManyOutcome, Match},
+    pages::kit::of,
+    route::Route,
     state::{Said, use_address},
-    time::Moment,
+    time::{Moment, amount},
 };
 
 /// The progress of an action.
 #[derive(Clone)]
 enum Stage {
+    /// An edit is counted once it is entered.
+    Asking,
     Counting,
     Counted(ManyOutcome),
     Working(i64, i64),
@@ -29,25 +38,53 @@ impl Kind {
             Self::Resume => ("Resume", "active again"),
             Self::Run => ("Run", "running"),
             Self::Skip => ("Skip the next fire of", "told to skip their next fire"),
+            Self::Edit => ("Edit", "changed"),
             Self::Delete => ("Delete", "deleted"),
+            Self::Cancel => ("Cancel", "asked to stop"),
+            Self::Retry => ("Run again", "running again"),
         }
     }
 
-    fn order(self, reason: String, until: Option<Moment>) -> Order {
-        let given = (!reason.is_empty()).then(|| reason.clone());
+    /// What it applies to.
+    fn noun(self) -> &'static str {
         match self {
-            Self::Pause => Order::Pause { reason, until },
-            Self::Resume => Order::Resume { missed: CatchUp::Skip },
-            Self::Run => Order::Run { reason: given },
-            Self::Skip => Order::Skip { count: 1, reason },
-            Self::Delete => Order::Delete { reason: given },
+            Self::Pause | Self::Resume | Self::Run | Self::Skip | Self::Edit | Self::Delete => {
+                "schedule"
+            }
+            Self::Cancel | Self::Retry => "run",
         }
+    }
+
+    pub(super) fn count_words(self, count: i64) -> String {
+        let noun = self.noun();
+        amount(count, noun, &format!("{noun}s"))
+    }
+
+    /// What became of so many: `1 schedule is paused`.
+    pub(super) fn done_words(self, count: i64) -> String {
+        let is = if count == 1 { "is" } else { "are" };
+        let words = match self == Self::Skip && count == 1 {
+            true => "told to skip its next fire",
+            false => self.words().1,
+        };
+        format!("{} {is} {words}", self.count_words(count))
     }
 
     fn needs_reason(self) -> bool {
         match self {
             Self::Pause | Self::Skip => true,
-            Self::Resume | Self::Run | Self::Delete => false,
+            Self::Resume | Self::Run | Self::Edit | Self::Delete | Self::Cancel | Self::Retry => {
+                false
+            }
+        }
+    }
+
+    fn look(self) -> Look {
+        match self {
+            Self::Delete | Self::Cancel => Look::Danger,
+            Self::Pause | Self::Resume | Self::Run | Self::Skip | Self::Edit | Self::Retry => {
+                Look::Primary
+            }
         }
     }
 }
@@ -81,7 +118,7 @@ async fn send(
         let outcome = loop {
             let many =
                 Many { namespace: namespace.clone(), search: search.clone(), expected_count };
-            let outcome = api::order_schedules(order.clone(), many, key.clone()).send().await?;
+            let outcome = api::order_many(order.clone(), many, key.clone()).send().await?;
             progress(before + outcome.done + outcome.refused);
             if outcome.remaining == 0 || expected_count.is_none() {
                 break outcome;
@@ -97,7 +134,7 @@ async fn send(
     Ok((sum, counts))
 }
 
-/// The searches of an action's portions, each with the number of schedules that it matched.
+/// The searches of an action's portions, each with the number of schedules or runs that it matched.
 type Portions = Vec<(String, Option<i64>)>;
 
 /// The form in the dialog.
@@ -109,23 +146,57 @@ struct BulkForm {
     actor: Actor,
     namespace: StoredValue<String>,
     searches: StoredValue<Vec<String>>,
+    /// The chosen schedules or runs by id; empty for all that a search finds.
+    chosen: StoredValue<Vec<String>>,
     counts: StoredValue<Vec<i64>>,
     stage: RwSignal<Stage>,
     reason: RwSignal<String>,
     until: RwSignal<String>,
+    /// What becomes of the fires that fell into the pauses.
+    missed: RwSignal<CatchUp>,
+    change: ChangeFields,
+    /// Counts the changes of what is entered: a count of an earlier one is ignored.
+    turn: StoredValue<u32>,
     wrong: RwSignal<Option<Failure>>,
 }
 
 impl BulkForm {
-    /// Counts the schedules that match, and what would be refused.
+    /// The action with what is entered.
+    fn order(self, reason: String) -> Result<Order, Failure> {
+        let given = (!reason.is_empty()).then(|| reason.clone());
+        let until = Moment::parse_local(&self.until.get_untracked());
+        Ok(match self.kind {
+            Kind::Pause => Order::Pause { reason, until },
+            Kind::Resume => Order::Resume { missed: self.missed.get_untracked() },
+            Kind::Run => Order::Run { reason: given },
+            Kind::Skip => Order::Skip { count: 1, reason },
+            Kind::Edit => {
+                Order::Change { change: untrack(|| self.change.change())?, reason: given }
+            }
+            Kind::Delete => Order::Delete { reason: given },
+            Kind::Cancel => Order::CancelRuns { reason: given },
+            Kind::Retry => Order::RetryRuns,
+        })
+    }
+
+    /// Counts what matches. What is refused is known only once the action is performed.
     fn count(self) {
         // The reason is asked for later; the count does not depend on it.
-        let order = self.kind.order("count".to_owned(), None);
+        let order = match self.order("count".to_owned()) {
+            Ok(order) => order,
+            Err(failure) => return self.wrong.set(Some(failure)),
+        };
+        self.wrong.set(None);
+        self.stage.set(Stage::Counting);
+        let turn = self.turn.get_value();
         let searches = self.searches.get_value().into_iter();
         let portions = searches.map(|search| (search, None)).collect();
         let namespace = self.namespace.get_value();
         spawn_local(async move {
             let counted = send(namespace, portions, order, |_| ()).await;
+            if self.turn.try_get_value() != Some(turn) {
+                return;
+            }
             let _closed = match counted {
                 Ok((outcome, found)) => {
                     let _gone = self.counts.try_set_value(found);
@@ -136,7 +207,7 @@ impl BulkForm {
         });
     }
 
-    /// Performs the action on the schedules that were counted.
+    /// Performs the action on what was counted.
     fn perform(self) {
         let Stage::Counted(counted) = self.stage.get_untracked() else { return };
         let reason = self.reason.get_untracked().trim().to_owned();
@@ -146,30 +217,51 @@ impl BulkForm {
                 "Give a reason, so that others can understand it.",
             )));
         }
-        let until = Moment::parse_local(&self.until.get_untracked());
+        let order = match self.order(reason) {
+            Ok(order) => order,
+            Err(failure) => return self.wrong.set(Some(failure)),
+        };
         let all = counted.matched;
         self.stage.set(Stage::Working(0, all));
         let counts = self.counts.get_value().into_iter().map(Some);
-        let portions: Portions = self.searches.get_value().into_iter().zip(counts).collect();
+        let searches = self.searches.get_value();
+        let portions: Portions = searches.iter().cloned().zip(counts).collect();
         let namespace = self.namespace.get_value();
-        let order = self.kind.order(reason, until);
+        // Read now: the dialog may be closed before the action is done.
+        let chosen = self.chosen.get_value();
         spawn_local(async move {
+            let undone = match self.kind {
+                // Without an answer there is no undo: it could resume what others have paused.
+                Kind::Pause if !chosen.is_empty() => {
+                    not_paused(&namespace, &searches, chosen).await.unwrap_or_default()
+                }
+                Kind::Pause | Kind::Delete => chosen,
+                Kind::Resume | Kind::Run | Kind::Skip | Kind::Edit | Kind::Cancel | Kind::Retry => {
+                    Vec::new()
+                }
+            };
             let progress = move |done| drop(self.stage.try_set(Stage::Working(done, all)));
-            let outcome = send(namespace.clone(), portions.clone(), order, progress).await;
+            let outcome = send(namespace, portions, order, progress).await;
             self.subjects.list.refresh();
             match outcome {
-                Ok((outcome, _)) => self.report(outcome, namespace, portions),
+                Ok((outcome, _)) => self.report(outcome, undone),
                 Err(failure) => drop(self.stage.try_set(Stage::Failed(failure))),
             }
         });
     }
 
-    /// Says what was done, and closes the dialog unless something was refused.
-    fn report(self, outcome: ManyOutcome, namespace: String, portions: Portions) {
-        let said = Said::new(format!("{} schedules are {}.", outcome.done, self.kind.words().1));
+    /// Says what was done, and closes the dialog unless something was refused. `undone` are the schedules for which
+    /// it can be taken back.
+    fn report(self, outcome: ManyOutcome, undone: Vec<String>) {
+        let said = Said::new(format!("{}.", self.kind.done_words(outcome.done)));
         self.actor.say(match self.kind {
-            Kind::Pause => said.undo(move || self.resume(namespace.clone(), portions.clone())),
-            Kind::Resume | Kind::Run | Kind::Skip | Kind::Delete => said,
+            Kind::Pause => self.with_undo(said, RESUME, undone),
+            // The list of deleted schedules has each of all that a search found.
+            Kind::Delete => {
+                let deleted = Route::Schedules.narrowed(&[("deleted", "yes")]);
+                self.with_undo(said.link("Deleted schedules", deleted), RESTORE, undone)
+            }
+            Kind::Resume | Kind::Run | Kind::Skip | Kind::Edit | Kind::Cancel | Kind::Retry => said,
         });
         if outcome.refused == 0 {
             self.subjects.selection.clear();
@@ -179,23 +271,26 @@ impl BulkForm {
         }
     }
 
-    /// Takes a pause back.
-    fn resume(self, namespace: String, portions: Portions) {
-        spawn_local(async move {
-            let order = Order::Resume { missed: CatchUp::Latest };
-            match send(namespace, portions, order, |_| ()).await {
-                Ok(_) => self.actor.say("They are active again.".to_owned()),
-                Err(failure) => self.actor.complain(&failure),
-            }
-            self.subjects.list.refresh();
-        });
+    /// Offers to take the action back for these schedules, if there are any.
+    fn with_undo(self, said: Said, undo: Undo, ids: Vec<String>) -> Said {
+        if ids.is_empty() {
+            return said;
+        }
+        let (actor, list) = (self.actor, self.subjects.list);
+        said.undo(move || {
+            let ids = ids.clone();
+            spawn_local(async move {
+                take_back(undo, ids, actor).await;
+                list.refresh();
+            });
+        })
     }
 
     /// The count, the progress or the result.
     fn shown(self) -> AnyView {
-        let words = self.kind.words().1;
         live(move || {
             match self.stage.get() {
+            Stage::Asking => ().into_any(),
             Stage::Counting => view! { <p role="status">"Counting …"</p> }.into_any(),
             Stage::Counted(outcome) => counted(self.kind, &outcome),
             Stage::Working(done, all) => view! {
@@ -204,7 +299,7 @@ impl BulkForm {
             }
             .into_any(),
             Stage::Over(outcome) => view! {
-                <p role="status">{format!("{} are {words}, {} were refused.", outcome.done, outcome.refused)}</p>
+                <p role="status">{over_words(self.kind, &outcome)}</p>
                 {refusals(&outcome)}
             }
             .into_any(),
@@ -216,17 +311,31 @@ impl BulkForm {
         })
     }
 
+    /// What becomes of fires, for a pause and its end; the change of an edit.
+    fn effect(self) -> AnyView {
+        let (namespace, searches) = (self.namespace.get_value(), self.searches.get_value());
+        match self.kind {
+            Kind::Pause => effect::paused(&namespace, searches, self.until),
+            Kind::Resume => effect::resumed(&namespace, searches, self.missed),
+            Kind::Edit => self.change.view(namespace, self.wrong),
+            Kind::Run | Kind::Skip | Kind::Delete | Kind::Cancel | Kind::Retry => ().into_any(),
+        }
+    }
+
     /// The reason and the end, for actions that have them.
     fn fields(self) -> AnyView {
-        let error = Signal::derive(move || self.wrong.get());
-        let reason = self.kind.needs_reason().then(|| {
-            Field::new("bulk-reason", "Reason", self.reason)
+        let error = of(self.wrong, "reason");
+        let reason = |label: &'static str| {
+            Field::new("bulk-reason", label, self.reason)
                 .first()
-                .required()
                 .error(error)
                 .hint("Kept with each of them, and in the audit log.")
-                .text()
-        });
+        };
+        let reason = match self.kind {
+            Kind::Pause | Kind::Skip => Some(reason("Reason").required().text()),
+            Kind::Cancel => Some(reason("Reason (optional)").text()),
+            Kind::Resume | Kind::Run | Kind::Edit | Kind::Delete | Kind::Retry => None,
+        };
         let until = (self.kind == Kind::Pause).then(|| {
             Field::new("bulk-until", "Until (optional, your time)", self.until)
                 .kind("datetime-local")
@@ -235,13 +344,17 @@ impl BulkForm {
         view! { {reason}{until} }.into_any()
     }
 
-    /// The button that performs the action, once there is something to perform it on.
+    /// The button that performs the action, once at least one schedule matches.
     fn button(self) -> AnyView {
         live(move || match self.stage.get() {
             Stage::Counted(outcome) if outcome.matched > 0 && !outcome.too_many => {
-                let look = if self.kind == Kind::Delete { Look::Danger } else { Look::Primary };
-                let words = format!("{} {}", self.kind.words().0, count_words(outcome.matched));
+                let count = self.kind.count_words(outcome.matched);
+                let (look, words) = (self.kind.look(), format!("{} {count}", self.kind.words().0));
                 view! { <button type="submit" class=look.class()>{words}</button> }.into_any()
+            }
+            Stage::Asking => {
+                view! { <button type="submit" class=Look::Primary.class()>"Preview"</button> }
+                    .into_any()
             }
             Stage::Counting
             | Stage::Counted(_)
@@ -259,27 +372,51 @@ fn content(
     subjects: Subjects,
 ) -> AnyView {
     let address = use_address();
+    let searches = which.run(());
+    let is_chosen = searches == untrack(|| subjects.chosen.get());
+    let chosen = if is_chosen { untrack(|| subjects.selection.ids()) } else { vec![] };
     let form = BulkForm {
         open,
         kind,
         subjects,
         actor: use_actor(),
         namespace: StoredValue::new(untrack(|| address.namespace())),
-        searches: StoredValue::new(which.run(())),
+        searches: StoredValue::new(searches),
+        chosen: StoredValue::new(chosen),
         counts: StoredValue::new(Vec::new()),
-        stage: RwSignal::new(Stage::Counting),
+        stage: RwSignal::new(Stage::Asking),
         reason: RwSignal::new(String::new()),
         until: RwSignal::new(String::new()),
+        missed: RwSignal::new(CatchUp::Skip),
+        change: ChangeFields::new(),
+        turn: StoredValue::new(0),
         wrong: RwSignal::new(None),
     };
-    form.count();
+    if kind == Kind::Edit {
+        // Another change is another count.
+        Effect::new(move |_| {
+            let _entered = form.change.change();
+            form.turn.update_value(|turn| *turn = turn.wrapping_add(1));
+            form.stage.set(Stage::Asking);
+        });
+    } else {
+        form.count();
+    }
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
-        form.perform();
+        match form.stage.get_untracked() {
+            Stage::Asking => form.count(),
+            Stage::Counting
+            | Stage::Counted(_)
+            | Stage::Working(..)
+            | Stage::Over(_)
+            | Stage::Failed(_) => form.perform(),
+        }
     };
     view! {
         <form on:submit=submit novalidate>
             {form.shown()}
+            {form.effect()}
             {form.fields()}
             <footer class="dialog-foot">
                 {button(Look::Plain, None, "Close", move || open.set(false))}
@@ -290,26 +427,32 @@ fn content(
     .into_any()
 }
 
-fn count_words(count: i64) -> String {
-    if count == 1 { "1 schedule".to_owned() } else { format!("{count} schedules") }
-}
+/// What becomes of schedules that are deleted.
+const DELETED: &str = "They stop firing, and their backfills stop. Live runs continue to their end, and the history \
+    is kept until retention removes it. Each can be restored for 7 days.";
 
 fn counted(kind: Kind, outcome: &ManyOutcome) -> AnyView {
     if outcome.too_many {
         let words = "The search matches more than 10,000. Narrow it.";
         return view! { <p class="form-error">{words}</p> }.into_any();
     }
-    let names: Vec<&str> = outcome.sample.iter().map(|named| named.name.as_str()).collect();
+    let names: Vec<&str> = outcome.sample.iter().map(Match::title).collect();
     let rest = outcome.matched - i64::try_from(names.len()).unwrap_or(0);
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     view! {
         <p role="status">
-            {kind.words().0}" "<strong>{count_words(outcome.matched)}</strong>": "
+            {kind.words().0}" "<strong>{kind.count_words(outcome.matched)}</strong>": "
             {names.join(", ")}{rest}"."
         </p>
+        {(kind == Kind::Delete).then(|| view! { <p>{DELETED}</p> })}
         {refusals(outcome)}
     }
     .into_any()
+}
+
+fn over_words(kind: Kind, outcome: &ManyOutcome) -> String {
+    let refused = amount(outcome.refused, "was refused", "were refused");
+    format!("{}, {refused}.", kind.done_words(outcome.done))
 }
 
 fn refusals(outcome: &ManyOutcome) -> AnyView {

@@ -1,18 +1,25 @@
-//! Bulk actions on schedules: on those selected on this page, or on all that the search finds.
+//! Bulk actions on schedules or on runs: on those selected on this page, or on all that the search finds.
 //!
-//! First the action is only counted: the user sees how many schedules match and what would be refused. The action is
-//! then sent with that number. If another number matches by then, nothing is done. An action that takes longer than
+//! First the action is only counted: the user sees how many match, and for some actions what becomes of fires. What is
+//! refused shows only when the action is performed. The action is sent with the counted number. If another number matches by then, nothing is done. An action that takes longer than
 //! one request is sent again until nothing remains.
 //!
 //! - `dialog`: the count, the reason, the progress, the result
+//! - `effect`: what becomes of fires
+//! - `undo`: how it is taken back
+//! - `change`: the fields of a bulk edit
 
+mod change;
 mod dialog;
+mod effect;
+mod undo;
 
 use leptos::prelude::*;
 
 use crate::{
     components::{Look, Selection, button, live},
     data::Loading,
+    state::use_session,
 };
 
 /// The bulk actions.
@@ -22,27 +29,83 @@ pub(super) enum Kind {
     Resume,
     Run,
     Skip,
+    Edit,
     Delete,
+    /// Of runs.
+    Cancel,
+    /// Of runs.
+    Retry,
 }
 
-/// Maximum number of names in one value of a search.
-const NAMES: usize = 20;
+impl Kind {
+    pub(super) const OF_SCHEDULES: &'static [Self] =
+        &[Self::Run, Self::Pause, Self::Resume, Self::Skip, Self::Edit, Self::Delete];
+    pub(super) const OF_RUNS: &'static [Self] = &[Self::Retry, Self::Cancel];
+
+    /// Its button in the bar.
+    fn button(self) -> (Look, &'static str) {
+        match self {
+            Self::Run => (Look::Plain, "Run now"),
+            Self::Pause => (Look::Plain, "Pause"),
+            Self::Resume => (Look::Plain, "Resume"),
+            Self::Skip => (Look::Plain, "Skip next"),
+            Self::Edit => (Look::Plain, "Edit"),
+            Self::Delete => (Look::Danger, "Delete"),
+            Self::Cancel => (Look::Danger, "Cancel runs"),
+            Self::Retry => (Look::Plain, "Run again"),
+        }
+    }
+}
+
+/// Maximum number of values in one term of a search.
+const VALUES: usize = 20;
+/// Maximum length of a portion, in bytes. The server takes 1,000, and a preview adds a term.
+const LENGTH: usize = 900;
 
 /// The searches that find these schedules: names are searched for in portions.
-fn searches(names: &[String]) -> Vec<String> {
+pub(super) fn by_name(names: &[String]) -> Vec<String> {
     let quoted = |name: &String| format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""));
-    names
-        .chunks(NAMES)
-        .map(|names| format!("schedule:{}", names.iter().map(quoted).collect::<Vec<_>>().join(",")))
-        .collect()
+    portions("schedule", &names.iter().map(quoted).collect::<Vec<_>>())
 }
 
-/// The input of the bar: the names of the selected schedules, the search, and how many it finds.
+/// The searches that find these runs.
+pub(super) fn by_id(ids: &[String]) -> Vec<String> {
+    portions("id", ids)
+}
+
+fn portions(field: &str, values: &[String]) -> Vec<String> {
+    let mut portions: Vec<String> = Vec::new();
+    let mut count = 0;
+    for value in values {
+        if let Some(portion) = portions.last_mut()
+            && count < VALUES
+            && portion.len() + value.len() < LENGTH
+        {
+            portion.push(',');
+            portion.push_str(value);
+            count += 1;
+        } else {
+            portions.push(format!("{field}:{value}"));
+            count = 1;
+        }
+    }
+    portions
+}
+
+/// The input of the bar.
 #[derive(Clone, Copy)]
 pub(super) struct Subjects {
+    /// Names the bar, for screen readers.
+    pub(super) label: &'static str,
+    /// The actions that are offered.
+    pub(super) kinds: &'static [Kind],
     pub(super) selection: Selection,
-    pub(super) names: Signal<Vec<String>>,
+    /// The searches that find what is selected.
+    pub(super) chosen: Signal<Vec<String>>,
+    /// The search of the list, and whether it finds more than is selected.
     pub(super) search: Signal<String>,
+    pub(super) has_more: Signal<bool>,
+    /// How many it finds, if the list counts them.
     pub(super) total: Signal<Option<i64>>,
     pub(super) list: Loading,
 }
@@ -50,20 +113,27 @@ pub(super) struct Subjects {
 /// The bar; empty while nothing is selected.
 #[component]
 pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
-    let Subjects { selection, search, total, .. } = subjects;
+    let Subjects { label, kinds, selection, search, total, .. } = subjects;
     let is_all = RwSignal::new(false);
     let kind = RwSignal::new(Kind::Pause);
     let open = RwSignal::new(false);
+    let session = use_session();
+    let edits = Memo::new(move |_| session.edits());
     Effect::new(move |_| {
         if selection.count() == 0 {
             is_all.set(false);
         }
     });
-    let has_more = move || {
-        // An action on all needs a search, so that one cannot change everything by accident.
-        let more = total.get().filter(|total| *total > selection.count() as i64);
-        more.filter(|_| !search.get().is_empty())
-    };
+    // All that one search finds is not all that the next one finds.
+    Effect::new(move |before: Option<String>| {
+        let search = search.get();
+        if before.is_some_and(|before| before != search) {
+            is_all.set(false);
+        }
+        search
+    });
+    // An action on all needs a search, so that one cannot change everything by accident.
+    let has_more = move || subjects.has_more.get() && !search.get().trim().is_empty();
     let choose = move |chosen: Kind| {
         move || {
             kind.set(chosen);
@@ -75,27 +145,32 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
         if count == 0 {
             return ().into_any();
         }
-        let words = match (is_all.get(), total.get()) {
-            (true, Some(total)) => format!("All {total} that match"),
-            _ => format!("{count} chosen"),
+        let all = total.get().map_or_else(|| "all".to_owned(), |total| format!("all {total}"));
+        let words = if is_all.get() {
+            format!("{} that match", all.replacen('a', "A", 1))
+        } else {
+            format!("{count} chosen")
         };
-        let more = has_more().filter(|_| !is_all.get()).map(|total| {
-            let text = format!("Select all {total} that match");
+        let more = (has_more() && !is_all.get()).then(|| {
+            let text = format!("Select {all} that match");
             view! {
                 <button type="button" class="button button-quiet" on:click=move |_| is_all.set(true)>{text}</button>
             }
             .into_any()
         });
+        let action = |kind: Kind| {
+            let (look, words) = kind.button();
+            button(look, None, words, choose(kind))
+        };
+        let edits = edits.get();
+        let is_offered = |kind: &Kind| edits || !matches!(kind, Kind::Edit | Kind::Delete);
+        let actions: Vec<_> = kinds.iter().copied().filter(is_offered).map(action).collect();
         view! {
-            <div class="bulk-bar" role="region" aria-label="Actions for the selected schedules">
+            <div class="bulk-bar" role="region" aria-label=label>
                 <strong role="status">{words}</strong>
                 {more}
                 <div class="actions">
-                    {button(Look::Plain, None, "Run now", choose(Kind::Run))}
-                    {button(Look::Plain, None, "Pause", choose(Kind::Pause))}
-                    {button(Look::Plain, None, "Resume", choose(Kind::Resume))}
-                    {button(Look::Plain, None, "Skip next", choose(Kind::Skip))}
-                    {button(Look::Danger, None, "Delete", choose(Kind::Delete))}
+                    {actions}
                     {button(Look::Plain, None, "Select none", move || selection.clear())}
                 </div>
             </div>
@@ -106,7 +181,7 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
         if is_all.get_untracked() {
             vec![search.get_untracked()]
         } else {
-            searches(&subjects.names.get_untracked())
+            subjects.chosen.get_untracked()
         }
     };
     view! {
@@ -117,14 +192,38 @@ pub(super) fn BulkBar(subjects: Subjects) -> impl IntoView {
 
 #[cfg(test)]
 mod tests {
-    use super::searches;
+    use super::{Kind, LENGTH, by_id, by_name};
 
     #[test]
     fn names_are_searched_for_in_portions_and_quoted() {
         let names: Vec<String> = (0..21).map(|at| format!("job {at}")).collect();
-        let searches = searches(&names);
+        let searches = by_name(&names);
         assert_eq!(searches.len(), 2);
         assert_eq!(searches[1], "schedule:\"job 20\"");
-        assert_eq!(super::searches(&["a\"b\\c".to_owned()]), ["schedule:\"a\\\"b\\\\c\""]);
+        assert_eq!(by_name(&["a\"b\\c".to_owned()]), ["schedule:\"a\\\"b\\\\c\""]);
+    }
+
+    #[test]
+    fn long_names_are_searched_for_in_smaller_portions() {
+        let names: Vec<String> = (10..30).map(|at| format!("{at}{}", "x".repeat(45))).collect();
+        let searches = by_name(&names);
+        assert_eq!(searches.len(), 2);
+        assert!(searches.iter().all(|search| search.len() <= LENGTH));
+        let whole = searches.join(" ");
+        assert!(names.iter().all(|name| whole.contains(&format!("\"{name}\""))));
+    }
+
+    #[test]
+    fn what_was_done_is_said_of_one_and_of_several() {
+        assert_eq!(Kind::Delete.done_words(1), "1 schedule is deleted");
+        assert_eq!(Kind::Cancel.done_words(3), "3 runs are asked to stop");
+        assert_eq!(Kind::Skip.done_words(1), "1 schedule is told to skip its next fire");
+        assert_eq!(Kind::Skip.done_words(2), "2 schedules are told to skip their next fire");
+    }
+
+    #[test]
+    fn runs_are_searched_for_by_their_ids() {
+        assert_eq!(by_id(&["a1".to_owned(), "b2".to_owned()]), ["id:a1,b2"]);
+        assert!(by_id(&[]).is_empty());
     }
 }

@@ -129,7 +129,8 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
     .into_any()
 }
 
-/// The name, what its entries do, and its days: those of a `year` that are clicked, and those of every week.
+/// The fields for the name, the mode and the days: those of a `year` that are clicked, and those of
+/// every week.
 fn days(draft: Draft, wrong: Wrong, year: AnyView) -> AnyView {
     view! {
         <fieldset class="panel form-section">

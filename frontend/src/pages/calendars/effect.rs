@@ -14,7 +14,7 @@ use crate::{
 
 const PAUSE: Duration = Duration::from_millis(700);
 
-/// Loaded a moment after the last change; nothing while the form is unchanged.
+/// The effect, loaded a moment after the last change; nothing while the form is unchanged.
 pub(super) fn use_effect(
     entries: Memo<Option<Entries>>,
     name: String,
@@ -42,7 +42,7 @@ pub(super) fn use_effect(
     (plan, Signal::derive(move || settled.with(Option::is_some)))
 }
 
-/// The panel.
+/// The panel that shows the effect.
 pub(super) fn view(plan: Load<Plan>, is_changed: Signal<bool>) -> AnyView {
     let content = move || {
         if is_changed.get() {

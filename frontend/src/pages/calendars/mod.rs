@@ -16,7 +16,7 @@ pub(crate) use editor::{EditCalendar, NewCalendar};
 
 use leptos::prelude::*;
 
-use super::kit::{Asked, Change, empty, form, note, place_cell, placed, use_asked};
+use super::kit::{Asked, Change, empty, form, in_use, note, place_cell, placed, use_asked};
 use crate::{
     api,
     components::{AsyncView, Look, button, heading, silent_heading, table, when},
@@ -27,7 +27,7 @@ use crate::{
     time::grouped,
 };
 
-/// The list.
+/// The list of calendars.
 #[component]
 pub(crate) fn Calendars() -> impl IntoView {
     use_title(|| "Calendars".to_owned());
@@ -116,11 +116,7 @@ fn sum(calendar: &Calendar) -> String {
 
 fn remove_form(calendar: &Calendar, remove: Asked<Calendar>, loading: Loading) -> AnyView {
     let (id, name, version) = (calendar.id.clone(), calendar.name.clone(), calendar.version);
-    let impact = match calendar.schedules {
-        0 => "No schedule uses it.".to_owned(),
-        1 => "1 schedule uses it: this is refused until it no longer does.".to_owned(),
-        count => format!("{count} schedules use it: this is refused until they no longer do."),
-    };
+    let impact = in_use(calendar.schedules, "uses", "use");
     let fields =
         view! { <p>"Deletes the calendar "<strong>{name.clone()}</strong>". "{impact}</p> };
     let plan = move |_| {

@@ -7,7 +7,7 @@ use crate::{
     model::Member,
 };
 
-/// Empty if there are none.
+/// The nodes that are gone; empty if there are none.
 pub(super) fn gone(nodes: &[Member]) -> AnyView {
     let rows: Vec<_> = nodes.iter().filter(|node| !node.is_here()).map(row).collect();
     if rows.is_empty() {

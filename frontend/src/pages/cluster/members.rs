@@ -2,22 +2,22 @@
 
 use leptos::prelude::*;
 
-use super::problems::problems;
+use super::{drain::Drains, problems::problems};
 use crate::{
-    components::{Glyph, Mark, badge, heading, icon, table},
+    components::{Glyph, Mark, badge, heading, icon, silent_heading, table, when_relative},
     model::Member,
     state::use_now,
     time::{distance, duration},
 };
 
-/// From this offset on, a clock is shown in colour; beyond five seconds a node claims nothing.
+/// From this offset on, a clock is shown in colour; beyond five seconds its node claims nothing.
 const FAR_MS: i64 = 1_000;
 /// Number of all shards.
-const SHARDS: i64 = 256;
-const COLUMNS: u8 = 9;
+pub(super) const SHARDS: i64 = 256;
+const COLUMNS: u8 = 10;
 
 /// A row for each.
-pub(super) fn members(nodes: &[Member]) -> AnyView {
+pub(super) fn members(nodes: &[Member], drains: Drains) -> AnyView {
     let headings = vec![
         heading("Node", ""),
         heading("State", ""),
@@ -28,14 +28,16 @@ pub(super) fn members(nodes: &[Member]) -> AnyView {
         heading("Seen", "number"),
         heading("Clock", "number wide"),
         heading("Version", "wide"),
+        silent_heading("Actions"),
     ];
     let here = nodes.iter().filter(|node| node.is_here());
-    let rows: Vec<_> =
-        here.map(|node| view! { {row(node)}{note(node, nodes)} }.into_any()).collect();
+    let rows: Vec<_> = here
+        .map(|node| view! { {row(node, nodes, drains)}{note(node, nodes)} }.into_any())
+        .collect();
     table("Present nodes", "table", headings, rows.into_any())
 }
 
-fn row(node: &Member) -> AnyView {
+fn row(node: &Member, nodes: &[Member], drains: Drains) -> AnyView {
     let mark = Mark::Node(node.state);
     let since = format!(
         "start {} under this name, since {}",
@@ -49,7 +51,7 @@ fn row(node: &Member) -> AnyView {
                 <span title=since>{node.name.clone()}</span>
                 {words(&node.tags)}
             </th>
-            <td>{badge(mark)}</td>
+            <td>{badge(mark)}{drained(node)}</td>
             <td class="wide">{node.roles.join(", ")}</td>
             <td class="number">{meter(node.runs, node.capacity, "slots used")}</td>
             <td class="wide">{shards(node)}</td>
@@ -57,9 +59,17 @@ fn row(node: &Member) -> AnyView {
             <td class="number">{seen(node)}</td>
             <td class="number wide">{clock(node.clock_offset_ms)}</td>
             <td class="wide"><span title=version>{node.version.clone()}</span></td>
+            <td class="actions-cell"><div class="row-actions">{drains.button(node, nodes)}</div></td>
         </tr>
     }
     .into_any()
+}
+
+/// Who drained it, when and why.
+fn drained(node: &Member) -> AnyView {
+    let Some(drain) = &node.drain else { return ().into_any() };
+    let words = format!("by {}: {}", drain.by, drain.reason);
+    view! { <span class="cell-note">{words}" "{when_relative(drain.at, None)}</span> }.into_any()
 }
 
 /// A second row under the node's row: sentences need the width.
@@ -109,7 +119,7 @@ fn share(part: i64, whole: i64) -> i64 {
     if whole <= 0 { 0 } else { (part * 100 / whole).clamp(0, 100) }
 }
 
-/// The share of the schedules whose due fires it claims.
+/// The share of the schedules whose due fires the node claims.
 fn shards(node: &Member) -> AnyView {
     if node.first_shards == 0 && node.second_shards == 0 {
         return view! { <span class="muted">"–"</span> }.into_any();
@@ -132,7 +142,8 @@ fn leases(node: &Member) -> AnyView {
     view! { <span title=epochs.join("\n")>{names.join(", ")}</span> }.into_any()
 }
 
-/// Counted by this browser's clock, so that it continues between two answers.
+/// The time since the last heartbeat, counted by this browser's clock, so that it continues between
+/// two answers.
 fn seen(node: &Member) -> AnyView {
     let (now, beat) = (use_now(), node.heartbeat_at);
     let seen = move || distance(beat.since(now.get()).min(0));

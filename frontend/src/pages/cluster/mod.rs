@@ -5,13 +5,17 @@
 //! no events either, so the page also reloads from time to time.
 //!
 //! - `members`: the nodes that are present, with their work
+//! - `drain`: taking a node out of service, and back
+//! - `shards`: which node claims which shard
 //! - `workers`: worker programs, and their queues
 //! - `problems`: the problems of a node
 //! - `gone`: nodes that left or died within the last day
 
+mod drain;
 mod gone;
 mod members;
 mod problems;
+mod shards;
 mod workers;
 
 use std::time::Duration;
@@ -24,6 +28,7 @@ use crate::{
     components::{AsyncView, panel},
     data::{Feed, use_feed, use_load},
     model::Fleet,
+    route::Route,
     state::{use_every, use_session, use_title},
 };
 
@@ -38,6 +43,7 @@ pub(crate) fn Cluster() -> impl IntoView {
     let loading = fleet.loading;
     use_feed(Feed::nodes, move |_| loading.refresh(), move || loading.reload());
     use_every(IN_ANY_CASE, move || loading.refresh());
+    let drains = drain::use_drains(loading);
     view! {
         <header class="page-head">
             <h1>"Cluster"</h1>
@@ -46,11 +52,14 @@ pub(crate) fn Cluster() -> impl IntoView {
         {verdict(loading, move || fleet.with(|fleet| fleet.health.clone()))}
         <AsyncView loading=loading what="the nodes">
             <div class="cluster">
-                {panel("Nodes", (), fleet.draw(|fleet| members::members(&fleet.nodes)))}
+                {panel("Nodes", (), fleet.draw(move |fleet| members::members(&fleet.nodes, drains)))}
                 {fleet.draw(|fleet| gone::gone(&fleet.nodes))}
                 {fleet.draw(|fleet| alone(fleet))}
+                {fleet.draw(|fleet| brokers(fleet))}
+                <shards::Shards/>
             </div>
         </AsyncView>
+        {drains.dialogs()}
         <workers::Workers/>
     }
 }
@@ -78,4 +87,15 @@ fn alone(fleet: &Fleet) -> AnyView {
         "Start another server with the same database.url: it shares the work, and takes over when this one dies."
     };
     view! { <p class="muted cluster-hint">{words}</p> }.into_any()
+}
+
+/// How many of the brokers that tasks publish to are reached; health says which are not.
+fn brokers(fleet: &Fleet) -> AnyView {
+    let Some(check) = fleet.health.checks.iter().find(|check| check.name == "brokers") else {
+        return ().into_any();
+    };
+    let words = format!("{} brokers in use are reached by the node that answers.", check.value);
+    let href = Route::Health.path();
+    view! { <p class="muted cluster-hint" data-testid="brokers">{words}" "<a href=href>"Health"</a></p> }
+        .into_any()
 }

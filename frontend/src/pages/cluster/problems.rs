@@ -42,18 +42,18 @@ fn newer<'a>(node: &Member, all: &'a [Member], of: fn(&Member) -> &str) -> Optio
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::{Value, json};
 
     use super::*;
 
-    fn member(change: &Value) -> Member {
+    pub(in crate::pages::cluster) fn member(change: &Value) -> Member {
         let mut node = json!({
-            "name": "a", "incarnation": 1, "state": "ALIVE", "roles": [], "tags": [],
+            "id": "a1", "name": "a", "incarnation": 1, "state": "ALIVE", "roles": [], "tags": [],
             "startedAt": "2026-03-01T12:00:00Z", "heartbeatAt": "2026-03-01T12:00:00Z",
             "silentMs": 0, "clockOffsetMs": 0, "runs": 0, "capacity": 10, "version": "1.0.0",
             "zoneData": "2026b", "schema": "m0013", "redisProblem": null,
-            "firstShards": 256, "secondShards": 0, "leases": [],
+            "firstShards": 256, "secondShards": 0, "drain": null, "leases": [],
         });
         node.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
         serde_json::from_value(node).unwrap()
@@ -66,14 +66,14 @@ mod tests {
     #[test]
     fn a_node_like_the_others_has_no_problem() {
         assert!(of(json!({})).is_empty());
-        // Neither has the newest node, nor one that is leaving.
+        // Neither the newest node nor one that is leaving has a problem.
         assert!(of(json!({ "zoneData": "2026c", "schema": "m0014" })).is_empty());
         assert!(of(json!({ "zoneData": "2025a", "state": "DRAINING" })).is_empty());
         assert!(of(json!({ "clockOffsetMs": -5_000 })).is_empty());
     }
 
     #[test]
-    fn what_is_wrong_is_a_sentence_each() {
+    fn each_problem_is_one_sentence() {
         let wrong = of(json!({
             "redisProblem": "connection refused", "clockOffsetMs": -6_000,
             "zoneData": "2025a", "schema": "m0012",

@@ -5,42 +5,58 @@ use leptos::prelude::*;
 use crate::{
     api,
     components::{
-        AsyncView, Field, Glyph, Look, button, heading, icon, panel, silent_heading, table,
+        AsyncView, Field, Glyph, Look, button, heading, icon, live, panel, silent_heading, table,
         when_relative,
     },
     data::{Loading, use_load},
     model::{Pulling, WorkerProgram, WorkerQueue},
     pages::kit::{self, Asked, Change, empty, form, none, note, number, of, use_asked},
-    route::Route,
     state::{use_every, use_session},
 };
 
 /// The queues and the workers of the address's namespace.
 #[component]
 pub(super) fn Workers() -> impl IntoView {
-    let namespace = kit::use_namespace();
-    let pulling = use_load(move || Some(api::workers::workers(namespace.get())));
-    let loading = pulling.loading;
-    use_every(super::IN_ANY_CASE, move || loading.refresh());
-    let limit = use_asked::<WorkerQueue>();
-    let is_empty =
-        move || pulling.with(|all| all.workers.is_empty() && all.worker_queues.is_empty());
+    let namespace = kit::use_picked();
     view! {
         <div class="cluster-workers">
-            <AsyncView
-                loading=loading
-                what="the workers"
-                is_empty=Signal::derive(move || is_empty().unwrap_or_default())
-                empty=|| panel("Workers", (), empty("No worker yet", "A worker is a program of yours that pulls tasks from a queue. The documentation has libraries for Python, TypeScript and Rust."))
-            >
-                {pulling.draw(move |all| tables(all, limit))}
-            </AsyncView>
+            {kit::picker("Workers and their queues of", namespace)}
+            // Rows of another namespace never stay: a queue of the same name would be limited here.
+            {live(move || pulled(namespace.get()))}
         </div>
-        {limit.dialog("Limit the queue", move |queue| limit_form(&queue, namespace, limit, loading))}
     }
 }
 
-fn tables(all: &Pulling, limit: Asked<WorkerQueue>) -> AnyView {
+/// The queues and the workers of one namespace.
+fn pulled(namespace: String) -> AnyView {
+    let asked = namespace.clone();
+    let pulling = use_load(move || Some(api::workers::workers(asked.clone())));
+    let loading = pulling.loading;
+    use_every(super::IN_ANY_CASE, move || loading.refresh());
+    let limit = use_asked::<WorkerQueue>();
+    let session = use_session();
+    let is_empty =
+        move || pulling.with(|all| all.workers.is_empty() && all.worker_queues.is_empty());
+    let limited = namespace.clone();
+    let shown = move || {
+        let namespace = namespace.clone();
+        pulling.draw(move |all| tables(all, limit, session.edits_in(&namespace)))
+    };
+    view! {
+        <AsyncView
+            loading=loading
+            what="the workers"
+            is_empty=Signal::derive(move || is_empty().unwrap_or_default())
+            empty=|| panel("Workers", (), empty("No worker yet", "A worker is a program of yours that pulls tasks from a queue. The documentation has libraries for Python, TypeScript and Rust."))
+        >
+            {shown()}
+        </AsyncView>
+        {limit.dialog("Limit the queue", move |queue| limit_form(&queue, &limited, limit, loading))}
+    }
+    .into_any()
+}
+
+fn tables(all: &Pulling, limit: Asked<WorkerQueue>, may_limit: bool) -> AnyView {
     let queues = vec![
         heading("Queue", ""),
         heading("Waiting", "number"),
@@ -57,6 +73,7 @@ fn tables(all: &Pulling, limit: Asked<WorkerQueue>) -> AnyView {
         heading("Heard", "number"),
         heading("Version", "wide"),
     ];
+    let limit = may_limit.then_some(limit);
     let rows: Vec<_> = all.worker_queues.iter().map(|queue| queue_row(queue, limit)).collect();
     let programs: Vec<_> = all.workers.iter().map(worker_row).collect();
     let queues = table("Queues", "table", queues, rows.into_any());
@@ -68,7 +85,8 @@ fn tables(all: &Pulling, limit: Asked<WorkerQueue>) -> AnyView {
         .into_any()
 }
 
-fn queue_row(queue: &WorkerQueue, limit: Asked<WorkerQueue>) -> AnyView {
+/// `limit` is the dialog that limits the queue, for who may.
+fn queue_row(queue: &WorkerQueue, limit: Option<Asked<WorkerQueue>>) -> AnyView {
     let alone = queue.is_unserved().then(|| {
         view! {
             <span class="cell-note">{icon(Glyph::Alert)}"no worker pulls from it"</span>
@@ -80,14 +98,13 @@ fn queue_row(queue: &WorkerQueue, limit: Asked<WorkerQueue>) -> AnyView {
         Some(most) => format!("{} of {most}", queue.held),
         None => queue.held.to_string(),
     };
-    let runs = Route::Runs.narrowed(&[("q", "state:running")]);
-    let own = use_session().edits().then(|| button(Look::Plain, None, "Limit", limit.ask(queue)));
+    let own = limit.map(|limit| button(Look::Plain, None, "Limit", limit.ask(queue)));
     view! {
         <tr data-testid="queue-row">
             <th scope="row" class="name-cell">{queue.name.clone()}{alone}</th>
             <td class="number">{queue.waiting}<span class="card-word">" waiting"</span></td>
             <td class="wide">{oldest}</td>
-            <td class="number"><a href=runs>{held}</a><span class="card-word">" at work"</span></td>
+            <td class="number">{held}<span class="card-word">" at work"</span></td>
             <td class="number">{queue.workers}<span class="card-word">" workers"</span></td>
             <td class="number wide">{queue.free}</td>
             <td class="actions-cell"><div class="row-actions">{own}</div></td>
@@ -123,13 +140,13 @@ fn worker_row(worker: &WorkerProgram) -> AnyView {
 
 fn limit_form(
     queue: &WorkerQueue,
-    namespace: Memo<String>,
+    namespace: &str,
     limit: Asked<WorkerQueue>,
     loading: Loading,
 ) -> AnyView {
     let most = RwSignal::new(queue.max_jobs.map(|most| most.to_string()).unwrap_or_default());
     let wrong = RwSignal::new(None);
-    let name = queue.name.clone();
+    let (name, namespace) = (queue.name.clone(), namespace.to_owned());
     let fields = view! {
         {Field::new("queue-max", "Jobs at once", most).first().error(of(wrong, "maxJobs"))
             .hint("1 to 10000, across all workers. Empty: no limit. Jobs over the limit continue.")
@@ -142,7 +159,7 @@ fn limit_form(
             Some(most) => format!("Workers run at most {most} jobs of {name} at once."),
             None => format!("{name} no longer has a limit."),
         };
-        let ask = api::workers::limit_queue(namespace.get_untracked(), name.clone(), max_jobs);
+        let ask = api::workers::limit_queue(namespace.clone(), name.clone(), max_jobs);
         Ok(Change { ask, said })
     };
     let done = move |_| loading.reload();

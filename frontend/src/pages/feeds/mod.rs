@@ -13,11 +13,11 @@ use crate::{
     state::use_title,
 };
 
-/// The list.
+/// The list of feeds.
 #[component]
 pub(crate) fn Feeds() -> impl IntoView {
     use_title(|| "Calendar feeds".to_owned());
-    let namespace = kit::use_namespace();
+    let namespace = kit::use_picked();
     let feeds = use_load(|| Some(api::settings::feeds()));
     let loading = feeds.loading;
     let new = RwSignal::new(false);
@@ -29,6 +29,7 @@ pub(crate) fn Feeds() -> impl IntoView {
             <p class="muted">"Upcoming runs in your calendar program, and badges for your pages."</p>
             <div class="actions">{button(Look::Primary, None, "New feed", move || new.set(true))}</div>
         </header>
+        {kit::picker("New feeds are of", namespace)}
         {kit::shown_once(made, "The address of your feed", "Copy it now: it is not shown again. Anyone who has it can read the feed.")}
         <AsyncView
             loading=loading
@@ -130,8 +131,12 @@ fn new_form(
 
 fn revoke_form(feed: &CalendarFeed, revoke: Asked<CalendarFeed>, loading: Loading) -> AnyView {
     let (id, name) = (feed.id.clone(), feed.name.clone());
+    let last = feed.used_at.map_or_else(
+        || view! { "It was never read." }.into_any(),
+        |at| view! { "It was last read "{when_relative(at, None)}"." }.into_any(),
+    );
     let fields = view! {
-        <p>"The address of "<strong>{name.clone()}</strong>" stops working now. Calendars and pages that use it are no longer updated."</p>
+        <p>"The address of "<strong>{name.clone()}</strong>" stops working now. Calendars and pages that use it are no longer updated. "{last}</p>
     };
     let plan = move |_| {
         Ok(Change {

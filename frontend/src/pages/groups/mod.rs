@@ -5,7 +5,7 @@ use std::time::Duration;
 use leptos::prelude::*;
 
 use super::kit::{
-    self, Asked, Change, empty, form, none, note, number, of, place_cell, placed, use_asked,
+    self, Asked, Change, empty, form, in_use, none, note, number, of, place_cell, placed, use_asked,
 };
 use crate::{
     api,
@@ -21,7 +21,7 @@ use crate::{
 
 const LOOK: Duration = Duration::from_secs(3);
 
-/// The list.
+/// The list of groups.
 #[component]
 pub(crate) fn Groups() -> impl IntoView {
     use_title(|| "Groups".to_owned());
@@ -34,7 +34,7 @@ pub(crate) fn Groups() -> impl IntoView {
     let new = RwSignal::new(false);
     let (look, change, remove) = (use_asked::<Group>(), use_asked::<Group>(), use_asked::<Group>());
     let add = move || {
-        // It is made in one namespace, by a dialog that names none.
+        // A group is created in one namespace, in a dialog that names none.
         let is_here = session.edits() && !address.is_across();
         is_here.then(|| button(Look::Primary, None, "New group", move || new.set(true)))
     };
@@ -222,11 +222,8 @@ fn fields(name: RwSignal<String>, most: RwSignal<String>, wrong: kit::Wrong) -> 
 }
 
 fn remove_form(group: &Group, remove: Asked<Group>, loading: Loading) -> AnyView {
-    let (id, name, schedules) = (group.id.clone(), group.name.clone(), group.schedules);
-    let impact = match schedules {
-        0 => "No schedule uses it.".to_owned(),
-        count => format!("{count} schedules use it: this is refused until they no longer do."),
-    };
+    let (id, name) = (group.id.clone(), group.name.clone());
+    let impact = in_use(group.schedules, "uses", "use");
     let fields = view! { <p>"Deletes the group "<strong>{name.clone()}</strong>". "{impact}</p> };
     let plan = move |_| {
         Ok(Change {

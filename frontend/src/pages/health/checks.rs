@@ -8,22 +8,23 @@ use crate::{
     model::{Check, Health},
 };
 
-pub(super) fn checks(health: &Health) -> AnyView {
+/// The checks. `namespace` is the one that was measured; `None` if all were.
+pub(super) fn checks(health: &Health, namespace: Option<&str>) -> AnyView {
     let headings = vec![
         heading("State", ""),
         heading("Check", ""),
         heading("Value", ""),
         heading("Limit", ""),
     ];
-    let rows: Vec<_> = health.checks.iter().map(row).collect();
+    let rows: Vec<_> = health.checks.iter().map(|check| row(check, namespace)).collect();
     table("Checks", "table", headings, rows.into_any())
 }
 
-fn row(check: &Check) -> AnyView {
+fn row(check: &Check, namespace: Option<&str>) -> AnyView {
     let mark = Mark::Healthy(check.healthy);
     let name = words(&check.name);
     let name = match counted(&check.name) {
-        Some((_, href)) => view! { <a href=href>{name}</a> }.into_any(),
+        Some(listed) => view! { <a href=listed.href(namespace)>{name}</a> }.into_any(),
         None => name.into_any(),
     };
     view! {

@@ -5,8 +5,8 @@ use leptos::prelude::*;
 use crate::{
     components::when_relative,
     model::{Finding, HealthSeverity, ScheduleLink},
-    pages::watch::watch,
-    route::Route,
+    pages::watch::{watch, watch_in},
+    route::{Route, Scope},
 };
 
 pub(super) fn findings(findings: &[Finding]) -> AnyView {
@@ -29,14 +29,21 @@ fn item(finding: &Finding) -> AnyView {
     };
     let limit = finding.limit.clone().map(|limit| format!("{} of at most {limit}", finding.value));
     let figure = limit.unwrap_or_else(|| finding.value.clone());
-    let counted = counted(&finding.code)
-        .map(|(words, href)| view! { <a class="button" href=href>{words}</a> }.into_any());
-    let watched = watched(&finding.code).map(|on| watch(on, None));
+    let namespace = finding.namespace.as_deref();
+    let counted = counted(&finding.code).map(|listed| {
+        let href = listed.href(namespace);
+        view! { <a class="button" href=href>{listed.words}</a> }.into_any()
+    });
+    let watched = watched(&finding.code).map(|on| match &finding.namespace {
+        Some(namespace) => watch_in(namespace, on),
+        None => watch(on, None),
+    });
     let since = finding.since.map(|at| {
         view! { <span class="muted">"since "{when_relative(at, None)}</span> }.into_any()
     });
     let schedule = |schedule: &ScheduleLink| {
-        let href = Route::Schedule(schedule.id.clone()).path();
+        let route = Route::Schedule(schedule.id.clone());
+        let href = namespace.map_or_else(|| route.path(), |namespace| route.path_at(namespace));
         view! { <li><a href=href>{schedule.name.clone()}</a></li> }.into_any()
     };
     let schedules: Vec<_> = finding.schedules.iter().map(schedule).collect();
@@ -72,28 +79,111 @@ fn named(label: &'static str, items: Vec<AnyView>) -> AnyView {
     view! { <ul class="finding-names" aria-label=label>{items}</ul> }.into_any()
 }
 
-/// The events of a rule that would report it.
+/// The events of a rule that would report it; none if it is about the server itself, such as its disk or its clock:
+/// that is watched from outside.
 fn watched(code: &str) -> Option<&'static str> {
     Some(match code {
-        "missed" => "missed",
+        // A fire that nothing is created for ends as a lost one.
+        "missed" | "pending_handoffs" => "missed",
+        "canary" => "missed,late",
         "failed" => "failed,recovered",
         "stalled" | "placement" | "places" | "claims" => "stalled,recovered",
-        "nodes" | "scheduler" => "node_lost,recovered",
+        "scheduler" => "stalled,node_lost,recovered",
+        "nodes" | "schedulers" | "workers" => "node_lost,recovered",
         _ => return None,
     })
 }
 
-/// The list of the objects that a check counts, and the text of the link.
-pub(super) fn counted(code: &str) -> Option<(&'static str, String)> {
-    let ledger = |verdict: &str| Route::Ledger.narrowed(&[("verdict", verdict)]);
-    let runs = |state: &str| Route::Runs.narrowed(&[("state", state)]);
-    Some(match code {
-        "missed" => ("The lost fires", ledger("missed")),
-        "pending_handoffs" => ("The open fires", ledger("open")),
-        "failed" => ("The failed runs", runs("failed")),
-        "stalled" | "placement" | "places" => ("The live runs", runs("live")),
-        "scheduler" | "nodes" | "clocks" | "zone_data" | "versions" | "schema" | "redis"
-        | "writes" | "claims" => ("The cluster", Route::Cluster.path()),
+/// The page that lists what a check counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Listed {
+    /// The text of the link.
+    words: &'static str,
+    route: Route,
+    query: &'static [(&'static str, &'static str)],
+}
+
+impl Listed {
+    /// Its address. `namespace` is the one that was measured; `None` if all were.
+    pub(super) fn href(&self, namespace: Option<&str>) -> String {
+        // The cluster has one page, whichever namespace is shown.
+        if self.route == Route::Cluster {
+            return self.route.path();
+        }
+        let scope = namespace.map_or(Scope::All, |namespace| Scope::One(namespace.to_owned()));
+        self.route.narrowed_in(&scope, self.query)
+    }
+}
+
+/// The list of what a check counts; every check of the server has one.
+pub(super) fn counted(code: &str) -> Option<Listed> {
+    let (words, route, query): (_, _, &'static [(&'static str, &'static str)]) = match code {
+        // Counted by the decision of the last hour: an instant may be older.
+        "missed" => ("The lost fires", Route::Ledger, &[("verdict", "missed"), ("range", "24h")]),
+        "pending_handoffs" => {
+            ("The open fires", Route::Ledger, &[("verdict", "open"), ("range", "7d")])
+        }
+        "canary" => ("The canary's fires", Route::Ledger, &[("q", "module:carillon")]),
+        "failed" => ("The failed runs", Route::Runs, &[("state", "failed"), ("q", "finished:<1h")]),
+        "stalled" | "placement" | "places" | "queues" => {
+            ("The live runs", Route::Runs, &[("state", "live")])
+        }
+        "history" => ("The quotas", Route::Namespaces, &[]),
+        "database" | "writes" | "scheduler" | "nodes" | "schedulers" | "workers" | "clocks"
+        | "clock_steps" | "zone_data" | "versions" | "schemas" | "cluster_backend" | "drained"
+        | "this_node" | "redis" | "claims" | "brokers" => ("The cluster", Route::Cluster, &[]),
         _ => return None,
-    })
+    };
+    Some(Listed { words, route, query })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::{counted, watched};
+    use crate::{model::AlertEvent, route::Route};
+
+    /// The names in the table of the checks, which the server's own tests compare with its checks.
+    fn checks() -> Vec<&'static str> {
+        let document = include_str!("../../../../docs/metrics.md");
+        let table = document.split("| check | fails when |").nth(1).unwrap();
+        let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+        rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2)).collect()
+    }
+
+    #[test]
+    fn each_check_of_the_server_leads_to_what_it_counts() {
+        let names = checks();
+        assert!(names.contains(&"schemas") && names.contains(&"missed"), "{names:?}");
+        for name in names {
+            assert!(counted(name).is_some(), "{name} leads nowhere");
+        }
+        assert_eq!(counted("missed").unwrap().route, Route::Ledger);
+        assert_eq!(counted("no such check"), None);
+    }
+
+    #[test]
+    fn a_rule_that_watches_a_finding_has_events_of_the_api() {
+        for code in [
+            "missed",
+            "pending_handoffs",
+            "canary",
+            "failed",
+            "stalled",
+            "placement",
+            "places",
+            "claims",
+            "scheduler",
+            "nodes",
+            "schedulers",
+            "workers",
+        ] {
+            for event in watched(code).unwrap().split(',') {
+                let read = serde_json::from_value::<AlertEvent>(Value::from(event.to_uppercase()));
+                assert!(read.is_ok(), "{code}: {event}");
+            }
+        }
+        assert_eq!(watched("zone_data"), None);
+    }
 }

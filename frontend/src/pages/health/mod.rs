@@ -23,7 +23,7 @@ use crate::{
 /// If no heartbeat can be written, there are no events either.
 const IN_ANY_CASE: Duration = Duration::from_secs(10);
 
-/// The page.
+/// The page of the health.
 #[component]
 pub(crate) fn Health() -> impl IntoView {
     use_title(|| "Health".to_owned());
@@ -44,7 +44,7 @@ pub(crate) fn Health() -> impl IntoView {
             <div class="run-grid">
                 <div class="run-main">
                     {panel("What is wrong", (), report.draw(|report| findings::findings(&report.health.more.findings)))}
-                    {panel("Checks", (), report.draw(|report| checks::checks(&report.health.row)))}
+                    {panel("Checks", (), report.draw(move |report| checks::checks(&report.health.row, session.health_of().as_deref())))}
                 </div>
                 <div class="run-side">
                     {panel("This server", (), report.draw(|report| checks::made_of(&report.health.row)))}

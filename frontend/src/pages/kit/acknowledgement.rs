@@ -11,14 +11,14 @@ use crate::{
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// What is acknowledged.
+/// The alert or problem to acknowledge.
 pub(in crate::pages) struct Acknowledged {
     pub(in crate::pages) name: String,
-    /// What acknowledging it does.
+    /// A description of the effect of acknowledging it.
     pub(in crate::pages) effect: &'static str,
 }
 
-/// Asks for a note and an end. `ask` makes the change of them.
+/// Asks for a note and an end. `ask` turns them into the change.
 pub(in crate::pages) fn acknowledge_form(
     open: RwSignal<bool>,
     what: Acknowledged,

@@ -19,8 +19,8 @@ pub(in crate::pages) struct Change {
 /// The error of a form.
 pub(in crate::pages) type Wrong = RwSignal<Option<Failure>>;
 
-/// The fields, the error that belongs to no field, and the buttons. `plan` reads the fields, or returns the first
-/// error. On success `open` is set to false, and `done` is called with the server's answer.
+/// The fields, the error without a field, and the buttons. `plan` reads the fields, or returns the
+/// first error. On success `open` is set to false, and `done` is called with the server's answer.
 pub(in crate::pages) fn form(
     open: RwSignal<bool>,
     (look, action): (Look, &'static str),

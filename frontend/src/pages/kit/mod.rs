@@ -4,15 +4,19 @@
 //! - `asked`: a dialog about a row
 //! - `once`: values that are shown only once, and passwords for other users
 //! - `restored`: the note above a form whose earlier input was restored
+//! - `picked`: the namespace of a page that shows only one
 //! - `places`: where rows lie
 //! - `acknowledgement`: acknowledging an alert or a problem
 //! - `controls`: check boxes, tabs, hints
+//! - `in_use`: what stands in the way of a deletion
 
 mod acknowledgement;
 mod asked;
 mod controls;
 mod form;
+mod in_use;
 mod once;
+mod picked;
 mod places;
 mod restored;
 
@@ -20,8 +24,10 @@ pub(super) use acknowledgement::{Acknowledged, acknowledge_form};
 pub(super) use asked::{Asked, use_asked};
 pub(super) use controls::{check, days_choice, empty, none, note, switch, tabs};
 pub(super) use form::{Change, Wrong, form, instant, number, of};
+pub(super) use in_use::in_use;
 pub(super) use once::{copy_button, new_password, shown_once};
-pub(super) use places::{place_cell, placed};
+pub(super) use picked::{picker, use_picked};
+pub(super) use places::{place_cell, place_note, placed};
 pub(super) use restored::restored;
 
 use leptos::prelude::*;
@@ -33,8 +39,8 @@ use crate::{
     state::{use_address, use_session},
 };
 
-/// The namespace that one looks into, for a page of one: across all of them one is led to the one that one was in
-/// last, and the header says so.
+/// The current namespace, for a page of one namespace. Under the view of all namespaces the user is
+/// redirected to the last visited one, which the header then shows.
 pub(super) fn use_namespace() -> Memo<String> {
     let (address, session) = (use_address(), use_session());
     let home = move || session.viewer().map(|viewer| viewer.home(address.remembered()));
@@ -49,8 +55,8 @@ pub(super) fn use_namespace() -> Memo<String> {
     })
 }
 
-/// The page of one object belongs to the object's namespace: from the view of all, the user is redirected there, so
-/// that the page offers what the user may do there.
+/// Opens the page of one object in the object's namespace: from the view of all namespaces the user
+/// is redirected there, so that the page offers what the user's role there allows.
 pub(super) fn settle<T: Send + Sync + 'static>(load: Load<T>, namespace: fn(&T) -> &str) {
     let address = use_address();
     Effect::new(move |_| {

@@ -9,7 +9,7 @@ use crate::{
     state::use_notices,
 };
 
-/// Without letters and digits that are easily confused.
+/// The letters of passwords, without letters and digits that are easily confused.
 const LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
 const GROUPS: usize = 4;
 const LENGTH: usize = 5;

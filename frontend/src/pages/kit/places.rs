@@ -1,4 +1,4 @@
-//! Where the rows of a list lie: each row says so where a page looks across all namespaces.
+//! The namespace of a row: shown where a page lists the rows of all namespaces.
 
 use leptos::prelude::*;
 
@@ -23,4 +23,10 @@ pub(in crate::pages) fn placed(mut headings: Vec<Heading>, at: usize) -> Vec<Hea
 pub(in crate::pages) fn place_cell(namespace: &str) -> Option<AnyView> {
     let namespace = namespace.to_owned();
     is_across().then(|| view! { <td>{namespace}</td> }.into_any())
+}
+
+/// The same beside a name, where there is no table.
+pub(in crate::pages) fn place_note(namespace: &str) -> Option<AnyView> {
+    let words = format!(" {namespace}");
+    is_across().then(|| view! { <span class="muted place-note">{words}</span> }.into_any())
 }

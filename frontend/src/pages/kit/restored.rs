@@ -7,8 +7,13 @@ use crate::{
     state::Draft,
 };
 
-/// The note, shown while it applies, with a button that starts afresh.
-pub(in crate::pages) fn restored(draft: Draft) -> AnyView {
+/// The note, shown while it applies, with a button that starts afresh. `lost` returns what was not kept, as sentences;
+/// tracked.
+pub(in crate::pages) fn restored(
+    draft: Draft,
+    lost: impl Fn() -> String + Send + Sync + 'static,
+) -> AnyView {
+    let lost = Signal::derive(lost);
     live(move || {
         if !draft.is_restored() {
             return ().into_any();
@@ -19,7 +24,7 @@ pub(in crate::pages) fn restored(draft: Draft) -> AnyView {
         };
         view! {
             <p class="pause-note form-note" role="status">
-                "What you had typed is back."
+                <span>"What you had typed is back. "{move || lost.get()}</span>
                 {button(Look::Plain, None, "Start afresh", afresh)}
             </p>
         }

@@ -1,4 +1,4 @@
-//! The dialog before lost fires are backfilled: which, and why.
+//! The dialog that confirms the backfills of lost fires: it lists them and asks for a reason.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -46,7 +46,7 @@ pub(super) fn orders<'a>(rows: impl Iterator<Item = &'a LedgerRow>) -> Vec<Order
     orders
 }
 
-/// Whether no run exists for a row's instants although they were not left out on purpose.
+/// Whether no run exists for a row's instants although they were not skipped on purpose.
 pub(super) fn is_lost(row: &LedgerRow) -> bool {
     match row.row.verdict {
         Verdict::Missed | Verdict::Collapsed | Verdict::Abandoned => row.row.run.is_none(),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_up_for_is_not_lost() {
+    fn backfilled_fires_are_not_lost() {
         let run = json!({ "run": {
             "id": "r", "state": "SUCCEEDED", "startedAt": null, "durationMs": 1, "latenessMs": 1, "node": null,
         } });

@@ -22,15 +22,17 @@ use crate::{
     api::{self, LedgerQuery, ScheduleQuery},
     components::{AsyncView, Look, Mark, RowName, SearchLine, Table, button, live, pager},
     data::{Feed, use_actor, use_feed, use_listing, use_load},
-    model::{LedgerRow, Page, Place, ReasonCode, ScheduleRow, Verdict},
+    model::{LedgerRow, Place, ReasonCode, Verdict},
     route::Route,
-    state::{List, Range, Throttle, use_every, use_range, use_session, use_title},
+    state::{
+        List, Range, Session, Throttle, use_address, use_every, use_range, use_session, use_title,
+    },
 };
 
 const SIZE: usize = 50;
 /// Fires without a run cause no events.
 const LOOK: Duration = Duration::from_secs(10);
-/// How often the totals are counted while runs start and end.
+/// How often the totals are counted again while runs start and end.
 const SLOW_MS: i64 = 5_000;
 const NAMES: [&str; 3] = ["verdict", "reason", "q"];
 
@@ -46,7 +48,7 @@ const VERDICTS: [(&str, &str, &[Verdict]); 8] = [
     ("abandoned", "Abandoned", &[Verdict::Abandoned]),
 ];
 
-/// The page.
+/// The page of the ledger.
 #[component]
 pub(crate) fn Ledger() -> impl IntoView {
     use_title(|| "Ledger".to_owned());
@@ -55,7 +57,7 @@ pub(crate) fn Ledger() -> impl IntoView {
     let session = use_session();
     let fires = use_listing(SIZE, move || api::ledger(query(filters, range), SIZE));
     let sums = use_load(move || Some(api::ledger_totals(all_of(filters, range))));
-    let paused = use_load(move || Some(api::schedules(paused(filters), 1)));
+    let paused = use_load(move || Some(api::schedule_count(paused(filters))));
     let (loading, totals) = (fires.load.loading, sums.loading);
     // Counting costs the server more than reading a page.
     let slow = Throttle::new(SLOW_MS);
@@ -67,15 +69,17 @@ pub(crate) fn Ledger() -> impl IntoView {
     use_feed(move || Feed::runs(address.namespace(), None, None), move |_| refresh(), refresh);
     use_every(LOOK, refresh);
     let backfilling = Backfilling::new(use_actor(), loading);
-    let acts = move || session.operates().then_some(backfilling);
     let go = move |place: Place| {
         let [after, before] = cursors(&place);
         filters.address().go(&untrack(|| filters.href(&[after, before])));
     };
-    let lost = move || fires.load.with(|page| orders(page.rows.iter().map(AsRef::as_ref)));
+    let lost = move || {
+        let may = |row: &&LedgerRow| session.operates_in(&row.more.namespace);
+        fires.load.with(|page| orders(page.rows.iter().map(AsRef::as_ref).filter(may)))
+    };
     let backfill_all = move || {
         let orders = lost().unwrap_or_default();
-        if orders.is_empty() || !session.operates() {
+        if orders.is_empty() {
             return ().into_any();
         }
         button(Look::Plain, None, "Backfill these", move || backfilling.ask(orders.clone()))
@@ -86,7 +90,7 @@ pub(crate) fn Ledger() -> impl IntoView {
             <div class="actions">{live(backfill_all)}</div>
         </header>
         {sums.draw(move |sums| totals::totals(sums, filters))}
-        {paused.draw(paused_note)}
+        {paused.draw(|count| paused_note(*count))}
         <search class="filter-line">
             <SearchLine
                 label="Search schedules of the ledger"
@@ -118,14 +122,15 @@ pub(crate) fn Ledger() -> impl IntoView {
                 }}</p>
             }
         >
-            {table(fires.list, acts)}
+            {table(fires.list, session, backfilling)}
             {pager(fires.beside(), "fires", go)}
         </AsyncView>
         {backfilling.dialog()}
     }
 }
 
-/// The paused schedules of what is shown: the fires that fall into a pause have no rows before it ends.
+/// The paused schedules among those that the page shows: fires that fall into a pause have no rows
+/// before it ends.
 fn paused(filters: Filters) -> ScheduleQuery {
     let search = filters.some("q").map(|search| format!("{search} "));
     ScheduleQuery {
@@ -137,11 +142,11 @@ fn paused(filters: Filters) -> ScheduleQuery {
     }
 }
 
-fn paused_note(page: &Page<ScheduleRow>) -> AnyView {
-    let words = match page.total {
-        None | Some(0) => return ().into_any(),
-        Some(1) => "1 schedule is paused".to_owned(),
-        Some(count) => format!("{count} schedules are paused"),
+fn paused_note(count: i64) -> AnyView {
+    let words = match count {
+        0 => return ().into_any(),
+        1 => "1 schedule is paused".to_owned(),
+        _ => format!("{count} schedules are paused"),
     };
     let href = Route::Schedules.narrowed(&[("q", "state:paused")]);
     view! {
@@ -152,14 +157,18 @@ fn paused_note(page: &Page<ScheduleRow>) -> AnyView {
     .into_any()
 }
 
-fn table(list: List, acts: impl Fn() -> Option<Backfilling> + Send + Sync + 'static) -> AnyView {
+fn table(list: List, session: Session, backfilling: Backfilling) -> AnyView {
     let name = |row: &LedgerRow| RowName {
         name: row.more.schedule.as_ref().map(|schedule| schedule.name.clone()).unwrap_or_default(),
         test: "ledger-row",
         state: Mark::Verdict(row.row.verdict).state(),
     };
-    Table::new("Ledger of all schedules", list, row::columns(), name)
-        .actions(move |row: &LedgerRow| row::actions(row, acts()))
+    let columns = row::columns(untrack(|| use_address().is_across()));
+    Table::new("Ledger of all schedules", list, columns, name)
+        .actions(move |row: &LedgerRow| {
+            let may = session.operates_in(&row.more.namespace);
+            row::actions(row, may.then_some(backfilling))
+        })
         .view()
 }
 

@@ -10,16 +10,21 @@ use crate::{
     time::duration,
 };
 
-/// When it was expected, its schedule, its outcome, the reason, and its run.
-pub(super) fn columns() -> Vec<Column> {
-    vec![
+/// When it was expected, its schedule, its outcome, the reason, and its run; across all namespaces also the namespace.
+pub(super) fn columns(is_across: bool) -> Vec<Column> {
+    let mut columns = vec![
         Column::new("expected", "Expected", expected),
         Column::new("schedule", "Schedule", schedule).head(),
         Column::new("verdict", "Verdict", |row: &LedgerRow| badge(Mark::Verdict(row.row.verdict))),
         Column::new("why", "Why", |row: &LedgerRow| reason_text(&row.row.reason.text))
             .class("why-cell"),
         Column::new("run", "Run", run).class("nowrap"),
-    ]
+    ];
+    if is_across {
+        let namespace = |row: &LedgerRow| row.more.namespace.clone().into_any();
+        columns.insert(2, Column::new("namespace", "Namespace", namespace));
+    }
+    columns
 }
 
 fn zone(row: &LedgerRow) -> Option<String> {

@@ -36,7 +36,7 @@ pub(super) fn totals(totals: &LedgerTotals, filters: Filters) -> AnyView {
     .into_any()
 }
 
-/// By verdict and reason, the most frequent first.
+/// The totals by verdict and reason, the most frequent first.
 fn groups(totals: &LedgerTotals, filters: Filters) -> AnyView {
     let group = |group: &LedgerGroup| {
         let mark = Mark::Verdict(group.verdict);

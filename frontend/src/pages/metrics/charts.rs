@@ -9,13 +9,13 @@ use crate::{
     time::Moment,
 };
 
-/// What a chart needs besides its figures.
+/// The context of a chart besides its figures.
 #[derive(Clone)]
 pub(in crate::pages) struct Drawing {
     /// The zone in which the steps are labelled.
     pub(in crate::pages) zone: String,
     pub(in crate::pages) drag: Drag,
-    /// Where the runs of a range are listed.
+    /// Returns the address of the list of the runs in a range.
     pub(in crate::pages) runs: Callback<(Moment, Moment), String>,
     pub(in crate::pages) chosen: Callback<(Moment, Moment)>,
 }

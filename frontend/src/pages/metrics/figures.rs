@@ -9,8 +9,16 @@ use crate::{
     time::duration,
 };
 
+/// Where the objects are listed that a sum counts.
+pub(super) struct Links {
+    pub(super) ended: String,
+    pub(super) succeeded: String,
+    pub(super) failed: String,
+    pub(super) lost: String,
+}
+
 /// The sums of the range.
-pub(super) fn sums(stats: &RunStats) -> AnyView {
+pub(super) fn sums(stats: &RunStats, links: Links) -> AnyView {
     let sum = |of: fn(&crate::model::StatPoint) -> i64| stats.points.iter().map(of).sum::<i64>();
     let succeeded = sum(|point| point.succeeded);
     let failed = sum(|point| point.failed + point.timed_out);
@@ -20,10 +28,10 @@ pub(super) fn sums(stats: &RunStats) -> AnyView {
     let rate = share(succeeded, ended);
     view! {
         <dl class="figures figures-4">
-            {figure("Ended", count(ended), "", note("in the range"), None)}
-            {figure("Succeeded", rate, if failed == 0 && ended > 0 { "succeeded" } else { "" }, format!("{succeeded} of {ended}"), None)}
-            {figure("Failed", count(failed), if failed > 0 { "failed" } else { "" }, note("failed or timed out"), Some(Route::Runs.narrowed(&[("state", "failed")])))}
-            {figure("Lost fires", count(lost), if lost > 0 { "missed" } else { "" }, note("missed or given up"), None)}
+            {figure("Ended", count(ended), "", note("in the range"), Some(links.ended))}
+            {figure("Succeeded", rate, if failed == 0 && ended > 0 { "succeeded" } else { "" }, format!("{succeeded} of {ended}"), Some(links.succeeded))}
+            {figure("Failed", count(failed), if failed > 0 { "failed" } else { "" }, note("failed or timed out"), Some(links.failed))}
+            {figure("Lost fires", count(lost), if lost > 0 { "missed" } else { "" }, note("missed or given up"), Some(links.lost))}
         </dl>
     }
     .into_any()
@@ -39,6 +47,8 @@ pub(super) fn now(metrics: &Metrics) -> AnyView {
         of.map_or_else(|| "–".to_owned(), |percentiles| duration(percentiles.p95))
     };
     let live = Route::Runs.narrowed(&[("state", "live")]);
+    // One that is stuck may have been due long ago.
+    let open = Route::Ledger.narrowed(&[("verdict", "open"), ("range", "7d")]);
     let rate = metrics.failed_executions_rate.map_or_else(
         || "none ended in the last hour".to_owned(),
         |rate| format!("{:.1} % of them failed", rate * 100.0),
@@ -47,7 +57,7 @@ pub(super) fn now(metrics: &Metrics) -> AnyView {
     view! {
         <dl class="figures figures-5" aria-label="Now">
             {figure("Live runs", count(metrics.live_runs), if metrics.live_runs > 0 { "running" } else { "" }, "right now".to_owned(), Some(live))}
-            {figure("Queue", count(metrics.pending_handoffs), if metrics.pending_handoffs > 0 { "queued" } else { "" }, waits, None)}
+            {figure("Queue", count(metrics.pending_handoffs), if metrics.pending_handoffs > 0 { "queued" } else { "" }, waits, Some(open))}
             {figure("Runs a minute", per_minute, "", rate, None)}
             {figure("p95 duration", p95(metrics.durations), "", "in the last hour".to_owned(), None)}
             {figure("p95 lateness", p95(metrics.latenesses), "", "in the last hour".to_owned(), None)}

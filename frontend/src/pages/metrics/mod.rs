@@ -1,4 +1,4 @@
-//! Figures over a range of time, for everything or for a tag or a schedule. Dragging over a chart lists its runs.
+//! Figures over a range of time, for everything or for a tag or a schedule. Dragging over a chart lists what it counts.
 //!
 //! - `charts`: what settled, what did not run, durations, latenesses
 //! - `figures`: the sums of the range, and the current figures
@@ -24,7 +24,7 @@ use crate::{
     data::{Load, use_load},
     model::{Page, RunStats, ScheduleName},
     route::Route,
-    state::{use_address, use_every, use_range, use_title, use_zone},
+    state::{range_query, use_address, use_every, use_range, use_title, use_zone},
     time::Moment,
 };
 
@@ -32,7 +32,7 @@ const NAMES: [&str; 2] = ["tag", "schedule"];
 const LOOK: Duration = Duration::from_secs(10);
 const WEEK: i64 = 7 * 86_400_000;
 
-/// The page.
+/// The page of the metrics.
 #[component]
 pub(crate) fn Metrics() -> impl IntoView {
     use_title(|| "Metrics".to_owned());
@@ -84,7 +84,7 @@ pub(crate) fn Metrics() -> impl IntoView {
         </search>
         {now.draw(figures::now)}
         <AsyncView loading=loading what="the figures">
-            {stats.draw(figures::sums)}
+            {stats.draw(move |stats| figures::sums(stats, links(filters, stats)))}
             {stats.draw(incomplete)}
             {range_charts(filters, stats)}
         </AsyncView>
@@ -111,28 +111,40 @@ fn use_schedule_id(filters: Filters) -> Memo<Option<String>> {
     })
 }
 
+/// Where a dragged range of a chart is listed, and the words that say so.
+struct Listed {
+    words: &'static str,
+    href: Callback<(Moment, Moment), String>,
+}
+
 /// The charts of the range. Each can be dragged over, and watched by an alert rule.
 fn range_charts(filters: Filters, stats: Load<RunStats>) -> AnyView {
     let (zone, address) = (use_zone(), filters.address());
-    let runs = Callback::new(move |(from, until)| untrack(|| runs_between(filters, from, until)));
-    let chosen = Callback::new(move |(from, until)| address.go(&runs.run((from, until))));
-    let chart =
-        move |title, watched_for: &'static str, draw: fn(&RunStats, &Drawing) -> AnyView| {
-            let drag = use_drag();
-            let drawn = live(move || {
-                let drawing = Drawing { zone: zone.get().zone(None), drag, runs, chosen };
-                stats.with(|stats| draw(stats, &drawing)).unwrap_or_else(|| ().into_any())
-            });
-            let watched = live(move || watch(watched_for, search(filters)));
-            let hint = view! { <span class="muted">"drag to see the runs"</span> };
-            panel(title, view! { <span class="panel-aside">{hint}{watched}</span> }, drawn)
-        };
+    let runs = Callback::new(move |between| untrack(|| runs_between(filters, "", between)));
+    let fires = Callback::new(move |between| untrack(|| fires_between(filters, between)));
+    let chart = move |title,
+                      watched_for: &'static str,
+                      listed: Listed,
+                      draw: fn(&RunStats, &Drawing) -> AnyView| {
+        let drag = use_drag();
+        let Listed { words, href } = listed;
+        let chosen = Callback::new(move |between| address.go(&href.run(between)));
+        let drawn = live(move || {
+            let drawing = Drawing { zone: zone.get().zone(None), drag, runs: href, chosen };
+            stats.with(|stats| draw(stats, &drawing)).unwrap_or_else(|| ().into_any())
+        });
+        let watched = live(move || watch(watched_for, search(filters)));
+        let hint = view! { <span class="muted">{words}</span> };
+        panel(title, view! { <span class="panel-aside">{hint}{watched}</span> }, drawn)
+    };
+    let of_runs = || Listed { words: "drag to see the runs", href: runs };
+    let of_fires = Listed { words: "drag to see the fires", href: fires };
     view! {
         <div class="charts">
-            {chart("Throughput", "failed,recovered", charts::throughput)}
-            {chart("Not run", "missed", charts::not_run)}
-            {chart("Duration", "slow,recovered", charts::durations)}
-            {chart("Lateness", "late", charts::latenesses)}
+            {chart("Throughput", "failed,recovered", of_runs(), charts::throughput)}
+            {chart("Not run", "missed", of_fires, charts::not_run)}
+            {chart("Duration", "slow,recovered", of_runs(), charts::durations)}
+            {chart("Lateness", "late", of_runs(), charts::latenesses)}
         </div>
     }
     .into_any()
@@ -204,14 +216,41 @@ fn search(filters: Filters) -> Option<String> {
     (!terms.is_empty()).then(|| terms.join(" "))
 }
 
-/// The list of the runs that ended between two instants.
-fn runs_between(filters: Filters, from: Moment, until: Moment) -> String {
-    let ended = format!("finished:>={} finished:<{}", from.to_rfc3339(), until.to_rfc3339());
-    let terms: Vec<String> = [ended].into_iter().chain(search(filters)).collect();
-    Route::Runs.narrowed(&[("q", &terms.join(" "))])
+/// The list of the runs in a state of the filter of Runs that ended between two instants.
+fn runs_between(filters: Filters, state: &str, (from, until): (Moment, Moment)) -> String {
+    let terms = run_terms(&from.to_rfc3339(), &until.to_rfc3339(), search(filters).as_deref());
+    Route::Runs.narrowed(&[("state", state), ("q", &terms)])
 }
 
-/// What ended, by weekday and hour.
+/// The search for the runs of `schedules` that ended in a range.
+fn run_terms(from: &str, until: &str, schedules: Option<&str>) -> String {
+    let ended = format!("finished:>={from} finished:<{until}");
+    schedules.map_or_else(|| ended.clone(), |schedules| format!("{ended} {schedules}"))
+}
+
+/// The ledger of what was due between two instants.
+fn fires_between(filters: Filters, (from, until): (Moment, Moment)) -> String {
+    let (from, until) = (from.to_rfc3339(), until.to_rfc3339());
+    let search = search(filters).unwrap_or_default();
+    Route::Ledger.narrowed(&[("q", &search), ("from", &from), ("until", &until)])
+}
+
+/// Where the sums of the range are listed; tracked.
+fn links(filters: Filters, stats: &RunStats) -> figures::Links {
+    let runs = |state: &str| runs_between(filters, state, (stats.from, stats.until));
+    let range = range_query(filters.address(), &Route::Ledger);
+    let search = search(filters).unwrap_or_default();
+    let mut lost = vec![("verdict", "missed"), ("q", search.as_str())];
+    lost.extend(range.iter().map(|(name, value)| (*name, value.as_str())));
+    figures::Links {
+        ended: runs(""),
+        succeeded: runs("succeeded"),
+        failed: runs("failed"),
+        lost: Route::Ledger.narrowed(&lost),
+    }
+}
+
+/// The number of ended runs, by weekday and hour.
 fn by_hour(stats: &RunStats, zone: &str) -> Week {
     let mut week: Week = [[0; 24]; 7];
     for point in &stats.points {
@@ -222,4 +261,17 @@ fn by_hour(stats: &RunStats, zone: &str) -> Week {
         }
     }
     week
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run_terms;
+
+    #[test]
+    fn a_sum_leads_to_the_runs_of_its_range_and_filter() {
+        let terms = run_terms("2026-01-31T00:00:00Z", "2026-02-01T00:00:00Z", None);
+        assert_eq!(terms, "finished:>=2026-01-31T00:00:00Z finished:<2026-02-01T00:00:00Z");
+        let narrowed = run_terms("a", "b", Some("tag:\"x\""));
+        assert_eq!(narrowed, "finished:>=a finished:<b tag:\"x\"");
+    }
 }

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::{
     components::{Mark, SparkBar, heading, sparkline, table},
     model::{FireTrace, Percentiles, ScheduleFigures},
+    pages::kit::{place_cell, placed},
     route::Route,
     time::duration,
 };
@@ -24,7 +25,7 @@ pub(super) fn schedules(figures: &[ScheduleFigures]) -> AnyView {
         heading("Late p95", "number wide"),
     ];
     let rows: Vec<_> = figures.iter().map(row).collect();
-    table("Schedules by duration", "table", headings, rows.into_any())
+    table("Schedules by duration", "table", placed(headings, 1), rows.into_any())
 }
 
 fn row(figures: &ScheduleFigures) -> AnyView {
@@ -39,6 +40,7 @@ fn row(figures: &ScheduleFigures) -> AnyView {
     view! {
         <tr data-testid="schedule-figures">
             <th scope="row" class="name-cell"><a href=Route::Schedule(figures.id.clone()).path()>{figures.name.clone()}</a></th>
+            {place_cell(&figures.namespace)}
             <td class="wide">{sparkline("The last fires", &bars)}</td>
             <td class="number">{stats.runs}{more}</td>
             <td class="number">{if stats.failed > 0 {
@@ -55,7 +57,7 @@ fn row(figures: &ScheduleFigures) -> AnyView {
     .into_any()
 }
 
-/// Its height is the duration of the run; a fire without a run is as tall as the others.
+/// The height of a bar is the duration of the run; a fire without a run is as tall as the others.
 fn bar(fire: &FireTrace) -> SparkBar {
     let mark = fire.run.as_ref().map_or(Mark::Verdict(fire.verdict), |run| Mark::Run(run.state));
     let value = fire.run.as_ref().and_then(|run| run.duration_ms);

@@ -17,6 +17,7 @@ use crate::{
     },
     route::Route,
     state::{use_address, use_title},
+    time::amount,
 };
 
 /// A file with the two options of a deployment.
@@ -27,7 +28,7 @@ struct Order {
     adopt: bool,
 }
 
-/// The page.
+/// The page that deploys a module.
 #[component]
 pub(crate) fn DeployModule() -> impl IntoView {
     use_title(|| "Plan a file".to_owned());
@@ -90,7 +91,7 @@ fn result(plan: Load<Plan>, planned: RwSignal<Option<Order>>, is_planned: Memo<b
             match outcome {
                 Ok(name) => {
                     actor.say(format!("{name} is deployed."));
-                    address.go(&super::route_of(&name).path());
+                    address.go(&Route::module(&name).path());
                 }
                 Err(failure) => actor.complain(&failure),
             }
@@ -108,7 +109,7 @@ fn result(plan: Load<Plan>, planned: RwSignal<Option<Order>>, is_planned: Memo<b
         match deletes.unwrap_or_default() {
             0 => button(Look::Primary, None, "Deploy", deploy),
             count => view! {
-                <p class="plan-warning">{format!("{count} objects are deleted.")}</p>
+                <p class="plan-warning">{format!("{}.", amount(count as i64, "object is deleted", "objects are deleted"))}</p>
                 {button(Look::Danger, None, "Deploy and delete", deploy)}
             }
             .into_any(),

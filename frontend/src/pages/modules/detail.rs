@@ -1,4 +1,4 @@
-//! One module: what differs from its declaration, and what can be done about it.
+//! One module: the differences from its declaration, and how to resolve them.
 
 use leptos::prelude::*;
 
@@ -15,7 +15,7 @@ use crate::{
     state::{use_session, use_title},
 };
 
-/// The page.
+/// The page of one module.
 #[component]
 pub(crate) fn Module(name: String) -> impl IntoView {
     let name = js_sys::decode_uri_component(&name).map_or(name, String::from);

@@ -21,11 +21,6 @@ use crate::{
     state::{use_address, use_session, use_title},
 };
 
-/// The page of a module. A name may contain characters that a path may not.
-fn route_of(name: &str) -> Route {
-    Route::Module(js_sys::encode_uri_component(name).into())
-}
-
 /// The list.
 #[component]
 pub(crate) fn Modules() -> impl IntoView {
@@ -67,7 +62,7 @@ fn list(modules: &[model::Module]) -> AnyView {
     ];
     let row = |module: &model::Module| {
         let home = Scope::One(module.namespace.clone());
-        let href = route_of(&module.name).path_in(&home);
+        let href = Route::module(&module.name).path_in(&home);
         let search = format!("module:\"{}\"", module.name);
         let schedules = Route::Schedules.narrowed_in(&home, &[("q", &search)]);
         view! {

@@ -25,7 +25,7 @@ struct Dialogs {
     rename: Asked<Namespace>,
 }
 
-/// The list.
+/// The list of namespaces.
 #[component]
 pub(crate) fn Namespaces() -> impl IntoView {
     use_title(|| "Namespaces and retention".to_owned());
@@ -178,7 +178,7 @@ mod tests {
     use super::bytes;
 
     #[test]
-    fn bytes_are_told_in_the_unit_that_fits() {
+    fn bytes_are_shown_in_a_suitable_unit() {
         let shown = [0, 999, 1_500, 12_345_678, 3_000_000_000].map(bytes);
         assert_eq!(shown, ["0 B", "999 B", "1.5 kB", "12.3 MB", "3.0 GB"]);
     }

@@ -10,7 +10,7 @@ use crate::{
     model::{Failure, Namespace, Quota},
 };
 
-/// The form of all quotas: an empty field inherits the server's configuration, 0 is unlimited.
+/// The form of all quotas: an empty field inherits the server's setting, 0 is unlimited.
 pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -> AnyView {
     let text =
         |quota: Quota| RwSignal::new(quota.own.map(|own| own.to_string()).unwrap_or_default());

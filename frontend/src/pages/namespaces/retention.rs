@@ -17,7 +17,7 @@ use crate::{
     model::{Namespace, RetentionPreview},
 };
 
-/// The server counts rows for the answer, so it is not asked at each key.
+/// The server counts rows for the answer, so the console does not ask at each key.
 const PAUSE: Duration = Duration::from_millis(800);
 
 pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -> AnyView {

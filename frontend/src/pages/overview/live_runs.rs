@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::{
     components::{Mark, badge, meter},
     model::LiveRun,
+    pages::kit::place_note,
     route::Route,
     state::use_now,
     time::{Moment, duration},
@@ -42,7 +43,7 @@ fn row(run: &LiveRun) -> AnyView {
     view! {
         <li data-testid="live-run">
             {badge(Mark::Run(run.state))}
-            <a class="node-name" href=Route::Run(run.id.clone()).path()>{name}</a>
+            <a class="node-name" href=Route::Run(run.id.clone()).path()>{name}{place_note(&run.namespace)}</a>
             <span class="live-bar">{bar}</span>
             <span class="number">{move || words()}</span>
             <span class="muted live-usual">{usual}{warning}</span>

@@ -1,15 +1,16 @@
-//! The overview: what is wrong, what is happening, what happened, what will happen.
+//! The overview: what is wrong, what is happening, what happened, and what will happen.
 //!
-//! The first line is the scheduler's health, the second that of the work. Each part has its own query, which is
-//! repeated when events report a change, at most once a second, and otherwise twice a minute.
+//! The first line is the health of the scheduler, the second that of the schedules' runs. Each part
+//! has its own query, which is repeated when events report a change, at most once a second, and
+//! otherwise twice a minute.
 //!
 //! - `work`: how many schedules fail or lose fires
 //! - `problems`: problems, by schedule and error
 //! - `numbers`: the row of figures
-//! - `live_runs`: live runs, against how long they usually take
-//! - `next_hour`: what is coming
-//! - `since`: what happened since the user last looked
-//! - `first_steps`: what to do on an empty server
+//! - `live_runs`: live runs, compared with their usual duration
+//! - `next_hour`: the upcoming fires
+//! - `since`: the events since the user last looked
+//! - `first_steps`: the first steps on an empty server
 
 mod first_steps;
 mod live_runs;
@@ -93,7 +94,7 @@ struct Loads {
     /// The problems of another range.
     past: Load<Vec<WorkProblem>>,
     alive: Load<Vec<LiveRun>>,
-    /// What ended in the range: the last day, unless another one is chosen.
+    /// The runs that ended in the range: the last day, unless another one is chosen.
     day: Load<RunStats>,
     minutes: Load<Minutes>,
     next: Load<Vec<NextSchedule>>,
@@ -128,7 +129,7 @@ fn use_loads(range: Range) -> Loads {
     Loads { overview, troubles, past, alive, day, minutes, next }
 }
 
-/// Loads again what events say has changed, and everything twice a minute.
+/// Reloads the data that events report as changed, and everything twice a minute.
 fn use_updates(loads: Loads) {
     let address = use_address();
     let Loads { overview, troubles, past, alive, day, minutes, next } = loads;
@@ -179,15 +180,17 @@ fn ended_runs(day: Load<RunStats>) -> AnyView {
 
 /// The starts of the next hour, by minute.
 fn next_minutes(minutes: Load<Minutes>) -> AnyView {
-    let (zone, drag) = (use_zone(), use_drag());
+    let (address, zone, drag) = (use_address(), use_zone(), use_drag());
+    let chosen = Callback::new(move |minute| address.go(&next_hour::upcoming(minute)));
     live(move || {
         let zone = zone.get().zone(None);
-        let drawn = minutes.with(|minutes| next_hour::minutes(minutes, &zone, drag));
+        let drawn = minutes.with(|minutes| next_hour::minutes(minutes, &zone, drag, chosen));
         drawn.unwrap_or_else(|| ().into_any())
     })
 }
 
-/// The range that a panel covers. `between` stands for a range between two instants, which the header names.
+/// The range that a panel covers, in words. `between` is the text for a range between two instants,
+/// which the header names.
 fn extent(range: Range, between: &'static str) -> AnyView {
     let words = move || range.preset().map_or(between, |preset| preset.words);
     view! { <span class="muted">{words}</span> }.into_any()

@@ -6,8 +6,10 @@ use crate::{components::figure, model::Overview, route::Route, time::grouped};
 
 /// Live runs, schedules, and the last day by outcome.
 pub(super) fn figures(overview: &Overview) -> AnyView {
-    let runs = |state: &str| Route::Runs.narrowed(&[("state", state)]);
-    let ledger = |verdict: &str| Route::Ledger.narrowed(&[("verdict", verdict)]);
+    let live = Route::Runs.narrowed(&[("state", "live")]);
+    // These count runs by their end: one of a backfill is due much earlier.
+    let runs = |state: &str| Route::Runs.narrowed(&[("state", state), ("q", "finished:<24h")]);
+    let ledger = |verdict: &str| Route::Ledger.narrowed(&[("verdict", verdict), ("range", "24h")]);
     let states =
         format!("{} active, {} paused", overview.active_schedules, overview.paused_schedules);
     let (now, day) = (|| "right now".to_owned(), || "last 24 h".to_owned());
@@ -15,7 +17,7 @@ pub(super) fn figures(overview: &Overview) -> AnyView {
     let (failed, missed) = (ended.failed + ended.timed_out, ended.missed + ended.abandoned);
     view! {
         <dl class="figures">
-            {figure("Live runs", grouped(overview.live_runs), lit(overview.live_runs, "running"), now(), Some(runs("live")))}
+            {figure("Live runs", grouped(overview.live_runs), lit(overview.live_runs, "running"), now(), Some(live))}
             {figure("Schedules", grouped(overview.schedules), "", states, Some(Route::Schedules.path()))}
             {figure("Succeeded", grouped(ended.succeeded), lit(ended.succeeded, "succeeded"), day(), Some(runs("succeeded")))}
             {figure("Failed", grouped(failed), lit(failed, "failed"), day(), Some(runs("failed")))}

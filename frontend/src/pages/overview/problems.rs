@@ -1,6 +1,7 @@
 //! Problems, by schedule and error, with their actions.
 //!
-//! What someone has acknowledged is folded away, and can be shown: who sees to it, with their note.
+//! Acknowledged problems are hidden until the user asks for them; they show who is handling them,
+//! with their note.
 
 use std::cmp::Reverse;
 
@@ -10,13 +11,15 @@ use crate::{
     api,
     components::{Dialog, Field, Look, button, live, when, when_relative},
     data::{Actor, Load, Loading, new_key, use_actor},
-    model::{ProblemKind, WorkProblem},
+    model::{Failure, ProblemKind, WorkProblem},
     pages::{
-        kit::{Acknowledged, Asked, acknowledge_form, use_asked},
+        actions::effect::pause_effect,
+        kit::{Acknowledged, Asked, acknowledge_form, place_note, use_asked},
         run::plain,
     },
     route::Route,
     state::{Said, Session, use_session},
+    time::Moment,
 };
 
 /// Number of problems that are shown at first.
@@ -31,16 +34,24 @@ struct Tools {
     acknowledge: Asked<WorkProblem>,
     /// Whether acknowledged problems are shown as well.
     shows_acknowledged: RwSignal<bool>,
-    /// The schedule to pause: its id and name.
-    pauses: RwSignal<Option<(String, String)>>,
+    /// The schedule to pause.
+    pauses: RwSignal<Option<ToPause>>,
     asks: RwSignal<bool>,
     shows_all: RwSignal<bool>,
+}
+
+/// A schedule that a problem offers to pause.
+#[derive(Clone)]
+struct ToPause {
+    id: String,
+    name: String,
+    zone: String,
 }
 
 #[component]
 pub(super) fn Problems(
     problems: Load<Vec<WorkProblem>>,
-    /// What is said where there is none.
+    /// The text that is shown if there are no problems.
     none: &'static str,
 ) -> impl IntoView {
     let tools = Tools {
@@ -66,8 +77,9 @@ fn list(problems: &[WorkProblem], none: &'static str, tools: Tools) -> AnyView {
     let shows = tools.shows_acknowledged.get();
     let mut shown: Vec<&WorkProblem> =
         problems.iter().filter(|problem| shows || !is_acknowledged(problem)).collect();
-    // Open problems come first, and those that are not acknowledged before the others; then the latest to begin.
-    // Sorted by their last failure, two ongoing problems would change places under the pointer.
+    // Open problems come first, and unacknowledged ones before the others; then the latest to
+    // begin. If they were sorted by their last failure, two ongoing problems would change places
+    // under the pointer.
     shown.sort_by_key(|problem| {
         (!problem.is_open, is_acknowledged(problem), Reverse(problem.since))
     });
@@ -97,7 +109,7 @@ fn list(problems: &[WorkProblem], none: &'static str, tools: Tools) -> AnyView {
     view! { <ul class="problems">{items}</ul>{more}{note} }.into_any()
 }
 
-/// What is said where no problem is shown.
+/// The text that is shown if no problem is visible.
 fn none_but(none: &'static str, acknowledged: usize) -> &'static str {
     if acknowledged == 0 { none } else { "Someone sees to all of them." }
 }
@@ -118,7 +130,7 @@ fn item(problem: &WorkProblem, tools: Tools) -> AnyView {
         <li class="problem" data-testid="problem" data-state=state>
             <div class="problem-head">
                 <span class="badge" data-state=state>{words}{over}</span>
-                <a href=href>{problem.schedule.name.clone()}</a>
+                <a href=href>{problem.schedule.name.clone()}{place_note(&problem.schedule.namespace)}</a>
                 <span class="muted">"since "{when_relative(problem.since, zone.clone())}", last "{when_relative(problem.last, zone)}</span>
             </div>
             <p class="problem-why">{why}</p>
@@ -163,7 +175,9 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
             labelled("Rerun", format!("Rerun {name}"), again)
         });
     let pause = (operates && problem.schedule.pause.is_none()).then(|| {
-        let schedule = (problem.schedule.id.clone(), name.clone());
+        let id = problem.schedule.id.clone();
+        let zone = problem.schedule.timing.zone.clone();
+        let schedule = ToPause { id, name: name.clone(), zone };
         let ask = move || {
             tools.pauses.set(Some(schedule.clone()));
             tools.asks.set(true);
@@ -174,7 +188,7 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
     view! { {log}{ledger}{rerun}{pause}{see} }.into_any()
 }
 
-/// Who sees to a problem, since when, until when, and their note.
+/// Who is handling a problem, since when, until when, and their note.
 fn seen_by(problem: &WorkProblem) -> Option<AnyView> {
     let seen = problem.acknowledgement.as_ref()?;
     let until = seen.until.map(|until| view! { ", until "{when(until, None)} });
@@ -187,7 +201,7 @@ fn seen_by(problem: &WorkProblem) -> Option<AnyView> {
     Some(line.into_any())
 }
 
-/// The button that acknowledges a problem, or takes that back.
+/// The button that acknowledges a problem, or withdraws the acknowledgement.
 fn acknowledgement(problem: &WorkProblem, tools: Tools) -> AnyView {
     let name = problem.schedule.name.clone();
     if problem.acknowledgement.is_none() {
@@ -207,7 +221,7 @@ fn acknowledgement(problem: &WorkProblem, tools: Tools) -> AnyView {
     labelled("Take back", format!("Take back that {name} is acknowledged"), take_back)
 }
 
-/// Asks who sees to a problem, and until when.
+/// Asks for the note and the end of an acknowledgement.
 fn seen(problem: &WorkProblem, tools: Tools) -> AnyView {
     let what = Acknowledged {
         name: problem.schedule.name.clone(),
@@ -230,14 +244,22 @@ fn labelled(words: &'static str, label: String, action: impl Fn() + 'static) -> 
 }
 
 fn pause(tools: Tools) -> AnyView {
-    let reason = RwSignal::new(String::new());
-    let Some((id, name)) = tools.pauses.get_untracked() else { return ().into_any() };
+    let (reason, until) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
+    let wrong = RwSignal::new(None);
+    let Some(ToPause { id, name, zone }) = tools.pauses.get_untracked() else {
+        return ().into_any();
+    };
+    let effect = pause_effect(id.clone(), Some(zone), until);
     let said = format!("{name} is paused.");
     let go = move || {
         let loading = tools.loading;
-        let words = Some(reason.get_untracked()).filter(|reason| !reason.trim().is_empty());
-        let words = words.unwrap_or_else(|| "it fails".to_owned());
-        let change = api::pause_schedule(id.clone(), words, None, new_key());
+        let words = reason.get_untracked().trim().to_owned();
+        if words.is_empty() {
+            let why = "Give a reason, so that others can understand it.";
+            return wrong.set(Some(Failure::of_field("reason", why)));
+        }
+        let end = Moment::parse_local(&until.get_untracked());
+        let change = api::pause_schedule(id.clone(), words, end, new_key());
         tools.actor.act(change, said.clone(), move |_| loading.refresh());
         tools.asks.set(false);
     };
@@ -250,8 +272,10 @@ fn pause(tools: Tools) -> AnyView {
                 submit();
             }
         >
-            <p><strong>{name}</strong>" does not fire again until somebody resumes it."</p>
-            {Field::new("problem-pause-reason", "Reason", reason).first().text()}
+            <p><strong>{name}</strong>" does not fire until the pause ends. Running runs continue."</p>
+            {effect}
+            {Field::new("problem-pause-reason", "Reason", reason).first().error(wrong.into()).text()}
+            {Field::new("problem-pause-until", "Until (optional, your time)", until).kind("datetime-local").text()}
             <div class="dialog-foot">{button(Look::Primary, None, "Pause", go)}</div>
         </form>
     }

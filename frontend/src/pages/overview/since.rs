@@ -1,4 +1,4 @@
-//! What happened since the user last looked, and the button that marks it as seen.
+//! The events since the user last looked, and the button that marks them as seen.
 
 use leptos::prelude::*;
 

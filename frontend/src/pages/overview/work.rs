@@ -1,4 +1,5 @@
-//! The health of the work in one line: how many schedules are failing, and how many are losing fires.
+//! The health of the schedules' runs in one line: how many schedules are failing, and how many are
+//! losing fires.
 
 use leptos::prelude::*;
 
@@ -50,7 +51,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_schedule_counts_once_and_only_while_it_goes_on() {
+    fn a_schedule_counts_once_and_only_while_its_problem_is_open() {
         let problems = [
             problem("a", &json!({})),
             problem("a", &json!({ "error": "exit 2" })),

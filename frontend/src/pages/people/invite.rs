@@ -15,7 +15,7 @@ use crate::{
 
 const SEES: &str = "Contexts, outputs, errors and logs of runs. Editors see them in any case.";
 
-/// A user. The password is generated here and shown once.
+/// The form that adds a user. The password is generated here and shown once.
 pub(super) fn invite(
     open: RwSignal<bool>,
     made: RwSignal<Option<String>>,
@@ -52,7 +52,7 @@ pub(super) fn invite(
     form(open, (Look::Primary, "Invite"), wrong, fields.into_any(), plan, done)
 }
 
-/// A service account.
+/// The form that adds a service account.
 pub(super) fn account(open: RwSignal<bool>, loading: Loading) -> AnyView {
     let (name, role) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let payloads = RwSignal::new(false);

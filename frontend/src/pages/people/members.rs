@@ -6,11 +6,12 @@ use super::super::kit::{self, Asked, Change, check, empty, form, note, of, use_a
 use crate::{
     api,
     components::{
-        AsyncView, Dialog, Field, Heading, Look, button, heading, pager, rows, silent_heading,
-        table, when,
+        AsyncView, Dialog, Field, Heading, Look, button, heading, live, pager, rows,
+        silent_heading, table, when,
     },
     data::{Loading, use_listing},
     model::{Failure, Membership, Place, Role},
+    state::use_session,
 };
 
 const SIZE: usize = 100;
@@ -22,26 +23,37 @@ const CHOICES: &[(&str, &str)] = &[
     ("Admin", "administer it (Admin)"),
 ];
 
-/// The list.
+/// The list of members.
 #[component]
 pub(super) fn Members() -> impl IntoView {
-    let namespace = kit::use_namespace();
-    if !untrack(kit::administers) {
-        return view! {
+    let (namespace, session) = (kit::use_picked(), use_session());
+    let may = Memo::new(move |_| session.administers_in(&namespace.get()));
+    let shown = live(move || {
+        if may.get() {
+            return list(namespace.get());
+        }
+        view! {
             <div class="empty">{empty("Administrators of the namespace see its members", "They decide who may do what in it.")}</div>
         }
-        .into_any();
-    }
+        .into_any()
+    });
+    view! { {kit::picker("Members of", namespace)}{shown} }
+}
+
+/// The members of one namespace. It is drawn anew for another one, so no row of this one stays and is changed there.
+fn list(namespace: String) -> AnyView {
     let place = RwSignal::new(Place::First);
+    let asked = namespace.clone();
     let members =
-        use_listing(SIZE, move || api::settings::memberships(namespace.get(), place.get(), SIZE));
+        use_listing(SIZE, move || api::settings::memberships(asked.clone(), place.get(), SIZE));
     let loading = members.load.loading;
     let new = RwSignal::new(false);
     let (change, remove) = (use_asked::<Membership>(), use_asked::<Membership>());
+    let (named, changed) = (namespace.clone(), namespace.clone());
     view! {
         <div class="filter-line">
             {button(Look::Primary, None, "Add member", move || new.set(true))}
-            <p class="muted">"Of the namespace "<strong>{move || namespace.get()}</strong></p>
+            <p class="muted">"Of the namespace "<strong>{named}</strong></p>
         </div>
         <AsyncView
             loading=loading
@@ -52,8 +64,8 @@ pub(super) fn Members() -> impl IntoView {
             {table("Members", "table", headings(), rows(members.list, move |row| line(row, change, remove)))}
             {pager(members.beside(), "members", move |to| place.set(to))}
         </AsyncView>
-        <Dialog open=new title="Add member">{set_form(None, new, namespace, loading)}</Dialog>
-        {change.dialog("Change member", move |row| set_form(Some(&row), change.open, namespace, loading))}
+        <Dialog open=new title="Add member">{set_form(None, new, &namespace, loading)}</Dialog>
+        {change.dialog("Change member", move |row| set_form(Some(&row), change.open, &changed, loading))}
         {remove.dialog("Remove member", move |row| remove_form(&row, remove, loading))}
     }
     .into_any()
@@ -87,9 +99,10 @@ fn line(row: &Membership, change: Asked<Membership>, remove: Asked<Membership>) 
 fn set_form(
     known: Option<&Membership>,
     open: RwSignal<bool>,
-    namespace: Memo<String>,
+    namespace: &str,
     loading: Loading,
 ) -> AnyView {
+    let namespace = namespace.to_owned();
     let name = RwSignal::new(known.map(|row| row.user.clone()).unwrap_or_default());
     let role = RwSignal::new(known.map_or(Role::Viewer, |row| row.role).word().to_owned());
     let payloads = RwSignal::new(known.is_some_and(|row| row.sees_payloads));
@@ -116,12 +129,8 @@ fn set_form(
         let unknown = || Failure::of_field("role", "Choose their role.");
         let role = Role::of_word(&role.get_untracked()).ok_or_else(unknown)?;
         let said = format!("{user} is a member.");
-        let ask = api::settings::set_membership(
-            user,
-            namespace.get_untracked(),
-            role,
-            payloads.get_untracked(),
-        );
+        let ask =
+            api::settings::set_membership(user, namespace.clone(), role, payloads.get_untracked());
         Ok(Change { ask, said })
     };
     let done = move |_| loading.reload();

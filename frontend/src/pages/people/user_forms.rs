@@ -1,4 +1,4 @@
-//! Forms for another role and another password.
+//! Forms that change a user's role and password.
 
 use leptos::prelude::*;
 
@@ -32,7 +32,7 @@ pub(super) fn role(user: &User, open: RwSignal<bool>, loading: Loading) -> AnyVi
     form(open, (Look::Primary, "Change role"), wrong, fields.into_any(), plan, done)
 }
 
-/// The password is generated here, and shown once.
+/// The form of a new password, which is generated here and shown once.
 pub(super) fn password(
     user: &User,
     open: RwSignal<bool>,

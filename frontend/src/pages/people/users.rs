@@ -15,6 +15,7 @@ use crate::{
     data::{Loading, use_actor, use_listing},
     model::Place,
     model::{RoleGrant, User},
+    time::amount,
 };
 
 const SIZE: usize = 100;
@@ -29,7 +30,7 @@ struct Dialogs {
     loading: Loading,
 }
 
-/// The list.
+/// The list of users.
 #[component]
 pub(super) fn Users() -> impl IntoView {
     let place = RwSignal::new(Place::First);
@@ -164,9 +165,9 @@ fn disable_form(user: &User, dialogs: Dialogs) -> AnyView {
 
 fn delete_form(user: &User, dialogs: Dialogs) -> AnyView {
     let (id, name) = (user.id.clone(), user.name.clone());
-    let memberships = user.memberships.len();
+    let memberships = amount(user.memberships.len() as i64, "membership", "memberships");
     let fields = view! {
-        <p>"Removes "<strong>{name.clone()}</strong>{format!(" permanently, with {memberships} memberships, all sessions, tokens and feeds. ")}
+        <p>"Removes "<strong>{name.clone()}</strong>{format!(" permanently, with {memberships} and all sessions, tokens and feeds. ")}
         "What they did stays in the audit log. To keep them out for a while, disable them instead."</p>
     };
     let plan = move |_| {

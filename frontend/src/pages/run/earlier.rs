@@ -1,4 +1,4 @@
-//! The runs of the same schedule, and how this one compares with the last successful one.
+//! The runs of the same schedule, and how this run compares with the last successful one.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ use crate::{
 
 const BARS: usize = 40;
 
-/// Empty for a run without a schedule.
+/// The earlier runs; empty for a run without a schedule.
 #[component]
 pub(super) fn Earlier(run: Load<RunDetail>) -> impl IntoView {
     let address = use_address();
@@ -53,7 +53,7 @@ fn of(address: Address) -> RunQuery {
     RunQuery { namespace: address.namespace(), ..RunQuery::default() }
 }
 
-/// Oldest first; the height is the duration.
+/// The bars of the runs, oldest first; the height is the duration.
 fn bars(page: &Page<RunRow>) -> AnyView {
     let bar = |run: &RunRow| {
         let mark = Mark::Run(run.state);
@@ -100,7 +100,7 @@ mod tests {
     use super::words;
 
     #[test]
-    fn a_difference_is_told_where_it_is_one() {
+    fn a_difference_is_mentioned_only_if_it_is_large_enough() {
         assert_eq!(words(5_000, 1_000).unwrap(), "This one took 4.0 s longer, by 5.0 times.");
         assert_eq!(words(500, 1_500).unwrap(), "This one took 1.0 s shorter, by 3.0 times.");
         assert_eq!([words(1_050, 1_000), words(20, 2), words(7, 7)], [None, None, None]);

@@ -1,4 +1,4 @@
-//! A run's origin and course.
+//! The origin of a run, and its times.
 
 use leptos::prelude::*;
 

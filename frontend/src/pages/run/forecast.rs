@@ -10,7 +10,7 @@ use crate::{
     time::duration,
 };
 
-/// Empty if it is not running, or if there are too few runs to compare with.
+/// The forecast; empty if the run is not running, or if there are too few runs to compare with.
 pub(super) fn forecast(run: &RunDetail) -> AnyView {
     let live = run.row.started_at.filter(|_| run.row.state.is_live());
     let (Some(forecast), Some(started)) = (run.more.forecast.clone(), live) else {

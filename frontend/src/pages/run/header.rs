@@ -5,9 +5,10 @@ use leptos::prelude::*;
 use super::log::plain;
 use crate::{
     api::{self, Ask},
-    components::{Dialog, Field, Look, Mark, badge, button, live},
+    components::{Dialog, Mark, badge, live},
     data::{Actor, Load, use_actor},
     model::{RunDetail, RunState},
+    pages::run_actions::cancel_form,
     route::Route,
     state::{Said, Session, use_session},
 };
@@ -36,7 +37,13 @@ pub(super) fn Header(run: Load<RunDetail>) -> impl IntoView {
     view! {
         {run.draw(move |run| head(run, tools))}
         {live(move || made(tools))}
-        <Dialog open=tools.cancels title="Cancel run">{cancel(tools)}</Dialog>
+        <Dialog open=tools.cancels title="Cancel run">
+            {cancel_form(
+                tools.cancels,
+                move || untrack(|| tools.run.with(|run| run.row.id.clone())),
+                tools.run.loading,
+            )}
+        </Dialog>
     }
 }
 
@@ -136,37 +143,6 @@ fn made(tools: Tools) -> AnyView {
         <div class="made-note" role="status" data-testid="new-run">
             <span>"It runs again:"</span><ul>{links}</ul>
         </div>
-    }
-    .into_any()
-}
-
-/// Asks for confirmation and a reason before a run is cancelled.
-fn cancel(tools: Tools) -> AnyView {
-    let reason = RwSignal::new(String::new());
-    let cancel = move || {
-        let Some(id) = untrack(|| tools.run.with(|run| run.row.id.clone())) else { return };
-        let reason = Some(reason.get_untracked()).filter(|reason| !reason.trim().is_empty());
-        let said = "Cancelling. The task is asked to stop, then stopped.".to_owned();
-        let loading = tools.run.loading;
-        tools.actor.act(api::cancel_run(id, reason), said, move |_| loading.refresh());
-        tools.cancels.set(false);
-    };
-    let submit = cancel;
-    view! {
-        <form
-            class="dialog-form"
-            on:submit=move |event: leptos::ev::SubmitEvent| {
-                event.prevent_default();
-                submit();
-            }
-        >
-            <p>"The running task is asked to stop, and is stopped if it does not. Work that it has already done is not undone."</p>
-            {Field::new("cancel-reason", "Reason (optional)", reason).first().text()}
-            <div class="dialog-foot">
-                {button(Look::Danger, None, "Cancel this run", cancel)}
-                {button(Look::Plain, None, "Keep it running", move || tools.cancels.set(false))}
-            </div>
-        </form>
     }
     .into_any()
 }

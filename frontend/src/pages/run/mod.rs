@@ -84,7 +84,7 @@ fn drawn(load: Load<RunDetail>, looking: Looking) -> AnyView {
     load.with(|run| attempts::attempts(run, &chosen)).unwrap_or_else(|| ().into_any())
 }
 
-/// The outputs of the tasks, or of the selected one.
+/// The outputs of all tasks, or of the selected one.
 fn output(load: Load<RunDetail>, looking: Looking) -> AnyView {
     let (task, _) = looking.chosen();
     let output = load.with(|run| {

@@ -8,7 +8,7 @@ use crate::{
     route::Route,
 };
 
-/// Empty if it does not wait.
+/// The chain; empty if the run does not wait.
 pub(super) fn waiting(run: &RunDetail) -> AnyView {
     if run.more.waits_for.is_empty() {
         return ().into_any();

@@ -7,8 +7,8 @@ use super::{explain::explain, paused::Paused, slots::slots};
 use crate::{
     api,
     components::{
-        AsyncView, Column, Dialog, Look, Mark, PastFire, RowName, Table, badge, button, empty,
-        fire_history, fire_mark, live, pager, reason_text, when,
+        AsyncView, Column, Dialog, Look, Mark, RowName, Table, badge, button, empty, fire_history,
+        fire_mark, live, pager, reason_text, when,
     },
     data::{Feed, Load, use_feed, use_listing},
     model::{Fire, Page, ScheduleDetail, ScheduleState, Verdict},
@@ -56,15 +56,16 @@ fn pulse(fires: Load<Page<Fire>>) -> AnyView {
         if page.rows.is_empty() {
             return ().into_any();
         }
-        let past = |fire: &std::sync::Arc<Fire>| PastFire {
-            mark: mark(fire),
-            title: format!("{}: {}", local(fire), fire.reason.text),
-        };
-        fire_history(page.rows.iter().rev().map(past).collect())
+        let fires: Vec<_> = page.rows.iter().rev().cloned().collect();
+        let marks: Vec<_> = fires.iter().map(|fire| mark(fire)).collect();
+        fire_history(&marks, move |at| {
+            let fire = fires.get(at)?;
+            Some(format!("{}: {}", local(fire), fire.reason.text))
+        })
     })
 }
 
-/// The tab.
+/// The tab with the ledger.
 #[component]
 pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl IntoView {
     let address = use_address();

@@ -15,7 +15,7 @@ use crate::{
 
 const SIZE: usize = 50;
 
-/// The tab.
+/// The tab with the audit log.
 #[component]
 pub(super) fn Audit(schedule: String) -> impl IntoView {
     let session = use_session();

@@ -1,18 +1,23 @@
-//! What it does, and in sentences how it would behave at the next outage, clock change or overlap.
+//! The definition of a schedule, and in sentences how it would behave at the next outage, clock
+//! change or overlap.
 
 use leptos::prelude::*;
 
 use super::target::target;
 use crate::{
     components::{expressions, fact, json_view, panel, when},
-    model::{CatchUp, GapPolicy, Misfire, OverlapHourPolicy, OverlapPolicy, ScheduleDetail},
+    model::{
+        CalendarLink, CatchUp, GapPolicy, Misfire, OverlapHourPolicy, OverlapPolicy, ScheduleDetail,
+    },
+    route::Route,
     time::{city, seconds},
 };
 
-/// The tab.
+/// The tab with the definition.
 pub(super) fn definition(schedule: &ScheduleDetail) -> AnyView {
-    let workflow =
-        view! { <span class="muted">"workflow "{schedule.row.workflow.name.clone()}</span> };
+    let href = Route::Workflow(schedule.more.work.id.clone()).path();
+    let name = schedule.row.workflow.name.clone();
+    let workflow = view! { <span class="muted">"workflow "<a href=href>{name}</a></span> };
     view! {
         <div class="definition-grid">
             {panel("When", (), timing(schedule))}
@@ -35,8 +40,12 @@ fn timing(schedule: &ScheduleDetail) -> AnyView {
         facts.push(fact("Jitter", format!("up to {}", seconds(policy.jitter_seconds))));
     }
     if !schedule.more.calendars.is_empty() {
-        let names = schedule.more.calendars.iter().map(|named| named.name.as_str());
-        facts.push(fact("Calendars", names.collect::<Vec<_>>().join(", ")));
+        let link = |calendar: &CalendarLink| {
+            let href = Route::EditCalendar(calendar.id.clone()).path();
+            view! { <a href=href>{calendar.name.clone()}</a>" " }.into_any()
+        };
+        let links: Vec<_> = schedule.more.calendars.iter().map(link).collect();
+        facts.push(fact("Calendars", links));
     }
     facts.extend(schedule.more.max_fires.map(|most| fact("At most", format!("{most} fires"))));
     facts.extend(policy.start_at.map(|at| time("From", at)));
@@ -44,7 +53,7 @@ fn timing(schedule: &ScheduleDetail) -> AnyView {
     view! { <dl class="facts">{facts}</dl> }.into_any()
 }
 
-/// Each policy, as a description of what would happen.
+/// Each policy, as a description of its effect.
 fn policies(schedule: &ScheduleDetail) -> AnyView {
     let more = &schedule.more;
     let zone = city(&schedule.row.timing.zone);
@@ -90,7 +99,8 @@ fn policies(schedule: &ScheduleDetail) -> AnyView {
         )
     }));
     facts.extend(more.group.clone().map(|group| {
-        fact("Group", format!("Its runs share the slots of the group {group} with others."))
+        let link = view! { <a href=Route::Groups.path()>{group}</a> };
+        fact("Group", view! { "Its runs share the slots of the group "{link}" with others." })
     }));
     if more.priority != 0 {
         facts.push(fact(
@@ -121,7 +131,10 @@ fn about(schedule: &ScheduleDetail) -> AnyView {
     let more = &schedule.more;
     let time = |name, at| fact(name, when(at, schedule.row.zone()));
     let mut facts = vec![time("Created", more.created_at), time("Changed", more.updated_at)];
-    facts.extend(more.module.clone().map(|module| fact("Declared in", module)));
+    facts.extend(more.module.clone().map(|module| {
+        let href = Route::module(&module).path();
+        fact("Declared in", view! { <a href=href>{module}</a> })
+    }));
     facts.extend(more.retention_days.map(|days| fact("History", format!("kept for {days} days"))));
     let has_context = more.context.as_object().is_some_and(|context| !context.is_empty());
     let context = has_context.then(|| json_view(&more.context, "Context"));

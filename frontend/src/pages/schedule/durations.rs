@@ -10,6 +10,7 @@ use crate::{
     pages::{
         metrics::charts::{Drawing, durations as band},
         steps,
+        watch::watch,
     },
     route::Route,
     state::{use_address, use_zone},
@@ -31,11 +32,13 @@ pub(super) fn durations(id: String, load: Load<ScheduleDetail>) -> AnyView {
             schedule: Some(id.clone()),
         }))
     });
-    let name = move || load.with(|schedule| schedule.row.name.clone()).unwrap_or_default();
+    let search = Memo::new(move |_| {
+        let name = load.with(|schedule| schedule.row.name.replace(['"', '\\'], ""));
+        format!("schedule:\"{}\"", name.unwrap_or_default())
+    });
     let runs = Callback::new(move |(from, until): (Moment, Moment)| {
-        let name = untrack(name).replace(['"', '\\'], "");
         let (from, until) = (from.to_rfc3339(), until.to_rfc3339());
-        let search = format!("finished:>={from} finished:<{until} schedule:\"{name}\"");
+        let search = format!("finished:>={from} finished:<{until} {}", search.get_untracked());
         Route::Runs.narrowed(&[("q", &search)])
     });
     let chosen = Callback::new(move |range| address.go(&runs.run(range)));
@@ -44,7 +47,8 @@ pub(super) fn durations(id: String, load: Load<ScheduleDetail>) -> AnyView {
         let has_any = |stats: &RunStats| stats.points.iter().any(|point| point.durations.is_some());
         let chart = stats.with(|stats| has_any(stats).then(|| band(stats, &drawing))).flatten();
         let Some(chart) = chart else { return ().into_any() };
+        let watched = watch("slow,recovered", Some(search.get()));
         let hint = view! { <span class="muted">"last 7 days, drag to see the runs"</span> };
-        panel("Duration", hint, chart)
+        panel("Duration", view! { <span class="panel-aside">{hint}{watched}</span> }, chart)
     })
 }

@@ -1,4 +1,4 @@
-//! One fire explained: what the decision was based on, step by step.
+//! One fire explained: the facts behind the decision, step by step.
 
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::{
     time::{Moment, duration},
 };
 
-/// From the timing to the run.
+/// The explanation, from the timing to the run.
 pub(super) fn explain(fire: &Fire, zone: Option<String>) -> AnyView {
     let exact = |at: Moment| When::new(at).zone(zone.clone()).focusable().view();
     let delay = |from: Moment, to: Moment| duration(to.since(from).max(0));

@@ -1,4 +1,4 @@
-//! Name, state and actions.
+//! The name of a schedule, its state, and its actions.
 
 use leptos::prelude::*;
 
@@ -53,7 +53,7 @@ fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
     .into_any()
 }
 
-/// Run now, pause or resume, edit, delete, as far as the role allows.
+/// The buttons, as far as the role allows: run now, pause or resume, edit, delete.
 fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> AnyView {
     let row = &schedule.row;
     let duplicate = session.edits().then(|| {
@@ -77,6 +77,7 @@ fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> Any
             <div class="menu-actions" data-closes="">
                 {button(Look::Plain, None, "Run with …", actions.ask(Action::RunWith, row))}
                 {button(Look::Plain, None, "Skip next …", actions.ask(Action::Skip, row))}
+                <a class="button" href=Route::NewBackfill.narrowed(&[("schedule", &row.name)])>"Backfill …"</a>
                 {duplicate}
             </div>
         }

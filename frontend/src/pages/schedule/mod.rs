@@ -16,6 +16,7 @@ mod activity;
 mod audit;
 mod definition;
 mod durations;
+mod effect;
 mod explain;
 mod header;
 mod next;
@@ -26,17 +27,22 @@ mod slots;
 mod target;
 mod versions;
 
+pub(in crate::pages) use effect::effect as definition_effect;
 pub(in crate::pages) use next_fires::fire_table;
 
 use leptos::prelude::*;
 
-use super::{actions::use_actions, kit};
+use super::{
+    actions::{Action, Actions, use_actions},
+    kit,
+};
 use crate::{
     api,
     components::{AsyncView, Tab, live, tab_of, tabs, warning_list},
     data::{Feed, Load, use_feed, use_load},
     model::ScheduleDetail,
-    state::{use_address, use_session, use_title},
+    route::Route,
+    state::{Address, use_address, use_session, use_title},
 };
 
 /// The tabs: the first is the most used.
@@ -66,6 +72,7 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
         move |_| changed(),
         changed,
     );
+    open_asked(id.clone(), load, actions, address);
     let tab = Memo::new(move |_| tab_of(&TABS, &address.query("tab")));
     let content = move || {
         let id = id.clone();
@@ -94,4 +101,24 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
         </AsyncView>
         {actions.dialogs()}
     }
+}
+
+/// Opens the dialog that the address asks for, once: the palette leads here to pause or resume.
+fn open_asked(id: String, load: Load<ScheduleDetail>, actions: Actions, address: Address) {
+    let here = Some(Route::Schedule(id));
+    Effect::new(move |_| {
+        let action = match &*address.query("do") {
+            "pause" => Action::Pause,
+            "resume" => Action::Resume,
+            _ => return,
+        };
+        // The query may already be that of another schedule's page, which is about to replace this one.
+        if untrack(|| address.route()) != here {
+            return;
+        }
+        if let Some(ask) = load.with(|schedule| actions.ask(action, &schedule.row)) {
+            address.replace(&address.with(&[("do", "")]));
+            ask();
+        }
+    });
 }

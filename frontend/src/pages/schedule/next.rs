@@ -19,7 +19,7 @@ const AHEAD: i64 = 200;
 const AROUND: i64 = 6;
 const BEFORE_MS: i64 = 7_200_000;
 
-/// The tab.
+/// The tab with the upcoming fires.
 pub(super) fn next(id: String, load: Load<ScheduleDetail>) -> AnyView {
     let key = id.clone();
     let ahead = use_load(move || {

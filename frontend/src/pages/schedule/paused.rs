@@ -12,7 +12,8 @@ use crate::{
 /// Number of fires that are shown.
 const SHOWN: i64 = 40;
 
-/// What would happen to them if the pause ended on its own. Only shown while the schedule is paused.
+/// The outcome of these fires if the pause ended on its own. Only shown while the schedule is
+/// paused.
 #[component]
 pub(super) fn Paused(id: String, load: Load<ScheduleDetail>) -> impl IntoView {
     let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));

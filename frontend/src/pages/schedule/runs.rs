@@ -4,9 +4,10 @@ use leptos::prelude::*;
 
 use crate::{
     api::{self, RunQuery},
-    components::{AsyncView, pager, run_table},
+    components::{AsyncView, Table, pager, run_columns, run_name},
     data::{Feed, Loading, use_feed, use_listing},
-    model::Place,
+    model::{Place, RunRow},
+    pages::run_actions::use_run_actions,
     state::use_address,
 };
 
@@ -36,6 +37,13 @@ pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
         },
         move || runs.load.loading.reload(),
     );
+    let actions = use_run_actions(runs.load.loading);
+    let table = move || {
+        let columns = run_columns(false, untrack(|| address.is_across()));
+        Table::new("Run history", runs.list, columns, run_name)
+            .actions(move |run: &RunRow| actions.buttons(run))
+            .view()
+    };
     view! {
         <AsyncView
             loading=runs.load.loading
@@ -46,8 +54,9 @@ pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
                 <p>"Runs appear here automatically."</p>
             }
         >
-            {run_table(runs.list, "Run history", false)}
+            {table()}
             {pager(runs.beside(), "runs", move |to| place.set(to))}
         </AsyncView>
+        {actions.dialog()}
     }
 }

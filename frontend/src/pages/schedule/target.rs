@@ -1,4 +1,4 @@
-//! What it does, task by task.
+//! The targets of a schedule, task by task.
 
 use leptos::prelude::*;
 
@@ -111,7 +111,7 @@ fn retry_words(retry: Retry) -> String {
     }
 }
 
-/// Seconds that need not be whole.
+/// A number of seconds that need not be whole.
 fn whole(value: f64) -> String {
     if value.fract() == 0.0 { seconds(value as i64) } else { format!("{} s", decimal(value)) }
 }

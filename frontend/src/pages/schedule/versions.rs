@@ -2,12 +2,13 @@
 
 use leptos::prelude::*;
 
+use super::effect::{effect, past};
 use crate::{
     api,
     components::{
         Dialog, Field, Look, button, diff, fact, heading, live, silent_heading, table, when,
     },
-    data::{self, Load, use_actor},
+    data::{self, Load, use_actor, use_load},
     model::{ScheduleDetail, Version},
     pages::actions::Actions,
     state::use_session,
@@ -78,6 +79,19 @@ fn compared(versions: &[Version], number: i64) -> AnyView {
     diff(before, after)
 }
 
+/// What a rollback is about.
+struct Rollback {
+    id: String,
+    name: String,
+    zone: Option<String>,
+    /// The current version.
+    now: i64,
+    /// The differences of the two definitions.
+    changes: AnyView,
+    /// The definition to return to.
+    then: serde_json::Value,
+}
+
 /// Asks for confirmation before a rollback, and shows what it would change.
 fn roll_back(
     load: Load<ScheduleDetail>,
@@ -88,7 +102,7 @@ fn roll_back(
     let actor = use_actor();
     let reason = RwSignal::new(String::new());
     let number = meant.get_untracked();
-    let Some((id, name, now, effect)) = untrack(|| {
+    let Some(Rollback { id, name, zone, now, changes, then }) = untrack(|| {
         load.with(|schedule| {
             let versions = &schedule.more.versions.nodes;
             let snapshot = |number: i64| {
@@ -96,11 +110,26 @@ fn roll_back(
                 found.map(|version| version.snapshot.clone()).unwrap_or_default()
             };
             let now = schedule.row.version;
-            let effect = diff(&snapshot(now), &snapshot(number));
-            (schedule.row.id.clone(), schedule.row.name.clone(), now, effect)
+            let then = snapshot(number);
+            Rollback {
+                id: schedule.row.id.clone(),
+                name: schedule.row.name.clone(),
+                zone: schedule.row.zone(),
+                now,
+                changes: diff(&snapshot(now), &then),
+                then,
+            }
         })
     }) else {
         return ().into_any();
+    };
+    let foreseen = {
+        let id = id.clone();
+        let foreseen = use_load(move || {
+            let (timing, calendars) = past(&then)?;
+            Some(api::definition_effect(id.clone(), timing, calendars))
+        });
+        foreseen.draw(move |foreseen| effect(foreseen, zone.clone()))
     };
     let key = data::new_key();
     let submit = move |event: leptos::ev::SubmitEvent| {
@@ -120,7 +149,8 @@ fn roll_back(
                 {fact("Now", format!("version {now}"))}
                 {fact("Then", format!("as in version {number}, as a new version"))}
             </dl>
-            {effect}
+            {changes}
+            <div role="status">{foreseen}</div>
             {Field::new("rollback-reason", "Reason (optional)", reason).first().text()}
             <footer class="dialog-foot">
                 {button(Look::Plain, None, "Cancel", move || open.set(false))}

@@ -1,4 +1,4 @@
-//! How many other schedules start in the minutes in which this one would, and quieter minutes to choose.
+//! How many other schedules start in the same minutes, and quieter minutes to choose from.
 
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::{
 /// How many quieter minutes are offered.
 const OFFERED: usize = 3;
 
-/// One line, with alternatives; empty if no other schedule starts then.
+/// One line, with alternatives; empty if no other schedule starts in these minutes.
 pub(super) fn line(candidate: &Candidate, draft: Draft) -> AnyView {
     let Some(busiest) = candidate.busiest.as_ref().filter(|busiest| busiest.before > 0) else {
         return ().into_any();
@@ -64,7 +64,7 @@ fn shifted(expression: &str, minutes: i64) -> Option<String> {
     let (carried, minute) = (moved.div_euclid(60), moved.rem_euclid(60));
     let hour = match (carried, hour.parse::<i64>()) {
         (0, _) => (*hour).to_owned(),
-        // Every hour, at another minute.
+        // Every hour, at a different minute.
         (_, Err(_)) if *hour == "*" => "*".to_owned(),
         (_, Err(_)) => return None,
         // A shift into another day would change the meaning of the other fields.

@@ -15,9 +15,9 @@ type Text = RwSignal<String>;
 pub(super) struct Draft {
     pub(super) name: Text,
     pub(super) note: Text,
-    /// Separated by commas.
+    /// The tags, separated by commas.
     pub(super) tags: Text,
-    /// Each with a key, so that removing one does not redraw the others.
+    /// The expressions, each with a key, so that removing one does not redraw the others.
     pub(super) expressions: RwSignal<Vec<(String, Text)>>,
     pub(super) zone: Text,
     pub(super) gap: Text,
@@ -25,7 +25,7 @@ pub(super) struct Draft {
     pub(super) start: Text,
     pub(super) end: Text,
     pub(super) jitter: Text,
-    /// Separated by commas.
+    /// The names of the calendars, separated by commas.
     pub(super) calendars: Text,
     pub(super) max_fires: Text,
     pub(super) catch_up: Text,
@@ -41,12 +41,12 @@ pub(super) struct Draft {
     pub(super) retention: Text,
     pub(super) context: Text,
     pub(super) workflow: Text,
-    /// Its kind is `workflow` if the schedule runs an existing one.
+    /// The task's fields; the kind is `workflow` if the schedule runs an existing one.
     pub(super) task: TaskFields,
 }
 
 impl Draft {
-    /// The schema's defaults.
+    /// A draft with the schema's defaults.
     pub(super) fn new() -> Self {
         let text = |value: &str| RwSignal::new(value.to_owned());
         Self {

@@ -6,6 +6,9 @@ use leptos::prelude::*;
 
 use super::draft::Draft;
 
+/// The entry for the names of the credentials that were not saved.
+const LEFT_OUT: &str = "left_out";
+
 impl Draft {
     /// Every field except the expressions and the task's fields.
     fn texts(&self) -> [(&'static str, RwSignal<String>); 24] {
@@ -50,6 +53,10 @@ impl Draft {
         let expressions: Vec<String> =
             self.expressions.with(|all| all.iter().map(|(_, text)| text.get()).collect());
         texts.insert("expressions".to_owned(), expressions.join("\n"));
+        let left_out = self.task.left_out();
+        if !left_out.is_empty() {
+            texts.insert(LEFT_OUT.to_owned(), left_out.join("\n"));
+        }
         serde_json::to_string(&texts).unwrap_or_default()
     }
 
@@ -66,6 +73,8 @@ impl Draft {
             let all = expressions.lines().map(|line| RwSignal::new(line.to_owned()));
             self.expressions.set((1..).map(|key: u32| key.to_string()).zip(all).collect());
         }
+        let left_out = texts.get(LEFT_OUT).map_or("", String::as_str);
+        self.task.set_lost(&left_out.lines().collect::<Vec<_>>());
     }
 }
 
@@ -88,6 +97,36 @@ mod tests {
             draft.restore(&text);
             assert_eq!(event.password.get_untracked(), "{{ secrets.kafka }}");
             assert_eq!(event.secret_key.get_untracked(), "***");
+        });
+    }
+
+    #[test]
+    fn a_credential_that_was_not_saved_is_missed_until_it_is_entered_again() {
+        Owner::new().with(|| {
+            let draft = Draft::new();
+            draft.task.kind.set("publish".to_owned());
+            draft.task.event.password.set("hush".to_owned());
+            let text = untrack(|| draft.kept());
+
+            let draft = Draft::new();
+            draft.restore(&text);
+            let missed = |draft: &Draft| untrack(|| draft.task.lost_words());
+            assert_eq!(missed(&draft), ["password"]);
+            // It is still missed if the form is left a second time.
+            let text = untrack(|| draft.kept());
+            let draft = Draft::new();
+            draft.restore(&text);
+            assert_eq!(missed(&draft), ["password"]);
+            // Another target does not need it.
+            draft.task.kind.set("http".to_owned());
+            assert!(missed(&draft).is_empty());
+            draft.task.kind.set("publish".to_owned());
+            draft.task.event.password.set("{{ secrets.kafka }}".to_owned());
+            assert!(missed(&draft).is_empty());
+
+            let draft = Draft::new();
+            draft.restore(&untrack(|| Draft::new().kept()));
+            assert!(missed(&draft).is_empty());
         });
     }
 }

@@ -1,11 +1,11 @@
-//! Name, note, tags.
+//! The fields for name, note and tags.
 
 use leptos::prelude::*;
 
 use super::{draft::Draft, errors::Errors};
 use crate::components::Field;
 
-/// Its name and its purpose.
+/// The fields for the schedule's name and purpose.
 pub(super) fn identity(draft: Draft, errors: Errors) -> AnyView {
     view! {
         <fieldset class="panel form-section">

@@ -3,7 +3,10 @@
 
 use super::plan::{Plan, TimingPlan, Work};
 use crate::{
-    api::{candidate_input, create_schedule, preview_input, test_call_input, update_schedule},
+    api::{
+        candidate_input, create_schedule, effect_input, preview_input, test_call_input,
+        update_schedule,
+    },
     model::{Misfire, Pair},
     pages::task_form::{Action, TaskPlan},
 };
@@ -121,7 +124,7 @@ macro_rules! work_inputs {
     )+};
 }
 
-timing_inputs!(preview_input, candidate_input, create_schedule, update_schedule);
+timing_inputs!(preview_input, candidate_input, effect_input, create_schedule, update_schedule);
 target_inputs!(create_schedule, update_schedule, test_call_input);
 work_inputs!(create_schedule, update_schedule);
 

@@ -46,7 +46,7 @@ use crate::{
     model::{Failure, ScheduleDetail},
     pages::{
         kit::{self, restored},
-        task_form::{refusal, show_wrong_field},
+        task_form::{lost_sentence, refusal, show_wrong_field},
     },
     route::Route,
     state::{use_address, use_draft, use_title},
@@ -179,8 +179,12 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
         Some(failure) => refusal(&failure),
         None => ().into_any(),
     });
+    let lost = move || {
+        let words = draft.task.lost_words();
+        lost_sentence(&words.into_iter().map(str::to_owned).collect::<Vec<_>>())
+    };
     view! {
-        {restored(kept)}
+        {restored(kept, lost)}
         <form class="form-grid" on:submit=submit novalidate>
             <div class="form-main">
                 {identity::identity(draft, errors)}

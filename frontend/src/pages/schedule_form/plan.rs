@@ -121,7 +121,7 @@ impl Draft {
 
     fn misfire(&self) -> Result<Misfire, Failure> {
         let text = |signal: RwSignal<String>| signal.get_untracked();
-        // Limits that do not apply are hidden, so the user could not correct them.
+        // Limits that do not apply are hidden, so the user could not correct an error in them.
         let applies = untrack(|| self.catches_up_all());
         let limit = |field: &str, signal: RwSignal<String>, without: i64| {
             let limit = whole(field, &text(signal));

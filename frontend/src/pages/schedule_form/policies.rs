@@ -10,7 +10,7 @@ use crate::{
     state::use_address,
 };
 
-/// The section.
+/// The section of the policies.
 pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
     let number = move |id: &'static str, label: &'static str, value, name| {
         Field::new(id, label, value).kind("number").error(errors.of(&[name]))

@@ -9,19 +9,20 @@ use crate::{
     api::{self},
     components::live,
     data::{Load, use_load},
-    model::{Candidate, Preview},
-    pages::schedule::fire_table,
+    model::{Candidate, DefinitionEffect, Preview},
+    pages::schedule::{definition_effect, fire_table},
     state::use_address,
 };
 
 const PAUSE: Duration = Duration::from_millis(250);
 const SHOWN: i64 = 8;
 
-/// The server's answers about the timing: its fires, and how busy their minutes are.
+/// The server's answers about the timing: its fires, how busy their minutes are, and for an edit what it changes.
 #[derive(Clone, Copy)]
 pub(super) struct Answers {
     pub(super) preview: Load<Preview>,
     pub(super) candidate: Load<Candidate>,
+    pub(super) effect: Load<DefinitionEffect>,
 }
 
 /// Queries the server a moment after the last key; an outdated answer is dropped.
@@ -44,7 +45,7 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
         timer.set_value(set_timeout_with_handle(move || settled.set(Some(timing)), PAUSE).ok());
     });
     on_cleanup(stop);
-    let edited = schedule.clone();
+    let (edited, changed) = (schedule.clone(), schedule.clone());
     let preview = use_load(move || {
         let (timing, calendars) = settled.get()?;
         Some(api::preview(timing.into(), calendars, address.namespace(), schedule.clone(), SHOWN))
@@ -53,7 +54,11 @@ pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Answers {
         let (timing, _) = settled.get()?;
         Some(api::candidate(timing.into(), address.namespace(), edited.clone()))
     });
-    Answers { preview, candidate }
+    let effect = use_load(move || {
+        let (timing, calendars) = settled.get()?;
+        Some(api::definition_effect(changed.clone()?, timing.into(), calendars))
+    });
+    Answers { preview, candidate, effect }
 }
 
 /// Description, warnings and the next fires.
@@ -83,10 +88,22 @@ pub(super) fn panel(answers: Answers, draft: Draft) -> AnyView {
             </div>
             <div data-testid="preview-warnings">{answer.draw(move |preview| fixes(&preview.warnings, draft))}</div>
             <div data-testid="preview-crowd">{answers.candidate.draw(move |candidate| crowd::line(candidate, draft))}</div>
+            <div role="status" data-testid="preview-effect">{effect(answers, draft)}</div>
             {fires}
         </section>
     }
     .into_any()
+}
+
+/// What an edit changes; the errors of a timing that cannot be read are shown at its fields.
+fn effect(answers: Answers, draft: Draft) -> AnyView {
+    answers.effect.draw(move |effect| {
+        if effect.problem.is_some() {
+            return ().into_any();
+        }
+        let zone = draft.zone.get_untracked();
+        definition_effect(effect, Some(zone.trim().to_owned()).filter(|zone| !zone.is_empty()))
+    })
 }
 
 fn words(preview: &Preview) -> String {

@@ -13,7 +13,7 @@ use crate::{
 
 const WORKFLOW: Choice = ("workflow", "An existing workflow");
 
-/// The section.
+/// The section of the target.
 pub(super) fn target(draft: Draft, errors: Errors) -> AnyView {
     let fields = draft.task;
     let errors_of = FieldErrors::new(move |names| errors.of(&names));

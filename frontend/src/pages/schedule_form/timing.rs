@@ -14,7 +14,7 @@ use crate::{
 /// The schema's maximum for one timing.
 const EXPRESSIONS: usize = 16;
 
-/// The section.
+/// The section of the timing.
 pub(super) fn timing(draft: Draft, errors: Errors) -> AnyView {
     let local = |id: &'static str, label: &'static str, value, names: &[&'static str]| {
         Field::new(id, label, value).kind("datetime-local").error(errors.of(names)).text()

@@ -1,5 +1,5 @@
-//! The same schedule as a module file: values that equal the default are left out, and so are secrets. References to
-//! secrets stay.
+//! The same schedule as a module file. Values that equal the default and secrets are left out;
+//! references to secrets stay.
 
 use leptos::prelude::*;
 use serde_json::{Value, json};
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stand_plain_and_the_rest_is_quoted() {
+    fn plain_words_are_unquoted_and_the_rest_is_quoted() {
         let shown = ["Europe/Berlin", "0 9 * * *", "yes", "a: b"].map(|text| scalar(&json!(text)));
         assert_eq!(shown, ["Europe/Berlin", "\"0 9 * * *\"", "\"yes\"", "\"a: b\""]);
     }
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_is_indented_and_a_list_is_json() {
+    fn nested_values_are_indented_and_a_list_is_json() {
         let mut text = String::new();
         let task = json!({ "target": { "command": {} } });
         write(&mut text, &[("task", task), ("when", json!(["@daily"]))], 4);

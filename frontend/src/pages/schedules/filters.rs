@@ -8,19 +8,22 @@ use crate::{
     data::{Listing, Loading},
     model::ScheduleRow,
     pages::views::use_views,
+    route::Route,
     state::use_address,
 };
 
 /// Views that every user has.
-const VIEWS: [QueryView; 5] = [
+const VIEWS: [QueryView; 7] = [
     ("Failing", "state:failed,timed_out"),
+    ("Losing runs", "lost:<1d"),
+    ("Late", "late:>1m"),
     ("Paused", "state:paused"),
     ("Never fires", "state:active next:never"),
     ("Due in the next hour", "next:<1h"),
     ("Changed today", "updated:<1d"),
 ];
 
-const FIELDS: [QueryField; 13] = [
+const FIELDS: [QueryField; 16] = [
     field(
         "state",
         "its state, or that of its last run",
@@ -42,8 +45,11 @@ const FIELDS: [QueryField; 13] = [
     field("zone", "the time zone it follows", &[]),
     field("group", "its concurrency group", &[]),
     field("module", "the module that declares it", &[]),
+    field("no", "what it lacks", &["tag", "module", "group", "note"]),
     field("next", "when it is due", &["<1h", "<1d", "never"]),
     field("last", "the last fire", &["<1h", ">1d"]),
+    field("lost", "when it last lost a fire", &["<1h", "<1d", "never"]),
+    field("late", "how late its newest run started", &[">10s", ">1m", ">1h"]),
     field("paused", "since when", &[">1d", ">1w"]),
     field("updated", "when it last changed", &["<1h", "<1d", "<1w"]),
     field("created", "when it was created", &["<1d", "<1w"]),
@@ -57,7 +63,7 @@ const fn field(
     QueryField { name, hint, values }
 }
 
-/// The bar.
+/// The query bar.
 pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
     let address = use_address();
     let search = Callback::new(move |text: String| {
@@ -73,6 +79,7 @@ pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
     view! {
         <button type="button" class="query-view favourites" aria-pressed=is_starred on:click=star>"Favourites"</button>
         {groups::choice()}
+        <a class="query-view" href=Route::Schedules.narrowed(&[("deleted", "yes")])>"Deleted"</a>
         <QueryBar
             label="Search schedules"
             placeholder="report tag:billing state:failed next:<1h"

@@ -1,23 +1,21 @@
 //! The schedules of the list by tag or by module, with their counts. A group narrows the list by a term of the search,
 //! so actions on all that match apply to it as well.
 
-use std::time::Duration;
-
 use leptos::prelude::*;
 
 use super::wanted::Wanted;
 use crate::{
     api,
     components::{has_term, live, toggled},
-    data::use_load,
-    model::{ScheduleGrouping, ScheduleGroups},
-    state::{Address, use_address, use_every},
+    data::{Listing, use_load},
+    model::{ScheduleGrouping, ScheduleGroups, ScheduleRow},
+    state::{Address, use_address},
     time::grouped,
 };
 
-/// What the list can be grouped by: the word in the address, which is the field of the search, and the button.
+/// The ways to group the list: the word in the address, which is the field of the search, and the
+/// button's label.
 const CHOICES: [(&str, &str); 2] = [("tag", "By tag"), ("module", "By module")];
-const LOOK: Duration = Duration::from_secs(30);
 
 /// The buttons that group the list.
 pub(super) fn choice() -> AnyView {
@@ -34,19 +32,17 @@ pub(super) fn choice() -> AnyView {
     CHOICES.map(button).into_any()
 }
 
-/// The groups, if the address asks for them.
-pub(super) fn list() -> AnyView {
+/// The groups, if the address asks for them. They are counted each time the list has been drawn, as all that match are
+/// read for it.
+pub(super) fn list(schedules: Listing<ScheduleRow>) -> AnyView {
     let address = use_address();
     let by = Memo::new(move |_| by(address));
-    let wanted = Memo::new(move |_| Wanted::of(address).whole());
     let groups = use_load(move || {
         let (_, by) = by.get()?;
-        Some(api::schedule_groups(wanted.get().query(), by))
-    });
-    use_every(LOOK, move || {
-        if by.get_untracked().is_some() {
-            groups.loading.refresh();
+        if schedules.drawn.get() == 0 {
+            return None;
         }
+        Some(api::schedule_groups(untrack(|| Wanted::of(address)).query(), by))
     });
     live(move || {
         let Some((field, by)) = by.get() else { return ().into_any() };
@@ -57,7 +53,7 @@ pub(super) fn list() -> AnyView {
     })
 }
 
-/// What the address groups by; tracked.
+/// The grouping that the address names; tracked.
 fn by(address: Address) -> Option<(&'static str, ScheduleGrouping)> {
     match address.query("group").as_str() {
         "tag" => Some(("tag", ScheduleGrouping::Tag)),
@@ -73,30 +69,32 @@ fn drawn(
     text: &str,
     address: Address,
 ) -> AnyView {
+    // A group narrows the list to its schedules; the chosen one lets go of them.
+    let item = |term: &str, words: String, schedules: i64| {
+        let is_chosen = has_term(text, term);
+        let narrowed = toggled(text, term);
+        let href = address.href(&[("q", &narrowed), ("after", ""), ("before", "")]);
+        view! {
+            <li>
+                <a class="query-view" href=href aria-current=is_chosen.then_some("true")>
+                    {words}" "<b>{grouped(schedules)}</b>
+                </a>
+            </li>
+        }
+        .into_any()
+    };
     let items: Vec<_> = groups
         .groups
         .iter()
-        .map(|group| {
-            let term = format!("{field}:{}", group.name);
-            let is_chosen = has_term(text, &term);
-            let narrowed = toggled(text, &term);
-            let href = address.href(&[("q", &narrowed), ("after", ""), ("before", "")]);
-            view! {
-                <li>
-                    <a class="query-view" href=href aria-current=is_chosen.then_some("true")>
-                        {group.name.clone()}" "<b>{grouped(group.schedules)}</b>
-                    </a>
-                </li>
-            }
-            .into_any()
-        })
+        .map(|group| item(&format!("{field}:{}", group.name), group.name.clone(), group.schedules))
         .collect();
-    let without = (groups.without > 0).then(|| {
+    let term = format!("no:{field}");
+    let without = (groups.without > 0 || has_term(text, &term)).then(|| {
         let words = match by {
-            ScheduleGrouping::Tag => "without a tag ",
-            ScheduleGrouping::Module => "in no module ",
+            ScheduleGrouping::Tag => "without a tag",
+            ScheduleGrouping::Module => "in no module",
         };
-        view! { <li class="muted">{words}<b>{grouped(groups.without)}</b></li> }.into_any()
+        item(&term, words.to_owned(), groups.without)
     });
     let cut = groups.is_cut.then(|| {
         view! { <li class="muted">"Only the 200 largest groups are shown."</li> }.into_any()

@@ -4,47 +4,64 @@
 //! - `filters`: the query bar
 //! - `groups`: the list by tag or by module
 //! - `row`: a schedule in a row, with its actions
+//! - `history`: their recent fires, which are loaded after the rows
+//! - `follow`: the changes of the schedules on the page
+//! - `deleted`: deleted schedules, to restore
 
+mod deleted;
 mod filters;
+mod follow;
 mod groups;
+mod history;
 mod row;
 mod wanted;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use leptos::prelude::*;
 
-use self::wanted::Wanted;
+use self::{follow::follow, history::use_histories, wanted::Wanted};
 use super::{
     actions::use_actions,
-    bulk::{BulkBar, Subjects},
+    bulk::{self, BulkBar, Subjects},
     cursors, kept,
     overview::new_schedule,
 };
 use crate::{
     api::{self},
     components::{AsyncView, PageHead, Selection, Table, empty, live, pager},
-    data::{Feed, Listing, use_actor, use_feed, use_listing},
-    model::{ScheduleEvent, ScheduleRow},
+    data::{Listing, use_actor, use_listing, use_total},
+    model::ScheduleRow,
     route::Route,
-    state::{use_address, use_every, use_session, use_title},
+    state::{use_address, use_session, use_title},
 };
 
 const SIZE: usize = 50;
-/// How often a list that cannot follow all changes is loaded again.
-const LOOK: Duration = Duration::from_secs(30);
 
-/// The list.
+/// The list, or that of deleted schedules.
 #[component]
 pub(crate) fn Schedules() -> impl IntoView {
     use_title(|| "Schedules".to_owned());
+    let address = use_address();
+    let is_deleted = Memo::new(move |_| address.query("deleted") == "yes");
+    live(move || match is_deleted.get() {
+        true => view! { <deleted::Deleted/> }.into_any(),
+        false => view! { <AllSchedules/> }.into_any(),
+    })
+}
+
+/// The schedules that are not deleted.
+#[component]
+fn AllSchedules() -> impl IntoView {
     let (session, address) = (use_session(), use_address());
     let wanted = move || Wanted::of(address);
     let schedules = use_listing(SIZE, move || api::schedules(wanted().query(), SIZE));
     let actions = use_actions(vec![schedules.load.loading]);
     follow(schedules, move || untrack(wanted));
     let go = move |place| address.go(&address.with(&cursors(&place)));
-    let count = move || schedules.load.with(|page| page.total).flatten().map(total_words);
+    let total = use_total(schedules, move || api::schedule_count(wanted().query()));
+    let count = move || total.get().map(total_words);
+    let histories = use_histories(schedules);
     let selection = Selection::new();
     let actor = use_actor();
     let star = Callback::new(move |(id, is_favourite): (String, bool)| {
@@ -55,13 +72,26 @@ pub(crate) fn Schedules() -> impl IntoView {
     });
     let names = use_names(schedules);
     let subjects = Subjects {
+        label: "Actions for the selected schedules",
+        kinds: bulk::Kind::OF_SCHEDULES,
         selection,
-        names: Signal::derive(move || {
+        chosen: Signal::derive(move || {
             let ids = selection.ids();
-            names.with_value(|names| ids.iter().filter_map(|id| names.get(id).cloned()).collect())
+            let known = |names: &BTreeMap<String, String>| {
+                ids.iter().filter_map(|id| names.get(id).cloned()).collect::<Vec<_>>()
+            };
+            bulk::by_name(&names.with_value(known))
         }),
-        search: Memo::new(move |_| address.query("q")).into(),
-        total: Signal::derive(move || schedules.load.with(|page| page.total).flatten()),
+        // No search finds favourites only, so an action on all that match is not offered for them.
+        search: Memo::new(move |_| match address.query("favourites") == "yes" {
+            true => String::new(),
+            false => address.query("q"),
+        })
+        .into(),
+        has_more: Signal::derive(move || {
+            total.get().is_some_and(|total| total > selection.count() as i64)
+        }),
+        total,
         list: schedules.load.loading,
     };
     // A bulk action applies to one namespace.
@@ -71,7 +101,7 @@ pub(crate) fn Schedules() -> impl IntoView {
     };
     let table = move || {
         let is_across = untrack(|| address.is_across());
-        let columns = row::columns(is_across);
+        let columns = row::columns(is_across, histories);
         let table = Table::new("Schedules", schedules.list, columns, row::name);
         let table = if is_across { table } else { table.select(selection) };
         table
@@ -86,7 +116,7 @@ pub(crate) fn Schedules() -> impl IntoView {
     view! {
         {head.view()}
         {filters::bar(schedules)}
-        {groups::list()}
+        {groups::list(schedules)}
         {live(move || bulk())}
         <AsyncView
             loading=schedules.load.loading
@@ -111,58 +141,6 @@ fn use_names(schedules: Listing<ScheduleRow>) -> StoredValue<BTreeMap<String, St
         });
     });
     names
-}
-
-/// A row of an event, with the fields that only lists request kept from the known row.
-fn with_history(row: ScheduleRow, schedules: Listing<ScheduleRow>) -> ScheduleRow {
-    match schedules.list.get(&row.id).and_then(|known| known.get::<ScheduleRow>()) {
-        Some(known) => ScheduleRow {
-            is_favourite: known.is_favourite,
-            recent_fires: known.recent_fires.clone(),
-            module: known.module.clone(),
-            ..row
-        },
-        None => row,
-    }
-}
-
-/// Follows the schedules on the page. If the page contains all schedules, follows everything, so that a new one is
-/// added at once. A larger server has too many changes for that: there, the list is loaded again from time to time.
-fn follow(
-    schedules: Listing<ScheduleRow>,
-    wanted: impl Fn() -> Wanted + Copy + Send + Sync + 'static,
-) {
-    let loading = schedules.load.loading;
-    let shown = Memo::new(move |_| {
-        let is_all = !wanted().is_narrowed()
-            && schedules.load.with(|page| page.next.is_none() && page.previous.is_none())?;
-        let mut ids = schedules.list.ids();
-        ids.sort_unstable();
-        Some((!is_all).then_some(ids))
-    });
-    let merge = move |events: Vec<ScheduleEvent>| {
-        for event in events {
-            match event.schedule {
-                Some(row) if schedules.list.knows(&row.id) => {
-                    schedules.merge(vec![with_history(row, schedules)], false, |_| true);
-                    // Only the server knows whether it still matches the search, and its newest bar.
-                    loading.refresh();
-                }
-                // Only the server knows whether a new schedule belongs on this page, and where.
-                Some(_) => loading.refresh(),
-                None => schedules.remove(event.schedule_id),
-            }
-        }
-    };
-    // Other rows need another feed: each belongs to its run of the effect, which drops the previous one.
-    let address = use_address();
-    Effect::new(move |_| {
-        if let Some(ids) = shown.get() {
-            let feed = move || Feed::schedules(address.namespace(), ids.clone());
-            use_feed(feed, merge, move || loading.reload());
-        }
-    });
-    use_every(LOOK, move || loading.refresh());
 }
 
 fn nothing(is_narrowed: bool) -> AnyView {

@@ -2,17 +2,21 @@
 
 use leptos::prelude::*;
 
+use super::history::Histories;
 use crate::{
     components::{
-        Column, Glyph, Mark, PastFire, RowName, badge, expressions, fire_history, icon_button,
-        tags, tally_bar, warning_list, when_relative,
+        Column, Glyph, Mark, RowName, badge, expressions, icon_button, tags, warning_list,
+        when_relative,
     },
-    model::{RecentFire, ScheduleRow, ScheduleState, Verdict},
+    model::{ScheduleRow, ScheduleState, Warning},
     pages::actions::{Action, Actions},
     route::Route,
     state::Session,
-    time::{Moment, duration},
+    time::Moment,
 };
+
+/// The expression of a timing without any instants.
+const MANUALLY: &str = "@manually";
 
 /// The name of a row, and the ids by which tests find it.
 pub(super) fn name(schedule: &ScheduleRow) -> RowName {
@@ -21,20 +25,24 @@ pub(super) fn name(schedule: &ScheduleRow) -> RowName {
 }
 
 /// Name, state, timing, next and recent fires; across all namespaces also the namespace.
-pub(super) fn columns(is_across: bool) -> Vec<Column> {
+pub(super) fn columns(is_across: bool, histories: Histories) -> Vec<Column> {
     let namespace = |row: &ScheduleRow| row.namespace.clone().into_any();
     let mut columns = vec![
         Column::new("name", "Name", title).head().sorts("name"),
         Column::new("state", "State", state),
         Column::new("timing", "When", timing).class("timing-cell wide"),
-        Column::new("next", "Next fire", |row: &ScheduleRow| time(row.next_fire_at, row))
-            .sorts("next"),
+        Column::new("next", "Next fire", next).sorts("next"),
         Column::new("last", "Last fire", |row: &ScheduleRow| time(row.last_fire_at, row))
             .class("wide spare")
             .sorts("last"),
+        Column::new("verdict", "Last verdict", move |row: &ScheduleRow| histories.verdict(row))
+            .class("why-cell wide spare"),
         Column::new("run", "Last run", last_run).class("wide"),
-        Column::new("history", "Last 40", history).class("wide"),
-        Column::new("p95", "p95", p95).class("number wide spare"),
+        Column::new("history", "Last 40", move |row: &ScheduleRow| histories.bars(row))
+            .class("wide"),
+        Column::new("p95", "p95", move |row: &ScheduleRow| histories.p95(row))
+            .class("number wide spare")
+            .sorts("p95"),
         Column::new("workflow", "Workflow", |row: &ScheduleRow| {
             row.workflow.name.clone().into_any()
         })
@@ -43,7 +51,9 @@ pub(super) fn columns(is_across: bool) -> Vec<Column> {
         Column::new("note", "Note", |row: &ScheduleRow| row.note.clone().into_any())
             .class("why-cell")
             .extra(),
-        Column::new("day", "24 h", |row: &ScheduleRow| tally_bar(row.tally)).class("wide").extra(),
+        Column::new("day", "24 h", move |row: &ScheduleRow| histories.day(row))
+            .class("wide")
+            .extra(),
     ];
     if is_across {
         columns.insert(1, Column::new("namespace", "Namespace", namespace));
@@ -79,6 +89,30 @@ fn timing(schedule: &ScheduleRow) -> AnyView {
     .into_any()
 }
 
+/// The next fire, or a word for why there is none.
+fn next(schedule: &ScheduleRow) -> AnyView {
+    if let Some(at) = schedule.next_fire_at {
+        return when_relative(at, schedule.zone());
+    }
+    let is_manual =
+        schedule.timing.expressions.iter().all(|text| text.eq_ignore_ascii_case(MANUALLY));
+    let is_never = schedule.timing.warnings.iter().any(Warning::is_never);
+    let why = why_none(schedule.state, is_manual, is_never);
+    view! { <span class="muted">{why}</span> }.into_any()
+}
+
+/// Why a schedule has no next fire.
+fn why_none(state: ScheduleState, is_manual: bool, is_never: bool) -> &'static str {
+    match state {
+        ScheduleState::Paused => "none while paused",
+        ScheduleState::Finished => "none left",
+        ScheduleState::Exhausted => "all that were allowed",
+        ScheduleState::Active if is_manual => "by hand only",
+        ScheduleState::Active if is_never => "never",
+        ScheduleState::Active => "not planned yet",
+    }
+}
+
 fn time(at: Option<Moment>, schedule: &ScheduleRow) -> AnyView {
     match at {
         Some(at) => when_relative(at, schedule.zone()),
@@ -86,33 +120,9 @@ fn time(at: Option<Moment>, schedule: &ScheduleRow) -> AnyView {
     }
 }
 
-fn history(schedule: &ScheduleRow) -> AnyView {
-    if schedule.recent_fires.is_empty() {
-        return ().into_any();
-    }
-    let past = |fire: &RecentFire| {
-        let mark = match (fire.run, fire.verdict) {
-            (Some(run), Verdict::Started | Verdict::Pending) => Mark::Run(run.state),
-            (_, verdict) => Mark::Verdict(verdict),
-        };
-        let at = fire.local.replace('T', " ");
-        PastFire { mark, title: format!("{at} {}: {}", fire.offset, fire.reason.text) }
-    };
-    fire_history(schedule.recent_fires.iter().rev().map(past).collect())
-}
-
-/// The 95th percentile of the durations of its recent runs.
-fn p95(schedule: &ScheduleRow) -> AnyView {
-    let title = "95 % of the runs under \"Last 40\" took no longer";
-    match schedule.p95() {
-        Some(millis) => view! { <span title=title>{duration(millis)}</span> }.into_any(),
-        None => view! { <span class="muted">"–"</span> }.into_any(),
-    }
-}
-
 fn module(schedule: &ScheduleRow) -> AnyView {
     let link = schedule.module.clone().map(|module| {
-        let href = Route::Module(module.clone()).path();
+        let href = Route::module(&module).path();
         view! { <a class="cell-link" href=href>{module}</a> }
     });
     view! { {link} }.into_any()
@@ -143,7 +153,7 @@ pub(super) fn actions(
     };
     let star =
         icon_button(glyph, "Favourite", words, move || star.run((id.clone(), !is_favourite)));
-    if !session.operates() {
+    if !session.operates_in(&schedule.namespace) {
         return star;
     }
     let run = icon_button(Glyph::Play, "Run now", format!("Run {name} now"), actions.run(schedule));
@@ -159,4 +169,19 @@ pub(super) fn actions(
         ScheduleState::Finished | ScheduleState::Exhausted => ().into_any(),
     };
     view! { {star}{run}{other} }.into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_without_a_next_fire_says_why() {
+        let why = |state| why_none(state, false, false);
+        assert_eq!(why(ScheduleState::Paused), "none while paused");
+        assert_eq!(why(ScheduleState::Finished), "none left");
+        assert_eq!(why(ScheduleState::Exhausted), "all that were allowed");
+        assert_eq!(why_none(ScheduleState::Active, true, false), "by hand only");
+        assert_eq!(why_none(ScheduleState::Active, false, true), "never");
+    }
 }

@@ -18,7 +18,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Tracked.
+    /// The view that the address names; tracked.
     pub(super) fn of(address: Address) -> Self {
         Self {
             namespace: address.namespace(),
@@ -33,11 +33,6 @@ impl Wanted {
         self.favourites || !self.text.trim().is_empty()
     }
 
-    /// The same of the whole list, whichever page of it is shown.
-    pub(super) fn whole(self) -> Self {
-        Self { sort: String::new(), place: Place::default(), ..self }
-    }
-
     fn sort(&self) -> Option<(ScheduleSortField, bool)> {
         let (name, descending) = match self.sort.strip_prefix('-') {
             Some(name) => (name, true),
@@ -47,6 +42,7 @@ impl Wanted {
             "name" => ScheduleSortField::Name,
             "next" => ScheduleSortField::Next,
             "last" => ScheduleSortField::Last,
+            "p95" => ScheduleSortField::P95,
             _ => return None,
         };
         Some((by, descending))

@@ -1,6 +1,6 @@
 //! Secrets of a namespace: names, never values.
 //!
-//! - `users`: what names a secret
+//! - `users`: the objects that name a secret
 
 mod users;
 
@@ -10,29 +10,26 @@ use super::kit::{self, Asked, Change, empty, form, of, use_asked};
 use crate::{
     api,
     components::{
-        AsyncView, Dialog, Field, Heading, Look, button, heading, pager, rows, silent_heading,
-        table, when_relative,
+        AsyncView, Dialog, Field, Heading, Look, button, heading, live, pager, rows,
+        silent_heading, table, when_relative,
     },
     data::{Loading, use_listing},
     model::{Place, Secret},
-    state::use_title,
+    state::{use_session, use_title},
 };
 
 const SIZE: usize = 100;
 
-/// The list.
+/// The list of secrets.
 #[component]
 pub(crate) fn Secrets() -> impl IntoView {
     use_title(|| "Secrets".to_owned());
-    let namespace = kit::use_namespace();
-    let place = RwSignal::new(Place::First);
-    let secrets =
-        use_listing(SIZE, move || api::settings::secrets(namespace.get(), place.get(), SIZE));
-    let loading = secrets.load.loading;
+    let namespace = kit::use_picked();
     let new = RwSignal::new(false);
-    let (change, remove) = (use_asked::<Secret>(), use_asked::<Secret>());
+    let session = use_session();
     let add = move || {
-        kit::administers().then(|| button(Look::Primary, None, "New secret", move || new.set(true)))
+        let may = session.administers_in(&namespace.get());
+        may.then(|| button(Look::Primary, None, "New secret", move || new.set(true)))
     };
     view! {
         <header class="page-head">
@@ -40,19 +37,43 @@ pub(crate) fn Secrets() -> impl IntoView {
             <p class="muted">"Values that tasks use as "<code>"{{ secrets.name }}"</code>" and nobody can read."</p>
             <div class="actions">{move || add()}</div>
         </header>
+        {kit::picker("Secrets of", namespace)}
+        // Rows and dialogs of another namespace never stay: a secret of the same name would be changed here.
+        {live(move || {
+            new.set(false);
+            list(namespace.get(), new)
+        })}
+    }
+}
+
+/// The secrets of one namespace. `new` opens the dialog that adds one.
+fn list(namespace: String, new: RwSignal<bool>) -> AnyView {
+    let place = RwSignal::new(Place::First);
+    let asked = namespace.clone();
+    let secrets =
+        use_listing(SIZE, move || api::settings::secrets(asked.clone(), place.get(), SIZE));
+    let loading = secrets.load.loading;
+    let (change, remove) = (use_asked::<Secret>(), use_asked::<Secret>());
+    let (drawn, changed, removed) = (namespace.clone(), namespace.clone(), namespace.clone());
+    let lines = move || {
+        let namespace = drawn.clone();
+        rows(secrets.list, move |row| line(row, &namespace, change, remove))
+    };
+    view! {
         <AsyncView
             loading=loading
             what="secrets"
             is_empty=Signal::derive(move || secrets.list.is_empty())
             empty=|| empty("No secret yet", "Passwords, tokens and keys that tasks need. Administrators of the namespace set them.")
         >
-            {table("Secrets", "table", headings(), rows(secrets.list, move |row| line(row, namespace, change, remove)))}
+            {table("Secrets", "table", headings(), lines())}
             {pager(secrets.beside(), "secrets", move |to| place.set(to))}
         </AsyncView>
-        <Dialog open=new title="New secret">{set_form(None, new, namespace, loading)}</Dialog>
-        {change.dialog("New value", move |row| set_form(Some(row.name.clone()), change.open, namespace, loading))}
-        {remove.dialog("Delete secret", move |row| remove_form(&row, remove, namespace, loading))}
+        <Dialog open=new title="New secret">{set_form(None, new, &namespace, loading)}</Dialog>
+        {change.dialog("New value", move |row| set_form(Some(row.name.clone()), change.open, &changed, loading))}
+        {remove.dialog("Delete secret", move |row| remove_form(&row, remove, &removed, loading))}
     }
+    .into_any()
 }
 
 fn headings() -> Vec<Heading> {
@@ -67,13 +88,8 @@ fn headings() -> Vec<Heading> {
     ]
 }
 
-fn line(
-    row: &Secret,
-    namespace: Memo<String>,
-    change: Asked<Secret>,
-    remove: Asked<Secret>,
-) -> AnyView {
-    let actions = kit::administers().then(|| {
+fn line(row: &Secret, namespace: &str, change: Asked<Secret>, remove: Asked<Secret>) -> AnyView {
+    let actions = use_session().administers_in(namespace).then(|| {
         view! {
             {button(Look::Plain, None, "New value", change.ask(row))}
             {button(Look::Danger, None, "Delete", remove.ask(row))}
@@ -86,7 +102,7 @@ fn line(
             <td class="wide muted">{format!("version {}", row.version)}</td>
             <td>{when_relative(row.updated_at, None)}</td>
             <td class="wide">{row.set_by.clone()}</td>
-            <td class="wide">{users::first(&row.used_by, &namespace.get_untracked())}</td>
+            <td class="wide">{users::first(&row.used_by, namespace)}</td>
             <td class="wide"><code>{row.key_id.clone()}</code></td>
             <td class="actions-cell"><div class="row-actions">{actions}</div></td>
         </tr>
@@ -98,9 +114,10 @@ fn line(
 fn set_form(
     known: Option<String>,
     open: RwSignal<bool>,
-    namespace: Memo<String>,
+    namespace: &str,
     loading: Loading,
 ) -> AnyView {
+    let namespace = namespace.to_owned();
     let wrong = RwSignal::new(None);
     let name = RwSignal::new(known.clone().unwrap_or_default());
     let value = RwSignal::new(String::new());
@@ -121,8 +138,7 @@ fn set_form(
     let plan = move |key| {
         let name = name.get_untracked().trim().to_owned();
         let said = format!("{name} is set.");
-        let ask =
-            api::settings::set_secret(namespace.get_untracked(), name, value.get_untracked(), key);
+        let ask = api::settings::set_secret(namespace.clone(), name, value.get_untracked(), key);
         Ok(Change { ask, said })
     };
     let fields = view! { {name_field}{value_field.text()} };
@@ -130,19 +146,14 @@ fn set_form(
     form(open, (Look::Primary, "Set"), wrong, fields.into_any(), plan, done)
 }
 
-fn remove_form(
-    row: &Secret,
-    remove: Asked<Secret>,
-    namespace: Memo<String>,
-    loading: Loading,
-) -> AnyView {
-    let name = row.name.clone();
+fn remove_form(row: &Secret, remove: Asked<Secret>, namespace: &str, loading: Loading) -> AnyView {
+    let (name, here) = (row.name.clone(), namespace.to_owned());
     let fields = view! {
         <p>"Attempts at tasks that use "<code>{format!("{{{{ secrets.{name} }}}}")}</code>" fail from now on. The value is gone for good."</p>
-        {users::all(&row.used_by, &namespace.get_untracked())}
+        {users::all(&row.used_by, namespace)}
     };
     let plan = move |_| {
-        let ask = api::settings::delete_secret(namespace.get_untracked(), name.clone());
+        let ask = api::settings::delete_secret(here.clone(), name.clone());
         Ok(Change { ask, said: format!("{name} is deleted.") })
     };
     let done = move |_| loading.reload();

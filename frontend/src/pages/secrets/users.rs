@@ -1,4 +1,4 @@
-//! What names a secret: schedules, workflows, and alert channels.
+//! The objects that name a secret: schedules, workflows, and alert channels.
 
 use leptos::prelude::*;
 
@@ -8,10 +8,10 @@ use crate::{
     route::Route,
 };
 
-/// Number of users that a row names.
+/// Number of these objects that a row names.
 const NAMED: usize = 2;
 
-/// The first users, and how many more there are: for a row.
+/// The first objects, and how many more there are: for a row.
 pub(super) fn first(used: &SecretUse, namespace: &str) -> AnyView {
     if used.count == 0 {
         let words = if used.is_cut { "nothing found" } else { "nothing" };
@@ -22,7 +22,7 @@ pub(super) fn first(used: &SecretUse, namespace: &str) -> AnyView {
     view! { {named}{more} }.into_any()
 }
 
-/// The users that the server names, and how many more there are: before a secret is deleted.
+/// The objects that the server names, and how many more there are: before a secret is deleted.
 pub(super) fn all(used: &SecretUse, namespace: &str) -> AnyView {
     let cut = used.is_cut.then(|| {
         view! { <p class="muted">"The namespace has too many to examine: there may be more."</p> }

@@ -1,5 +1,5 @@
-//! What a task does, in the shape that the API accepts: `{ "http": { "url": ... } }`. A text of that shape is parsed
-//! into these types, so that a misspelt key is reported with its line.
+//! The action of a task, in the shape that the API accepts: `{ "http": { "url": ... } }`. A text of
+//! that shape is parsed into these types, so that a misspelt key is reported with its line.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub(in crate::pages) struct TaskPlan {
     pub(in crate::pages) retry_on: Vec<String>,
 }
 
-/// What the task does.
+/// The action of the task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::pages) enum Action {
@@ -30,7 +30,7 @@ pub(in crate::pages) enum Action {
 }
 
 impl Action {
-    /// The name of its kind in the form.
+    /// The name of the action's kind in the form.
     pub(in crate::pages) fn kind(&self) -> &'static str {
         match self {
             Self::Http(_) => "http",
@@ -111,7 +111,7 @@ pub(in crate::pages) struct WorkerAction {
     pub(in crate::pages) tags: Vec<String>,
 }
 
-/// Does nothing.
+/// An action that does nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(in crate::pages) struct NoopAction {

@@ -1,11 +1,12 @@
-//! An event for a broker, in the shape that the API accepts. What is left out has its default there.
+//! An event for a broker, in the shape that the API accepts. Omitted fields have their defaults
+//! there.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::Pair;
 
-/// An event, and where it goes.
+/// An event, and its destination.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::pages) struct PublishAction {
@@ -168,7 +169,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 impl BrokerAction {
     /// The name of its kind in the form.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(in crate::pages) fn kind(&self) -> &'static str {
         match self {
             Self::Kafka(_) => "kafka",
             Self::Nats(_) => "nats",

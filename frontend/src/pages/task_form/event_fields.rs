@@ -8,6 +8,7 @@ use super::{
         AddressAction, BrokerAction, EventAction, KafkaAction, NatsAction, PublishAction,
         RabbitmqAction, RedisAction, SqsAction,
     },
+    lost::LostCredentials,
     reading::{given, pairs, split, whole},
 };
 use crate::model::{Failure, Pair};
@@ -17,11 +18,11 @@ type Text = RwSignal<String>;
 /// Every field of an event, for all brokers. Copying it copies handles, not text.
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct EventFields {
-    /// `kafka`, `nats`, `rabbitmq`, `redis` or `sqs`.
+    /// The broker: `kafka`, `nats`, `rabbitmq`, `redis` or `sqs`.
     pub(in crate::pages) broker: Text,
-    /// Separated by commas.
+    /// The servers, separated by commas.
     pub(in crate::pages) servers: Text,
-    /// `yes` or `no`.
+    /// Whether the connection is encrypted: `yes` or `no`.
     pub(in crate::pages) tls: Text,
     pub(in crate::pages) username: Text,
     pub(in crate::pages) password: Text,
@@ -43,20 +44,22 @@ pub(in crate::pages) struct EventFields {
     pub(in crate::pages) secret_key: Text,
     pub(in crate::pages) session_token: Text,
     pub(in crate::pages) group: Text,
-    /// `STRUCTURED` or `BINARY`.
+    /// The content mode: `STRUCTURED` or `BINARY`.
     pub(in crate::pages) mode: Text,
     pub(in crate::pages) kind: Text,
     pub(in crate::pages) source: Text,
     pub(in crate::pages) subject: Text,
-    /// JSON or a text.
+    /// The payload: JSON or a text.
     pub(in crate::pages) payload: Text,
-    /// `Name: value`, one per line.
+    /// The headers, one `Name: value` per line.
     pub(in crate::pages) headers: Text,
+    /// Those of the whole task.
+    pub(super) lost: LostCredentials,
 }
 
 impl EventFields {
     /// The schema's defaults.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(lost: LostCredentials) -> Self {
         let text = |value: &str| RwSignal::new(value.to_owned());
         Self {
             broker: text("kafka"),
@@ -88,6 +91,7 @@ impl EventFields {
             subject: text(""),
             payload: text(""),
             headers: text(""),
+            lost,
         }
     }
 
@@ -277,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_is_what_is_read() {
+    fn fields_return_the_event_that_they_were_set_to() {
         let connection =
             json!({ "servers": ["a:1", "b"], "tls": true, "username": "u", "password": "***" });
         for to in [
@@ -292,7 +296,7 @@ mod tests {
                 "headers": [{ "name": "h", "value": "{{ secrets.h }}" }] });
             let publish: PublishAction = from_value(json!({ "to": to, "event": event })).unwrap();
             Owner::new().with(|| {
-                let fields = EventFields::new();
+                let fields = EventFields::new(LostCredentials::new());
                 fields.set(&publish);
                 assert_eq!(untrack(|| fields.action()), Ok(publish.clone()));
             });
@@ -302,7 +306,7 @@ mod tests {
     #[test]
     fn a_number_that_is_none_names_its_field() {
         Owner::new().with(|| {
-            let fields = EventFields::new();
+            let fields = EventFields::new(LostCredentials::new());
             fields.broker.set("redis".to_owned());
             fields.max_length.set("many".to_owned());
             let wrong = untrack(|| fields.action()).unwrap_err();

@@ -2,7 +2,9 @@
 
 use leptos::prelude::*;
 
-use super::{credentials::is_legible, event_fields::EventFields, sections::Place};
+use super::{
+    credentials::is_legible, event_fields::EventFields, lost::ENTER_AGAIN, sections::Place,
+};
 use crate::components::{Choice, Field, live};
 
 const BROKERS: [Choice; 5] = [
@@ -23,7 +25,7 @@ const TLS: [Choice; 2] = [("no", "No"), ("yes", "Yes, with TLS")];
 
 const BY_SECRET: &str = "{{ secrets.NAME }}; *** keeps a hidden value.";
 
-/// The section.
+/// The section of the event.
 pub(super) fn publish(fields: EventFields, place: Place) -> AnyView {
     let broker = Memo::new(move |_| fields.broker.get());
     let to = move || match broker.get().as_str() {
@@ -48,7 +50,8 @@ fn connection(fields: EventFields, place: Place, names: [&'static str; 4]) -> An
     let has_more = [fields.username, fields.password]
         .iter()
         .any(|field| field.with_untracked(|text| !text.is_empty()))
-        || fields.tls.with_untracked(|tls| tls == "yes");
+        || fields.tls.with_untracked(|tls| tls == "yes")
+        || untrack(|| fields.lost.has("password", fields.password));
     view! {
         {field("servers", "Servers", fields.servers, servers).code().required()
             .hint("host or host:port, up to 8, separated by commas. They are tried in order.").text()}
@@ -57,7 +60,7 @@ fn connection(fields: EventFields, place: Place, names: [&'static str; 4]) -> An
             <div class="field-grid">
                 {field("broker-tls", "Encrypted", fields.tls, tls).choice(&TLS)}
                 {field("broker-username", "User", fields.username, username).code().text()}
-                {credential(field("broker-password", "Password", fields.password, password), fields.password)
+                {credential(field("broker-password", "Password", fields.password, password), fields, "password", fields.password)
                     .hint(BY_SECRET).text()}
             </div>
         </details>
@@ -66,8 +69,14 @@ fn connection(fields: EventFields, place: Place, names: [&'static str; 4]) -> An
 }
 
 /// A field for a credential: a typed one is hidden, a reference to a secret stays legible.
-fn credential(field: Field, value: RwSignal<String>) -> Field {
+fn credential(
+    field: Field,
+    fields: EventFields,
+    name: &'static str,
+    value: RwSignal<String>,
+) -> Field {
     field
+        .note_while(ENTER_AGAIN, move || fields.lost.has(name, value))
         .code()
         .autocomplete("new-password")
         .hidden_while(move || !value.with(|text| is_legible(text)))
@@ -154,8 +163,8 @@ fn sqs(fields: EventFields, place: Place) -> AnyView {
         {field("queue-url", "Queue URL", fields.queue_url, "target.publish.to.sqs.queueUrl").kind("url").code().required().text()}
         <div class="field-grid">
             {field("access-key", "Access key ID", fields.access_key, "target.publish.to.sqs.accessKeyId").code().required().text()}
-            {credential(secret_key, fields.secret_key).required().hint(BY_SECRET).text()}
-            {credential(session_token, fields.session_token).hint("For temporary credentials.").text()}
+            {credential(secret_key, fields, "secret_key", fields.secret_key).required().hint(BY_SECRET).text()}
+            {credential(session_token, fields, "session_token", fields.session_token).hint("For temporary credentials.").text()}
             {field("region", "Region", fields.region, "target.publish.to.sqs.region").code()
                 .hint("Required if the URL does not contain it.").text()}
             {field("queue-group", "Message group", fields.group, "target.publish.to.sqs.group").code()

@@ -8,6 +8,7 @@ use super::{
     action::{Action, HttpAction, TaskPlan},
     credentials::is_open,
     event_fields::EventFields,
+    lost::{LostCredentials, credential_words, has_credential},
 };
 use crate::{
     model::{Backoff, HttpAnswer, Pair, Target, Task},
@@ -20,23 +21,23 @@ type Text = RwSignal<String>;
 #[derive(Clone, Copy)]
 pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) name: Text,
-    /// `command`, `http`, `publish`, `worker` or `noop`.
+    /// The kind of target: `command`, `http`, `publish`, `worker` or `noop`.
     pub(in crate::pages) kind: Text,
     pub(in crate::pages) program: Text,
-    /// One per line.
+    /// The arguments, one per line.
     pub(in crate::pages) args: Text,
     pub(in crate::pages) script: Text,
-    /// `NAME=value`, one per line.
+    /// The environment, one `NAME=value` per line.
     pub(in crate::pages) environment: Text,
     pub(in crate::pages) directory: Text,
     pub(in crate::pages) user: Text,
     pub(in crate::pages) method: Text,
     pub(in crate::pages) url: Text,
-    /// `Name: value`, one per line.
+    /// The headers, one `Name: value` per line.
     pub(in crate::pages) headers: Text,
     pub(in crate::pages) body: Text,
     pub(in crate::pages) expected: Text,
-    /// `keep` or `merge`.
+    /// What happens to the answer: `keep` or `merge`.
     pub(in crate::pages) answer: Text,
     pub(in crate::pages) secret: Text,
     /// Whether the request was signed when the form was opened, and whether the signature is to be removed.
@@ -44,9 +45,9 @@ pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) unsigns: RwSignal<bool>,
     pub(in crate::pages) queue: Text,
     pub(in crate::pages) job: Text,
-    /// JSON, or empty.
+    /// The worker's input: JSON, or empty.
     pub(in crate::pages) input: Text,
-    /// Separated by commas.
+    /// The worker's tags, separated by commas.
     pub(in crate::pages) worker_tags: Text,
     pub(in crate::pages) idle_note: Text,
     pub(in crate::pages) event: EventFields,
@@ -57,10 +58,11 @@ pub(in crate::pages) struct TaskFields {
     pub(in crate::pages) initial: Text,
     pub(in crate::pages) ceiling: Text,
     pub(in crate::pages) spread: Text,
-    /// Separated by commas.
+    /// The failures that are retried, separated by commas.
     pub(in crate::pages) retry_on: Text,
     /// JSON: the settings of an HTTP request that no field shows.
     pub(in crate::pages) rest: Text,
+    pub(super) lost: LostCredentials,
 }
 
 /// The settings of an HTTP request that no field shows.
@@ -74,9 +76,10 @@ pub(super) struct HttpRest {
 }
 
 impl TaskFields {
-    /// The schema's defaults.
+    /// Fields with the schema's defaults.
     pub(in crate::pages) fn new() -> Self {
         let text = |value: &str| RwSignal::new(value.to_owned());
+        let lost = LostCredentials::new();
         Self {
             name: text("main"),
             kind: text("command"),
@@ -100,7 +103,7 @@ impl TaskFields {
             input: text(""),
             worker_tags: text(""),
             idle_note: text(""),
-            event: EventFields::new(),
+            event: EventFields::new(lost),
             timeout: text("300"),
             kill_grace: text("10"),
             attempts: text("1"),
@@ -110,6 +113,7 @@ impl TaskFields {
             spread: text("0.2"),
             retry_on: text(""),
             rest: text(""),
+            lost,
         }
     }
 
@@ -165,6 +169,33 @@ impl TaskFields {
     ) -> impl Iterator<Item = (&'static str, String)> + use<> {
         let secrets = self.secrets().map(|(name, text)| (name, text.get()));
         secrets.into_iter().filter(|(_, text)| is_open(text))
+    }
+
+    /// The names of the secrets that a draft is without: those that it may not keep, and those that an earlier draft
+    /// lost and that were not entered again; tracked.
+    pub(in crate::pages) fn left_out(&self) -> Vec<&'static str> {
+        let is_out = |(name, text): &(&'static str, Text)| {
+            text.with(|text| !is_open(text)) || self.lost.has(name, *text)
+        };
+        self.secrets().into_iter().filter(is_out).map(|(name, _)| name).collect()
+    }
+
+    /// The names of the secrets that a draft lost and that were not entered again; tracked.
+    pub(in crate::pages) fn lost_names(&self) -> Vec<&'static str> {
+        let is_missed = |(name, text): &(&'static str, Text)| self.lost.has(name, *text);
+        self.secrets().into_iter().filter(is_missed).map(|(name, _)| name).collect()
+    }
+
+    /// Marks the secrets that a draft was without, once its texts are restored.
+    pub(in crate::pages) fn set_lost(&self, names: &[&str]) {
+        self.lost.set(self.secrets().into_iter().filter(|(name, _)| names.contains(name)));
+    }
+
+    /// The words for the lost secrets that the target needs and that were not entered again; tracked.
+    pub(in crate::pages) fn lost_words(&self) -> Vec<&'static str> {
+        let (kind, broker) = (self.kind.get(), self.event.broker.get());
+        let is_used = |name: &&'static str| has_credential(&kind, &broker, name);
+        self.lost_names().into_iter().filter(is_used).map(credential_words).collect()
     }
 
     /// Fills the fields from a task of the server.

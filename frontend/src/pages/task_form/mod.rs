@@ -1,8 +1,9 @@
-//! The part of a form that defines one task. The form of a schedule contains it once, the workflow editor once for
-//! each task.
+//! The part of a form that defines one task. The form of a schedule contains it once, the workflow
+//! editor once for each task.
 //!
 //! - `fields`: the fields, as text
 //! - `credentials`: which credentials may be saved and shown as they are (pure)
+//! - `lost`: the credentials that a restored draft came without
 //! - `event`, `event_fields`, `event_sections`: the same of an event for a broker
 //! - `action`: what a task does, in the shape that the API accepts (pure)
 //! - `reading`: parses the fields into values, or reports the field that cannot be parsed
@@ -15,14 +16,16 @@ mod event;
 mod event_fields;
 mod event_sections;
 mod fields;
+mod lost;
 mod reading;
 mod refusal;
 mod sections;
 
-pub(super) use action::{Action, NoopAction, TaskPlan};
+pub(super) use action::{Action, CommandAction, HttpAction, NoopAction, TaskPlan};
 pub(super) use credentials::{CREDENTIAL_KEYS, MASK, is_open};
 pub(super) use event::{AddressAction, BrokerAction, EventAction, PublishAction};
 pub(super) use fields::TaskFields;
+pub(super) use lost::lost_sentence;
 pub(super) use reading::{given, number, split, whole};
 pub(super) use refusal::{refusal, show_wrong_field};
 pub(super) use sections::{FieldErrors, Place, kinds, limits, target_fields};

@@ -157,7 +157,8 @@ impl Action {
 }
 
 impl Action {
-    /// A setting that this console does not know cannot be kept: the fields are empty then, and the server refuses them.
+    /// Converts the server's event. If a setting is unknown to this console, the fields are left
+    /// empty, and the server refuses them.
     fn publish(publish: &Publish) -> Self {
         let read = serde_json::from_value(publish.input.clone());
         Self::Publish(Box::new(read.unwrap_or_else(|_| PublishAction {

@@ -9,7 +9,7 @@ use crate::model::Failure;
 /// The error: in full if no field shows it, otherwise only a button to its field.
 pub(in crate::pages) fn refusal(failure: &Failure) -> AnyView {
     let shown = RwSignal::new(format!("{} {}", failure.message, failure.advice()));
-    // The field is marked as wrong by the same update that shows this.
+    // The same update that shows this marks the field as wrong.
     request_animation_frame(move || {
         let text = wrong_field().and_then(|field| field.closest(".field").ok().flatten());
         let text = text.and_then(|field| field.query_selector("label, legend").ok().flatten());
@@ -20,11 +20,12 @@ pub(in crate::pages) fn refusal(failure: &Failure) -> AnyView {
     view! { <p class="form-error">{move || shown.get()}</p> }.into_any()
 }
 
+/// The first field that is marked as wrong; another view of the form may be hidden.
 fn wrong_field() -> Option<Element> {
-    document().query_selector("form [aria-invalid=true]").ok().flatten()
+    document().query_selector("form [aria-invalid=true]:not([hidden] *)").ok().flatten()
 }
 
-/// Moves to the field that is marked as wrong, expanding what hides it.
+/// Moves to the field that is marked as wrong, and expands the sections that hide it.
 pub(in crate::pages) fn show_wrong_field() {
     request_animation_frame(|| {
         let Some(field) = wrong_field() else { return };

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{event_sections::publish, fields::TaskFields};
+use super::{event_sections::publish, fields::TaskFields, lost::ENTER_AGAIN};
 use crate::{
     components::{Choice, Field, live},
     model::Failure,
@@ -154,6 +154,7 @@ fn command(fields: TaskFields, place: Place) -> AnyView {
 
 fn http(fields: TaskFields, place: Place) -> AnyView {
     let field = |id, label, value, name| place.field(id, label, value, name);
+    let is_lost = move || fields.lost.has("signing_secret", fields.secret);
     let unsign = fields.is_signed.get_untracked().then(|| {
         view! {
             <label class="check-label">
@@ -169,7 +170,7 @@ fn http(fields: TaskFields, place: Place) -> AnyView {
             {field("method", "Method", fields.method, "target.http.method").choice(&METHODS)}
             {field("url", "URL", fields.url, "target.http.url").kind("url").code().required().text()}
         </div>
-        <details class="more">
+        <details class="more" open=untrack(is_lost)>
             <summary>"Headers, body, answer and signature"</summary>
             {field("headers", "Headers", fields.headers, "target.http.headers").code()
                 .hint("Name: value, one per line. *** keeps a hidden value.").area(2)}
@@ -179,7 +180,7 @@ fn http(fields: TaskFields, place: Place) -> AnyView {
                     .hint("200, 2xx, 200-204. Empty: any 2xx.").text()}
                 {field("answer", "Answer", fields.answer, "target.http.output").choice(&ANSWERS)}
                 {field("secret", "Signing secret", fields.secret, "target.http.signingSecret").kind("password")
-                    .autocomplete("new-password").hint("Signs as Standard Webhooks defines. Leave empty to keep the current secret.").text()}
+                    .note_while(ENTER_AGAIN, is_lost).autocomplete("new-password").hint("Signs as Standard Webhooks defines. Leave empty to keep the current secret.").text()}
             </div>
             {unsign}
         </details>

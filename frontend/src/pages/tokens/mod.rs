@@ -30,7 +30,7 @@ const TABS: &[Tab] = &[
     Tab { name: "password", words: "Password" },
 ];
 
-/// Tokens, sessions, password.
+/// The page with tokens, sessions and password.
 #[component]
 pub(crate) fn Tokens() -> impl IntoView {
     use_title(|| "Tokens and sessions".to_owned());
@@ -49,7 +49,7 @@ pub(crate) fn Tokens() -> impl IntoView {
     }
 }
 
-/// The tokens.
+/// The list of tokens.
 #[component]
 fn List() -> impl IntoView {
     let place = RwSignal::new(Place::First);

@@ -5,7 +5,7 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use super::super::kit::{check, of};
 use crate::{api, components::Field, data::use_actor, model::Failure};
 
-/// The form.
+/// The form that changes the user's own password.
 #[component]
 pub(super) fn Password() -> impl IntoView {
     let text = || RwSignal::new(String::new());

@@ -2,21 +2,22 @@
 
 use leptos::prelude::*;
 
-use super::super::kit::{empty, none};
+use super::super::kit::{Asked, Change, empty, form, none, use_asked};
 use crate::{
     api,
     components::{
         AsyncView, Look, badge_of, button, heading, silent_heading, table, when, when_relative,
     },
-    data::{Loading, use_actor, use_load},
+    data::{Loading, use_load},
     model::Session,
 };
 
-/// The list.
+/// The list of sessions.
 #[component]
 pub(super) fn Sessions() -> impl IntoView {
     let sessions = use_load(|| Some(api::settings::sessions(None)));
     let loading = sessions.loading;
+    let end = use_asked::<Session>();
     view! {
         <AsyncView
             loading=loading
@@ -24,12 +25,13 @@ pub(super) fn Sessions() -> impl IntoView {
             is_empty=Signal::derive(move || sessions.with(Vec::is_empty).unwrap_or_default())
             empty=|| empty("No session", "You are signed in without one.")
         >
-            {sessions.draw(move |sessions| list(sessions, loading))}
+            {sessions.draw(move |sessions| list(sessions, end))}
         </AsyncView>
+        {end.dialog("Sign out a browser", move |session| end_form(&session, end, loading))}
     }
 }
 
-fn list(sessions: &[Session], loading: Loading) -> AnyView {
+fn list(sessions: &[Session], end: Asked<Session>) -> AnyView {
     let headings = vec![
         heading("From", ""),
         heading("Began", ""),
@@ -37,21 +39,21 @@ fn list(sessions: &[Session], loading: Loading) -> AnyView {
         heading("Ends", "wide"),
         silent_heading("Actions"),
     ];
-    let rows: Vec<_> = sessions.iter().map(|session| row(session, loading)).collect();
+    let rows: Vec<_> = sessions.iter().map(|session| row(session, end)).collect();
     table("Sessions", "table", headings, rows.into_any())
 }
 
-fn row(session: &Session, loading: Loading) -> AnyView {
-    let address = session.address.clone().unwrap_or_else(|| "unknown".to_owned());
+/// Where the browser is.
+fn place(session: &Session) -> String {
+    session.address.clone().unwrap_or_else(|| "unknown".to_owned())
+}
+
+fn row(session: &Session, end: Asked<Session>) -> AnyView {
+    let address = place(session);
     let action = if session.is_current {
         badge_of("active", "This one")
     } else {
-        let (actor, id) = (use_actor(), session.id.clone());
-        button(Look::Danger, None, "Sign out", move || {
-            let said =
-                "That browser is signed out. Its open connections end within seconds.".to_owned();
-            actor.act(api::settings::revoke_session(id.clone()), said, move |_| loading.reload());
-        })
+        button(Look::Danger, None, "Sign out", end.ask(session))
     };
     let time = |at: Option<crate::time::Moment>| at.map_or_else(none, |at| when_relative(at, None));
     view! {
@@ -64,4 +66,20 @@ fn row(session: &Session, loading: Loading) -> AnyView {
         </tr>
     }
     .into_any()
+}
+
+fn end_form(session: &Session, end: Asked<Session>, loading: Loading) -> AnyView {
+    let (id, place) = (session.id.clone(), place(session));
+    let used = session.used_at.map(|at| view! { " It was last used "{when_relative(at, None)}"." });
+    let fields = view! {
+        <p>"The browser at "<strong>{place}</strong>" is signed out, and its open connections end within seconds."{used}</p>
+    };
+    let plan = move |_| {
+        Ok(Change {
+            ask: api::settings::revoke_session(id.clone()),
+            said: "That browser is signed out.".to_owned(),
+        })
+    };
+    let done = move |_| loading.reload();
+    form(end.open, (Look::Danger, "Sign out"), RwSignal::new(None), fields.into_any(), plan, done)
 }

@@ -22,7 +22,7 @@ const HOUR_MS: i64 = 3_600_000;
 const MOST_ZONES: usize = 8;
 const MOST_CHANGES: usize = 3;
 
-/// A zone's clock goes forward or back.
+/// A change of a zone's clock, forward or back.
 #[derive(Clone, Debug, PartialEq)]
 struct Change {
     zone: String,
@@ -31,7 +31,7 @@ struct Change {
     after: Wall,
 }
 
-/// The report.
+/// The report of the clock changes.
 #[component]
 pub(super) fn Clocks() -> impl IntoView {
     let address = use_address();

@@ -7,7 +7,7 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
 use crate::{
-    model::{Forecast, ForecastHour, Weekday},
+    model::{ForecastHour, Weekday},
     state::use_zone,
     time::{Day, Moment, Wall},
 };
@@ -18,11 +18,11 @@ const LEVELS: i64 = 5;
 /// The hours of a day, by wall-clock hour.
 type Days = BTreeMap<String, [Option<ForecastHour>; 24]>;
 
-pub(super) fn heat(week: &Forecast, chosen: RwSignal<Option<Moment>>) -> AnyView {
+pub(super) fn heat(hours: &[ForecastHour], chosen: RwSignal<Option<Moment>>) -> AnyView {
     let zone = use_zone().get().zone(None);
-    let days = by_day(&week.hours, &zone);
-    let most = week.hours.iter().map(|hour| hour.fires).max().unwrap_or_default();
-    let first = week.hours.first().map(|hour| hour.at);
+    let days = by_day(hours, &zone);
+    let most = hours.iter().map(|hour| hour.fires).max().unwrap_or_default();
+    let first = hours.first().map(|hour| hour.at);
     let head = |hour: usize| {
         let shown = if hour.is_multiple_of(3) { format!("{hour:02}") } else { String::new() };
         view! { <th scope="col"><span class="visually-hidden">{format!("{hour:02}:00")}</span><span aria-hidden="true">{shown}</span></th> }
@@ -74,7 +74,7 @@ fn by_day(hours: &[ForecastHour], zone: &str) -> Days {
     days
 }
 
-/// 0 for none, up to `LEVELS` for the busiest.
+/// The level of a cell: 0 for none, up to `LEVELS` for the busiest.
 fn level(fires: i64, most: i64) -> i64 {
     if fires == 0 { 0 } else { (fires * LEVELS + most - 1) / most.max(1) }
 }
@@ -96,7 +96,7 @@ fn cell(
         fires => format!("{}, {exact}", short(fires)),
     };
     let at = hour.at;
-    // Tab reaches the selected hour, or the first one; the arrow keys move on from there.
+    // Tab reaches the selected hour, or the first one; the arrow keys move from there.
     let stop = move || {
         let stop = chosen.get().or(first) == Some(at);
         if stop { "0" } else { "-1" }

@@ -1,6 +1,6 @@
 //! One hour by the minute, and the minutes in which several schedules start.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use leptos::prelude::*;
 
@@ -8,13 +8,15 @@ use crate::{
     api,
     components::{AsyncView, heading, panel, silent_heading, table, when},
     data::use_load,
-    model::{Forecast, Upcoming},
+    model::{Forecast, Upcoming, UpcomingSchedule},
+    pages::kit::place_note,
     route::Route,
     state::{use_address, use_session},
     time::Moment,
 };
 
 const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// The fires of a minute.
 struct Minute<'a> {
@@ -22,28 +24,44 @@ struct Minute<'a> {
     fires: Vec<&'a Upcoming>,
 }
 
-/// The hour that begins at `at`.
+impl Minute<'_> {
+    /// Whether several schedules start in it.
+    fn is_collision(&self) -> bool {
+        let schedules: BTreeSet<&str> =
+            self.fires.iter().map(|fire| fire.schedule.id.as_str()).collect();
+        schedules.len() > 1
+    }
+
+    /// Whether it is the minute that a link has named.
+    fn is(&self, named: Option<Moment>) -> bool {
+        let minute = |at: Moment| at.millis().div_euclid(MINUTE_MS);
+        named.is_some_and(|named| minute(named) == minute(self.at))
+    }
+}
+
+/// An hour from `at` on, with or without frequent schedules. The schedules of `minute` are listed in any case.
 #[component]
-pub(super) fn Minutes(at: Moment) -> impl IntoView {
+pub(super) fn Minutes(at: Moment, minute: Option<Moment>, frequent: bool) -> impl IntoView {
     let address = use_address();
-    let hour = use_load(move || Some(api::planning::upcoming(address.namespace(), Some(at), 1)));
+    let hour =
+        use_load(move || Some(api::planning::upcoming(address.namespace(), Some(at), 1, frequent)));
     let content = view! {
-        <AsyncView loading=hour.loading what="the hour">{hour.draw(move |hour| draw(hour, at))}</AsyncView>
+        <AsyncView loading=hour.loading what="the hour">{hour.draw(move |hour| draw(hour, at, minute, frequent))}</AsyncView>
     };
     let begins = when(at, None);
     panel("The hour by the minute", begins, content.into_any())
 }
 
-fn draw(hour: &Forecast, at: Moment) -> AnyView {
+fn draw(hour: &Forecast, at: Moment, named: Option<Moment>, frequent: bool) -> AnyView {
     let minutes = by_minute(&hour.fires);
     let listed = hour.fires.len();
-    let total: i64 = hour.hours.iter().map(|hour| hour.fires).sum();
+    let total: i64 = hour.counted(frequent).iter().map(|hour| hour.fires).sum();
     let cut = (total > listed as i64).then(|| {
         let words = format!("The first {listed} of {total} starts are shown.");
         view! { <p class="muted">{words}</p> }.into_any()
     });
-    let collisions: Vec<_> =
-        minutes.iter().filter(|minute| minute.fires.len() > 1).map(row).collect();
+    let shown = minutes.iter().filter(|minute| minute.is_collision() || minute.is(named));
+    let collisions: Vec<_> = shown.map(|minute| row(minute, minute.is(named))).collect();
     let list = if collisions.is_empty() {
         view! { <p class="muted">"No two schedules start in the same minute."</p> }.into_any()
     } else {
@@ -55,7 +73,8 @@ fn draw(hour: &Forecast, at: Moment) -> AnyView {
         ];
         table("Collisions", "table", headings, collisions.into_any())
     };
-    view! { {bars(&minutes, at)}{cut}{list} }.into_any()
+    let hour = at.earlier(at.millis().rem_euclid(HOUR_MS));
+    view! { {bars(&minutes, hour)}{cut}{list} }.into_any()
 }
 
 fn by_minute(fires: &[Upcoming]) -> Vec<Minute<'_>> {
@@ -79,7 +98,7 @@ fn bars(minutes: &[Minute<'_>], from: Moment) -> AnyView {
     let bar = |minute: &Minute<'_>| {
         let place = minute.at.since(from) / MINUTE_MS;
         let height = minute.fires.len() * 40 / most;
-        let state = if minute.fires.len() > 1 { "retrying" } else { "running" };
+        let state = if minute.is_collision() { "retrying" } else { "running" };
         view! { <rect class="tally-part" data-state=state x=place * 10 + 1 y=40 - height width="8" height=height></rect> }
             .into_any()
     };
@@ -94,30 +113,51 @@ fn bars(minutes: &[Minute<'_>], from: Moment) -> AnyView {
     .into_any()
 }
 
-fn row(minute: &Minute<'_>) -> AnyView {
-    // Schedules in two namespaces may have the same name.
-    let mut names = BTreeMap::<(&str, &str), usize>::new();
+/// A schedule that starts in a minute.
+struct Starter<'a> {
+    schedule: &'a UpcomingSchedule,
+    times: usize,
+}
+
+/// By name; schedules in two namespaces may have the same one.
+fn starters<'a>(minute: &Minute<'a>) -> Vec<Starter<'a>> {
+    let mut starters = BTreeMap::<(&str, &str), Starter<'a>>::new();
     for fire in &minute.fires {
-        *names.entry((&fire.schedule.name, &fire.schedule.id)).or_default() += 1;
+        let schedule = &fire.schedule;
+        let key = (schedule.name.as_str(), schedule.id.as_str());
+        starters.entry(key).or_insert(Starter { schedule, times: 0 }).times += 1;
     }
-    let more = names.len().saturating_sub(20);
-    let link = |((name, id), times): (&(&str, &str), &usize)| {
-        let href = Route::Schedule((*id).to_owned()).path();
+    starters.into_values().collect()
+}
+
+fn row(minute: &Minute<'_>, is_named: bool) -> AnyView {
+    let starters = starters(minute);
+    let more = starters.len().saturating_sub(20);
+    let link = |starter: &Starter<'_>| {
+        let Starter { schedule, times } = starter;
+        let href = Route::Schedule(schedule.id.clone()).path();
         let times = if *times > 1 { format!(" ×{times}") } else { String::new() };
-        view! { <span class="collision"><a href=href>{(*name).to_owned()}</a>{times}</span> }
-            .into_any()
+        view! {
+            <span class="collision">
+                <a href=href>{schedule.name.clone()}</a>{place_note(&schedule.namespace)}{times}
+            </span>
+        }
+        .into_any()
     };
-    let links: Vec<_> = names.iter().take(20).map(link).collect();
+    let links: Vec<_> = starters.iter().take(20).map(link).collect();
     // The form of one of them offers quieter minutes, and `H`.
-    let spread = names.keys().next_back().filter(|_| names.len() > 1 && use_session().edits());
-    let spread = spread.map(|(name, id)| {
-        let href = Route::EditSchedule((*id).to_owned()).path();
+    let session = use_session();
+    let may = |starter: &&Starter<'_>| session.edits_in(&starter.schedule.namespace);
+    let moved = starters.iter().rev().find(may).filter(|_| starters.len() > 1);
+    let spread = moved.map(|starter| {
+        let UpcomingSchedule { id, name, namespace } = starter.schedule;
+        let href = Route::EditSchedule(id.clone()).path_at(namespace);
         let label = format!("Spread: move {name} to a quieter minute");
         view! { <a class="button" href=href aria-label=label>"Spread"</a> }.into_any()
     });
     let more = (more > 0).then(|| format!(" and {more} more"));
     view! {
-        <tr data-testid="collision-row">
+        <tr data-testid="collision-row" aria-current=is_named.then_some("true")>
             <td>{when(minute.at, None)}</td>
             <td class="number">{minute.fires.len()}</td>
             <td class="why-cell">{links}{more}</td>
@@ -125,4 +165,17 @@ fn row(minute: &Minute<'_>) -> AnyView {
         </tr>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_names_a_minute_to_the_second_or_not() {
+        let at = Moment::from_millis(600_000);
+        let minute = Minute { at, fires: vec![] };
+        assert!(minute.is(Some(at)) && minute.is(Some(at.later(59_999))));
+        assert!(!minute.is(Some(at.later(MINUTE_MS))) && !minute.is(None));
+    }
 }

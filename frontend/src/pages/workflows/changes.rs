@@ -66,7 +66,7 @@ mod tests {
     use super::{Line, between};
 
     #[test]
-    fn only_what_changed_is_told() {
+    fn only_changed_lines_are_shown() {
         use Line::{Gone, New, Same};
         let lines = between("a\nb\nc", "a\nx\nc\nd");
         assert_eq!(lines, [Same("a"), Gone("b"), New("x"), Same("c"), New("d")]);

@@ -3,15 +3,14 @@
 use leptos::prelude::*;
 
 use super::{
-    super::kit::{self, Asked, Change, copy_button, form, none, note, use_asked},
+    super::kit::{self, Asked, Change, copy_button, form, in_use, none, note, use_asked},
     changes::{Line, between},
-    yaml,
 };
 use crate::{
     api,
     components::{
         AsyncView, DagNode, DagView, Glyph, Look, Tab, button, dag, fact, heading, icon, live,
-        panel, table, use_dag_view, when,
+        panel, save_text, table, use_dag_view, when,
     },
     data::{Load, use_load},
     model::{self, Page, ScheduleName, Step, Target, TaskCondition, WorkflowVersion},
@@ -25,8 +24,10 @@ const TABS: &[Tab] = &[
     Tab { name: "yaml", words: "YAML" },
     Tab { name: "versions", words: "Versions" },
 ];
+/// The longest text whose lines are compared with those of another.
+const MOST_LINES: usize = 2_000;
 
-/// The page.
+/// The page of one workflow.
 #[component]
 pub(crate) fn Workflow(id: String) -> impl IntoView {
     let address = use_address();
@@ -89,8 +90,23 @@ fn tasks(workflow: &model::Workflow, look: DagView, chosen: RwSignal<String>) ->
         heading("Limits", "wide"),
     ];
     let rows: Vec<_> = workflow.tasks.iter().map(|step| task(step, chosen)).collect();
-    let list = panel("Tasks", (), table("Tasks", "table", headings, rows.into_any()));
+    let list = panel("Tasks", copies(workflow), table("Tasks", "table", headings, rows.into_any()));
     view! { {graph}{list} }.into_any()
+}
+
+/// Buttons that copy and download the definition.
+fn copies(workflow: &model::Workflow) -> AnyView {
+    let Some(text) = workflow.yaml.clone() else { return ().into_any() };
+    let file = format!("{}.yaml", workflow.name.replace('/', "-"));
+    let copy = copy_button("Copy as YAML", text.clone());
+    let download = move || save_text(&file, "application/yaml", &text);
+    view! {
+        <div class="actions">
+            {copy}
+            {button(Look::Plain, None, "Download", download)}
+        </div>
+    }
+    .into_any()
 }
 
 fn node(step: &Step) -> DagNode {
@@ -141,23 +157,32 @@ fn task(step: &Step, chosen: RwSignal<String>) -> AnyView {
 }
 
 fn file(workflow: &model::Workflow) -> AnyView {
-    let text = yaml::of(workflow);
-    let copy = copy_button("Copy", text.clone());
-    let content = view! { <pre class="source" tabindex="0" role="region" aria-label="The workflow as YAML">{text}</pre> };
-    panel("As in a module file", copy, content.into_any())
+    let content = match workflow.yaml.clone() {
+        Some(text) => view! {
+            <p class="muted">"It stands under workflows: in the file. Secrets are masked: where they are known, a mask keeps them."</p>
+            <pre class="source" tabindex="0" role="region" aria-label="The workflow as YAML">{text}</pre>
+        }
+        .into_any(),
+        None => too_large(),
+    };
+    panel("As in a module file", copies(workflow), content)
+}
+
+fn too_large() -> AnyView {
+    view! { <p class="muted">"It is larger than a module file may be, and is not shown as text."</p> }
+        .into_any()
 }
 
 fn versions(workflow: &model::Workflow) -> AnyView {
     let all = &workflow.versions.nodes;
-    let text = |version: &WorkflowVersion| {
-        version.tasks.iter().flat_map(yaml::step).collect::<Vec<_>>().join("\n")
-    };
     let part = |(place, version): (usize, &WorkflowVersion)| {
-        let after = text(version);
-        let before = all.get(place + 1).map(text);
-        let shown = match &before {
-            Some(before) => diff(before, &after),
-            None => view! { <p class="muted">"The oldest version that is kept."</p> }.into_any(),
+        let before = all.get(place + 1).map(|before| before.yaml.as_deref());
+        let shown = match (before, version.yaml.as_deref()) {
+            (Some(Some(before)), Some(after)) => diff(before, after),
+            (Some(_), _) => too_large(),
+            (None, _) => {
+                view! { <p class="muted">"The oldest version that is kept."</p> }.into_any()
+            }
         };
         view! {
             <details class="version" open={place == 0}>
@@ -173,9 +198,12 @@ fn versions(workflow: &model::Workflow) -> AnyView {
 
 /// The changed lines, with some context.
 fn diff(before: &str, after: &str) -> AnyView {
+    if [before, after].iter().any(|text| text.lines().count() > MOST_LINES) {
+        return view! { <p class="muted">"It is too long to be compared here."</p> }.into_any();
+    }
     let lines = between(before, after);
     if lines.iter().all(|line| matches!(line, Line::Same(_))) {
-        return view! { <p class="muted">"No task changed: limits, tags or the name did."</p> }
+        return view! { <p class="muted">"Nothing changed that is shown: only a masked secret did."</p> }
             .into_any();
     }
     let line = |line: Line<'_>| {
@@ -241,12 +269,13 @@ fn remove_form(
 ) -> AnyView {
     let address = use_address();
     let (id, name, version) = (workflow.id.clone(), workflow.name.clone(), workflow.version);
-    let impact = match untrack(|| users.with(|page| page.rows.len())).unwrap_or_default() {
-        0 => "No schedule runs it.".to_owned(),
-        count => format!("{count} schedules run it: this is refused until they no longer do."),
+    // They may still be on their way.
+    let impact = move || {
+        let total = users.with(|page| page.total.unwrap_or(page.rows.len() as i64));
+        total.map(|total| in_use(total, "runs", "run"))
     };
     let fields = view! {
-        <p>"Deletes the workflow "<strong>{name.clone()}</strong>". "{impact}" Live runs continue to their end, and its history is kept."</p>
+        <p>"Deletes the workflow "<strong>{name.clone()}</strong>". "{move || impact()}" Live runs continue to their end, and its history is kept."</p>
     };
     let plan = move |_| {
         let ask = api::planning::delete_workflow(id.clone(), version);

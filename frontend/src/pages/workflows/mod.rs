@@ -1,14 +1,12 @@
 //! Workflows: tasks that schedules share.
 //!
 //! - `detail`: one workflow: its tasks, its file, its versions, the schedules that use it
-//! - `yaml`: the workflow as a module file would declare it
 //! - `editor`: the form and the text that create and change one
 //! - `changes`: the differences from one version to the next
 
 mod changes;
 mod detail;
 mod editor;
-mod yaml;
 
 pub(crate) use detail::Workflow;
 pub(crate) use editor::{EditWorkflow, NewWorkflow};
@@ -32,7 +30,7 @@ use crate::{
 
 const SIZE: usize = 100;
 
-/// The list.
+/// The list of workflows.
 #[component]
 pub(crate) fn Workflows() -> impl IntoView {
     use_title(|| "Workflows".to_owned());

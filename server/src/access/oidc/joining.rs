@@ -21,16 +21,16 @@ use crate::{
 /// The user who signed in through the provider, or why the sign-in failed.
 #[derive(Debug)]
 pub enum SignInOutcome {
-    /// They may sign in.
+    /// The user may sign in.
     User(Box<Model>),
     /// An administrator has disabled the user.
     Disabled,
-    /// Neither their groups nor anybody here grants them anything.
+    /// Neither their groups nor an administrator of this server grants them anything.
     NoGroup,
 }
 
-/// Finds the user of that identity, or adds one, and replaces the grants from their previous groups
-/// by those from the current ones.
+/// Finds the user with this identity, or adds one, and replaces the grants from their previous
+/// groups by those from the current ones.
 pub async fn join(
     store: &Store,
     clock: &Clock,
@@ -39,7 +39,7 @@ pub async fn join(
     source: &str,
 ) -> Result<SignInOutcome, StoreError> {
     match once(store, clock, identity, mapping, source).await {
-        // A user with that identity or name was added at the same moment.
+        // A user with this identity or name was added at the same moment.
         Err(StoreError::Broken { constraint: Constraint::UserIdentity | Constraint::UserName }) => {
             once(store, clock, identity, mapping, source).await
         }
@@ -65,7 +65,7 @@ async fn once(
             let before = user.given_elsewhere.clone().unwrap_or_default();
             users::set_given_elsewhere(&tx, user.id, given.clone(), now.into()).await?;
             (user.given_elsewhere, user.given_at) = (Some(given.clone()), Some(now.into()));
-            // Grants that have lapsed take effect again even if they are the same.
+            // Grants that had lapsed take effect again, even if they are the same as before.
             had_or_has = !(before.0.is_empty() && given.0.is_empty());
             if before != given {
                 audit::insert(
@@ -82,7 +82,7 @@ async fn once(
                 SignInOutcome::NoGroup
             }
         }
-        // A person without any grants is not stored: a provider may know very many people.
+        // A person without any grants is not stored, because a provider may know very many people.
         None if given.0.is_empty() => SignInOutcome::NoGroup,
         None => {
             let name = free_name(&tx, identity).await?;
@@ -158,7 +158,7 @@ fn role(role: GroupRole) -> Role {
     }
 }
 
-/// The name that the provider gives them; if it is taken here, a unique variant.
+/// The name that the provider has for them, or a unique variant if that is taken.
 async fn free_name(tx: &DatabaseTransaction, identity: &Identity) -> Result<String, StoreError> {
     let name = usable(identity.name.as_deref().unwrap_or_default());
     if !users::is_name_taken(tx, &name_key(&name)).await? {
@@ -169,7 +169,7 @@ async fn free_name(tx: &DatabaseTransaction, identity: &Identity) -> Result<Stri
     Ok(format!("{name}-{mark}"))
 }
 
-/// A name without the characters that names may not contain here.
+/// A name without the characters that our names may not contain.
 fn usable(name: &str) -> String {
     let kept = |c: &char| c.is_alphanumeric() || "._@+-".contains(*c);
     let name: String = name.chars().filter(kept).take(48).collect();

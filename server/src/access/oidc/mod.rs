@@ -26,22 +26,22 @@ use crate::target::FetchError;
 /// Why a sign-in through the provider failed. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum OidcError {
-    /// It could not be reached.
+    /// The provider could not be reached.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// Its metadata cannot be used.
+    /// The provider's metadata cannot be used.
     #[error("read what the provider says of itself: {0}")]
     Metadata(String),
-    /// It did not respond a moment ago.
+    /// The provider did not respond a moment ago, and is left alone for now.
     #[error("ask the provider: it did not answer a moment ago")]
     Away,
-    /// It refuses the code.
+    /// The provider refuses the code.
     #[error("exchange the code: the provider says {0}")]
     Code(String),
-    /// Its response cannot be used.
+    /// The provider's response cannot be used.
     #[error("read the provider's answer: {0}")]
     Answer(String),
-    /// Its token is not valid.
+    /// The provider's token is not valid.
     #[error("accept the token: {0}")]
     Token(String),
 }

@@ -31,7 +31,8 @@ use crate::{clock::Clock, config, target::Fetcher};
 
 /// How long the provider's metadata is cached.
 const LASTS: Duration = Duration::from_secs(60 * 60);
-/// A signature with an unknown key causes a refresh of the keys, at most this often.
+/// Minimum interval between two refreshes of the keys, which a signature with an unknown key
+/// causes.
 const REFRESH: Duration = Duration::from_secs(1);
 /// How long the provider is left alone after it did not respond.
 const REST: Duration = Duration::from_secs(3);
@@ -70,14 +71,14 @@ pub struct Provider {
     latest: watch::Sender<Option<Arc<ProviderMetadataWithLogout>>>,
 }
 
-/// A sign-in in progress: where to send the browser, and which values must come back.
+/// A sign-in in progress: where to send the browser, and which values must return.
 #[derive(Debug)]
 pub struct StartedSignIn {
     /// The provider's page.
     pub url: Url,
-    /// Comes back with the browser.
+    /// Returns with the browser.
     pub state: String,
-    /// Comes back in the token.
+    /// Returns in the token.
     pub nonce: String,
     /// Proves that this server began it.
     pub verifier: String,
@@ -91,8 +92,8 @@ struct CachedMetadata {
 }
 
 impl Provider {
-    /// The configured provider. No request is sent yet: it may be unavailable when this server
-    /// starts.
+    /// The configured provider. No request is sent yet, because it may be unavailable when this
+    /// server starts.
     pub fn new(
         settings: config::Oidc,
         secret: Option<SecretString>,
@@ -112,12 +113,12 @@ impl Provider {
         }
     }
 
-    /// Its configuration.
+    /// The provider's configuration.
     pub fn settings(&self) -> &config::Oidc {
         &self.settings
     }
 
-    /// Whether its metadata suffices for a sign-in.
+    /// Fails if its metadata does not suffice for a sign-in.
     pub async fn look(&self) -> Result<(), OidcError> {
         let metadata = self.metadata(None).await?;
         self.client(&metadata)?;
@@ -169,7 +170,7 @@ impl Provider {
         let nonce = Nonce::new(nonce);
         let mut verified =
             token::verified(token, client.id_token_verifier(), &nonce, self.clock.now());
-        // The provider may have a new key; tried once.
+        // The provider may have a new key, which is tried once.
         if verified.as_ref().is_err_and(is_about_keys) {
             let newer = self.client(&*self.metadata(Some(&metadata)).await?)?;
             verified = token::verified(token, newer.id_token_verifier(), &nonce, self.clock.now());
@@ -188,8 +189,9 @@ impl Provider {
         Ok(token::identity(claims, &told, &self.settings, token.to_string()))
     }
 
-    /// The provider's claims about a person in addition to the token: by the standard the userinfo
-    /// endpoint returns the claims of scopes. `Null` if it has no such endpoint.
+    /// The provider's claims about a person in addition to those in the token: according to the
+    /// standard, the userinfo endpoint returns the claims of scopes. `Null` if there is no such
+    /// endpoint.
     async fn asked_for(
         &self,
         client: &Client,
@@ -203,8 +205,8 @@ impl Provider {
         Ok(token::told(&answer.map_err(not_told)?))
     }
 
-    /// The provider's sign-out URL, if it is known to have one. No request is sent: signing out
-    /// here does not wait for the provider.
+    /// The provider's sign-out URL, if it is known to have one. No request is sent, so that signing
+    /// out does not wait for the provider.
     pub fn sign_out_url(&self, id_token: &str) -> Option<Url> {
         let metadata = self.latest.borrow().clone()?;
         let url = metadata.additional_metadata().end_session_endpoint.clone()?;
@@ -233,12 +235,12 @@ impl Provider {
         Ok(client.set_redirect_uri(back).set_auth_type(how))
     }
 
-    /// The provider's metadata; newer than `than`, if it may be fetched again already.
+    /// The provider's metadata; newer than `than`, if it may already be fetched again.
     async fn metadata(
         &self,
         than: Option<&Arc<ProviderMetadataWithLogout>>,
     ) -> Result<Arc<ProviderMetadataWithLogout>, OidcError> {
-        // One caller fetches, the others wait for its result.
+        // One caller fetches the metadata, and the others wait for its result.
         let mut known = self.known.lock().await;
         let now = self.clock.instant();
         let age = |at: &Instant| now.saturating_duration_since(*at);
@@ -254,7 +256,7 @@ impl Provider {
         let issuer = IssuerUrl::new(self.settings.issuer.clone());
         let issuer = issuer.map_err(|error| OidcError::Metadata(error.to_string()))?;
         let found = ProviderMetadataWithLogout::discover_async(issuer, &self.outgoing).await;
-        // It may have taken long.
+        // Fetching may have taken long.
         let now = self.clock.instant();
         match found {
             Ok(metadata) => {
@@ -324,7 +326,7 @@ fn not_told(error: UserInfoError<OidcError>) -> OidcError {
 
 type NotExchanged = RequestTokenError<OidcError, StandardErrorResponse<CoreErrorResponseType>>;
 
-/// Its message is left out: it may repeat what it was sent.
+/// Leaves out the provider's message, which may repeat the request.
 fn not_exchanged(error: NotExchanged) -> OidcError {
     match error {
         RequestTokenError::ServerResponse(answer) => OidcError::Code(answer.error().to_string()),

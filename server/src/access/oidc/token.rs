@@ -35,7 +35,7 @@ const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::EdDsa,
 ];
 
-/// Whether that algorithm is accepted.
+/// Whether this algorithm is accepted.
 pub(super) fn counts(algorithm: &Algorithm) -> bool {
     ALGORITHMS.contains(algorithm)
 }
@@ -45,11 +45,11 @@ pub(super) fn counts(algorithm: &Algorithm) -> bool {
 pub struct Identity {
     /// The provider.
     pub issuer: String,
-    /// Their permanent identifier.
+    /// The user's permanent identifier.
     pub subject: String,
-    /// Their current name.
+    /// The user's current name.
     pub name: Option<String>,
-    /// Their current groups.
+    /// The user's current groups.
     pub groups: Vec<String>,
     /// The token itself, for signing out at the provider.
     pub id_token: String,
@@ -68,7 +68,7 @@ type Fields = IdTokenFields<More, EmptyExtraTokenFields, CoreGenderClaim, Encryp
 pub(super) type Response = StandardTokenResponse<Fields, CoreTokenType>;
 type Claims = IdTokenClaims<More, CoreGenderClaim>;
 
-/// The claims of a valid token that belongs to the sign-in with that nonce.
+/// The claims of a valid token that belongs to the sign-in with this nonce.
 pub(super) fn verified<'t>(
     token: &'t Token,
     verifier: IdTokenVerifier<'_, CoreJsonWebKey>,
@@ -102,7 +102,7 @@ pub(super) fn is_enough(told: &Value, settings: &config::Oidc) -> bool {
     has(&settings.name_claim) && (settings.grants.is_empty() || has(&settings.groups_claim))
 }
 
-/// The same with claims from elsewhere added: the token's take precedence.
+/// The same with additional claims; the token's own take precedence.
 pub(super) fn with_more(told: Value, more: Value) -> Value {
     match (told, more) {
         (Value::Object(told), Value::Object(mut more)) => {

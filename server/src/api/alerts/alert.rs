@@ -30,16 +30,18 @@ impl Alert {
         Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
     }
 
+    /// What it is about.
     async fn kind(&self) -> AlertKind {
         self.0.kind.into()
     }
 
-    /// The rule that recorded it.
+    /// The rule that recorded the alert.
     async fn rule(&self, cx: &Context<'_>) -> Result<Option<AlertRule>> {
         Ok(cx.rows().load_one(AlertRuleRow(self.0.rule_id)).await?.map(AlertRule))
     }
 
-    /// The schedule that it concerns; null if the schedule is gone or the alert concerns a node.
+    /// The schedule that the alert concerns; null if the schedule is gone or the alert concerns a
+    /// node.
     async fn schedule(&self, cx: &Context<'_>) -> Result<Option<Schedule>> {
         let Some(id) = self.0.schedule_id else { return Ok(None) };
         Ok(cx.rows().load_one(ScheduleRow(id)).await?.map(Schedule))
@@ -50,12 +52,12 @@ impl Alert {
         &self.0.subject
     }
 
-    /// The latest run that it concerns.
+    /// The latest run that the alert concerns.
     async fn run_id(&self) -> Option<Uuid> {
         self.0.run_id
     }
 
-    /// The fire that it concerns.
+    /// The fire that the alert concerns.
     async fn fire_id(&self) -> Option<Uuid> {
         self.0.fire_id
     }
@@ -66,40 +68,42 @@ impl Alert {
         self.0.detail.as_deref().map(|detail| if shown { detail } else { MASK })
     }
 
-    /// How many consecutive failures (counting stops at 50) or fires it covers.
+    /// How many consecutive failures (counting stops at 50) or fires the alert covers.
     async fn count(&self) -> Long {
         self.0.count.into()
     }
 
+    /// When the first of the events that it covers occurred.
     async fn began_at(&self) -> Instant {
         self.0.began_at.into()
     }
 
+    /// When the last of them occurred.
     async fn last_at(&self) -> Instant {
         self.0.last_at.into()
     }
 
-    /// When it ended; null while it is open.
+    /// When the alert ended; null while it is open.
     async fn ended_at(&self) -> Option<Instant> {
         self.0.ended_at.map(Into::into)
     }
 
-    /// When the first message about it was created.
+    /// When the first message about the alert was created; null before that.
     async fn told_at(&self) -> Option<Instant> {
         self.0.told_at.map(Into::into)
     }
 
-    /// When it was acknowledged; null if it was not, or is no longer.
+    /// When the alert was acknowledged; null if it is not acknowledged now.
     async fn acknowledged_at(&self, cx: &Context<'_>) -> Option<Instant> {
         self.acknowledged(cx)?.acknowledged_at.map(Into::into)
     }
 
-    /// Who acknowledged it.
+    /// The user or token that acknowledged the alert.
     async fn acknowledged_by(&self, cx: &Context<'_>) -> Option<&str> {
         self.acknowledged(cx)?.acknowledged_by.as_deref()
     }
 
-    /// What they noted.
+    /// The note that was left with the acknowledgement.
     async fn acknowledged_note(&self, cx: &Context<'_>) -> Option<&str> {
         self.acknowledged(cx)?.acknowledged_note.as_deref()
     }
@@ -118,7 +122,7 @@ impl Alert {
     }
 }
 
-/// What an alert is about.
+/// What an alert reports.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "alert::Kind")]
 pub(crate) enum AlertKind {
@@ -136,16 +140,18 @@ pub(crate) enum AlertKind {
     Slow,
     /// A coming clock change affects a schedule's times.
     ClockChange,
-    /// A node is gone.
+    /// A node was lost.
     NodeLost,
 }
 
 /// Selects alerts.
 #[derive(InputObject, Default)]
 pub(crate) struct AlertFilter {
+    /// Only alerts that this rule recorded.
     rule_id: Option<Uuid>,
+    /// Only alerts that concern this schedule.
     schedule_id: Option<Uuid>,
-    /// Whether they are still open.
+    /// Whether the alerts are open.
     open: Option<bool>,
 }
 

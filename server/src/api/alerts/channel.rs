@@ -27,6 +27,7 @@ impl AlertChannel {
         &self.0.name
     }
 
+    /// How it delivers messages.
     async fn kind(&self) -> AlertChannelKind {
         self.0.kind.into()
     }
@@ -41,7 +42,7 @@ impl AlertChannel {
         self.0.shown["signed"].as_bool().unwrap_or_default()
     }
 
-    /// The email addresses that it sends to.
+    /// The email addresses that the channel sends to.
     async fn to(&self) -> Vec<&str> {
         let to = self.0.shown["to"].as_array().into_iter().flatten();
         to.filter_map(|address| address.as_str()).collect()
@@ -52,7 +53,7 @@ impl AlertChannel {
         self.0.version
     }
 
-    /// The module file that declares it, if one does.
+    /// The module file that declares the channel, if one does.
     async fn module(&self) -> Option<&str> {
         self.0.module.as_deref()
     }
@@ -70,7 +71,7 @@ impl AlertChannel {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "alert_channel::Kind")]
 pub(crate) enum AlertChannelKind {
-    /// A request with a signature by the Standard Webhooks specification.
+    /// A request that is signed according to the Standard Webhooks specification.
     Webhook,
     /// A request in the format that Slack and compatible services accept.
     Slack,
@@ -90,6 +91,7 @@ pub(crate) struct CreateAlertChannelInput {
     #[graphql(default = "default")]
     namespace: String,
     name: String,
+    /// How it delivers messages.
     kind: AlertChannelKind,
     /// For all kinds but EMAIL: the URL that requests go to. Never shown again, unless it names a
     /// secret of the namespace, as in `https://hooks.slack.com/services/{{ secrets.slack_ops }}`:
@@ -99,8 +101,8 @@ pub(crate) struct CreateAlertChannelInput {
     /// For WEBHOOK: `whsec_` and 24 to 64 random bytes in base64, or `{{ secrets.name }}`. Never
     /// shown again.
     signing_secret: Option<String>,
-    /// For PAGERDUTY the integration key of a service, for OPSGENIE the key of an API integration,
-    /// or `{{ secrets.name }}`. Never shown again.
+    /// For PAGERDUTY: the integration key of a service. For OPSGENIE: the key of an API
+    /// integration. Either can be `{{ secrets.name }}`. Never shown again.
     key: Option<String>,
     /// For EMAIL: 1 to 50 addresses.
     to: Option<Vec<String>>,
@@ -114,11 +116,13 @@ pub(crate) struct UpdateAlertChannelInput {
     /// one.
     expected_version: i32,
     name: Option<String>,
+    /// The URL that requests go to. Never shown again.
     url: Option<String>,
-    /// Empty removes it. Must be given again if the URL's origin changes.
+    /// An empty text removes the secret. Must be entered again if the URL's origin changes.
     signing_secret: Option<String>,
-    /// Must be given again if the URL's origin changes.
+    /// Must be entered again if the URL's origin changes.
     key: Option<String>,
+    /// For EMAIL: the complete list, 1 to 50 addresses.
     to: Option<Vec<String>>,
 }
 

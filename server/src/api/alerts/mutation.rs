@@ -22,6 +22,7 @@ pub(crate) struct AlertMutation;
 
 #[Object]
 impl AlertMutation {
+    /// Creates a channel.
     async fn create_alert_channel(
         &self,
         cx: &Context<'_>,
@@ -34,6 +35,7 @@ impl AlertMutation {
         AlertChannelPayload::of(cx, saved).await
     }
 
+    /// Changes a channel.
     async fn update_alert_channel(
         &self,
         cx: &Context<'_>,
@@ -72,7 +74,7 @@ impl AlertMutation {
         NotificationPayload::of(cx, sent.notification).await
     }
 
-    /// Creates an alert rule. It reports only what happens after its creation.
+    /// Creates an alert rule. It reports only events that occur after its creation.
     async fn create_alert_rule(
         &self,
         cx: &Context<'_>,
@@ -85,6 +87,7 @@ impl AlertMutation {
         AlertRulePayload::of(cx, saved).await
     }
 
+    /// Changes a rule.
     async fn update_alert_rule(
         &self,
         cx: &Context<'_>,
@@ -130,15 +133,15 @@ impl AlertMutation {
         AlertRulePayload::of(cx, saved).await
     }
 
-    /// Acknowledges an alert. It stays open, and its end is still reported; its beginning is not, if
-    /// it was not yet. With `until`, the acknowledgement ends at that instant, within 90 days, and an
-    /// alert that is still open is reported again.
+    /// Acknowledges an alert. It stays open, and its end is still reported; its beginning is no
+    /// longer reported. With `until`, the acknowledgement ends at that instant, within 90 days, and
+    /// an alert that is still open is reported again.
     async fn acknowledge_alert(
         &self,
         cx: &Context<'_>,
         id: Uuid,
-        #[graphql(desc = "For those who see it next.")] note: Option<String>,
-        #[graphql(desc = "As long as the alert is open, if absent.")] until: Option<Instant>,
+        #[graphql(desc = "A note for people who see it.")] note: Option<String>,
+        #[graphql(desc = "If absent, until the alert ends.")] until: Option<Instant>,
         idempotency_key: Option<String>,
     ) -> Result<AlertPayload> {
         let right = cx.operator()?;
@@ -150,7 +153,7 @@ impl AlertMutation {
         AlertPayload::of(cx, id).await
     }
 
-    /// Takes the acknowledgement of an alert back.
+    /// Withdraws the acknowledgement of an alert.
     async fn unacknowledge_alert(
         &self,
         cx: &Context<'_>,

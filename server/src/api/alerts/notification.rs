@@ -29,7 +29,7 @@ impl Notification {
         Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
     }
 
-    /// Null for a test message, and if the rule is gone.
+    /// Null for a test message, or if the rule is gone.
     async fn rule(&self, cx: &Context<'_>) -> Result<Option<AlertRule>> {
         let Some(id) = self.0.rule_id else { return Ok(None) };
         Ok(cx.rows().load_one(AlertRuleRow(id)).await?.map(AlertRule))
@@ -40,6 +40,7 @@ impl Notification {
         Ok(cx.rows().load_one(AlertChannelRow(self.0.channel_id)).await?.map(AlertChannel))
     }
 
+    /// Whether it was delivered.
     async fn state(&self) -> NotificationState {
         self.0.state.into()
     }
@@ -49,7 +50,7 @@ impl Notification {
         &self.0.subject
     }
 
-    /// How many alerts it reports.
+    /// How many alerts the message reports.
     async fn alerts(&self) -> i64 {
         self.0.alerts
     }
@@ -59,7 +60,7 @@ impl Notification {
         self.0.attempts
     }
 
-    /// When the next delivery attempt is due; null if there will be none.
+    /// When the next delivery attempt is due; null if there is none.
     async fn next_attempt_at(&self) -> Option<Instant> {
         let is_pending = self.0.state == notification::State::Pending;
         is_pending.then(|| self.0.next_attempt_at.into())
@@ -74,7 +75,7 @@ impl Notification {
         self.0.created_at.into()
     }
 
-    /// When it was sent, or its delivery was given up.
+    /// When the message was sent or given up.
     async fn settled_at(&self) -> Option<Instant> {
         self.0.settled_at.map(Into::into)
     }
@@ -84,11 +85,11 @@ impl Notification {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "notification::State")]
 pub(crate) enum NotificationState {
-    /// Waiting for its first delivery attempt or for the next one.
+    /// The notification waits for its first or next delivery attempt.
     Pending,
-    /// The receiver accepted it.
+    /// The receiver accepted the message.
     Sent,
-    /// Delivery was given up after the last permitted attempt.
+    /// The delivery was given up after the last permitted attempt.
     Dead,
 }
 

@@ -2,18 +2,20 @@ use async_graphql::SimpleObject;
 
 use crate::{api::scalar::Instant, engine::alerting::alerts::RulePreview};
 
-/// The largest number of past days that a rule is tried out against.
+/// Maximum number of past days for which a rule is previewed.
 pub(super) const MAX_DAYS: i64 = 30;
 
 /// What a rule would have reported for the part of the past that the ledger still holds. Stalls and
 /// lost nodes are not included.
 #[derive(SimpleObject)]
 pub(crate) struct AlertRulePreview {
+    /// Start of the examined range, inclusive.
     from: Instant,
+    /// End of the examined range: now.
     to: Instant,
     /// The messages that each of its channels would have received, oldest first; at most 200.
     messages: Vec<AlertRulePreviewMessage>,
-    /// How many alerts it would have recorded.
+    /// How many alerts the rule would have recorded.
     alerts: i64,
     /// Whether the preview is incomplete: it reads at most 5,000 failed runs, 5,000 late runs and
     /// 5,000 fires that did not run, and lists at most 200 messages.
@@ -23,10 +25,11 @@ pub(crate) struct AlertRulePreview {
 /// A message that would have been sent.
 #[derive(SimpleObject)]
 pub(crate) struct AlertRulePreviewMessage {
+    /// When it would have been sent.
     at: Instant,
     /// The message in one line.
     subject: String,
-    /// How many alerts it reports.
+    /// How many alerts the message reports.
     alerts: i64,
 }
 

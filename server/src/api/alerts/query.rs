@@ -24,13 +24,14 @@ use crate::{
     store::alerts::{channels, notes, outbox, rules},
 };
 
-/// What a preview costs beside its answer: it reads the past, so a request may hold only a few.
+/// The cost of a preview in addition to its answer: it reads the past, so a request may contain
+/// only a few.
 const PREVIEW: usize = 10_000;
 
-/// How many rules or channels of several namespaces are listed.
+/// Maximum number of rules or channels listed for several namespaces.
 const MAX_ACROSS: u64 = 500;
 
-/// The number listed: for one namespace the `most` that it may have, otherwise a common limit.
+/// Maximum number listed: for one namespace the `most` that it may have, otherwise a common limit.
 fn limit(namespace: Option<&str>, most: u64) -> u64 {
     namespace.map_or(MAX_ACROSS, |_| most)
 }
@@ -51,7 +52,7 @@ impl AlertQuery {
     async fn alert_rules(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
     ) -> Result<Vec<AlertRule>> {
         cx.viewer()?;
@@ -66,7 +67,7 @@ impl AlertQuery {
     async fn alert_channels(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
     ) -> Result<Vec<AlertChannel>> {
         cx.viewer()?;
@@ -98,12 +99,12 @@ impl AlertQuery {
         Ok(preview.into())
     }
 
-    /// What the rules have taken note of, newest first.
+    /// The alerts that rules have recorded, newest first.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn alerts(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         filter: Option<AlertFilter>,
         first: Option<i32>,
@@ -117,12 +118,12 @@ impl AlertQuery {
         Ok(connection(page, |row| cursor(row.id), Alert))
     }
 
-    /// The messages, newest first. Those that were given up are DEAD.
+    /// The messages, newest first. Those whose delivery was given up are DEAD.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn notifications(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         state: Option<NotificationState>,
         first: Option<i32>,

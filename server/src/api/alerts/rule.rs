@@ -34,21 +34,22 @@ impl AlertRule {
         &self.0.name
     }
 
+    /// Whether it records alerts and sends messages.
     async fn enabled(&self) -> bool {
         self.0.enabled
     }
 
-    /// The events that it reports.
+    /// The events that the rule reports.
     async fn on(&self) -> Result<Vec<AlertEvent>> {
         Ok(self.rule()?.on.into_iter().map(Into::into).collect())
     }
 
-    /// A search that selects the schedules it watches; empty for all.
+    /// A search that selects the schedules the rule watches; empty for all.
     async fn search(&self) -> Result<String> {
         Ok(self.rule()?.search)
     }
 
-    /// The channels that it sends messages to.
+    /// The channels that the rule sends messages to.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn channels(&self, cx: &Context<'_>) -> Result<Vec<AlertChannel>> {
         let ids = self.rule()?.channels;
@@ -72,7 +73,7 @@ impl AlertRule {
         Ok(self.rule()?.late_after_seconds)
     }
 
-    /// For STALLED: how long a due schedule or a waiting run may go without being taken by a node.
+    /// For STALLED: how long a due schedule or a waiting run may wait for a node.
     async fn stalled_after_seconds(&self) -> Result<i64> {
         Ok(self.rule()?.stalled_after_seconds)
     }
@@ -106,13 +107,13 @@ impl AlertRule {
         Ok(self.rule()?.include_errors)
     }
 
-    /// When the mute ends; null unless the rule is muted.
+    /// When the mute ends; null if the rule is not muted.
     async fn muted_until(&self, cx: &Context<'_>) -> Option<Instant> {
         let now = cx.commands().clock.now();
         self.0.muted_until.filter(|until| until.utc() > now).map(Into::into)
     }
 
-    /// Who muted it last.
+    /// Who muted the rule last.
     async fn muted_by(&self) -> Option<&str> {
         self.0.muted_by.as_deref()
     }
@@ -127,7 +128,7 @@ impl AlertRule {
         self.0.version
     }
 
-    /// The module file that declares it, if one does.
+    /// The module file that declares the rule, if one does.
     async fn module(&self) -> Option<&str> {
         self.0.module.as_deref()
     }
@@ -162,26 +163,28 @@ pub(crate) enum AlertEvent {
     Recovered,
     /// `losingAfter` runs of a schedule have failed in a row.
     Losing,
-    /// Fires did not run: no node claimed them in time, or recovery abandoned them. Each is
+    /// Fires did not run, because no node claimed them in time or recovery abandoned them. Each is
     /// reported.
     Missed,
-    /// A run started late. Each is reported.
+    /// A run started late. Each one is reported.
     Late,
     /// A schedule is due, or one of its runs is waiting, and no node takes it.
     Stalled,
     /// A run has taken several times its usual duration, and longer than nearly all earlier runs.
     Slow,
-    /// A coming clock change affects times of a schedule: they are skipped or occur twice. Reported
-    /// once per change.
+    /// A coming clock change affects times of a schedule, which will be skipped or occur twice.
+    /// Reported once per change.
     ClockChange,
-    /// A node is gone and none of the same name has replaced it.
+    /// A node was lost, and no node with its name has replaced it.
     NodeLost,
 }
 
 /// Local times in which no messages are sent.
 #[derive(SimpleObject)]
 pub(crate) struct QuietHours {
+    /// IANA name of the zone whose clock decides.
     zone: String,
+    /// Times of the day.
     #[graphql(complexity = "DECLARED * child_complexity")]
     windows: Vec<CalendarWindow>,
 }

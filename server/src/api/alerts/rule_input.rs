@@ -13,7 +13,7 @@ use crate::{
 pub(crate) struct QuietHoursInput {
     /// IANA name of the zone.
     zone: String,
-    /// 1 to 50 windows.
+    /// The windows, 1 to 50.
     windows: Vec<CalendarWindow>,
 }
 
@@ -29,15 +29,16 @@ pub(crate) struct CreateAlertRuleInput {
     #[graphql(default = "default")]
     namespace: String,
     name: String,
+    /// Whether it records alerts and sends messages.
     #[graphql(default = true)]
     enabled: bool,
-    /// The events that it reports.
+    /// The events that the rule reports.
     on: Vec<AlertEvent>,
-    /// A search that selects the schedules it watches, in the search language of docs/search.md, as
-    /// in `tag:billing`; empty for all.
+    /// A search that selects the schedules the rule watches, in the search language of
+    /// docs/search.md, as in `tag:billing`; empty for all.
     #[graphql(default)]
     search: String,
-    /// The channels that it sends messages to: 1 to 10.
+    /// The channels that the rule sends messages to: 1 to 10.
     channel_ids: Vec<Uuid>,
     /// Problems that end within this time are not reported: 0 to a week. Does not apply to MISSED
     /// and LATE, which have no duration.
@@ -49,8 +50,8 @@ pub(crate) struct CreateAlertRuleInput {
     /// For LATE: the delay after the due time from which a start is late, a minute to a week.
     #[graphql(default_with = "Rule::LATE_AFTER")]
     late_after_seconds: i64,
-    /// For STALLED: how long a due schedule or a waiting run may go without being taken by a node,
-    /// a minute to a week.
+    /// For STALLED: how long a due schedule or a waiting run may wait for a node, a minute to a
+    /// week.
     #[graphql(default_with = "Rule::STALLED_AFTER")]
     stalled_after_seconds: i64,
     /// For SLOW: the multiple of its usual duration from which a run is slow, 2 to 100. Runs of
@@ -64,6 +65,7 @@ pub(crate) struct CreateAlertRuleInput {
     /// week.
     #[graphql(default_with = "Rule::DIGEST")]
     digest_seconds: i64,
+    /// Quiet hours: messages are held until they end. None if absent.
     quiet: Option<QuietHoursInput>,
     /// Whether messages include the error of a failed run, verbatim.
     #[graphql(default = true)]
@@ -80,18 +82,29 @@ pub(crate) struct UpdateAlertRuleInput {
     name: Option<String>,
     /// Disabling a rule ends its open alerts; their end is not reported.
     enabled: Option<bool>,
+    /// The events that it reports.
     on: Option<Vec<AlertEvent>>,
+    /// A search that selects the schedules it watches; empty for all.
     search: Option<String>,
+    /// The complete list of its channels: 1 to 10.
     channel_ids: Option<Vec<Uuid>>,
+    /// Problems that end within this time are not reported: 0 to a week.
     grace_seconds: Option<i64>,
+    /// For LOSING: the number of failures in a row, 2 to 50.
     losing_after: Option<i64>,
+    /// For LATE: the delay from which a start is late, a minute to a week.
     late_after_seconds: Option<i64>,
+    /// For STALLED: how long no node may take what is due, a minute to a week.
     stalled_after_seconds: Option<i64>,
+    /// For SLOW: the multiple of the usual duration from which a run is slow, 2 to 100.
     slow_after_times: Option<i64>,
+    /// For CLOCK_CHANGE: how many days before the change it is reported, 1 to 60.
     clock_change_days: Option<i64>,
+    /// Events within this time of the first one are combined into one message: 0 to a week.
     digest_seconds: Option<i64>,
     /// Null removes the quiet hours.
     quiet: MaybeUndefined<QuietHoursInput>,
+    /// Whether messages include the error of a failed run, verbatim.
     include_errors: Option<bool>,
 }
 

@@ -1,18 +1,18 @@
-//! The size limit of an answer, counted while the answer is built: whether a list is too long is
-//! known only once its rows are read, and introspection has no rows at all.
+//! The size limit of an answer, counted while it is built. Whether a list is too long is known only
+//! once its rows are read, and introspection reads no rows at all.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use async_graphql::{ServerError, ServerResult, Value, extensions::ResolveInfo};
 
-/// The largest answer: about the bytes that it takes in memory until it is written. Small values
-/// take ten times as much there as on the wire.
+/// Maximum size of an answer, in the bytes that it roughly occupies in memory until it is written.
+/// Small values take ten times as much there as on the wire.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
-/// The same for an unauthenticated caller's data; introspection has the full size.
+/// The same for an unauthenticated caller's data; introspection may use the full size.
 const MAX_BYTES_OF_STRANGERS: usize = 256 * 1024;
-/// An answer of more bytes is large: it needs a place.
+/// An answer with more bytes is large and needs a place.
 const LARGE: usize = 512 * 1024;
-/// What a field takes in memory beside its text: its name, its value, and their place in the
+/// The memory that a field takes in addition to its text: its name, its value, and its entry in the
 /// object.
 const FIELD: usize = 256;
 /// The same for a value within a JSON value or a list of scalars.
@@ -25,7 +25,7 @@ pub(super) struct AnswerBudget {
 }
 
 impl AnswerBudget {
-    /// Starts over: a subscription has an answer for each event.
+    /// Starts again: each event of a subscription has an answer of its own.
     pub(super) fn restart(&self) {
         self.bytes.store(0, Relaxed);
     }
@@ -35,7 +35,7 @@ impl AnswerBudget {
         self.spend(info, FIELD + info.name.len(), is_stranger)
     }
 
-    /// Whether the answer is large by now.
+    /// Whether the answer is large so far.
     pub(super) fn is_large(&self) -> bool {
         self.bytes.load(Relaxed) > LARGE
     }
@@ -47,8 +47,8 @@ impl AnswerBudget {
         value: Option<&Value>,
         is_stranger: bool,
     ) -> ServerResult<()> {
-        // The items of a list are counted with the list, and an object with fields is counted
-        // through its fields.
+        // The items of a list are counted with the list, and an object is counted through its
+        // fields.
         let is_leaf = info.field.selection_set.node.items.is_empty();
         let is_item = info.parent_type.starts_with('[');
         let bytes = value.filter(|_| is_leaf && !is_item).map_or(0, size);
@@ -70,8 +70,8 @@ fn too_large(max: usize) -> ServerError {
     super::coded("ANSWER_TOO_LARGE", text, max)
 }
 
-/// The approximate size of a value in memory. Values that the server builds nest no deeper than JSON
-/// that it reads: 128.
+/// The approximate size of a value in memory. No value that the server builds nests deeper than
+/// JSON that it reads: 128 levels.
 fn size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Boolean(_) | Value::Number(_) => 8,

@@ -1,51 +1,59 @@
-//! Counts how much a parsed document asks for.
+//! Counts how much a parsed document requests.
 //!
-//! async-graphql expands fragments when it computes depth and complexity, and repeats that for each
-//! spread: thirty fragments that each spread the next one twice make a billion fields in one
-//! kilobyte. Here each fragment is counted once, so the cost is linear in the length of the text; a
-//! document over a limit is refused before the library starts.
+//! async-graphql expands fragments when it computes depth and complexity, again for each spread:
+//! thirty fragments that each spread the next one twice make a billion fields in one kilobyte. Here
+//! each fragment is counted once, so the cost is linear in the length of the text, and a document
+//! over a limit is refused before the library starts.
 //!
-//! The library walks everything in a document, whether it is executed or not: unselected
-//! operations, and fragments that are never spread. So the limits apply to the sum.
+//! The library walks everything in a document, even operations that are not selected and fragments
+//! that are never spread. So the limits apply to the sum of all parts.
 
 use std::collections::HashMap;
 
 use async_graphql::{
     Name, Pos, ServerError, ServerResult,
-    parser::types::{ExecutableDocument, Selection, SelectionSet},
+    parser::types::{ExecutableDocument, OperationType, Selection, SelectionSet},
 };
 
 use super::{heavy, introspection::SelectionKind, refused, refused_at};
 
-/// The largest number of fields, with fragments expanded.
+/// Maximum number of fields, with fragments expanded.
 const MAX_FIELDS: u64 = 10_000;
 /// The same for an unauthenticated caller.
 const MAX_FIELDS_OF_STRANGERS: u64 = 1_000;
-/// The largest number of aliases: without a limit, a request could ask for the same field a
-/// thousand times under a thousand names.
+/// Maximum number of aliases. Without it, a request could contain the same field a thousand times
+/// under a thousand names.
 const MAX_ALIASES: u64 = 500;
-/// The largest number of fields that compute instead of reading rows.
+/// Maximum number of fields that compute instead of reading rows.
 const MAX_HEAVY: u64 = 20;
+/// The largest number of fields that compute for one event of a subscription: events are resolved
+/// where all requests are served.
+const MAX_HEAVY_OF_EVENT: u64 = 1;
+/// The fields from an event to the timing of its schedule. None of them is a list.
+const TO_TIMING: [&str; 5] = ["runEvents", "run", "scheduleEvents", "schedule", "timing"];
 /// The largest cost of introspection. A client's full introspection costs a third of it.
 const MAX_INTROSPECTION: u64 = 1_000_000;
-/// How deep selections and fragments together may nest. Within this limit, the library counts depth
-/// field by field.
+/// How deep selections and fragments together may nest. Below this limit, the library checks the
+/// depth of fields.
 const MAX_NESTING: usize = 32;
-/// The largest numbers of operations and of fragments in one document. Clients send one operation
-/// and a few fragments.
+/// Maximum number of operations and of fragments in one document. Clients send one operation and a
+/// few fragments.
 const MAX_OPERATIONS: usize = 50;
 const MAX_FRAGMENTS: usize = 100;
 
-/// How much a selection asks for.
+/// How much a selection requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Amount {
-    /// Includes spreads: following one costs as much as a field, whatever it leads to.
+    /// Includes spreads: following a spread costs as much as a field, regardless of the fragment's
+    /// content.
     fields: u64,
     aliases: u64,
-    /// Fields that compute.
+    /// Fields whose resolvers compute their values.
     pub(super) heavy: u64,
-    /// Those of them that compute for each row of a list.
+    /// Fields whose resolvers compute a value for each row of a list.
     pub(super) heavy_by_row: u64,
+    /// Those of these that an event of a subscription computes once, for its own schedule.
+    heavy_of_event: u64,
     /// The cost of introspection.
     pub(super) introspection: u64,
     /// The nesting depth.
@@ -58,7 +66,24 @@ impl Amount {
         self.aliases = self.aliases.saturating_add(other.aliases);
         self.heavy = self.heavy.saturating_add(other.heavy);
         self.heavy_by_row = self.heavy_by_row.saturating_add(other.heavy_by_row);
+        self.heavy_of_event = self.heavy_of_event.saturating_add(other.heavy_of_event);
         self.introspection = self.introspection.saturating_add(other.introspection);
+    }
+
+    /// Refuses a subscription that computes much for an event.
+    fn check_events(&self, at: Pos) -> ServerResult<()> {
+        if self.heavy == self.heavy_of_event && self.heavy <= MAX_HEAVY_OF_EVENT {
+            return Ok(());
+        }
+        let found = self.heavy;
+        let text = format!(
+            "the subscription has {found} fields that compute ({}); for each event it may compute \
+             {MAX_HEAVY_OF_EVENT}, timing.warnings of the event's own schedule; query the others \
+             when an event comes",
+            heavy::names()
+        );
+        let limit = usize::try_from(MAX_HEAVY_OF_EVENT).unwrap_or(usize::MAX);
+        Err(refused_at(text, limit, at))
     }
 
     fn check(&self, is_stranger: bool) -> ServerResult<()> {
@@ -92,7 +117,7 @@ impl Amount {
     }
 }
 
-/// Counts how much a document asks for, or refuses one that asks for too much.
+/// Counts how much a document requests, or refuses a document that requests too much.
 pub(super) fn count(document: &ExecutableDocument, is_stranger: bool) -> ServerResult<Amount> {
     for (what, found, max) in [
         ("operations", document.operations.iter().count(), MAX_OPERATIONS),
@@ -109,7 +134,11 @@ pub(super) fn count(document: &ExecutableDocument, is_stranger: bool) -> ServerR
     let mut sum = Amount::default();
     for (_, operation) in document.operations.iter() {
         let set = &operation.node.selection_set.node;
-        sum.add(counter.count(set, operation.pos, 0, SelectionKind::Data)?);
+        let amount = counter.count(set, operation.pos, 0, SelectionKind::Data)?;
+        if operation.node.ty == OperationType::Subscription {
+            amount.check_events(operation.pos)?;
+        }
+        sum.add(amount);
     }
     for (name, fragment) in &document.fragments {
         sum.add(counter.fragment(name, fragment.pos, 0, SelectionKind::Data)?);
@@ -143,6 +172,10 @@ impl<'a> CostCounter<'a> {
                     own.aliases = u64::from(field.node.alias.is_some());
                     own.heavy = u64::from(heavy::is(within, name));
                     own.heavy_by_row = if within == SelectionKind::Timing { own.heavy } else { 0 };
+                    own.heavy_of_event = own.heavy_by_row;
+                    if !TO_TIMING.contains(&name) {
+                        inner.heavy_of_event = 0;
+                    }
                     inner.introspection = inside.cost(within, name, inner.introspection);
                     inner
                 }
@@ -174,7 +207,7 @@ impl<'a> CostCounter<'a> {
         depth: usize,
         within: SelectionKind,
     ) -> ServerResult<Amount> {
-        // A fragment that spreads itself is refused here as too deep.
+        // A fragment that spreads itself is refused here because it is too deep.
         if depth >= MAX_NESTING {
             return Err(too_deep(at));
         }

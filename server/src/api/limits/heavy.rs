@@ -4,7 +4,7 @@
 use super::introspection::SelectionKind;
 
 /// Names of expensive fields, whichever type they belong to.
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 17] = [
     "schedulePreview",
     "lint",
     "nextFires",
@@ -12,6 +12,8 @@ const FIELDS: [&str; 15] = [
     "upcomingByMinute",
     "pausePreview",
     "definitionEffect",
+    "readWorkflow",
+    "yaml",
     "resumePreview",
     "previewBackfill",
     "retentionPreview",

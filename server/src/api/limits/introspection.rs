@@ -2,7 +2,7 @@
 //!
 //! `__schema { types { fields { type { fields ... } } } }` multiplies at each list, and
 //! async-graphql counts each of its fields as one. Here a list is weighted with its length in a
-//! schema of this size, and lists that lead from types to types may nest only to a fixed depth.
+//! schema of this size, and lists that lead from types to types may only nest to a fixed depth.
 
 /// What a selection reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,11 +16,11 @@ pub(super) enum SelectionKind {
 }
 
 impl SelectionKind {
-    /// The deepest nesting of lists that lead from types to types: in a client's full introspection
-    /// they nest once.
+    /// How deep lists that lead from types to types may nest; in a client's full introspection they
+    /// nest once.
     pub(super) const MAX_LISTS: u8 = 2;
 
-    /// What the selection of this field reads; None if it nests too deep.
+    /// The kind of selection that this field has; None if it nests too deep.
     pub(super) fn enter(self, field: &str) -> Option<Self> {
         match self {
             Self::Data | Self::Timing if matches!(field, "__schema" | "__type") => {
@@ -37,7 +37,7 @@ impl SelectionKind {
         }
     }
 
-    /// What a fragment on this type reads, spread in a selection of `self`.
+    /// The kind of selection in a fragment on this type, within a selection of kind `self`.
     pub(super) fn narrow(self, to: &str) -> Self {
         match self {
             Self::Data if to == "Timing" => Self::Timing,
@@ -45,7 +45,7 @@ impl SelectionKind {
         }
     }
 
-    /// The cost of a field whose selection reads `self` and costs `inner`.
+    /// The cost of a field with a selection of kind `self` that costs `inner`.
     pub(super) fn cost(self, around: Self, field: &str, inner: u64) -> u64 {
         match (around, self) {
             (Self::Data | Self::Timing, Self::Data | Self::Timing) => inner,

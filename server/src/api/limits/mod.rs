@@ -3,7 +3,8 @@
 //!
 //! - `text`: length, tokens and brackets, before the parser
 //! - `document`: fields, aliases, fragments, computing fields and introspection, before the library
-//! - `introspection`: the cost of introspection; `heavy`: the fields that compute
+//! - `introspection`: the cost of introspection; `heavy`: the fields that compute; `lists`: whether
+//!   the answer to a mutation reads lists
 //! - `budget`: the answer's size; `pace`: a slow answer yields to other tasks; a large answer has a
 //!   place among its caller's (see `aside`)
 //! - depth and complexity are computed by the library and compared here, so that the refusal names
@@ -14,7 +15,7 @@ use std::{
     mem,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
 };
 
@@ -29,24 +30,27 @@ use async_graphql::{
     parser::types::{DocumentOperations, OperationDefinition, OperationType},
 };
 
-use super::aside::AnswerPlace;
+use super::aside::{self, AnswerPlace};
 use crate::{access::Viewer, clock::Clock, commands::Commands, config::Introspection};
 
 mod budget;
 mod document;
 mod heavy;
 mod introspection;
+mod lists;
 mod pace;
 mod text;
 
 /// How deep a request may nest; a client's full introspection needs 13.
 const MAX_DEPTH: usize = 16;
-/// The largest cost of a request, with lists multiplied out.
+/// Maximum cost of a request, with the lengths of lists multiplied.
 const MAX_COMPLEXITY: usize = 60_000;
-/// A request of a larger cost has a large answer, or keeps the event loop busy: it needs a place.
+/// A request with a higher cost has a large answer or keeps the event loop busy, so it needs a
+/// place.
 const LARGE_COMPLEXITY: usize = 10_000;
-/// A larger document (in bytes) is parsed off the event loop. A request whose variables hold more
-/// bytes of text is executed off it: they may contain templates, which take a while to check.
+/// A document larger than this (in bytes) is parsed off the event loop. So is the execution of a
+/// request whose variables contain more text than this, because they may contain templates, which
+/// take a while to check.
 const LARGE: usize = 16 * 1024;
 
 /// Refuses a request that exceeds one of these limits.
@@ -58,8 +62,8 @@ impl ExtensionFactory for RequestLimits {
     }
 }
 
-/// Whether to execute a request off the event loop: it computes, introspects, or is large, itself
-/// or its variables. A request over a limit is not: it is refused at once.
+/// Whether to execute a request off the event loop: it computes, introspects, or is large (itself
+/// or its variables). A request over a limit stays on the loop, because it is refused at once.
 pub(super) fn is_heavy(request: &mut Request, introspection: Introspection) -> bool {
     let is_stranger = is_stranger(request);
     if text_limits(is_stranger).check(&request.query).is_err() {
@@ -72,7 +76,7 @@ pub(super) fn is_heavy(request: &mut Request, introspection: Introspection) -> b
     let amount = document::count(document, is_stranger);
     let may_ask = !is_stranger || introspection == Introspection::Everyone;
     let Ok(amount) = amount else { return false };
-    // The row that a mutation answers with is one, and many mutations are committed together.
+    // A mutation answers with a single row, and many mutations share a commit.
     let by_row = if is_mutation(request) { amount.heavy_by_row } else { 0 };
     amount.heavy > by_row || (amount.introspection > 0 && may_ask)
 }
@@ -100,7 +104,7 @@ fn has_long_texts<'a>(values: impl Iterator<Item = &'a Value>) -> bool {
 }
 
 /// Whether the operation that a request selects is a subscription. A document that cannot be parsed
-/// counts as one: its execution reports the error.
+/// counts as one, because the execution then reports the error.
 pub(super) fn is_subscription(request: &mut Request) -> bool {
     is_of(OperationType::Subscription, request)
 }
@@ -139,10 +143,15 @@ fn text_limits(is_stranger: bool) -> text::TextLimits {
 /// Checks one request, and follows its answer.
 #[derive(Default)]
 struct RequestJudge {
+    is_mutation: AtomicBool,
+    /// Whether it is a mutation whose answer reads lists.
+    reads_lists: AtomicBool,
     complexity: AtomicUsize,
     budget: budget::AnswerBudget,
     pace: pace::TurnPace,
     place: Mutex<AnswerPlace>,
+    /// Whether the answer is built without the place that it waited for in vain.
+    goes_without: AtomicBool,
 }
 
 impl RequestJudge {
@@ -150,7 +159,7 @@ impl RequestJudge {
         self.place.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Changes the place of the current answer; a subscription has one for each event.
+    /// Replaces the place of the current answer, because a subscription has one for each event.
     fn set_place(&self, place: AnswerPlace) {
         let mut current = self.place.lock().unwrap_or_else(PoisonError::into_inner);
         drop(mem::replace(&mut *current, place));
@@ -168,7 +177,7 @@ impl Extension for RequestJudge {
         let mut request = next.run(ctx, request).await?;
         let is_stranger = is_stranger(&request);
         text_limits(is_stranger).check(&request.query)?;
-        // The request is parsed once, here.
+        // The request is parsed only here.
         let document =
             request.parsed_query().map_err(|error| with_code(error, "GRAPHQL_PARSE_FAILED"))?;
         let amount = document::count(document, is_stranger)?;
@@ -177,6 +186,11 @@ impl Extension for RequestJudge {
             let text = "introspection is for callers who have signed in; sign in, send a token, or \
                         read the published schema (the setting api.introspection opens it)";
             return Err(with_code(ServerError::new(text, None), "UNAUTHENTICATED"));
+        }
+        if is_mutation(&mut request) {
+            self.is_mutation.store(true, Relaxed);
+            let reads = lists::are_read(request.parsed_query()?, &ctx.schema_env.registry);
+            self.reads_lists.store(reads, Relaxed);
         }
         Ok(request)
     }
@@ -213,6 +227,14 @@ impl Extension for RequestJudge {
         operation_name: Option<&str>,
         next: NextExecute<'_>,
     ) -> Response {
+        // Before anything is done: a mutation that waits in vain has changed nothing.
+        let _lists = match self.reads_lists.load(Relaxed) {
+            true => match aside::place_of_lists(ctx).await {
+                Ok(place) => place,
+                Err(error) => return Response::from_errors(vec![error]),
+            },
+            false => None,
+        };
         self.budget.restart();
         let place = ctx.data_opt::<AnswerPlace>().cloned().unwrap_or_default();
         self.set_place(place.clone());
@@ -233,14 +255,20 @@ impl Extension for RequestJudge {
         next: NextResolve<'_>,
     ) -> ServerResult<Option<Value>> {
         let is_stranger = ctx.data_opt::<Viewer>().is_none();
-        // Introspection is executed off the event loop, and needs the least memory if it runs
-        // without interruption.
+        // Introspection is executed off the event loop, and needs the least memory if it is not
+        // interrupted.
         if !info.is_for_introspection {
             self.pace.rest(clock(ctx)).await;
         }
         self.budget.open(&info, is_stranger)?;
-        if self.budget.is_large() {
-            self.place().take(ctx).await?;
+        if self.budget.is_large() && !self.goes_without.load(Relaxed) {
+            let taken = self.place().take(ctx).await;
+            // A refusal would hide that a mutation was carried out: its answer is built all the same.
+            if taken.is_err() && self.is_mutation.load(Relaxed) {
+                self.goes_without.store(true, Relaxed);
+            } else {
+                taken?;
+            }
         }
         let followed = ResolveInfo { ..info };
         let value = next.run(ctx, info).await?;
@@ -249,7 +277,7 @@ impl Extension for RequestJudge {
     }
 }
 
-/// None when the schema is only exported as text.
+/// None if the schema is only exported as text.
 fn clock<'a>(ctx: &'a ExtensionContext<'_>) -> Option<&'a Clock> {
     ctx.data_opt::<Commands>().map(|commands| &commands.clock)
 }

@@ -1,7 +1,8 @@
 //! Makes a slow answer yield to other tasks.
 //!
-//! It yields by elapsed time alone: the loaders collect the keys of one turn, so an answer built in
-//! one turn costs one statement per loader, and each further turn costs them again.
+//! Only elapsed time decides when to yield. The loaders collect the keys of one turn, so an answer
+//! that is built in one turn costs one statement per loader, and each further turn costs them
+//! again.
 
 use std::{
     pin::pin,
@@ -33,10 +34,10 @@ impl TurnPace {
         .await
     }
 
-    /// Yields until there is a turn with time left. The values of a list are built concurrently: a
-    /// turn ends when all of them wait, so each one checks. In each turn only as many values begin
-    /// as there is time for: a value that has begun and waits takes far more memory than one that
-    /// has not begun, or is done.
+    /// Yields until there is a turn with time left. The values of a list are built concurrently,
+    /// and a turn ends when all of them wait, so each one checks the time. In each turn, only as
+    /// many values begin as there is time for, because a value that has begun and waits takes far
+    /// more memory than one that has not begun or is complete.
     pub(super) async fn rest(&self, clock: Option<&Clock>) {
         while clock.is_some_and(|clock| self.is_over(clock)) {
             tokio::task::yield_now().await;
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
     use crate::clock::ManualClock;
 
-    /// How many of five values are built before another task first runs, if each takes that long.
+    /// How many of five values are built before another task first runs, if each takes this long.
     async fn made_in_a_turn(each: Duration) -> usize {
         let manual = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
         let (clock, pace, made) = (manual.clock(), TurnPace::default(), AtomicUsize::new(0));

@@ -5,22 +5,22 @@ use async_graphql::{ServerError, ServerResult};
 
 use super::refused;
 
-/// The largest number of brackets that may be open at once, including those in values: the parser,
-/// and all code that walks values, recurses once for each.
+/// Maximum number of open brackets, including those in values, because the parser and all code that
+/// walks values recurse once for each.
 const MAX_OPEN_BRACKETS: usize = 100;
 
 /// Limits on the text of a document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextLimits {
-    /// Bytes; None leaves it to the transport, which limits the size of the whole request.
+    /// Maximum size in bytes; None leaves it to the transport, which limits the whole request.
     pub(super) max_bytes: Option<usize>,
-    /// Names, numbers, strings and punctuators.
+    /// Maximum number of names, numbers, strings and punctuators.
     pub(super) max_tokens: usize,
 }
 
-/// A text from an authenticated caller.
+/// The limits for an authenticated caller.
 pub(super) const SIGNED_IN: TextLimits = TextLimits { max_bytes: None, max_tokens: 50_000 };
-/// A text from an unauthenticated caller: enough for `me`, and cheap to refuse.
+/// The limits for an unauthenticated caller: enough for `me`, and cheap to refuse.
 pub(super) const STRANGER: TextLimits = TextLimits { max_bytes: Some(4 * 1024), max_tokens: 1_000 };
 
 impl TextLimits {

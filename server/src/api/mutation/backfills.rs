@@ -22,8 +22,9 @@ pub(crate) struct OrderingPast;
 /// Mutations of backfills and retention.
 #[Object]
 impl OrderingPast {
-    /// Runs a schedule for past instants: the ones that `previewBackfill` selects, fixed now and
-    /// run in order, at most `concurrency` (1 to 100) at once. Works for paused schedules, too.
+    /// Runs a schedule for past instants: those that `previewBackfill` selects. The selection is
+    /// fixed now and run in order, at most `concurrency` (1 to 100) at once. Works for paused
+    /// schedules, too.
     #[expect(clippy::too_many_arguments, reason = "a backfill is ordered with so many")]
     async fn create_backfill(
         &self,
@@ -97,7 +98,7 @@ impl OrderingPast {
         BackfillPayload::of(cx, ordered).await
     }
 
-    /// Sets for how many days a namespace keeps settled history, 1 to 3650; null is the server's
+    /// Sets how many days a namespace keeps settled history, 1 to 3650; null restores the server's
     /// configuration. The next retention round removes older history: see `retentionPreview`.
     async fn set_namespace_retention(
         &self,

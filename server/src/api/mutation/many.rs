@@ -19,8 +19,8 @@ use crate::{
     commands::{BadInput, BulkRefusal, ByHand, Call, MAX_AT_ONCE, ManyDone, ManyEdit, Which},
 };
 
-/// What a bulk operation costs beside the ten objects that its answer shows, so that a request may
-/// hold only a few.
+/// The cost of a bulk operation beside the ten objects that its answer shows, so that a request may
+/// contain only a few.
 const MANY: usize = 10_000;
 
 /// Bulk operations. Objects are processed one by one: some may be refused while others succeed.
@@ -66,13 +66,13 @@ impl OrderingMany {
     }
 
     /// Skips the next fires of all schedules that match a search. Schedules that are paused or have
-    /// no fire left are refused.
+    /// no fires left are refused.
     #[graphql(complexity = "MANY + 10 * child_complexity")]
     async fn skip_next_of_schedules(
         &self,
         cx: &Context<'_>,
         which: ManyInput,
-        #[graphql(default = 1, desc = "Per schedule, 1 to 100.")] count: i32,
+        #[graphql(default = 1, desc = "The number of fires per schedule, 1 to 100.")] count: i32,
         reason: String,
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
@@ -177,9 +177,9 @@ impl OrderingMany {
 pub(crate) struct ManyInput {
     #[graphql(default = "default")]
     namespace: String,
-    /// In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`.
+    /// The search, in the language of docs/search.md, as in `state:failed tag:billing next:<1h`.
     search: String,
-    /// Only count them, and show the first.
+    /// If true, only counts the matches and shows the first ones.
     #[graphql(default = false)]
     dry_run: bool,
     /// The number that the caller expects, as `dryRun` counted it; fails with CONFLICT if the
@@ -188,7 +188,7 @@ pub(crate) struct ManyInput {
 }
 
 impl ManyInput {
-    /// The call as its key remembers it: the selection and the operation.
+    /// The call as it is stored under its key: the selection and the operation.
     fn call(
         &self,
         name: &str,
@@ -209,8 +209,10 @@ impl From<ManyInput> for Which {
 /// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct ChangeSchedulesInput {
+    /// Tags to add; a schedule may have at most 32.
     #[graphql(default)]
     add_tags: Vec<String>,
+    /// Tags to remove.
     #[graphql(default)]
     remove_tags: Vec<String>,
     /// Replaces the zone of the current timing: IANA name.
@@ -219,16 +221,19 @@ pub(crate) struct ChangeSchedulesInput {
     calendars: Option<Vec<String>>,
     /// An existing workflow's name.
     workflow: Option<String>,
+    /// Replaces the whole policy for missed fires.
     misfire: Option<MisfireInput>,
+    /// The policy for a fire while a run is alive.
     overlap: Option<OverlapPolicy>,
-    /// Null resets it to the default of 100; changing to another overlap policy removes it.
+    /// Null resets the limit to the default of 100; changing to another overlap policy removes it.
     buffer_limit: MaybeUndefined<i64>,
-    /// Null removes it.
+    /// Null removes the schedules from their groups.
     group: MaybeUndefined<String>,
+    /// -100 to 100: among waiting runs, those with a higher priority are taken first.
     priority: Option<i64>,
-    /// Null removes it.
+    /// Null removes the deadline.
     start_deadline_seconds: MaybeUndefined<i64>,
-    /// Null removes it.
+    /// Null removes the schedules' own retention.
     retention_days: MaybeUndefined<i64>,
 }
 
@@ -276,17 +281,17 @@ pub(crate) struct Outcome {
     dry_run: bool,
     /// How many objects matched.
     matched: u64,
-    /// More objects match than one operation allows; `matched` stopped counting.
+    /// Whether more objects match than one operation allows; `matched` then stopped counting.
     too_many: bool,
-    /// How many succeeded.
+    /// The number of items for which the action succeeded.
     done: u64,
-    /// How many were refused.
+    /// The number of items that were refused.
     refused: u64,
-    /// The first hundred refusals.
+    /// The first refusals; at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     refusals: Vec<OrderRefusal>,
-    /// How many are left because the request ran out of time or the database became unreachable.
-    /// Repeat the request with the same idempotency key to continue with them.
+    /// The number of items that are left because the request ran out of time or the database became
+    /// unreachable. Repeat the request with the same idempotency key to continue with them.
     remaining: u64,
 }
 
@@ -294,8 +299,9 @@ pub(crate) struct Outcome {
 #[derive(SimpleObject)]
 pub(crate) struct OrderRefusal {
     id: Uuid,
-    /// The `extensions.code` that a request for this object alone would get.
+    /// The `extensions.code` that a request for this object alone would return.
     code: String,
+    /// Why it was refused, and what to do.
     message: String,
 }
 

@@ -1,4 +1,5 @@
-//! Mutations of schedules and of what they do. Each module adds its fields to the root.
+//! Mutations of schedules, and of the objects that they use. Each module adds its fields to the
+//! root.
 //!
 //! - `schedules`, `workflows`: what runs, and when; `operating`: pausing, resuming, skipping and
 //!   triggering

@@ -93,8 +93,8 @@ impl Operating {
         RunPayload::of(cx, ordered).await
     }
 
-    /// Removes fires from a schedule's buffer, all or the given ones. The ledger shows them as
-    /// skipped, and by whom.
+    /// Removes all or the given fires from a schedule's buffer. The ledger shows them as skipped,
+    /// and who removed them.
     async fn purge_buffer(
         &self,
         cx: &Context<'_>,

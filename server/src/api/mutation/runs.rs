@@ -16,7 +16,7 @@ pub(crate) struct OrderingRuns;
 /// Mutations of runs.
 #[Object]
 impl OrderingRuns {
-    /// Cancels a run: immediately if it is waiting, or through its node if it is at work.
+    /// Cancels a run: at once if it is waiting, or through its node if it is running.
     async fn cancel_run(
         &self,
         cx: &Context<'_>,
@@ -30,8 +30,7 @@ impl OrderingRuns {
         RunPayload::of(cx, ordered).await
     }
 
-    /// Retries a settled run, for the same instant and with the same idempotency key for the
-    /// receiver.
+    /// Retries a settled run for the same instant. The receiver gets the same idempotency key.
     async fn retry_run(
         &self,
         cx: &Context<'_>,
@@ -44,8 +43,8 @@ impl OrderingRuns {
         RunPayload::of(cx, ordered).await
     }
 
-    /// Reruns a settled run from where it failed, with the workflow definition it began with.
-    /// Results are kept for tasks that succeeded and depend on no task that is rerun.
+    /// Reruns a settled run from where it failed, with the workflow definition that it began with.
+    /// Tasks keep their results if they succeeded and do not depend on a task that is rerun.
     async fn rerun_from_failed(
         &self,
         cx: &Context<'_>,

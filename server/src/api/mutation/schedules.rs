@@ -22,6 +22,7 @@ pub(crate) struct OrderingSchedules;
 /// Mutations of schedules' definitions.
 #[Object]
 impl OrderingSchedules {
+    /// Creates a schedule.
     async fn create_schedule(
         &self,
         cx: &Context<'_>,
@@ -51,6 +52,7 @@ impl OrderingSchedules {
         Ok(CreatedSchedule::all(names, saved))
     }
 
+    /// Changes a schedule's definition, as a new version. Its fires follow the new one from now on.
     async fn update_schedule(
         &self,
         cx: &Context<'_>,

@@ -44,33 +44,36 @@ impl OrderingTests {
 /// A target to try.
 #[derive(InputObject)]
 pub(crate) struct TestCallInput {
-    /// The namespace whose secrets it may use.
+    /// The namespace whose secrets the call may use.
     #[graphql(default = "default")]
     namespace: String,
+    /// What to call.
     target: TargetInput,
     /// The value of `context` in templates.
     context: Option<Value>,
     /// More than 0 and at most 20.
     #[graphql(default_with = "10.0")]
     timeout_seconds: f64,
-    /// The schedule being edited, if any: the mask `***` keeps the value of its task.
+    /// The schedule being edited, if any: the mask `***` keeps a value of its task.
     schedule_id: Option<Uuid>,
 }
 
 /// The result of calling a target.
 #[derive(SimpleObject)]
 pub(crate) struct TestCallPayload {
+    /// Whether the target succeeded.
     succeeded: bool,
-    /// Why it failed, with secrets masked.
+    /// Why the call failed, with secrets masked.
     error: Option<String>,
     /// The exit code of a program.
     exit_code: Option<i32>,
     /// The HTTP status of the response.
     http_status: Option<i32>,
+    /// How long the call took.
     duration_ms: Long,
     /// The target's output, with secrets masked.
     output: Option<Value>,
-    /// The log lines that it wrote, with secrets masked; the first 200.
+    /// The log lines that the target wrote, with secrets masked; at most the first 200.
     log: Vec<String>,
 }
 

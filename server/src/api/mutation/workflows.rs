@@ -24,6 +24,7 @@ pub(crate) struct OrderingShared;
 /// Mutations of workflows, calendars and concurrency groups.
 #[Object]
 impl OrderingShared {
+    /// Creates a workflow.
     async fn create_workflow(
         &self,
         cx: &Context<'_>,
@@ -36,7 +37,7 @@ impl OrderingShared {
         WorkflowPayload::of(cx, id).await
     }
 
-    /// Changes a workflow. Runs that have already begun keep the definition that they began with.
+    /// Changes a workflow. Runs that have already begun keep their definition.
     async fn update_workflow(
         &self,
         cx: &Context<'_>,
@@ -70,6 +71,7 @@ impl OrderingShared {
         Ok(DeletePayload { id })
     }
 
+    /// Creates a calendar.
     async fn create_calendar(
         &self,
         cx: &Context<'_>,
@@ -82,8 +84,8 @@ impl OrderingShared {
         CalendarPayload::of(cx, saved).await
     }
 
-    /// Changes a calendar. It applies to the schedules that use it from their next fire on. Refused
-    /// if it would suppress every future fire of one of them.
+    /// Changes a calendar. The change applies to the next fires of the schedules that use it.
+    /// Refused if it would suppress every future fire of one of them.
     async fn update_calendar(
         &self,
         cx: &Context<'_>,
@@ -114,6 +116,7 @@ impl OrderingShared {
         Ok(DeletePayload { id })
     }
 
+    /// Creates a concurrency group.
     async fn create_concurrency_group(
         &self,
         cx: &Context<'_>,

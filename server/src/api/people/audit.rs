@@ -7,14 +7,15 @@ use crate::{api::scalar::Instant, commands::Audited, store::audit};
 #[derive(SimpleObject)]
 pub(crate) struct AuditEvent {
     id: Uuid,
+    /// When the change was made.
     at: Instant,
     /// A user's name, a token's name after its owner's, `cli` or `system`.
     actor: String,
     /// An IP address, or `cli`.
     source: String,
-    /// The namespace that it concerns.
+    /// The namespace that the event concerns.
     namespace: Option<String>,
-    /// As in `schedule.pause`.
+    /// The action, such as `schedule.pause`.
     action: String,
     /// The id of the object that was changed.
     subject_id: Option<Uuid>,
@@ -49,11 +50,13 @@ impl From<Audited> for AuditEvent {
 /// Selects audit events.
 #[derive(InputObject, Default)]
 pub(crate) struct AuditFilter {
+    /// The actor as the event names it: a user, `user/token`, `cli` or `system`.
     actor: Option<String>,
-    /// As in `schedule.pause`.
+    /// The action, such as `schedule.pause`.
     action: Option<String>,
     /// The first part of an action: `schedule`, `run`, `user`, `token`.
     kind: Option<String>,
+    /// The id of the object that was changed.
     subject_id: Option<Uuid>,
     /// The subject's name.
     subject: Option<String>,

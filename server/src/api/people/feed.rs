@@ -40,11 +40,12 @@ impl CalendarFeed {
         &self.0.name
     }
 
+    /// What it contains.
     async fn kind(&self) -> FeedKind {
         self.0.kind.into()
     }
 
-    /// The namespace whose schedules it shows; null if its owner may no longer see them.
+    /// The namespace whose schedules the feed shows; null if its owner may no longer see them.
     async fn namespace(&self, cx: &Context<'_>) -> Result<Option<String>> {
         if !cx.is_home(self.0.namespace_id) {
             return Ok(None);
@@ -52,12 +53,12 @@ impl CalendarFeed {
         Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?)
     }
 
-    /// The only schedule that it shows, if it is limited to one.
+    /// The only schedule that the feed shows, if it is limited to one.
     async fn schedule_id(&self) -> Option<Uuid> {
         self.0.schedule_id
     }
 
-    /// The search that selects the schedules it shows.
+    /// The search that selects the schedules the feed shows.
     async fn search(&self) -> Option<&str> {
         self.0.search.as_deref()
     }
@@ -78,6 +79,7 @@ impl CalendarFeed {
 pub(crate) struct CreateCalendarFeedInput {
     /// Unique among your feeds; 1 to 64 characters without spaces.
     name: String,
+    /// What it contains.
     #[graphql(default_with = "FeedKind::Calendar")]
     kind: FeedKind,
     #[graphql(default = "default")]
@@ -100,7 +102,7 @@ impl From<CreateCalendarFeedInput> for NewFeed {
 #[derive(SimpleObject)]
 pub(crate) struct CreateCalendarFeedPayload {
     calendar_feed: CalendarFeed,
-    /// Its path below the server's URL; anyone who has it can see what the feed shows. Returned
+    /// The path below the server's URL; anyone who has it can see what the feed shows. Returned
     /// only this once: null for a repeated call.
     path: Option<String>,
 }

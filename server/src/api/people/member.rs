@@ -34,11 +34,12 @@ impl Membership {
         Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
     }
 
+    /// The role in this namespace.
     async fn role(&self) -> Role {
         self.0.role.into()
     }
 
-    /// Whether they may see contexts, outputs and logs. Editors always may.
+    /// Whether the user may see contexts, outputs and logs. Editors always may.
     async fn sees_payloads(&self) -> bool {
         self.0.sees_payloads
     }
@@ -55,8 +56,9 @@ pub(crate) struct SetMembershipInput {
     user: String,
     /// The namespace's name.
     namespace: String,
+    /// The role in this namespace.
     role: Role,
-    /// Whether they may see contexts, outputs and logs.
+    /// Whether the user may see contexts, outputs and logs.
     #[graphql(default = false)]
     sees_payloads: bool,
     reason: Option<String>,
@@ -92,7 +94,9 @@ impl MembershipPayload {
 /// The membership that was removed.
 #[derive(SimpleObject)]
 pub(crate) struct RemoveMembershipPayload {
+    /// The user whose membership it was.
     user_id: Uuid,
+    /// The namespace that it applied to.
     namespace_id: Uuid,
 }
 

@@ -32,7 +32,7 @@ impl PeopleMutation {
         let right = cx.owner()?;
         let CreateUserInput { name, password, role, sees_payloads, reason } = input;
         let role = role.map(entity::user::Role::from);
-        // Without the password: the remembered call must not help to guess it.
+        // Without the password, so that the stored call does not help to guess it.
         let arguments = json!([name, role.map(told), sees_payloads, reason]).to_string();
         let call = Call::new("createUser", &arguments, idempotency_key)?;
         let password = Some(password.into());
@@ -55,7 +55,8 @@ impl PeopleMutation {
         UserPayload::of(cx, cx.commands().create_user(&right, new, &call).await?).await
     }
 
-    /// Sets a user's role in every namespace; null leaves only what their memberships grant.
+    /// Sets a user's role in every namespace; null leaves only the permissions that their
+    /// memberships grant.
     async fn set_user_role(
         &self,
         cx: &Context<'_>,
@@ -272,7 +273,7 @@ impl PeopleMutation {
         NamespacePayload::load(cx, set.id).await
     }
 
-    /// Renames a namespace. The old name is no longer found.
+    /// Renames a namespace. It can no longer be found under its old name.
     async fn rename_namespace(
         &self,
         cx: &Context<'_>,
@@ -294,7 +295,7 @@ fn tokens_after(revoke_tokens: bool) -> Tokens {
     if revoke_tokens { Tokens::Revoked } else { Tokens::Kept }
 }
 
-/// A role as an idempotency key remembers it.
+/// A role as it is stored under an idempotency key.
 fn told(role: entity::user::Role) -> String {
     sea_orm::ActiveEnum::to_value(&role)
 }

@@ -19,7 +19,7 @@ use crate::{
     store::{Page, memberships, namespaces, sessions, tokens, users},
 };
 
-/// The largest number of sessions listed per user; the latest come first.
+/// Maximum number of sessions listed per user; the latest come first.
 const MAX_SESSIONS: u64 = 200;
 
 /// Queries of users, memberships, tokens, sessions and audit events.

@@ -6,26 +6,27 @@ use crate::{
     model::OwnQuotas,
 };
 
-/// How much of the server a namespace may use, and how much it uses.
+/// A namespace's quotas of the server's resources, and their usage.
 #[derive(SimpleObject)]
 pub(crate) struct NamespaceQuotas {
     /// Schedules that are not deleted.
     schedules: Quota,
-    /// Fires a minute. Usage is the sum over its schedules, each in its busiest minute.
+    /// Fires a minute. Usage is the sum over the namespace's schedules, each in its busiest minute.
     fires_a_minute: Quota,
-    /// Runs at work at once.
+    /// Runs in progress at once.
     live_runs: Quota,
     /// Bytes of log lines a day. Usage is what the answering node has counted today.
     log_bytes_a_day: Quota,
-    /// Bytes of log lines of one run. Usage is always 0: each run has this quota for itself.
+    /// Bytes of log lines of one run. The quota applies to each run separately, so usage is always
+    /// 0.
     log_bytes_a_run: Quota,
     /// Bytes of log lines that are kept. Usage is counted every half minute.
     log_bytes: Quota,
-    /// Fires, runs and attempts that are kept. Usage is counted within a minute, runs when they
+    /// Fires, runs and attempts that are kept. Fires are counted within a minute, runs when they
     /// settle.
     history_rows: Quota,
-    /// Settled history from before this was removed although its retention had not passed, for the
-    /// quota of rows; null if that never happened.
+    /// Settled history from before this instant was removed because of the quota of rows, although
+    /// its retention had not passed; null if that never happened.
     history_since: Option<Instant>,
 }
 
@@ -70,7 +71,7 @@ pub(crate) struct NamespaceQuotasInput {
     schedules: Option<i64>,
     /// Fires a minute.
     fires_a_minute: Option<i64>,
-    /// Runs at work at once.
+    /// Runs in progress at once.
     live_runs: Option<i64>,
     /// Bytes of log lines a day.
     log_bytes_a_day: Option<i64>,

@@ -8,14 +8,15 @@ use crate::api::scalar::Instant;
 pub(crate) struct Session {
     /// Used to revoke the session; it does not give access.
     id: String,
-    /// The IP address that it was opened from.
+    /// The IP address that the session was opened from.
     address: Option<String>,
+    /// When it was opened.
     began_at: Option<Instant>,
     /// Last use, accurate to a few minutes.
     used_at: Option<Instant>,
-    /// When it ends unless it is used.
+    /// When the session ends if it is not used before.
     expires_at: Instant,
-    /// Whether it is the session of this request.
+    /// Whether this is the session of the request.
     is_current: bool,
 }
 

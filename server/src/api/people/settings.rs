@@ -43,7 +43,7 @@ impl SettingsMutation {
         Ok(ViewerSettingsPayload { settings: own(cx).await?.unwrap_or_default() })
     }
 
-    /// Saves a view for you. It replaces a view of the same page and name.
+    /// Saves a view for you. It replaces a view of the same page with the same name.
     async fn save_view(
         &self,
         cx: &Context<'_>,
@@ -108,15 +108,17 @@ pub(crate) async fn favourites(cx: &Context<'_>) -> Result<Vec<Uuid>> {
 /// A user's console settings.
 #[Object]
 impl ViewerSettings {
+    /// How the console looks.
     async fn theme(&self) -> Theme {
         self.0.theme.into()
     }
 
+    /// How densely the console shows lists.
     async fn density(&self) -> Density {
         self.0.density.into()
     }
 
-    /// The user has seen everything up to this instant.
+    /// The user has seen all events up to this instant.
     async fn seen_until(&self) -> Option<Instant> {
         self.0.seen_until.map(Into::into)
     }
@@ -167,7 +169,7 @@ pub(crate) enum Density {
 #[derive(SimpleObject)]
 pub(crate) struct SavedView {
     id: Uuid,
-    /// The page that it belongs to, as in `schedules`.
+    /// The page that the view belongs to, as in `schedules`.
     page: String,
     name: String,
     /// The view's parameters: the part of the page's URL after `?`.
@@ -184,18 +186,20 @@ impl From<commands::View> for SavedView {
 /// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateMySettingsInput {
+    /// How the console looks.
     theme: Option<Theme>,
+    /// How densely the console shows lists.
     density: Option<Density>,
-    /// You have seen everything up to this instant. It never moves back.
+    /// You have seen all events up to this instant. It never moves back.
     seen_until: Option<Instant>,
 }
 
 /// A view to save.
 #[derive(InputObject)]
 pub(crate) struct SaveViewInput {
-    /// The page that it belongs to, as in `schedules`: 1 to 40 characters.
+    /// The page that the view belongs to, as in `schedules`: 1 to 40 characters.
     page: String,
-    /// 1 to 80 characters.
+    /// The view's name, 1 to 80 characters.
     name: String,
     /// The view's parameters, the part of the page's URL after `?`: at most 2,000 characters.
     query: String,

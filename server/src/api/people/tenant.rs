@@ -9,7 +9,7 @@ use crate::{
     store::namespaces,
 };
 
-/// The cost of quotas: the schedules and runs of the namespace are counted.
+/// The cost of quotas, for which the schedules and runs of the namespace are counted.
 const COUNTED: usize = 20;
 
 /// A tenant: an isolated set of schedules, workflows and runs.
@@ -18,17 +18,17 @@ const COUNTED: usize = 20;
 pub(crate) struct Namespace {
     id: Uuid,
     name: String,
-    /// How many days its settled history is kept; null uses the server's configuration.
+    /// How many days the namespace's settled history is kept; null uses the server's configuration.
     retention_days: Option<i32>,
     created_at: Instant,
-    /// Your role in it.
+    /// Your role in the namespace.
     role: Option<Role>,
 }
 
 /// A tenant: an isolated set of schedules, workflows and runs.
 #[ComplexObject]
 impl Namespace {
-    /// Its quotas and their usage.
+    /// The namespace's quotas and their usage.
     #[graphql(complexity = "COUNTED + child_complexity")]
     async fn quotas(&self, cx: &Context<'_>) -> Result<NamespaceQuotas> {
         Ok(cx.commands().used_quotas(self.id, &self.name).await?.into())

@@ -15,10 +15,10 @@ use crate::{
     store::tokens,
 };
 
-/// A key that a program authenticates with.
+/// A key with which a program authenticates.
 pub(crate) struct ApiToken(pub(crate) api_token::Model);
 
-/// A key that a program authenticates with.
+/// A key with which a program authenticates.
 #[Object]
 impl ApiToken {
     async fn id(&self) -> Uuid {
@@ -29,20 +29,20 @@ impl ApiToken {
         &self.0.name
     }
 
-    /// The user that it acts for; it can never do more than its owner. Null for one made with
-    /// `carillon token create`.
+    /// The user on whose behalf the token acts; it can never do more than its owner. Null for a
+    /// token created with `carillon token create`.
     async fn owner(&self, cx: &Context<'_>) -> Result<Option<String>> {
         let Some(owner) = self.0.user_id else { return Ok(None) };
         Ok(cx.rows().load_one(UserRow(owner)).await?.map(|row| row.name))
     }
 
-    /// The only namespace it gives access to; null for all that its owner may see.
+    /// The only namespace that the token gives access to; null for all that its owner may see.
     async fn namespace(&self, cx: &Context<'_>) -> Result<Option<String>> {
         let Some(id) = self.0.namespace_id else { return Ok(None) };
         Ok(cx.rows().load_one(NamespaceName(id)).await?)
     }
 
-    /// The highest role it may use.
+    /// The highest role that the token may use.
     async fn role(&self) -> Role {
         self.0.role.into()
     }
@@ -52,7 +52,7 @@ impl ApiToken {
         self.0.queues.as_ref().map(|queues| queues.0.clone())
     }
 
-    /// Whether it may see contexts, outputs and logs; effective only if its owner may.
+    /// Whether the token may see contexts, outputs and logs; effective only if its owner may.
     async fn sees_payloads(&self) -> bool {
         self.0.sees_payloads
     }
@@ -65,12 +65,12 @@ impl ApiToken {
         self.0.created_at.into()
     }
 
-    /// When it expires.
+    /// When the token expires.
     async fn expires_at(&self) -> Option<Instant> {
         self.0.expires_at.map(Into::into)
     }
 
-    /// When it was revoked.
+    /// When the token was revoked.
     async fn revoked_at(&self) -> Option<Instant> {
         self.0.revoked_at.map(Into::into)
     }
@@ -86,19 +86,19 @@ impl ApiToken {
 pub(crate) struct CreateApiTokenInput {
     /// Unique; 1 to 64 characters without spaces.
     name: String,
-    /// The highest role it may use; at most your own.
+    /// The highest role that the token may use; at most your own.
     role: Role,
-    /// The only namespace that it gives access to; if absent, all that its owner may see.
+    /// The only namespace that the token gives access to; if absent, all that its owner may see.
     namespace: Option<String>,
     /// For a worker: the queues that it may pull from, 1 to 32. Such a token gives access to
     /// nothing else, and its role must be at least OPERATOR.
     queues: Option<Vec<String>>,
-    /// Whether it may see contexts, outputs and logs; effective only if its owner may.
+    /// Whether the token may see contexts, outputs and logs; effective only if its owner may.
     #[graphql(default = false)]
     sees_payloads: bool,
-    /// When it expires; never if absent.
+    /// When the token expires; never if absent.
     expires_at: Option<Instant>,
-    /// The name of the service account that it acts for; you, if absent.
+    /// The name of the service account on whose behalf the token acts; if absent, it acts for you.
     service_account: Option<String>,
     reason: Option<String>,
 }

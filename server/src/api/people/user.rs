@@ -16,10 +16,10 @@ use crate::{
     store::tokens,
 };
 
-/// A person who signs in here, or a service account, which has only tokens.
+/// A person who signs in, or a service account, which only has tokens.
 pub(crate) struct User(pub(crate) user::Model);
 
-/// A person who signs in here, or a service account, which has only tokens.
+/// A person who signs in, or a service account, which only has tokens.
 #[Object]
 impl User {
     async fn id(&self) -> Uuid {
@@ -30,17 +30,17 @@ impl User {
         &self.0.name
     }
 
-    /// Their role in every namespace; ADMIN makes them an administrator of the instance.
+    /// The user's role in every namespace; ADMIN makes the user an administrator of the instance.
     async fn role(&self) -> Option<Role> {
         self.0.role.map(Into::into)
     }
 
-    /// Whether they may see contexts, outputs and logs in every namespace. Editors always may.
+    /// Whether the user may see contexts, outputs and logs in every namespace. Editors always may.
     async fn sees_payloads(&self) -> bool {
         self.0.sees_payloads
     }
 
-    /// Whether it is a service account, which cannot sign in.
+    /// Whether the user is a service account, which cannot sign in.
     async fn is_service_account(&self) -> bool {
         self.0.is_service
     }
@@ -49,29 +49,31 @@ impl User {
         self.0.created_at.into()
     }
 
-    /// When they were disabled; null if they are not.
+    /// When the user was disabled; null if the user is enabled.
     async fn disabled_at(&self) -> Option<Instant> {
         self.0.disabled_at.map(Into::into)
     }
 
+    /// When they last signed in with a password or an identity provider.
     async fn signed_in_at(&self) -> Option<Instant> {
         self.0.signed_in_at.map(Into::into)
     }
 
-    /// The identity provider that they sign in with; null if they do not use one.
+    /// The identity provider that the user signs in with; null if the user does not sign in through
+    /// one.
     async fn issuer(&self) -> Option<&str> {
         self.0.issuer.as_deref()
     }
 
-    /// Their subject at that identity provider.
+    /// The user's subject at that identity provider.
     async fn subject(&self) -> Option<&str> {
         self.0.subject.as_deref()
     }
 
-    /// The rights that the configuration derives from their groups at the identity provider, as of
-    /// their last sign-in. They lapse when a session from that sign-in would, or when the provider
-    /// is no longer configured. They are separate from `role` and `memberships`; the strongest
-    /// applies.
+    /// The rights that the configuration derives from the user's groups at the identity provider,
+    /// as of their last sign-in. They lapse when a session from that sign-in would end, or when the
+    /// provider is no longer configured. They are separate from `role` and `memberships`; the
+    /// strongest applies.
     #[graphql(complexity = "DECLARED * child_complexity")]
     async fn given_elsewhere(&self, cx: &Context<'_>) -> Vec<GivenGrant> {
         let commands = cx.commands();
@@ -79,8 +81,8 @@ impl User {
         given.iter().cloned().map(GivenGrant).collect()
     }
 
-    /// The first of their memberships in individual namespaces, in addition to their role in every
-    /// namespace; at most 1000.
+    /// The first of the user's memberships in individual namespaces, in addition to the user's role
+    /// in every namespace; at most 1000.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn memberships(
         &self,
@@ -99,7 +101,7 @@ pub(crate) struct GivenGrant(user::GivenGrant);
 /// Permissions that a user has because of their groups at the identity provider.
 #[Object]
 impl GivenGrant {
-    /// The namespace; null for every one.
+    /// The namespace; null for all namespaces.
     async fn namespace(&self, cx: &Context<'_>) -> Result<Option<String>> {
         match self.0.namespace {
             Some(id) => Ok(cx.rows().load_one(NamespaceName(id)).await?),
@@ -107,11 +109,12 @@ impl GivenGrant {
         }
     }
 
+    /// The role that the groups give.
     async fn role(&self) -> Role {
         self.0.role.into()
     }
 
-    /// Whether they may see contexts, outputs and logs. Editors always may.
+    /// Whether the user may see contexts, outputs and logs. Editors always may.
     async fn sees_payloads(&self) -> bool {
         self.0.sees_payloads
     }
@@ -143,9 +146,10 @@ pub(crate) struct CreateUserInput {
     pub(super) name: String,
     /// 12 to 256 characters; easily guessed passwords are refused.
     pub(super) password: String,
-    /// Their role in every namespace. Without one, they have only the permissions that
+    /// The user's role in every namespace. Without one, the user has only the permissions that
     /// `setMembership` grants.
     pub(super) role: Option<Role>,
+    /// Whether they may see contexts, outputs and logs in every namespace. Editors always may.
     #[graphql(default = false)]
     pub(super) sees_payloads: bool,
     pub(super) reason: Option<String>,
@@ -156,9 +160,10 @@ pub(crate) struct CreateUserInput {
 pub(crate) struct CreateServiceAccountInput {
     /// Unique; 1 to 64 characters without spaces.
     pub(super) name: String,
-    /// Its role in every namespace. Without one, it has only the permissions that `setMembership`
-    /// grants.
+    /// The service account's role in every namespace. Without one, it has only the permissions that
+    /// `setMembership` grants.
     pub(super) role: Option<Role>,
+    /// Whether it may see contexts, outputs and logs in every namespace. Editors always may.
     #[graphql(default = false)]
     pub(super) sees_payloads: bool,
     pub(super) reason: Option<String>,

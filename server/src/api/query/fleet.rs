@@ -14,8 +14,8 @@ use crate::api::{
     zone_names::ZoneNames,
 };
 
-/// The cost of counting the rows that would be removed, beside the answer, so that a request may
-/// hold only a few.
+/// The cost of counting the rows that would be removed, in addition to the answer, so that a
+/// request may contain only a few.
 const COUNTED: usize = 10_000;
 
 /// The cost of the list of time zones: its length.
@@ -65,8 +65,7 @@ impl ReadingFleet {
         Health::now(cx, namespace).await
     }
 
-    /// How long a namespace keeps settled history, and which of its schedules have their own
-    /// retention.
+    /// How long a namespace keeps settled history, and its schedules with a retention of their own.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn retention(
         &self,
@@ -78,7 +77,7 @@ impl ReadingFleet {
     }
 
     /// What the next retention round would remove; with `if`, what it would remove after that
-    /// change. Covers `namespace`, or all namespaces if absent; for administrators of single
+    /// change. Covers `namespace`, or all namespaces if absent. For administrators of single
     /// namespaces it always covers one: `namespace`, or else that of `if`. It counts rows, so query
     /// it rarely.
     #[graphql(complexity = "COUNTED + child_complexity")]
@@ -94,11 +93,12 @@ impl ReadingFleet {
         Ok(RetentionPreview(preview))
     }
 
+    /// A summary of one namespace, or of all that the caller may see.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn overview(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
     ) -> Result<Overview> {
         cx.viewer()?;

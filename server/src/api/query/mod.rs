@@ -1,6 +1,6 @@
 //! Queries of schedules and of what they do. Each module adds its fields to the root.
 //!
-//! - `schedules`, `workflows`, `runs`, `fleet`: definitions, what they share, what happened, and
+//! - `schedules`, `workflows`, `runs`, `fleet`: definitions, objects that they share, history, and
 //!   the state of the cluster
 //! - `names`: arguments that identify objects
 

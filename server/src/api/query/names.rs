@@ -9,8 +9,8 @@ use crate::{
     store::reads::within::Within,
 };
 
-/// The minimum cost of a root field: a statement or a search of its own. Without it, a request
-/// could ask for the same field a thousand times under a thousand names.
+/// The minimum cost of a root field, which needs a statement or a search of its own. Without it, a
+/// request could contain the same field a thousand times under a thousand names.
 pub(super) const ROOT: usize = 100;
 
 /// How an object is identified.

@@ -34,7 +34,7 @@ pub(crate) struct ReadingRuns;
 /// Queries of fires, runs, logs and backfills.
 #[Object]
 impl ReadingRuns {
-    /// Runs, newest first unless `sort` says otherwise.
+    /// Runs, newest first unless `sort` specifies another order.
     #[graphql(
         complexity = "search_cost(search.as_deref()) + sort_cost(sort.is_some()) + cost(first, last, child_complexity)"
     )]
@@ -42,7 +42,7 @@ impl ReadingRuns {
     async fn runs(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         filter: Option<RunFilter>,
         #[graphql(
@@ -63,6 +63,7 @@ impl ReadingRuns {
         runs_page(cx, &within, &filter, sort, paging).await
     }
 
+    /// A run by its id; null if there is none.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn run(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Run>> {
         cx.viewer()?;
@@ -97,7 +98,7 @@ impl ReadingRuns {
     async fn backfills(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         schedule_id: Option<Uuid>,
         state: Option<BackfillState>,
@@ -115,6 +116,7 @@ impl ReadingRuns {
         Ok(connection(page, |row| row.id.simple().to_string(), Backfill))
     }
 
+    /// A backfill by its id; null if there is none.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn backfill(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Backfill>> {
         cx.viewer()?;

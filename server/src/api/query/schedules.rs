@@ -28,7 +28,7 @@ pub(crate) struct ReadingSchedules;
 /// Queries of schedules, and previews of what they would do.
 #[Object]
 impl ReadingSchedules {
-    /// Schedules by name, ignoring case, unless `sort` says otherwise.
+    /// Schedules by name, ignoring case, unless `sort` specifies another order.
     #[graphql(
         complexity = "search_cost(search.as_deref()) + sort_cost(sort.is_some()) + cost(first, last, child_complexity)"
     )]
@@ -36,7 +36,7 @@ impl ReadingSchedules {
     async fn schedules(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All namespaces that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         filter: Option<ScheduleFilter>,
         #[graphql(
@@ -107,10 +107,8 @@ impl ReadingSchedules {
         timing: TimingInput,
         from: Option<Instant>,
         #[graphql(default = 10)] count: i32,
-        #[graphql(
-            desc = "The schedule being edited, if any: it determines what `H` stands for and \
-                    where `@every` counts from."
-        )]
+        #[graphql(desc = "The schedule being edited, if any: it determines the value of `H` and \
+                    where `@every` counts from.")]
         schedule_id: Option<Uuid>,
         #[graphql(
             desc = "Names of calendars that suppress some of its fires. If absent, those of the \
@@ -130,7 +128,7 @@ impl ReadingSchedules {
         }
     }
 
-    /// Warnings about a timing that is valid but probably not what was intended.
+    /// Warnings about a timing that is valid but probably not intended.
     #[graphql(complexity = "preview_cost(&timing, None) + DECLARED * child_complexity")]
     async fn lint(
         &self,

@@ -29,7 +29,7 @@ impl ReadingShared {
     async fn workflows(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         first: Option<i32>,
         after: Option<String>,
@@ -70,7 +70,7 @@ impl ReadingShared {
     async fn calendars(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
         first: Option<i32>,
         after: Option<String>,
@@ -82,6 +82,7 @@ impl ReadingShared {
         Ok(connection(page, |row| name_cursor(row.id, &row.name), Calendar))
     }
 
+    /// A calendar by its name; null if there is none.
     async fn calendar(
         &self,
         cx: &Context<'_>,
@@ -93,12 +94,12 @@ impl ReadingShared {
         Ok(calendars::by_name(cx.store().read(), namespace, &name).await?.map(Calendar))
     }
 
-    /// The concurrency groups, by name without regard to case; at most 500.
+    /// Concurrency groups by name, ignoring case; at most 500.
     #[graphql(complexity = "cost_by(500, 500, child_complexity)")]
     async fn concurrency_groups(
         &self,
         cx: &Context<'_>,
-        #[graphql(default_with = "usual()", desc = "All that you may see, if null.")]
+        #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
     ) -> Result<Vec<ConcurrencyGroup>> {
         cx.viewer()?;

@@ -2,6 +2,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{CliError, Server, output};
+use crate::cli::client::MAX_LISTED;
 
 /// The namespace, the number of entries, and the output format.
 #[derive(Debug, Args)]
@@ -11,9 +12,13 @@ struct ListOptions {
     /// Namespace of the alerts
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Maximum number of entries, 1 to 200
-    #[arg(long, default_value_t = 50)]
-    limit: i32,
+    /// Maximum number of entries, 1 to 100000
+    #[arg(
+        long,
+        default_value_t = 50,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED))
+    )]
+    limit: u32,
     /// Answer as JSON
     #[arg(long)]
     json: bool,
@@ -52,32 +57,38 @@ pub(super) struct Messages {
     dead: bool,
 }
 
-const ALERTS: &str = "query ($namespace: String!, $open: Boolean, $first: Int!) {
-    alerts(namespace: $namespace, filter: { open: $open }, first: $first) { nodes {
-        id kind subject count beganAt endedAt toldAt acknowledgedBy detail rule { name }
-    } }
+const ALERTS: &str = "query ($namespace: String!, $open: Boolean, $first: Int!, $after: String,
+    $count: Boolean! = false) {
+    all: alerts(namespace: $namespace, filter: { open: $open }, first: $first, after: $after) {
+        nodes { id kind subject count beganAt endedAt toldAt acknowledgedBy detail rule { name } }
+        pageInfo { hasNextPage endCursor } totalCount @include(if: $count)
+    }
 }";
 const RULES: &str = "query ($namespace: String!) {
     alertRules(namespace: $namespace) {
         id name enabled on search channels { name } mutedUntil mutedBy mutedReason module
     }
 }";
-const MESSAGES: &str = "query ($namespace: String!, $state: NotificationState, $first: Int!) {
-    notifications(namespace: $namespace, state: $state, first: $first) { nodes {
-        id state subject attempts nextAttemptAt error createdAt channel { name }
-    } }
+const MESSAGES: &str = "query ($namespace: String!, $state: NotificationState, $first: Int!,
+    $after: String, $count: Boolean! = false) {
+    all: notifications(namespace: $namespace, state: $state, first: $first, after: $after) {
+        nodes { id state subject attempts nextAttemptAt error createdAt channel { name } }
+        pageInfo { hasNextPage endCursor } totalCount @include(if: $count)
+    }
 }";
 
 impl List {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let open = (!self.all).then_some(true);
         let ListOptions { server, namespace, limit, json } = self.listed;
-        let asked = json!({ "namespace": namespace, "open": open, "first": limit });
-        let answer = server.ask("list the alerts", ALERTS, asked).await?;
-        let alerts = &answer["alerts"]["nodes"];
-        if json {
-            return output::json(alerts);
-        }
+        let asked = json!({ "namespace": namespace, "open": open });
+        let (alerts, left) = server.pages("list the alerts", ALERTS, asked, limit).await?;
+        if json { output::json(&alerts) } else { Self::print(&alerts) }?;
+        left.tell(alerts.len());
+        Ok(())
+    }
+
+    fn print(alerts: &[Value]) -> Result<(), CliError> {
         let row = |alert: &Value| {
             [
                 output::cell(&alert["id"]),
@@ -91,7 +102,7 @@ impl List {
                 output::cell(&alert["rule"]["name"]),
             ]
         };
-        let rows: Vec<[String; 9]> = alerts.as_array().into_iter().flatten().map(row).collect();
+        let rows: Vec<[String; 9]> = alerts.iter().map(row).collect();
         let headings =
             ["ALERT", "KIND", "ABOUT", "COUNT", "SINCE", "UNTIL", "TOLD", "SEEN TO BY", "RULE"];
         output::table(headings, &rows)
@@ -128,12 +139,14 @@ impl Messages {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let state = self.dead.then_some("DEAD");
         let ListOptions { server, namespace, limit, json } = self.listed;
-        let asked = json!({ "namespace": namespace, "state": state, "first": limit });
-        let answer = server.ask("list the messages", MESSAGES, asked).await?;
-        let messages = &answer["notifications"]["nodes"];
-        if json {
-            return output::json(messages);
-        }
+        let asked = json!({ "namespace": namespace, "state": state });
+        let (messages, left) = server.pages("list the messages", MESSAGES, asked, limit).await?;
+        if json { output::json(&messages) } else { Self::print(&messages) }?;
+        left.tell(messages.len());
+        Ok(())
+    }
+
+    fn print(messages: &[Value]) -> Result<(), CliError> {
         let row = |message: &Value| {
             [
                 output::cell(&message["id"]),
@@ -145,7 +158,7 @@ impl Messages {
                 output::cell(&message["error"]),
             ]
         };
-        let rows: Vec<[String; 7]> = messages.as_array().into_iter().flatten().map(row).collect();
+        let rows: Vec<[String; 7]> = messages.iter().map(row).collect();
         output::table(["MESSAGE", "STATE", "CHANNEL", "MADE", "TRIES", "ABOUT", "ERROR"], &rows)
     }
 }

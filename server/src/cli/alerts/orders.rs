@@ -13,10 +13,11 @@ pub(super) struct Ack {
     server: Server,
     /// The alert's id; see 'carillon alerts list'
     alert: Uuid,
-    /// For those who see it next
+    /// A note for people who see the alert
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// Until when, within 90 days; an alert still open then is reported again
+    /// End of the acknowledgement, within 90 days; an alert that is still open is then reported
+    /// again
     #[arg(long, value_name = "WHEN", value_parser = future)]
     until: Option<DateTime<Utc>>,
     #[command(flatten)]
@@ -36,7 +37,7 @@ struct OneRule {
     /// Namespace of the rule
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Reason, for anyone who wonders about the silence
+    /// Reason, for people who expect messages
     #[arg(long)]
     reason: String,
     /// Answer as JSON
@@ -44,12 +45,12 @@ struct OneRule {
     json: bool,
 }
 
-/// Mute a rule until an instant; alerts still open then are reported then
+/// Mute a rule until an instant; alerts that are still open then are reported at that time
 #[derive(Debug, Args)]
 pub(super) struct Mute {
     #[command(flatten)]
     one: OneRule,
-    /// Until when, within 90 days
+    /// End of the mute, within 90 days
     #[arg(long, value_name = "WHEN", value_parser = future)]
     until: DateTime<Utc>,
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{FACTS, FireSelection};
 use crate::cli::{CliError, output, trigger};
 
-/// Create a backfill; it runs what its preview shows
+/// Create a backfill, which runs the fires that its preview shows
 #[derive(Debug, Args)]
 pub(super) struct Create {
     #[command(flatten)]

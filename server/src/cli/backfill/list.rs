@@ -2,7 +2,11 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{FACTS, progress};
-use crate::cli::{CliError, client::Server, named, output};
+use crate::cli::{
+    CliError,
+    client::{MAX_LISTED, Server},
+    named, output,
+};
 
 /// List backfills, newest first
 #[derive(Debug, Args)]
@@ -18,8 +22,12 @@ pub(super) struct List {
     /// Only backfills in this state
     #[arg(long, value_enum)]
     state: Option<State>,
-    /// Maximum number of entries, 1 to 200
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    /// Maximum number of entries, 1 to 100000
+    #[arg(
+        long,
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED))
+    )]
     limit: u32,
     /// Answer as JSON
     #[arg(long)]
@@ -38,10 +46,15 @@ impl List {
     pub(super) async fn run(self) -> Result<(), CliError> {
         const ACTION: &str = "list the backfills";
         let query = format!(
-            "query ($namespace: String!, $schedule: UUID, $state: BackfillState, $first: Int) {{
-                backfills(
-                    namespace: $namespace, scheduleId: $schedule, state: $state, first: $first
-                ) {{ nodes {{ {FACTS} }} }}
+            "query ($namespace: String!, $schedule: UUID, $state: BackfillState, $first: Int,
+                    $after: String, $count: Boolean! = false) {{
+                all: backfills(
+                    namespace: $namespace, scheduleId: $schedule, state: $state, first: $first,
+                    after: $after
+                ) {{
+                    nodes {{ {FACTS} }} pageInfo {{ hasNextPage endCursor }}
+                    totalCount @include(if: $count)
+                }}
             }}"
         );
         let schedule = match &self.schedule {
@@ -54,16 +67,16 @@ impl List {
             State::Cancelled => "CANCELLED",
             State::Completed => "COMPLETED",
         });
-        let variables = json!({
-            "namespace": self.namespace, "schedule": schedule, "state": state, "first": self.limit,
-        });
-        let answer = self.server.ask(ACTION, &query, variables).await?;
-        let backfills = &answer["backfills"]["nodes"];
-        if self.json { output::json(backfills) } else { print(backfills) }
+        let variables =
+            json!({ "namespace": self.namespace, "schedule": schedule, "state": state });
+        let (backfills, left) = self.server.pages(ACTION, &query, variables, self.limit).await?;
+        if self.json { output::json(&backfills) } else { print(&backfills) }?;
+        left.tell(backfills.len());
+        Ok(())
     }
 }
 
-fn print(backfills: &Value) -> Result<(), CliError> {
+fn print(backfills: &[Value]) -> Result<(), CliError> {
     let row = |backfill: &Value| {
         [
             output::cell(&backfill["id"]),
@@ -75,6 +88,6 @@ fn print(backfills: &Value) -> Result<(), CliError> {
             output::cell(&backfill["pause"]["reason"]),
         ]
     };
-    let rows: Vec<[String; 7]> = backfills.as_array().into_iter().flatten().map(row).collect();
+    let rows: Vec<[String; 7]> = backfills.iter().map(row).collect();
     output::table(["BACKFILL", "SCHEDULE", "STATE", "FROM", "TO", "DONE", "WHY PAUSED"], &rows)
 }

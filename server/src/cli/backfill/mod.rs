@@ -60,11 +60,11 @@ struct FireSelection {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Mode {
-    /// Fires that nothing has run for
+    /// Fires that have had no run
     Missing,
-    /// Also fires whose runs have all ended without success
+    /// In addition, fires whose runs have all ended without success
     MissingAndFailed,
-    /// Also fires that succeeded
+    /// In addition, fires that succeeded
     All,
 }
 
@@ -81,7 +81,7 @@ impl FireSelection {
     }
 }
 
-/// The fields that are shown of a backfill.
+/// The fields of a backfill that are shown.
 const FACTS: &str = "id state mode order concurrency from to reason createdAt finishedAt
     pause { by at reason } schedule { name } progress { total pending running succeeded failed cancelled skipped }";
 

@@ -7,7 +7,7 @@ mod reorder;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::{CliError, named::NamedSchedule, output};
+use super::{CliError, client::MoreEntries, named::NamedSchedule, output};
 
 /// List, reorder and purge the fires that wait for a schedule's runs
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ impl Buffer {
     }
 }
 
-/// The fields that are shown of a schedule's buffer; `first` limits its fires.
+/// The fields of a schedule's buffer that are shown; `first` limits its fires.
 const FACTS: &str = "bufferSize buffer(first: $first) { id scheduledAt dueAt reason { text } }";
 
 fn print(schedule: &Value) -> Result<(), CliError> {
@@ -49,9 +49,19 @@ fn print(schedule: &Value) -> Result<(), CliError> {
     };
     let rows: Vec<[String; 4]> = fires.enumerate().map(row).collect();
     output::table(["PLACE", "FIRE", "SCHEDULED", "WHY"], &rows)?;
-    let size = schedule["bufferSize"].as_u64().unwrap_or(0);
-    if size > rows.len() as u64 {
-        output::line(format!("{} of {size}; give --limit to see more", rows.len()))?;
-    }
     Ok(())
+}
+
+/// The largest number of fires that are listed, which is the largest buffer as well.
+const MAX_FIRES: u32 = 1_000;
+
+/// Reports the fires that wait beyond those shown.
+fn tell_left(schedule: &Value) {
+    let shown = schedule["buffer"].as_array().map_or(0, Vec::len);
+    let total = schedule["bufferSize"].as_u64();
+    let left = match total {
+        Some(total) if total > shown as u64 => MoreEntries::Some { total: Some(total) },
+        Some(_) | None => MoreEntries::Nothing,
+    };
+    left.tell_up_to(shown, MAX_FIRES);
 }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::NamedSchedule;
 use crate::cli::{CliError, output};
 
-/// Remove fires from the buffer: the ledger shows them as skipped, and by whom
+/// Remove fires from the buffer; the ledger shows them as skipped, and who removed them
 #[derive(Debug, Args)]
 pub(super) struct Purge {
     #[command(flatten)]

@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{FACTS, NamedSchedule, print};
+use super::{FACTS, MAX_FIRES, NamedSchedule, print};
 use crate::cli::{CliError, output};
 
 /// Move fires to the head of the buffer; the others follow in their current order
@@ -25,7 +25,7 @@ impl Move {
                 done: reorderBuffer(scheduleId: $id, fireIds: $fires) {{ schedule {{ {FACTS} }} }}
             }}"
         );
-        let variables = json!({ "fires": self.fires, "first": 50 });
+        let variables = json!({ "fires": self.fires, "first": MAX_FIRES });
         let done = self.named.order("reorder the buffer", &query, variables).await?;
         let schedule = &done["schedule"];
         if self.json { output::json(schedule) } else { print(schedule) }

@@ -34,7 +34,7 @@ impl Bulk {
     }
 }
 
-/// What a bulk operation selects, and how it is executed.
+/// The objects that a bulk operation selects, and how it is executed.
 #[derive(Debug, Args)]
 struct BulkSelection {
     #[command(flatten)]
@@ -45,14 +45,14 @@ struct BulkSelection {
     /// Namespace to search
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// Only count them, and show the first
+    /// Only count the objects, and show the first ones
     #[arg(long)]
     dry_run: bool,
-    /// The number you expect; refused if the search finds a different number
+    /// The expected number of objects; refused if the search finds a different number
     #[arg(long, value_name = "COUNT")]
     expect: Option<u32>,
-    /// Idempotency key: repeating the command with the same key does nothing twice and continues
-    /// where it stopped [default: a new one]
+    /// Idempotency key: a repeated command with the same key continues where it stopped, and does
+    /// nothing twice [default: a new one]
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
     /// Answer as JSON
@@ -60,7 +60,8 @@ struct BulkSelection {
     json: bool,
 }
 
-/// Refuses what looks like a mistyped flag: as a search, `--all` would mean everything but `-all`.
+/// Refuses a text that looks like a mistyped flag: as a search, `--all` would mean everything
+/// except `-all`.
 fn no_flag(text: &str) -> Result<String, String> {
     if text.starts_with("--") {
         return Err(format!("there is no such flag; to search for it as text, give '\"{text}\"'"));
@@ -160,7 +161,7 @@ impl BulkSelection {
         }
     }
 
-    /// The error, with how far the operation came and how to continue it, unless it was refused
+    /// The error, with the progress of the operation and how to continue it, unless it was refused
     /// before it began.
     fn stopped(&self, error: CliError, before: Option<&Value>, key: &str) -> CliError {
         let may_be_done = matches!(
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn why_runs_are_cancelled_is_said_of_each() {
+    fn each_cancelled_run_has_its_own_reason() {
         let line = read(&["cancel-runs", "state:queued", "--reason", "enough"]).unwrap();
         let (order, _) = line.bulk.verb.order().unwrap();
         assert!(order.query().contains("reason: $reason"), "{}", order.query());
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stopped_says_how_it_goes_on() {
+    fn an_interrupted_command_says_how_to_continue() {
         let line = read(&["retry-runs", "state:failed"]).unwrap();
         let (order, sought) = line.bulk.verb.order().unwrap();
         let error = |problem: &str| {

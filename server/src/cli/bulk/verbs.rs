@@ -80,7 +80,7 @@ pub(super) struct Trigger {
     why: Why,
 }
 
-/// Change schedules that were made by hand
+/// Change schedules that were created by hand
 #[derive(Debug, Args)]
 pub(super) struct Change {
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub(super) struct Change {
     why: Why,
 }
 
-/// Delete schedules that were made by hand; their history stays
+/// Delete schedules that were created by hand; their history stays
 #[derive(Debug, Args)]
 pub(super) struct Delete {
     #[command(flatten)]
@@ -101,7 +101,7 @@ pub(super) struct Delete {
     why: Why,
 }
 
-/// Cancel runs: waiting ones at once, those at work through their nodes
+/// Cancel runs: waiting ones at once, running ones through their nodes
 #[derive(Debug, Args)]
 pub(super) struct CancelRuns {
     #[command(flatten)]
@@ -166,7 +166,7 @@ impl Verb {
                 (Order { why, ..order }, sought)
             }
             Self::CancelRuns(CancelRuns { sought, why }) => {
-                // Each run keeps this reason; the header's goes only into the audit log.
+                // Each run stores this reason; the header's reason only goes into the audit log.
                 let order = runs("cancel the runs", "cancelled", "cancelRuns").with(
                     "reason",
                     "String",

@@ -8,11 +8,11 @@ use crate::{
 
 const CHECK: &str = "alert channels";
 
-/// The largest number of channels named one by one.
+/// Maximum number of channels that are named individually.
 const MAX_NAMED: usize = 20;
 
-/// Checks the alert channels. Without readable keys it finds nothing: the check of the keys reports
-/// that.
+/// Checks the alert channels. Finds nothing if the keys cannot be read, because the check of the
+/// keys reports that.
 pub(super) async fn look(config: &Config, store: &Store) -> Result<Vec<Checkup>, StoreError> {
     match app::vault(config) {
         Ok(vault) => Checkup::of_all(store, &vault).await,
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_reached_is_named_with_what_to_do() {
+    fn an_unreachable_channel_is_named_with_advice() {
         assert_eq!(examine(&[])[0].level, Level::Ok);
         assert_eq!(examine(&[channel("ops", 0)])[0].level, Level::Ok);
         let found = examine(&[channel("ops", 0), channel("team", 2)]);

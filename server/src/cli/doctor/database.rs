@@ -22,7 +22,7 @@ use crate::{
 
 /// The oldest PostgreSQL that supports the change feed.
 const OLDEST: (i64, &str) = (130_000, "13");
-/// Clock offsets from here on are worth a warning before they are worth an error.
+/// Clock offsets from this value on produce a warning, before they are large enough for an error.
 const NOTICED_MS: i64 = 1_000;
 /// Connections that a node briefly opens in addition to its pool.
 const BESIDE_POOL: i64 = 3;
@@ -89,7 +89,7 @@ fn writes(look: &Inspection) -> Finding {
     }
 }
 
-/// The smallest possible difference between our clock and the database's.
+/// The smallest possible difference between this clock and the database's.
 fn time(asked: DateTime<Utc>, database: DateTime<Utc>, answered: DateTime<Utc>) -> Finding {
     let offset = TimeDelta::zero().clamp(asked - database, answered.max(asked) - database);
     let ms = offset.num_milliseconds();
@@ -205,7 +205,7 @@ fn people(nobody: bool) -> Finding {
     Finding::ok("people", "there are users")
 }
 
-/// Which roles the live nodes and one with this configuration would perform.
+/// The roles of the live nodes together with one that has this configuration.
 fn nodes(own: BTreeSet<&str>, living: Vec<&str>) -> Finding {
     let needed = [Role::Api, Role::Scheduler, Role::Worker].map(Role::word);
     let missing: Vec<&str> =
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_does_is_named() {
+    fn roles_without_a_node_are_named() {
         let finding = nodes(BTreeSet::from(["api"]), vec!["worker"]);
         assert_eq!(finding.level, Level::Warning);
         assert!(finding.found.contains("the role scheduler,"), "{finding:?}");
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn pending_migrations_are_an_error_where_nobody_applies_them() {
+    fn pending_migrations_are_an_error_if_nothing_applies_them() {
         let pending = || Ok(Schema { applied: vec![], pending: vec!["m0001".to_owned()] });
         assert_eq!(schema(pending(), true).level, Level::Warning);
         assert_eq!(schema(pending(), false).level, Level::Error);

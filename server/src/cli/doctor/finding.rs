@@ -1,11 +1,11 @@
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// Fine.
+    /// All is well.
     Ok,
     /// A server runs, but not as well or as safely as it could.
     Warning,
-    /// A server does not start, or does not do what it should.
+    /// A server does not start, or does not work as it should.
     Error,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Finding {
     pub(super) level: Level,
     /// What was found.
     pub(super) found: String,
-    /// What to do.
+    /// What to do about the problem.
     pub(super) help: Option<String>,
 }
 

@@ -30,7 +30,7 @@ impl Samples {
     }
 }
 
-/// Whether the configured keys can decrypt the stored data.
+/// Checks whether the configured keys can decrypt the stored data.
 pub(super) fn examine(config: &Config, samples: Option<&Samples>) -> Finding {
     const CHECK: &str = "secrets";
     let vault = match app::vault(config) {
@@ -72,7 +72,7 @@ pub(super) fn examine(config: &Config, samples: Option<&Samples>) -> Finding {
     }
 }
 
-/// Files with a key or a password that users other than the server's may read.
+/// Finds files with a key or a password that users other than the server's may read.
 pub(super) fn files(config: &Config) -> Vec<Finding> {
     let secrets = &config.secrets;
     let client = config.oidc.as_ref().and_then(|oidc| oidc.client_secret_file.as_ref());
@@ -86,14 +86,14 @@ fn open_to_others(file: &Path) -> Option<Finding> {
     judge(file, found.permissions().mode(), is_of(Gid::from_raw(found.gid())))
 }
 
-/// Whether the server's user is in this group, as far as known here: root checks on behalf of
-/// another user.
+/// Whether the server's user is in this group, as far as this user can tell: root checks on behalf
+/// of another user.
 fn is_of(group: Gid) -> bool {
     let is_supplementary = || getgroups().is_ok_and(|groups| groups.contains(&group));
     geteuid().is_root() || group == getegid() || is_supplementary()
 }
 
-/// A file owned by root that the server reads through its group is fine.
+/// Judges a file. It may be owned by root, if the server reads it through its group.
 fn judge(file: &Path, mode: u32, is_of_group: bool) -> Option<Finding> {
     let name = file.display();
     let of_group = if is_of_group { GROUP_WRITES } else { GROUP };
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_file_only_what_is_wrong_is_to_be_changed() {
+    fn the_advice_on_a_file_names_only_wrong_permissions() {
         let help = |mode: u32, is_of_group| {
             judge(Path::new("a.key"), 0o100000 | mode, is_of_group).and_then(|found| found.help)
         };

@@ -6,19 +6,22 @@ use nix::{
 use timetable::ZoneData;
 
 use super::Finding;
-use crate::{config::Config, target::programs_user};
+use crate::{
+    config::{Commands, Config},
+    target::programs_user,
+};
 
-/// Zone rules change several times a year: data from the year before last is outdated for some
+/// Zone rules change several times a year, so data from the year before last is outdated for some
 /// zone.
 const OLD_YEARS: i32 = 2;
 /// The default number of runs that a node works on.
 const CAPACITY: u64 = 512;
 /// A command has three pipes and two files; a request has a socket.
 const FILES_OF_COMMAND: u64 = 5;
-/// Besides runs and database connections: browsers, tools, files.
+/// For files other than those of runs and database connections: browsers, tools, files.
 const FILES_BESIDE: u64 = 256;
 
-/// Which zone data is in use, and whether it is plausible for the current time.
+/// Reports which zone data is in use, and whether it is plausible for the current time.
 pub(super) fn zone_data(data: &ZoneData, now: DateTime<Utc>) -> Finding {
     const CHECK: &str = "zone data";
     let ZoneData { version, source } = data;
@@ -45,14 +48,49 @@ pub(super) fn commands(config: &Config) -> Finding {
     if !config.allow_commands {
         return Finding::ok(CHECK, "schedules may not run programs here (allow_commands)");
     }
-    let namespaces = config.commands.namespaces.join(", ");
-    match programs_user(config.commands.user.as_deref()) {
-        Ok(user) => judge_user(user.as_deref(), Uid::effective(), &namespaces),
+    let commands = &config.commands;
+    let mut of_namespaces = commands.user_of.iter();
+    let wrong = of_namespaces.find_map(|(namespace, name)| {
+        programs_user(Some(name)).err().map(|error| error.of_namespace(namespace))
+    });
+    let user = wrong.map_or_else(|| programs_user(commands.user.as_deref()), Err);
+    let user = match user {
+        Ok(user) => user,
         Err(error) => {
             let found = format!("failed to {error}");
-            Finding::error(CHECK, found, "the server does not start with this setting")
+            return Finding::error(CHECK, found, "the server does not start with this setting");
         }
+    };
+    let finding = judge_user(user.as_deref(), Uid::effective(), &allowed(commands));
+    match judge_variables(commands) {
+        Some(told) if finding.level == super::Level::Ok => told,
+        Some(_) | None => finding,
     }
+}
+
+/// What is wrong with the variables that tasks may set for listed programs.
+fn judge_variables(commands: &Commands) -> Option<Finding> {
+    if commands.programs.is_empty() || !commands.variables.iter().any(|name| name == "*") {
+        return None;
+    }
+    let found = "tasks may start listed programs only, but set any variable, and many lead a \
+                 program to other code (commands.variables)";
+    Some(Finding::warning("commands", found, "list the variables that tasks need"))
+}
+
+/// Whose tasks may run programs, and which.
+fn allowed(commands: &Commands) -> String {
+    let mut said = commands.namespaces.join(", ");
+    match commands.programs.len() {
+        0 => {}
+        1 => said += ", only the one that commands.programs lists",
+        more => said += &format!(", only the {more} that commands.programs lists"),
+    }
+    if !commands.user_of.is_empty() {
+        let users = commands.user_of.iter().map(|(namespace, user)| format!("{namespace}: {user}"));
+        said += &format!(" (as users of their own: {})", users.collect::<Vec<_>>().join(", "));
+    }
+    said
 }
 
 fn judge_user(user: Option<&str>, own: Uid, namespaces: &str) -> Finding {
@@ -105,7 +143,7 @@ mod tests {
     use super::{super::Level, *};
 
     #[test]
-    fn zone_data_of_another_time_than_the_clock_is_told() {
+    fn zone_data_that_contradicts_the_clock_is_reported() {
         let level = |year: &str| {
             let data = ZoneData { version: year.to_owned(), source: ZoneSource::System };
             zone_data(&data, "2026-11-22T00:00:00Z".parse().unwrap()).level
@@ -118,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_with_the_servers_rights_are_told() {
+    fn programs_with_the_servers_rights_are_reported() {
         let own = Uid::from_raw(1_000);
         assert_eq!(judge_user(None, own, "default").level, Level::Warning);
         assert_eq!(judge_user(Some("nobody"), own, "default").level, Level::Ok);
@@ -126,6 +164,25 @@ mod tests {
         let mut config = Config { allow_commands: true, ..Config::default() };
         config.commands.user = Some("root".to_owned());
         assert_eq!(commands(&config).level, Level::Error);
+        config.commands.user = None;
+        config.commands.user_of.insert("default".to_owned(), "root".to_owned());
+        let found = commands(&config);
+        assert_eq!(found.level, Level::Error);
+        assert!(found.found.contains("commands.user_of.default"), "{found:?}");
+    }
+
+    #[test]
+    fn a_list_of_programs_that_any_variable_leads_elsewhere_is_told() {
+        let mut commands = Commands::default();
+        assert_eq!(judge_variables(&commands), None);
+        commands.programs = vec!["/usr/bin/perl".to_owned()];
+        commands.variables = vec!["GIT_AUTHOR_*".to_owned()];
+        assert_eq!(judge_variables(&commands), None);
+        commands.variables = vec!["*".to_owned()];
+        let found = judge_variables(&commands).unwrap();
+        assert_eq!(found.level, Level::Warning);
+        assert!(found.found.contains("commands.variables"), "{found:?}");
+        assert_eq!(allowed(&commands), "default, only the one that commands.programs lists");
     }
 
     #[test]

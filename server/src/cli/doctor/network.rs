@@ -15,7 +15,7 @@ use crate::{
 /// How long a collector may take to accept a connection.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Whether a server could listen there, or already does.
+/// Checks whether a server could listen on the port, or already does.
 pub(super) async fn port(config: &Config) -> Finding {
     const CHECK: &str = "port";
     let listen = config.listen;
@@ -39,7 +39,7 @@ pub(super) async fn port(config: &Config) -> Finding {
     Finding::error(CHECK, format!("{listen} cannot be listened at: {refused}"), help)
 }
 
-/// The version of the Carillon server that answers there.
+/// The version of the Carillon server that answers on the port.
 async fn ours(config: &Config) -> Option<String> {
     let mut at = config.listen;
     if at.ip().is_unspecified() {
@@ -51,12 +51,12 @@ async fn ours(config: &Config) -> Option<String> {
         asked = asked.bearer_auth(token.expose_secret());
     }
     let answer: Value = asked.send().await.ok()?.json().await.ok()?;
-    // Healthy or not: only a Carillon answers with both of these.
+    // Healthy or not, only a Carillon server answers with both of these fields.
     answer.get("zone_data")?;
     answer["version"].as_str().map(str::to_owned)
 }
 
-/// Whether passwords cross a network unencrypted.
+/// Checks whether passwords cross a network unencrypted.
 pub(super) fn browsers(config: &Config) -> Finding {
     const CHECK: &str = "browsers";
     if !config.node.roles.has(Role::Api) {
@@ -74,7 +74,7 @@ pub(super) fn browsers(config: &Config) -> Finding {
     Finding::ok(CHECK, "nobody else can read what they send")
 }
 
-/// Who may read health and metrics.
+/// Reports who may read health and metrics.
 pub(super) fn instruments(config: &Config) -> Finding {
     const CHECK: &str = "instruments";
     match config.watch.token() {
@@ -95,7 +95,7 @@ pub(super) fn instruments(config: &Config) -> Finding {
     }
 }
 
-/// Redis, if heartbeats are configured to go there.
+/// Checks Redis, if heartbeats are configured to go there.
 pub(super) async fn redis(config: &Config, clock: &Clock) -> Option<Finding> {
     const CHECK: &str = "Redis";
     match app::beacon(config, clock).await {
@@ -111,7 +111,7 @@ pub(super) async fn redis(config: &Config, clock: &Clock) -> Option<Finding> {
     }
 }
 
-/// The collector, if traces are configured to go to one. Servers start without it.
+/// Checks the collector, if traces are configured to go to one. Servers start without it.
 pub(super) async fn collector(config: &Config, clock: &Clock) -> Option<Finding> {
     const CHECK: &str = "collector";
     let endpoint = config.otlp.endpoint.as_deref()?;
@@ -143,7 +143,7 @@ mod tests {
     use super::{super::Level, *};
 
     #[test]
-    fn names_that_strangers_may_read_are_told() {
+    fn names_that_strangers_may_read_are_reported() {
         let mut config = Config::default();
         config.metrics.schedules = vec!["billing/invoices".to_owned()];
         assert_eq!(instruments(&config).level, Level::Ok);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_in_the_clear_are_told() {
+    fn unencrypted_passwords_are_reported() {
         let mut config = Config::default();
         config.console.dist = Some("dist".into());
         assert_eq!(browsers(&config).level, Level::Ok);

@@ -28,7 +28,7 @@ const LITTLE: u64 = 1_000_000_000;
 /// Free bytes below which writes will soon fail.
 const NOTHING: u64 = 100_000_000;
 
-/// A configuration file with secrets that everyone on the machine may read.
+/// Finds a configuration file with secrets that every user of the machine may read.
 pub(super) fn configuration(file: &Path) -> Option<Finding> {
     const CHECK: &str = "configuration";
     let text = fs::read_to_string(file).ok()?;
@@ -81,7 +81,7 @@ fn has_password(text: &str) -> bool {
     is_given || rest.split(['?', '&']).skip(1).any(|pair| pair.starts_with("password="))
 }
 
-/// The database's file, its folder and its disk; nothing if the database is not a file.
+/// Checks the database's file, its folder and its disk; nothing if the database is not a file.
 pub(super) fn data(config: &Config) -> Vec<Finding> {
     let Ok(file) = backup::file_of(config.database.url.expose_secret()) else { return Vec::new() };
     let folder = existing_folder(&file);
@@ -91,7 +91,7 @@ pub(super) fn data(config: &Config) -> Vec<Finding> {
     found
 }
 
-/// The file's folder, or the nearest existing one above it, or whatever is in its place.
+/// The file's folder, or the nearest existing one above it, or whatever exists in its place.
 fn existing_folder(file: &Path) -> PathBuf {
     let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let folder = absolute.ancestors().skip(1).find(|folder| folder.exists());
@@ -105,7 +105,7 @@ fn writable(file: &Path, folder: &Path) -> Finding {
         return Finding::error(CHECK, found, "make it, or choose another database.url");
     }
     for place in [folder, file] {
-        // SQLite creates its log beside the file, so the folder must be writable as well.
+        // SQLite creates its log beside the file, so the folder must be writable, too.
         if place.exists() && access(place, AccessFlags::W_OK | AccessFlags::R_OK).is_err() {
             let found = format!("'{}' cannot be written by this user", place.display());
             let help = "give it to the server's user (chown), or choose another database.url";
@@ -115,7 +115,8 @@ fn writable(file: &Path, folder: &Path) -> Finding {
     Finding::ok(CHECK, format!("'{}' can be written", folder.display()))
 }
 
-/// It contains the contexts and outputs of runs, and password hashes.
+/// Finds a database that others may read: it contains the contexts and outputs of runs, and
+/// password hashes.
 fn open_to_others(file: &Path, folder: &Path) -> Option<Finding> {
     const CHECK: &str = "permissions";
     let mode = |path: &Path| fs::metadata(path).map(|found| found.permissions().mode());
@@ -182,8 +183,7 @@ mod tests {
         }
     }
 
-    /// Every setting that Debug hides must be searched for, so that no secret setting is forgotten
-    /// here.
+    /// Every setting that Debug hides must be checked, so that no secret setting is forgotten here.
     #[test]
     fn every_setting_that_is_a_secret_is_looked_for() {
         let example = include_str!("../../../../assets/carillon.toml").lines().map(|line| {

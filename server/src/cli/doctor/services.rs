@@ -1,8 +1,8 @@
 use super::Finding;
 use crate::{app, clock::Clock, config::Config};
 
-/// The identity provider, if one is configured for signing in. Servers start without it, and
-/// passwords still work.
+/// Checks the identity provider, if one is configured. Servers start without it, and passwords
+/// still work.
 pub(super) async fn identity(config: &Config, clock: &Clock) -> Option<Finding> {
     const CHECK: &str = "sign-in";
     let issuer = &config.oidc.as_ref()?.issuer;
@@ -25,7 +25,7 @@ pub(super) async fn identity(config: &Config, clock: &Clock) -> Option<Finding> 
     })
 }
 
-/// The mail server, if one is configured. No mail is sent.
+/// Checks the mail server, if one is configured. No mail is sent.
 pub(super) async fn mails(config: &Config) -> Option<Finding> {
     const CHECK: &str = "mail";
     let smtp = &config.smtp;

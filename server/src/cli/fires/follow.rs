@@ -14,7 +14,7 @@ use crate::{
 /// The polling interval.
 const BETWEEN: Duration = Duration::from_secs(1);
 
-/// Rows due longer ago than this no longer change, or so rarely that they are not watched.
+/// Rows that were due longer ago than this rarely change, so they are not watched.
 const WINDOW: TimeDelta = TimeDelta::hours(1);
 
 /// Prints the last rows, then new and changed ones until it is stopped.
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_told_once_for_each_verdict() {
+    fn a_row_is_printed_once_for_each_verdict() {
         let row = |verdict: &str| json!({ "id": "a", "scheduledAt": "2026-11-26T02:00:00Z", "verdict": verdict });
         let mut told = PrintedVerdicts::default();
         let news = ["PENDING", "PENDING", "STARTED", "STARTED"].map(|v| told.is_news(&row(v)));

@@ -65,7 +65,7 @@ pub(super) struct Fires {
 
 const ACTION: &str = "read the ledger";
 
-/// The fields that are shown of a fire.
+/// The fields of a fire that are shown.
 const FACTS: &str = "id namespace schedule { name } scheduledAt local offset kind verdict reason { code text } count
     lastScheduledAt decidedAt node run { id state durationMs }";
 
@@ -109,7 +109,7 @@ struct Ledger<'a> {
 }
 
 impl Ledger<'_> {
-    /// The newest of the rows from an instant on, newest first, and what is left.
+    /// The newest of the rows from an instant on, newest first, and what remains.
     async fn newest(
         &self,
         since: Option<DateTime<Utc>>,

@@ -13,7 +13,7 @@ use crate::{
     target::{Command, Http, Method, Target},
 };
 
-/// The fields of a timing, with their smallest and largest values.
+/// The fields of a timing, with their minimum and maximum values.
 const FIELDS: [(&str, i64, i64); 6] = [
     ("minutes", 0, 59),
     ("hours", 0, 23),
@@ -31,7 +31,7 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, source: &str, zone: &s
         }
         return;
     }
-    // A line of the export is a storage key, a hyphen, and its value.
+    // A line of the export consists of a storage key, a hyphen, and its value.
     for (index, line) in source.lines().enumerate() {
         let pages = line.strip_prefix("global/schedule/").and_then(|rest| rest.split_once(" - "));
         let Some((_, page)) = pages else { continue };
@@ -95,7 +95,7 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
     let target = match text(event, "plugin").unwrap_or_default() {
         "shellplug" => {
             let script = text(params, "script").ok_or("its params have no script")?;
-            // A script with a `#!` line runs in that program.
+            // A script with a `#!` line runs in the program that it names.
             if script.starts_with("#!") && !script.starts_with("#!/bin/sh") {
                 let program = script.lines().next().unwrap_or_default();
                 changes.push(format!("{program}: the script is one of /bin/sh here"));
@@ -142,7 +142,7 @@ fn schedule(event: &Value, zone: &str, changes: &mut Vec<String>) -> Result<Sche
 /// Converts the timing's lists to fields; a missing list means every value. All fields must match.
 fn times(timing: Option<&Value>) -> Result<String, String> {
     let timing = match timing {
-        // Runs only when a person starts it.
+        // Such an event runs only when a person starts it.
         None | Some(Value::Null | Value::Bool(false)) => return Ok("@manually".to_owned()),
         Some(timing @ Value::Object(_)) => timing,
         Some(_) => return Err("its timing is no object".to_owned()),

@@ -51,7 +51,7 @@ fn schedule(
     let mut schedule = ScheduleEntry::new(times(when, dialect)?);
     text(job, "timezone").unwrap_or(zone).clone_into(&mut schedule.zone);
     if schedule.zone != "UTC" {
-        // Times that the clock skips are not made up for, and times that it repeats occur twice.
+        // Times that the clock skips do not run at all, and times that it repeats run twice.
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: Some(DstOverlap::Both) };
     }
     schedule.paused = is_on(job, "disabled");

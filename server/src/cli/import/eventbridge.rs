@@ -101,8 +101,8 @@ fn schedule(
     ));
     gathered.remark("disable it in EventBridge, or each of its fires comes twice");
     let again = number(retry, "MaximumRetryAttempts").unwrap_or(USUAL_RETRIES);
-    // EventBridge's default is nearly twice as many attempts as a task may have; the reduction is
-    // noted only if the user chose the number.
+    // EventBridge's default is nearly twice the maximum number of attempts of a task. The reduction
+    // is noted only if the user chose the number.
     let again = if retry.get("MaximumRetryAttempts").is_some() { again } else { again.min(99) };
     task(&mut schedule, Target::Command(command), again, Some(3_600), changes);
     Ok(schedule)

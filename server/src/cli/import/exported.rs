@@ -9,9 +9,9 @@ use crate::{
     target::{Command, Target},
 };
 
-/// The longest timeout, in milliseconds.
+/// The longest timeout in milliseconds.
 pub(super) const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
-/// The largest number of attempts of a task.
+/// Maximum number of attempts of a task.
 const MAX_ATTEMPTS: i64 = 100;
 
 /// The text under a key, if it is present and not empty.

@@ -13,12 +13,12 @@ use crate::{
     },
 };
 
-/// The imported entries, and the module made of them.
+/// The imported entries, and the module that they form.
 pub(super) struct Gathered {
     file: File,
     names: Names,
     found: Vec<ImportedEntry>,
-    /// Notes on the next entry that are not changes of it.
+    /// Notes on the next entry that do not change its meaning.
     remarks: Vec<String>,
 }
 
@@ -27,15 +27,16 @@ pub(super) struct Gathered {
 pub(super) struct ImportedEntry {
     /// The file and the line number.
     place: String,
-    /// The original text.
+    /// The text of the original.
     entry: String,
     outcome: Outcome,
-    /// The schedule that was made of it.
+    /// The schedule that was created from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     schedule: Option<String>,
-    /// What differs from the original, or why it cannot be imported.
+    /// The differences from the original, or why it cannot be imported.
     notes: Vec<String>,
-    /// The first fields that hold a credential in clear: servers refuse the schedule because of them.
+    /// The first fields that contain a credential in plain text: servers refuse the schedule
+    /// because of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     credentials: Vec<String>,
 }
@@ -44,13 +45,15 @@ pub(super) struct ImportedEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Outcome {
-    /// It has the same meaning.
+    /// The imported schedule means the same as the entry.
     Imported,
-    /// It was imported with a different meaning.
+    /// The entry was imported, but the schedule's meaning differs.
     MeaningChanged,
-    /// It was not imported.
+    /// The entry was imported, but no server accepts it before a person changes it.
+    NeedsChange,
+    /// The entry was not imported.
     Unsupported,
-    /// It was not requested: it was found beside the imported entries.
+    /// The entry was not requested, but found together with the imported ones.
     Skipped,
 }
 
@@ -63,16 +66,20 @@ pub(super) struct ForeignEntry<'a> {
 /// The imported workflow, if it has more than one task.
 pub(super) type Workflow = Option<WorkflowEntry>;
 
-/// The largest number of characters of an entry that the report repeats.
+/// Maximum number of characters of an entry that the report repeats.
 const MAX_SHOWN: usize = 100;
-/// The largest number of schedules and workflows in a module.
+/// Maximum number of schedules and workflows in a module.
 const MAX_ENTRIES: usize = 1_000;
-/// The largest number of characters in a schedule's note.
+/// Maximum number of characters in a schedule's note.
 const MAX_NOTE: usize = 1_000;
-/// The largest number of characters in one note of the report.
+/// Maximum number of characters in one note of the report.
 const MAX_SAID: usize = 600;
-/// The largest number of fields with credentials that the report names for one entry.
+/// Maximum number of fields with credentials that the report names for one entry.
 const MAX_CREDENTIALS: usize = 5;
+/// What to do about an entry that runs as root.
+const ROOT: &str = "it runs as root, which servers refuse: in the module, name another user that \
+                    commands.users allows, or remove 'user' to run it as the user for programs; \
+                    leave what needs root where it is";
 /// The largest number of entries in one import.
 const MAX_FOUND: usize = 20_000;
 
@@ -87,8 +94,7 @@ impl Gathered {
         self.remarks.push(text.into());
     }
 
-    /// Adds an entry under the first of the `wanted` names that is free; `changes` list what
-    /// differs.
+    /// Adds an entry under the first free name of `wanted`; `changes` lists the differences.
     pub(super) fn add(
         &mut self,
         origin: &ForeignEntry<'_>,
@@ -106,6 +112,11 @@ impl Gathered {
             let why = "it has a NUL character, which no program and no address may have";
             return self.refuse(origin, why);
         }
+        let needs_root = schedule.task.as_ref().is_some_and(TaskEntry::needs_root)
+            || workflow.as_ref().is_some_and(WorkflowEntry::needs_root);
+        if needs_root {
+            self.remark(ROOT);
+        }
         let credentials = self.note_credentials(&schedule, workflow.as_ref());
         let name = self.names.take(wanted);
         schedule.note = schedule.note.chars().take(MAX_NOTE).collect();
@@ -114,14 +125,18 @@ impl Gathered {
             self.file.workflows.insert(name.clone(), workflow);
         }
         self.file.schedules.insert(name.clone(), schedule);
-        let outcome = if changes.is_empty() { Outcome::Imported } else { Outcome::MeaningChanged };
+        let outcome = match (needs_root, changes.is_empty()) {
+            (true, _) => Outcome::NeedsChange,
+            (false, true) => Outcome::Imported,
+            (false, false) => Outcome::MeaningChanged,
+        };
         self.put(origin, outcome, Some(name), changes);
         if let Some(entry) = self.found.last_mut() {
             entry.credentials = credentials;
         }
     }
 
-    /// Notes the fields that servers refuse because of credentials in clear, and returns the first
+    /// Notes the fields that servers refuse because of credentials in plain text; returns the first
     /// of them.
     fn note_credentials(
         &mut self,
@@ -165,7 +180,7 @@ impl Gathered {
         mut notes: Vec<String>,
     ) {
         notes.append(&mut self.remarks);
-        // The same variable in a hundred arguments is noted once.
+        // A variable that occurs in a hundred arguments is noted once.
         let mut said = std::collections::HashSet::new();
         notes.retain(|note| said.insert(note.clone()));
         let notes = notes.iter().map(|note| cut(note, MAX_SAID)).collect();
@@ -206,6 +221,7 @@ impl Gathered {
             let outcome = match found.outcome {
                 Outcome::Imported => "imported",
                 Outcome::MeaningChanged => "meaning changed",
+                Outcome::NeedsChange => "needs a change",
                 Outcome::Unsupported => "unsupported",
                 Outcome::Skipped => "skipped",
             };
@@ -223,6 +239,11 @@ impl Gathered {
             count(Outcome::MeaningChanged),
             count(Outcome::Unsupported),
         );
+        match count(Outcome::NeedsChange) {
+            0 => {}
+            1 => words += ", 1 needs a change",
+            more => words += &format!(", {more} need a change"),
+        }
         match count(Outcome::Skipped) {
             0 => words += "\n",
             skipped => words += &format!(", {skipped} skipped\n"),

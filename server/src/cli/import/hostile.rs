@@ -9,7 +9,7 @@ use timetable::Dialect;
 use super::{cronicle, crontab, dkron, eventbridge, gathered::Gathered, kubernetes};
 use crate::commands::{Format, modules::file::File};
 
-/// Growth factor of a report: it repeats each entry, and may note each of its words.
+/// Growth factor of a report, which repeats each entry and may note each of its words.
 const MAX_GROWTH: usize = 200;
 
 fn bounded(text: &str, gathered: &Gathered) {
@@ -62,7 +62,7 @@ fn every_importer(text: &str) {
     }
 }
 
-/// Random pieces of what importers look for.
+/// Random pieces of the texts that importers search for.
 fn pieces() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         "* * * * *",

@@ -8,7 +8,7 @@ use crate::{
     commands::Format,
 };
 
-/// The output of an import.
+/// The destination of an import.
 #[derive(Debug, Args)]
 pub(super) struct Into {
     /// Name of the module

@@ -8,7 +8,7 @@
 //! - `crontab`: crontabs of users and of the system
 //! - `kubernetes`: CronJob manifests
 //! - `systemd`: timers and their services
-//! - `eventbridge`, `dkron`, `cronicle`: JSON exports; `exported`: what these share
+//! - `eventbridge`, `dkron`, `cronicle`: JSON exports; `exported`: their shared helpers
 //! - `into`: the output of the module and the report
 //! - `gathered`: the result, checked as a server would check it; `names`: names for entries
 //! - `plain`: texts escaped from templates
@@ -65,7 +65,7 @@ struct Crontab {
     /// Crontab files; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The files have a user in the sixth field, as /etc/crontab and /etc/cron.d have
+    /// The files have a user in the sixth field, as in /etc/crontab and /etc/cron.d
     #[arg(long, conflicts_with = "user")]
     system: bool,
     /// The files have no user in the sixth field, whatever they look like
@@ -90,10 +90,10 @@ struct Kubernetes {
     /// Manifests of one or more documents; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Time zone of the cluster, for CronJobs that name none
+    /// Time zone of the cluster, for CronJobs that do not name one
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     tz: String,
-    /// What a fire does
+    /// Effect of a fire
     #[arg(long, value_enum, value_name = "WHAT", default_value = "job")]
     target: kubernetes::Runs,
     /// Dialect of 'schedule', if it is not cron's
@@ -126,7 +126,7 @@ struct ExportedFiles {
     /// Exported files; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Time zone of entries that name none
+    /// Time zone of entries that do not name one
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     tz: String,
     #[command(flatten)]
@@ -180,17 +180,32 @@ impl Crontab {
                 user: self.user.as_deref(),
                 zone: &zone,
             };
-            crontab::gather(&mut gathered, file, &shown(file), &text, form).map_err(|why| {
-                CliError::Usage(format!(
-                    "{} looks like a crontab of the system, with a user in the sixth field: {}; \
-                     give --system if it is, or --no-users if the sixth field is a program",
-                    shown(file),
-                    why.0
-                ))
-            })?;
+            crontab::gather(&mut gathered, file, &shown(file), &text, form)
+                .map_err(|wrong| wrong_form(&shown(file), form.user, wrong))?;
         }
         self.into.end(gathered)
     }
+}
+
+/// Says that a crontab looks like the other form, and which flag settles it.
+fn wrong_form(file: &str, user: Option<&str>, wrong: crontab::WrongForm) -> CliError {
+    CliError::Usage(match wrong {
+        crontab::WrongForm::NamesUsers(why) => {
+            let system = match user {
+                Some(_) => "give --system in place of --user",
+                None => "give --system",
+            };
+            format!(
+                "{file} looks like a crontab of the system, with a user in the sixth field: {why}; \
+                 {system} if it is, or --no-users if the sixth field is a program"
+            )
+        }
+        crontab::WrongForm::NamesPrograms(why) => format!(
+            "{file} looks like a user's crontab, with a program in the sixth field: {why}; leave \
+             --system out if it is, or import it from a folder named cron.d if the sixth field is \
+             a user"
+        ),
+    })
 }
 
 impl Kubernetes {
@@ -237,7 +252,7 @@ fn json(file: &str, source: &str) -> Result<Value, CliError> {
         .map_err(|error| CliError::Usage(format!("{file} is no JSON: {error}")))
 }
 
-/// The given zone, or this machine's; UTC if that is unknown.
+/// The given zone, or this machine's, or UTC if that is unknown.
 fn zone(given: Option<String>) -> Result<String, CliError> {
     if let Some(given) = given {
         return checked(given);

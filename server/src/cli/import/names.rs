@@ -6,12 +6,12 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub(super) struct Names(HashMap<String, u32>);
 
-/// The largest length of a name, so that a number fits after it.
+/// Maximum length of a name, so that a number can be appended.
 const MAX_LENGTH: usize = 110;
 
 impl Names {
-    /// The first of the `wanted` names that is free, converted to a valid name; if all are taken,
-    /// the last of them with a number.
+    /// The first free name of `wanted`, converted to a valid name; if all are taken, the last one
+    /// with a number.
     pub(super) fn take(&mut self, wanted: &[&str]) -> String {
         let mut last = fitting("");
         for text in wanted {

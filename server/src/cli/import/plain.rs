@@ -1,6 +1,6 @@
 //! Texts that are taken literally, whatever they contain.
 
-/// Escapes the text from templates: other schedulers do not have ours.
+/// Escapes the text, so that our templates leave it as it is: other schedulers do not have them.
 pub(super) fn plain(text: &str) -> String {
     let is_template = ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark));
     if !is_template {

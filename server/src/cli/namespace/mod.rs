@@ -29,11 +29,11 @@ enum Action {
         #[command(flatten)]
         why: Why,
     },
-    /// Rename a namespace; the old name is no longer found
+    /// Rename a namespace; it can no longer be found under its old name
     Rename {
         /// The namespace
         name: String,
-        /// Its new name
+        /// The namespace's new name
         new_name: String,
         #[command(flatten)]
         why: Why,

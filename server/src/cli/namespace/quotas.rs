@@ -19,7 +19,7 @@ pub(super) struct Given {
     /// Maximum number of fires a minute; 0 is no limit
     #[arg(long, value_name = "COUNT")]
     fires_a_minute: Option<i64>,
-    /// Maximum number of runs at work at once; 0 is no limit
+    /// Maximum number of runs in progress at once; 0 is no limit
     #[arg(long, value_name = "COUNT")]
     live_runs: Option<i64>,
     /// Maximum bytes of log lines a day; 0 is no limit
@@ -81,7 +81,7 @@ pub(super) async fn show_or_set(
     }
     let used = commands.used_quotas(row.id, name).await?;
     let fires = (used.usage.fires_an_hour + 59).div_euclid(60);
-    // What is logged in a day is counted only by the running servers, and each run for itself.
+    // Only the running servers count the log lines of a day, and each run is counted separately.
     let lines = [
         ("schedules", Some(used.usage.schedules), used.limits.schedules, used.own.schedules),
         ("fires a minute", Some(fires), used.limits.fires_a_minute, used.own.fires_a_minute),

@@ -1,6 +1,6 @@
 //! Batch mode: one answer line per input line, in order, as they arrive. A line that cannot be
-//! answered gets an error and reading continues: one mistake in a file of thousands must not cost
-//! the rest.
+//! answered gets an error, and reading continues, so that one mistake in a file of thousands does
+//! not cost the rest.
 
 use std::{
     fs::File,
@@ -17,8 +17,8 @@ use crate::cli::{
     timing::{Defaults, definition, read_instant, translated},
 };
 
-/// A question. Omitted values come from the flags; a `from` without an offset, or that of the flag,
-/// is read in the question's own zone. Unknown keys are refused, since a misspelt one would
+/// A question. Omitted values come from the flags. A `from` without an offset, its own or that of
+/// the flag, is read in the question's zone. Unknown keys are refused, because a misspelt one would
 /// silently change the answer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,8 +31,8 @@ struct Question {
     dst_overlap: Option<timetable::Overlap>,
 }
 
-/// The fires, or why there can be none. A well-formed timing that never matches any date has both:
-/// it is refused, and its list of fires is known to be empty.
+/// The fires, or why there are none. A well-formed timing that never matches any date has both: it
+/// is refused, and its list of fires is known to be empty.
 #[derive(Debug, Default, Serialize)]
 struct BatchAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]

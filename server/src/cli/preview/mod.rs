@@ -13,7 +13,7 @@ use fires::{PreviewFire, Printed};
 
 use super::{CliError, output, timing::Timing};
 
-/// The largest number of fires shown for one timing.
+/// Maximum number of fires shown for one timing.
 const MAX: usize = 10_000;
 
 /// Show the next fires of a timing

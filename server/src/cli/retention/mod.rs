@@ -1,5 +1,5 @@
 //! Retention from the command line: runs a round on the configured database, or asks a running
-//! server who keeps history for how long, previews a round, and changes the retention.
+//! server how long history is kept, previews a round, and changes the retention.
 
 mod preview;
 mod round;

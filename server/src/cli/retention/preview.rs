@@ -9,8 +9,8 @@ use crate::cli::{CliError, client::Server, output};
 pub(super) struct Preview {
     #[command(flatten)]
     server: Server,
-    /// Only history of this namespace [default: all, including what belongs to none; for
-    /// administrators of the instance]
+    /// Only history of this namespace [default: all history, including that without a namespace;
+    /// for administrators of the instance]
     #[arg(long)]
     namespace: Option<String>,
     /// Answer as JSON

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::{FACTS, OneRun};
 use crate::cli::CliError;
 
-/// Cancel a run: at once if it is waiting, through its node if it is at work
+/// Cancel a run: at once if it is waiting, or through its node if it is running
 #[derive(Debug, Args)]
 pub(super) struct Cancel {
     #[command(flatten)]

@@ -56,7 +56,7 @@ struct OneRun {
     json: bool,
 }
 
-/// The fields that are shown of a run.
+/// The fields of a run that are shown.
 const FACTS: &str = "id state trigger scheduledAt attempt retryOf cancel { by at reason }";
 
 impl OneRun {

@@ -3,7 +3,7 @@
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
 
 /// The instant at which clocks in a zone show `local`: the first one if they show it twice, and the
-/// first after the gap if they never do.
+/// first instant after the gap if they never do.
 pub(super) fn instant<Z: TimeZone>(zone: &Z, local: NaiveDateTime) -> Option<DateTime<Utc>> {
     match zone.from_local_datetime(&local) {
         LocalResult::Single(at) | LocalResult::Ambiguous(at, _) => Some(at.to_utc()),

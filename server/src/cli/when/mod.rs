@@ -12,9 +12,8 @@
 //! | `2026-03-29T01:00:00Z`, `2026-03-29 02:30+01:00` | RFC 3339: an instant with its offset |
 //!
 //! Case does not matter. Local means the time zone of this machine (`TZ`), or for a timing that of
-//! the timing (`--tz`). A local time that the
-//! clocks skip means the first instant after the gap, and one that occurs twice means the first
-//! occurrence, as for schedules.
+//! the timing (`--tz`). A local time that the clocks skip means the first instant after the gap,
+//! and one that occurs twice means the first occurrence, as for schedules.
 //!
 //! - `parse`: text to [`When`]; `local`: a local date and time to its instant
 
@@ -29,7 +28,7 @@ use crate::{clock::Clock, config::Span};
 const HELP: &str = "write 2h, '2h ago', 'in 2h', 14:30, 'yesterday 02:00', '2026-03-29 02:30' or \
                     2026-03-29T01:00:00Z";
 
-/// The side of now that a flag looks at, if the text does not say.
+/// The side of now that a flag means, if the text does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Past,
@@ -51,22 +50,23 @@ pub(super) enum When {
 }
 
 impl When {
-    /// The instant, for a flag that looks to `side`. None if it is out of the calendar's range.
+    /// The instant, for a flag that means this side of now. None if it is out of the calendar's
+    /// range.
     fn at<Z: TimeZone>(self, now: &DateTime<Z>, side: Side) -> Option<DateTime<Utc>> {
         let zone = now.timezone();
         let there = |local| local::instant(&zone, local);
         self.by(now.to_utc(), now.date_naive(), there, side)
     }
 
-    /// The instant in the zone of that name, for a flag that looks ahead. None if it is out of the
-    /// calendar's range, or if there is no such zone.
+    /// The instant in the zone with this name, for a flag that looks ahead. None if it is out of
+    /// the calendar's range or there is no such zone.
     pub(super) fn ahead_in(self, zone: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let (local, _) = timetable::wall_clock(zone, now)?;
         let there = |local| timetable::first_instant(zone, local);
         self.by(now, local.date(), there, Side::Future)
     }
 
-    /// The instant, by the date today and the instant at which clocks show a local time.
+    /// The instant, given the current date and the instant at which clocks show a local time.
     fn by(
         self,
         now: DateTime<Utc>,
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_its_side_means_the_same_for_every_flag() {
+    fn an_explicit_direction_means_the_same_for_every_flag() {
         for (text, expected) in [
             ("now", "2026-11-27 13:15:00+0100"),
             ("2h ago", "2026-11-27 11:15:00+0100"),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_say_its_side_is_where_the_flag_looks() {
+    fn without_a_direction_the_flag_decides() {
         for (text, past, future) in [
             ("2h", "2026-11-27 11:15:00+0100", "2026-11-27 15:15:00+0100"),
             ("14:30", "2026-11-26 14:30:00+0100", "2026-11-27 14:30:00+0100"),
@@ -268,7 +268,7 @@ mod tests {
             let written = Berlin.timestamp_opt(seconds, 0).unwrap();
             let text = written.format("%Y-%m-%d %H:%M:%S").to_string();
             let read = parse::when(&text).and_then(|when| when.at(&now(), Side::Past)).unwrap();
-            // The same, or the first of two occurrences.
+            // The same instant, or the first of two occurrences.
             let shown = read.with_timezone(&Berlin).format("%Y-%m-%d %H:%M:%S").to_string();
             prop_assert_eq!(shown, text);
             prop_assert!(read <= written.to_utc());

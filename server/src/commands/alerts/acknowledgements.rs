@@ -19,30 +19,30 @@ use crate::{
     },
 };
 
-/// What a person adds to an acknowledgement.
+/// What a person says when acknowledging.
 #[derive(Clone, Debug, Default)]
 pub struct Acknowledging {
-    /// For those who see it next.
+    /// A note for others who see the problem.
     pub note: Option<String>,
-    /// When it ends; `None` if it lasts until the trouble is over.
+    /// When the acknowledgement ends; `None` if it lasts until the problem is over.
     pub until: Option<DateTime<Utc>>,
 }
 
 /// A problem after its acknowledgement was recorded or taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AcknowledgedProblem {
-    /// Its key.
+    /// The problem's key.
     pub id: Uuid,
 }
 
 /// Maximum duration of an acknowledgement with an end.
 const LONGEST: TimeDelta = TimeDelta::days(90);
 
-/// How far back a problem is searched for: as far as problems are listed.
+/// How far back to search for a problem: as far as problems are listed.
 const LOOKED_BACK: TimeDelta = TimeDelta::days(30);
 
 impl Acknowledging {
-    /// Trimmed, and checked.
+    /// The same, trimmed and checked.
     fn checked(&self, now: DateTime<Utc>) -> Result<Self, BadInput> {
         let note = self.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
         if let Some(note) = note {
@@ -60,8 +60,8 @@ impl Acknowledging {
 }
 
 impl Commands {
-    /// Acknowledges an alert. It stays open, and its end is reported; its beginning is not reported
-    /// any more, or again when the acknowledgement ends before the alert.
+    /// Acknowledges an alert. It stays open, and its end is reported. Its beginning is not
+    /// reported, unless the acknowledgement ends while the alert is open.
     pub async fn acknowledge_alert(
         &self,
         right: &Operator,
@@ -76,7 +76,7 @@ impl Commands {
         }
         let row = locked(&tx, right, id).await?;
         let Acknowledging { note, until } = given.checked(now)?;
-        // A second click of someone else must not take it over.
+        // If another person acknowledges it again, the first acknowledgement stays.
         let is_repeated = notes::is_acknowledged(&row, now.into())
             && row.acknowledged_until.is_none()
             && note.is_none()
@@ -120,7 +120,7 @@ impl Commands {
         }
         let row = locked(&tx, right, id).await?;
         if row.acknowledged_at.is_some() {
-            // One that was acknowledged in its grace period still has to outlast it.
+            // An alert that was acknowledged within its grace period still has to outlast it.
             let tell_at = telling(&tx, &row).await?.map(|rule| {
                 let grace = rule.grace_seconds.saturating_mul(1_000);
                 let ripe = Timestamp(row.began_at.0.saturating_add(grace));
@@ -141,7 +141,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Acknowledges a problem of a schedule: until it is over, or until an instant.
+    /// Acknowledges a problem of a schedule, until it is over or until an instant.
     pub async fn acknowledge_problem(
         &self,
         right: &Operator,
@@ -154,34 +154,35 @@ impl Commands {
         let row = self.troubled(right, schedule).await?;
         let Acknowledging { note, until } = given.checked(now)?;
         let problem = self.problem_of(&row, id, now).await?;
-        let is_endless = self.is_endless(&problem, now).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
         let done = AcknowledgedProblem { id };
-        // A second click of someone else must not take it over.
-        if is_endless && note.is_none() && until.is_none() {
-            self.remember(&tx, right.who(), call, &done).await?;
-            self.store.commit(tx).await?;
-            return Ok(done);
-        }
-        let ProblemGroup { what, last, .. } = problem;
-        let (kind, last_run_id) = match what {
-            What::Failing { last_run, .. } => ("failing", Some(last_run)),
+        let (kind, last_run_id) = match &problem.what {
+            What::Failing { last_run, .. } => ("failing", Some(*last_run)),
             What::Losing { .. } => ("losing_fires", None),
         };
         let acknowledged = acknowledgement::Model {
             id,
             schedule_id: schedule,
             last_run_id,
-            last_at: last,
+            last_at: problem.last,
             acknowledged_at: now.into(),
             acknowledged_by: right.who().name.clone(),
             acknowledged_note: note.clone(),
             acknowledged_until: until.map(Into::into),
         };
-        acknowledgements::put(&tx, acknowledged).await?;
+        if let Some(earlier) = acknowledgements::add_or_lock(&tx, &acknowledged).await? {
+            // A second click of someone else must not take it over.
+            let is_plain = note.is_none() && until.is_none();
+            if is_plain && self.is_endless(&problem, earlier, now).await? {
+                self.remember(&tx, right.who(), call, &done).await?;
+                self.store.commit(tx).await?;
+                return Ok(done);
+            }
+            acknowledgements::put(&tx, acknowledged).await?;
+        }
         let entry = Entry {
             action: "problem.acknowledge",
             namespace: Some(row.namespace_id),
@@ -211,7 +212,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        if !acknowledgements::by_ids(&tx, &[id]).await?.is_empty() {
+        if acknowledgements::lock(&tx, id).await?.is_some() {
             acknowledgements::delete(&tx, id).await?;
             let entry = Entry {
                 action: "problem.unacknowledge",
@@ -228,19 +229,25 @@ impl Commands {
         Ok(done)
     }
 
-    /// Whether an acknowledgement of the problem counts, and has no end.
+    /// Whether this acknowledgement of the problem counts, and has no end. Its row is locked, so the
+    /// answer holds until the transaction ends; what else it depends on is read beside it.
     async fn is_endless(
         &self,
         problem: &ProblemGroup,
+        earlier: acknowledgement::Model,
         now: DateTime<Utc>,
     ) -> Result<bool, CommandError> {
+        if earlier.acknowledged_until.is_some() {
+            return Ok(false);
+        }
         let one = std::slice::from_ref(problem);
         let over = problems::over(&self.store, one).await?;
-        let counting = acknowledgements::counting(&self.store, one, &over, now).await?;
-        Ok(counting.values().any(|row| row.acknowledged_until.is_none()))
+        let rows = vec![earlier];
+        let counting = acknowledgements::counting_of(&self.store, rows, one, &over, now).await?;
+        Ok(!counting.is_empty())
     }
 
-    /// A schedule whose problems this person may acknowledge.
+    /// The schedule, if this person may acknowledge its problems.
     async fn troubled(
         &self,
         right: &Operator,
@@ -253,7 +260,7 @@ impl Commands {
         Ok(row)
     }
 
-    /// The problem of this schedule that has this key.
+    /// The schedule's problem with this key.
     async fn problem_of(
         &self,
         schedule: &entity::schedule::Model,

@@ -1,5 +1,5 @@
-//! Cleans up the alerts of deleted or disabled rules: there may be many, so they are written in
-//! batches, once the change to the rule is committed.
+//! Cleans up the alerts of deleted or disabled rules. There may be many, so they are written in
+//! batches after the change to the rule is committed.
 
 use uuid::Uuid;
 
@@ -19,7 +19,7 @@ pub(in crate::commands) struct Aftermath {
 }
 
 impl Commands {
-    /// Must be called after the transaction was committed.
+    /// Must be called after the transaction is committed.
     pub(in crate::commands) async fn clear_up(&self, aftermath: Aftermath) {
         for id in aftermath.deleted {
             self.forget(id).await;
@@ -29,8 +29,8 @@ impl Commands {
         }
     }
 
-    /// Removes the alerts of a deleted rule, in batches. The rule is gone even if this fails: the
-    /// rest is removed by age.
+    /// Removes the alerts of a deleted rule in batches. If this fails, retention removes the rest
+    /// by age; the rule is gone in any case.
     async fn forget(&self, id: Uuid) {
         let forgetting = async {
             loop {
@@ -43,12 +43,12 @@ impl Commands {
             }
         };
         if let Err(error) = forgetting.await {
-            tracing::warn!(rule = %id, "failed to remove a deleted rule's alerts: {error}");
+            tracing::warn!(rule_id = %id, %error, "failed to remove a deleted rule's alerts");
         }
     }
 
-    /// Ends the alerts of a disabled rule, in batches, as long as it is disabled. None of them is
-    /// reported even if this fails: the rest ends when the rule is enabled again.
+    /// Ends the alerts of a disabled rule in batches, as long as the rule stays disabled. If this
+    /// fails, none of them is reported, and the rest end when the rule is enabled again.
     async fn let_go(&self, id: Uuid) {
         let letting_go = async {
             loop {
@@ -66,7 +66,7 @@ impl Commands {
             }
         };
         if let Err(error) = letting_go.await {
-            tracing::warn!(rule = %id, "failed to end a disabled rule's alerts: {error}");
+            tracing::warn!(rule_id = %id, %error, "failed to end a disabled rule's alerts");
         }
     }
 }

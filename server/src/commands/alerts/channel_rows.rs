@@ -26,7 +26,7 @@ use crate::{
 pub(in crate::commands) struct Draft<'a> {
     pub(in crate::commands) name: &'a str,
     pub(in crate::commands) kind: Kind,
-    /// In a change, absent fields stay as they were.
+    /// In a change, absent fields keep their values.
     pub(in crate::commands) input: ChannelInput,
 }
 
@@ -35,7 +35,7 @@ pub(in crate::commands) struct Draft<'a> {
 pub(in crate::commands) struct Redrafted<'a> {
     name: &'a str,
     kind: Kind,
-    /// `None` if no key here opens it.
+    /// `None` if no key of this server opens it.
     pub(in crate::commands) before: Option<ChannelConfig>,
     pub(in crate::commands) way: ChannelConfig,
 }
@@ -96,7 +96,7 @@ impl Commands {
         let opened = match ChannelConfig::read(row, &self.vault) {
             Ok(way) => Some(way),
             Err(VaultError::Store(error)) => return Err(error.into()),
-            // A caller that sets everything again does not need the old value.
+            // A caller that sets every field again does not need the old values.
             Err(error) if input.url.is_none() => return Err(refused(error)),
             Err(_) => None,
         };
@@ -109,8 +109,8 @@ impl Commands {
         Ok(Redrafted { name, kind, before: opened, way })
     }
 
-    /// Writes the changes of a channel. The caller must have locked the sealing first, then the
-    /// row.
+    /// Writes the changes of a channel. The caller must have locked the sealing lock first and the
+    /// row second.
     pub(in crate::commands) async fn revise_channel(
         &self,
         tx: &DatabaseTransaction,
@@ -125,8 +125,8 @@ impl Commands {
             ..self.columns(row.id, name, kind, &way)?
         };
         if columns.key_id.as_ref().is_some() {
-            // Other channels are not checked: if several cannot be opened, they are repaired one by
-            // one.
+            // Other channels are not checked, so that several which cannot be opened can be
+            // repaired one by one.
             self.vault.check_secrets(tx).await.map_err(refused)?;
         }
         let written = channels::update(tx, row.id, columns).await;

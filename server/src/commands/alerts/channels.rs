@@ -16,7 +16,7 @@ pub struct NewChannel {
     pub namespace: String,
     /// Unique among the namespace's channels.
     pub name: String,
-    /// Its kind.
+    /// The channel's kind.
     pub kind: Kind,
     /// The other fields.
     pub input: ChannelInput,
@@ -29,7 +29,7 @@ pub struct ChannelEdit {
     pub id: Uuid,
     /// The version that the change is based on.
     pub expected_version: i32,
-    /// Another name.
+    /// The new name, if it changes.
     pub name: Option<String>,
     /// The other fields.
     pub input: ChannelInput,
@@ -75,7 +75,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        // Locked before the channel, in the same order as resealing all of them.
+        // Taken before the channel's lock, in the same order as when all channels are resealed.
         secrets::lock_sealing(&tx, self.store.dialect()).await?;
         let row = self.locked_channel(&tx, right.permit(), edit.id).await?;
         versions::owned_by_people("alert channel", &row.name, row.module.as_deref())?;

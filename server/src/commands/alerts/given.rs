@@ -42,16 +42,16 @@ pub struct ChannelInput {
 
 /// The state of a channel before the change.
 pub(super) enum Before {
-    /// It did not exist.
+    /// The channel did not exist.
     Nothing,
     Opened(ChannelConfig),
-    /// No key here opens it.
+    /// No key of this server opens it.
     Locked {
         signed: bool,
     },
 }
 
-/// The configuration of a channel of that kind: fields that are not given stay as before.
+/// The configuration of a channel of that kind: absent fields keep their values.
 pub(super) fn way(
     kind: Kind,
     input: ChannelInput,
@@ -115,9 +115,9 @@ fn belongs(receiver: Option<Receiver>, input: &ChannelInput) -> Result<(), BadIn
     Ok(())
 }
 
-/// A key stays with the origin that it was given for, and has to be given again for another one.
-/// Otherwise an editor could change the address to have messages signed with a key that they do not
-/// know, or to receive that key.
+/// A key belongs to the origin that it was entered for, and must be entered again for another one.
+/// Otherwise an editor could change the address in order to have messages signed with a key that
+/// they do not know, or to receive that key.
 fn hidden(
     receiver: Receiver,
     input: ChannelInput,
@@ -155,7 +155,7 @@ fn hidden(
     let url = input.url.or(url_before).or_else(usual).ok_or_else(|| {
         BadInput::new("url", "", "is missing", "give the address that messages are sent to")
     })?;
-    // Opsgenie's alerts are closed at a path below this URL.
+    // Opsgenie's alerts are closed at a path below this URL, so it must end in a path.
     if receiver.has_key() && url.expose().contains(['?', '#']) {
         let help = "leave out the question mark and what is behind it";
         return Err(BadInput::new("url", "", "has more than a path", help));
@@ -211,7 +211,7 @@ fn recipients(to: Option<Vec<String>>, executor: &Executor) -> Result<Vec<String
     Ok(to)
 }
 
-/// Rewords errors of the executor, which name no values and refer to a target.
+/// Rewords errors of the executor, which contain no values and refer to a target.
 fn refused(error: TargetError) -> BadInput {
     match error {
         TargetError::Invalid { field, problem, help } => {
@@ -224,11 +224,12 @@ fn refused(error: TargetError) -> BadInput {
     }
 }
 
-/// The part of a configuration that is kept in clear: what may be shown, and [`CHANNEL_SECRETS`].
+/// The part of a configuration that is stored unencrypted: what may be shown, and
+/// [`CHANNEL_SECRETS`].
 pub(super) fn kept(way: &ChannelConfig) -> Value {
     let mut kept = shown(way);
     if let ChannelConfig::Request(receiver, hidden) = way {
-        // A masked address does not show all of them.
+        // A masked address does not show all secret names.
         let names = hidden.request(*receiver).secret_names();
         if !names.is_empty() {
             kept[CHANNEL_SECRETS] = names.into();

@@ -17,7 +17,7 @@ use crate::{
 pub struct Muting {
     /// `None` ends the mute.
     pub until: Option<DateTime<Utc>>,
-    /// For people who wonder why no message arrived.
+    /// The reason, for people who wonder why no message has arrived.
     pub reason: String,
 }
 
@@ -25,7 +25,7 @@ pub struct Muting {
 const LONGEST_MUTE: TimeDelta = TimeDelta::days(90);
 
 impl Commands {
-    /// Mutes a rule for a while, or ends the mute; also for rules of a module.
+    /// Mutes a rule for a while, or ends the mute. Rules of modules can be muted as well.
     pub async fn mute_alert_rule(
         &self,
         right: &Operator,

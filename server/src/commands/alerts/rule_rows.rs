@@ -92,7 +92,7 @@ impl Commands {
         };
         if spec.enabled && !row.enabled {
             columns.since = Set(now.into());
-            // Remaining alerts from before, in case nothing has finished ending them.
+            // Ends alerts that remain from before, in case the clean-up was interrupted.
             while rules::let_go(tx, row.id, now.into(), PIECE).await? == PIECE {}
             self.begin_feeds(tx, now).await?;
         }
@@ -135,9 +135,9 @@ impl Commands {
         Ok(())
     }
 
-    /// Called before a rule becomes active. If it is the only one, the feeds have not been read for
-    /// as long as there was none, so reading starts at what happens from now on. Two rules that are
-    /// created at the same moment wait for each other.
+    /// Called before a rule becomes active. If it is the only active rule, nothing has read the
+    /// feeds since the last one was disabled, so reading starts with events from now on. If two
+    /// rules are created at the same moment, one waits for the other.
     async fn begin_feeds(
         &self,
         tx: &DatabaseTransaction,

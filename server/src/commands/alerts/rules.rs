@@ -15,9 +15,9 @@ use crate::{
 pub struct RuleSpec {
     /// Unique among the namespace's rules.
     pub name: String,
-    /// Whether it is active.
+    /// Whether the rule is active.
     pub enabled: bool,
-    /// What it looks for, when it notifies, and which channels.
+    /// What the rule reports, when, and to which channels.
     pub rule: Rule,
 }
 
@@ -26,7 +26,7 @@ pub struct RuleSpec {
 pub struct NewRule {
     /// The namespace, by name.
     pub namespace: String,
-    /// Its definition.
+    /// The rule's definition.
     pub spec: RuleSpec,
 }
 
@@ -48,7 +48,7 @@ pub struct SavedRule {
 }
 
 impl Commands {
-    /// Creates a rule. It considers only what happens from then on.
+    /// Creates a rule. It covers only events from now on.
     pub async fn create_alert_rule(
         &self,
         right: &Editor,

@@ -19,7 +19,7 @@ pub struct TestSent {
 }
 
 impl Commands {
-    /// Sends a message that says that it is a test. The message's state shows the result.
+    /// Sends a message that says that it is a test. The state of the message shows the result.
     pub async fn test_alert_channel(
         &self,
         right: &Editor,
@@ -31,7 +31,8 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.locked_channel(&tx, right.permit(), id).await?;
-        // One at a time; after a change of the channel another is allowed, as it tests that change.
+        // Only one test at a time. After a change of the channel, another is allowed, because it
+        // tests that change.
         if outbox::is_being_tested(&tx, id, row.updated_at).await? {
             let problem = "a test of this channel is on its way";
             let help = "wait until it was sent or given up, or change the channel";

@@ -46,9 +46,9 @@ pub fn csv_line(entry: &Audited) -> String {
     line.join(",") + "\r\n"
 }
 
-/// A cell that a spreadsheet treats as text: an apostrophe is put before anything that would begin
-/// a formula, also inside the text, where a program that splits at another character would see a
-/// cell begin.
+/// A cell that a spreadsheet treats as text. An apostrophe precedes everything that could begin a
+/// formula, also inside the text, where a program that splits at another character would see a new
+/// cell.
 fn cell(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut begins = true;
@@ -69,9 +69,9 @@ fn cell(text: &str) -> String {
     if needs_quotes { format!("\"{safe}\"") } else { safe }
 }
 
-/// What formulas begin with, including full-width characters.
+/// The characters with which formulas begin, including full-width ones.
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
-/// What cells and lines end with, for some program.
+/// The characters that end a cell or line in some program.
 const ENDS: [char; 5] = [',', ';', '\t', '\r', '\n'];
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
     use super::cell;
 
     #[test]
-    fn what_would_be_a_formula_is_text() {
+    fn a_formula_becomes_text() {
         for bad in ["=1+1", "+1", "-1", "@SUM(A1)", "＝1", "＋1", "－1", "＠a"] {
             assert_eq!(cell(bad), format!("\"'{bad}\""));
         }

@@ -1,8 +1,8 @@
 //! Reading the audit log: who may read which part, and how it is exported.
 //!
-//! An administrator of a namespace reads what concerns it, an administrator of the instance
-//! everything. Secrets are masked before they are written; texts under secret names are masked once
-//! more here.
+//! Administrators of a namespace read the entries that concern it; administrators of the instance
+//! read everything. Secrets are masked before they are written, and texts under secret names are
+//! masked once more here.
 //!
 //! - `lines`: the export as JSON lines and CSV
 
@@ -26,13 +26,13 @@ pub struct AuditScope(Option<Uuid>);
 /// An entry, and the name of its namespace.
 #[derive(Clone, Debug)]
 pub struct Audited {
-    /// The entry, texts under secret names masked.
+    /// The entry, with texts under secret names masked.
     pub row: Model,
-    /// The namespace that it concerns.
+    /// The namespace that the entry concerns.
     pub namespace: Option<String>,
 }
 
-/// The right to read the log of a namespace, or of all of them.
+/// Returns the right to read the log of a namespace, or of all namespaces.
 pub async fn audit_scope(
     store: &Store,
     who: &Viewer,

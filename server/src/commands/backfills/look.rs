@@ -12,23 +12,23 @@ use crate::{
     store::{namespaces, schedules},
 };
 
-/// The requested fires of a schedule.
+/// The fires of a schedule that a caller requests.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestedFires {
     /// The schedule.
     pub schedule_id: Uuid,
     /// Beginning of the window, inclusive.
     pub from: DateTime<Utc>,
-    /// Its end, exclusive; not in the future.
+    /// The end of the window, exclusive; not in the future.
     pub to: DateTime<Utc>,
-    /// Which of its fires.
+    /// Which of the window's fires.
     pub mode: Mode,
 }
 
-/// The fires of a window, with their standing.
+/// The fires of a window, with their states.
 #[derive(Clone, Debug)]
 pub struct FiresPreview {
-    /// The schedule as it is now.
+    /// The current row of the schedule.
     pub schedule: schedule::Model,
     /// In the order of their instants.
     pub fires: Vec<PreviewedFire>,
@@ -37,11 +37,11 @@ pub struct FiresPreview {
 /// A fire of a window.
 #[derive(Clone, Copy, Debug)]
 pub struct PreviewedFire {
-    /// When.
+    /// The instant of the fire.
     pub fire: Fire,
-    /// Its standing.
+    /// The state of the instant.
     pub standing: InstantState,
-    /// The ledger's row that accounts for it.
+    /// The ledger row that accounts for it.
     pub fire_id: Option<Uuid>,
     /// Whether a backfill would run it.
     pub selected: bool,
@@ -90,8 +90,8 @@ impl Commands {
             .filter(|schedule| schedule.deleted_at.is_none())
             .ok_or_else(|| CommandError::not_found("schedule", id))?;
         permit.over(schedule.namespace_id, "schedule", id)?;
-        // The schedule's own fires follow the calendars of their time; a backfill follows the
-        // current ones, so a wrong calendar can be corrected first.
+        // The schedule's own fires follow the calendars that were in force at the time. A backfill
+        // follows the current ones, so that a wrong calendar can be corrected first.
         let by_itself = self.timetable_of(self.store.read(), &schedule).await?;
         let timetable = self.timetable_as_of_now(self.store.read(), &schedule).await?;
         let fires = window.fires(&timetable).map_err(|many| {
@@ -106,7 +106,7 @@ impl Commands {
         let looked = |fire: Fire| {
             let mut facts = facts.get(&Timestamp::from(fire.at)).cloned().unwrap_or_default();
             let is_suppressed = timetable.suppressed_by(fire.at).is_some();
-            // Its own fire is suppressed, so it will not come.
+            // A calendar suppresses its own fire, so that fire will not come.
             facts.is_to_come &= by_itself.suppressed_by(fire.at).is_none();
             let is_forgotten = facts.fire_id().is_none() && forgotten.contains(&fire.at);
             let standing = match facts.standing() {
@@ -125,8 +125,8 @@ impl Commands {
         Ok(FiresPreview { fires: fires.into_iter().map(looked).collect(), schedule })
     }
 
-    /// The part of the schedule's life for which history is gone: from its creation until as long
-    /// ago as its history is kept.
+    /// The part of the schedule's life whose history has been removed: from its creation up to its
+    /// retention before now.
     async fn forgotten(
         &self,
         schedule: &schedule::Model,

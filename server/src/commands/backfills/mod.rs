@@ -1,10 +1,10 @@
 //! Backfills: previewing, creating, pausing, resuming and cancelling them.
 //!
 //! Preview and creation use the same function, so a backfill contains what the preview showed.
-//! Changes between creation and an instant's turn are considered when the turn comes
+//! Changes after the creation are taken into account when it is an instant's turn
 //! (`engine::backfill`).
 //!
-//! - `look`: the exact fires of a window, and their standing
+//! - `look`: the exact fires of a window, and their states
 //! - `order`: creates a backfill and stores its fires
 //! - `switch`: pause, resume, cancel
 
@@ -21,6 +21,6 @@ pub use order::BackfillOptions;
 /// A backfill that was created or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderedBackfill {
-    /// The backfill.
+    /// The new backfill.
     pub id: Uuid,
 }

@@ -20,11 +20,11 @@ use crate::{
 /// How to run them.
 #[derive(Clone, Debug)]
 pub struct BackfillOptions {
-    /// In which order.
+    /// The order of the runs.
     pub order: Order,
-    /// How many at once, 1 to 100.
+    /// How many runs may be alive at once, 1 to 100.
     pub concurrency: i64,
-    /// Why.
+    /// Why the backfill is requested.
     pub reason: String,
     /// Merged over the schedule's context, key by key.
     pub context: Option<Value>,
@@ -49,14 +49,14 @@ impl Commands {
         if let Some(context) = &manner.context {
             check::context("context", context)?;
         }
-        // A repeated call gets the first answer, whatever the window contains by now.
+        // A repeated call gets the first answer, even if the window contains other fires by now.
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
         tx.rollback().await?;
-        // Computed outside the transaction: ten thousand instants take a while, and changes in the
-        // meantime are considered when an instant's turn comes.
+        // Computed outside the transaction, because ten thousand instants take a while. Changes in
+        // the meantime are taken into account when it is an instant's turn.
         let preview = self.look_at_window(right.permit(), wanted, window).await?;
         check::context("context", &laid_over(&preview.schedule.context, manner.context.as_ref()))?;
         let fires = listed(&preview, manner.order);
@@ -97,7 +97,7 @@ impl Commands {
         self.remember(&tx, right.who(), call, &ordered).await?;
         self.store.commit(tx).await?;
         self.signals.wake_backfill();
-        // The planner skips a schedule while it is locked.
+        // The planner skipped the schedule while it was locked.
         self.signals.wake_planner();
         Ok(ordered)
     }
@@ -120,7 +120,7 @@ impl Commands {
             to_at: Set(window.to.into()),
             mode: Set(mode),
             fire_order: Set(manner.order),
-            // Checked to be at most 100.
+            // The check above limits it to 100.
             concurrency: Set(i32::try_from(manner.concurrency).unwrap_or(1)),
             state: Set(State::Running),
             reason: Set(manner.reason.trim().to_owned()),
@@ -144,7 +144,7 @@ fn listed(preview: &FiresPreview, order: Order) -> Vec<ListedFire> {
     fires
 }
 
-/// Why there is nothing to run.
+/// The error if there is nothing to run, with the reason.
 fn nothing(preview: &FiresPreview, wanted: RequestedFires) -> BadInput {
     if preview.fires.is_empty() {
         let Schedule { expressions, anchor_at, .. } = &preview.schedule;

@@ -29,7 +29,7 @@ impl Commands {
         self.switch_backfill(right, id, State::Paused, "backfill.pause", columns, call).await
     }
 
-    /// Resumes it.
+    /// Resumes a backfill.
     pub async fn resume_backfill(
         &self,
         right: &Operator,
@@ -46,7 +46,7 @@ impl Commands {
         self.switch_backfill(right, id, State::Running, "backfill.resume", columns, call).await
     }
 
-    /// Cancels it for good: waiting fires never run, live runs are asked to stop.
+    /// Cancels a backfill for good: waiting fires never run, and live runs are asked to stop.
     pub async fn cancel_backfill(
         &self,
         right: &Operator,
@@ -100,7 +100,7 @@ impl Commands {
         let runs: Vec<Uuid> = at_work.iter().map(|fire| fire.run_id).collect();
         self.store.cancel_if_live_and_free(tx, &runs, &who.name, why, now.into()).await?;
         let mut columns = stopped(&who.name, why, now);
-        // Otherwise its service ends it when the last run has ended.
+        // Otherwise the backfill service sets it when the last run has ended.
         columns.finished_at = Set(at_work.is_empty().then_some(now.into()));
         self.store.update_locked_backfill(tx, row.id, columns).await?;
         self.audit_backfill(tx, who, row, "backfill.cancel", reason, State::Cancelled).await
@@ -131,7 +131,7 @@ impl Commands {
         Ok(ordered)
     }
 
-    /// The backfill, locked, if it may still be changed.
+    /// The backfill, locked. Fails if it may no longer be changed.
     async fn open_backfill(
         &self,
         tx: &DatabaseTransaction,

@@ -18,11 +18,11 @@ use crate::{
     store::schedules as rows,
 };
 
-/// How often an edit is tried if a concurrent one was first.
+/// How often an edit is tried if a concurrent edit comes first.
 const TRIES: usize = 3;
 
-/// A bulk action and the permission it requires. It owns its data, as it is carried out whether or
-/// not the caller still waits for it.
+/// A bulk action and the permission it requires. It owns its data, because it continues even if the
+/// caller stops waiting.
 #[derive(Clone)]
 pub(in crate::commands) enum BulkAction {
     Pause { right: Operator, reason: String, until: Option<DateTime<Utc>> },
@@ -141,7 +141,7 @@ impl Commands {
         self.each(right.permit(), order, deed).await
     }
 
-    /// Repeats settled runs.
+    /// Retries settled runs.
     pub async fn retry_many(
         &self,
         right: &Operator,

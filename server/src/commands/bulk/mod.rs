@@ -1,19 +1,20 @@
 //! Bulk requests: one request for all schedules or runs that a search finds.
 //!
 //! Each item is handled by the command that would be called for it alone, in its own transaction.
-//! So one that fails does not affect the others, SQLite's single writer is never held longer than
-//! for a single command, and each item has its entry in the audit log, beside one for the whole.
-//! The answer says how many were done and which were refused, and why.
+//! So an item that fails does not affect the others, SQLite's single writer is never occupied for
+//! longer than a single command, and each item has its own entry in the audit log in addition to
+//! the entry for the whole request. The answer says how many were done and which were refused, and
+//! why.
 //!
 //! A bulk request stops when it runs out of time, and the answer says how many items remain, so the
 //! caller always gets an answer. It runs in a separate task, which records what was done even if
 //! the caller is gone.
 //!
-//! With an idempotency key, the found items are stored under it before the first is handled, and
-//! afterwards the remaining ones; each item's command has its own key, derived from it. If the
-//! request was cut short (no time left, the server stopped, the answer was lost), repeating it
-//! does not search again, which would find other items after the changes: it continues where it
-//! stopped, and does nothing twice.
+//! With an idempotency key, the found items are stored under the key before the first is handled,
+//! and the remaining items afterwards. Each item's command has a key of its own, derived from it.
+//! If the request was cut short (no time left, the server stopped, the answer was lost), repeating
+//! it does not search again, because the search would find other items after the changes. It
+//! continues where it stopped, and does nothing twice.
 //!
 //! - `actions`: what is done to each item; `query`: a search as a caller writes it
 
@@ -43,19 +44,19 @@ use crate::{
     store::reads::{runs, schedules, within::Within},
 };
 
-/// Maximum number of items in one request. More are usually a mistake, and would take too long to
-/// answer.
+/// Maximum number of items in one request. A larger number is usually a mistake, and would take too
+/// long.
 pub const MAX: u64 = 10_000;
 /// Maximum number of found items to show.
 const SAMPLE: usize = 10;
-/// Maximum number of refusals to list one by one.
+/// Maximum number of refusals to list individually.
 const REFUSALS: usize = 100;
-/// Maximum number of concurrent items of all bulk requests on this node: the engine needs
-/// connections, too.
+/// Maximum number of concurrent items of all bulk requests on this node, because the engine needs
+/// connections as well.
 pub(super) const AT_ONCE: usize = 2;
 /// No further item is started after this time; a request is answered within 30 s.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
-/// How often writing the final entry is tried, and the pause in between.
+/// How often writing the final entry is tried, and the pause between two tries.
 const ENDINGS: usize = 3;
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -68,7 +69,7 @@ pub struct Which {
     pub search: String,
     /// The number of items that the caller expects; the request is refused if it differs.
     pub expected: Option<i64>,
-    /// Whether to count them only.
+    /// Whether to only count them.
     pub dry_run: bool,
 }
 
@@ -79,14 +80,14 @@ pub struct ManyDone {
     pub matched: u64,
     /// The first of the found items.
     pub sample: Vec<Uuid>,
-    /// For how many items the action was carried out.
+    /// For how many items the action succeeded.
     pub done: u64,
-    /// For how many it was refused.
+    /// How many items were refused.
     pub refused: u64,
     /// The first refusals.
     pub refusals: Vec<BulkRefusal>,
-    /// How many remain because the time was over or the database was lost. Repeated with the same
-    /// idempotency key, the request continues with them.
+    /// How many remain because time ran out or the database became unreachable. If the request is
+    /// repeated with the same idempotency key, it continues with them.
     pub remaining: u64,
 }
 
@@ -94,7 +95,7 @@ pub struct ManyDone {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct BulkProgress {
     told: ManyDone,
-    /// The items that are still to be handled.
+    /// The items that remain.
     left: Vec<Uuid>,
 }
 
@@ -132,7 +133,7 @@ struct StartedRequest {
 }
 
 impl Commands {
-    /// The same commands with this time limit for a bulk request.
+    /// The same commands with this time limit for bulk requests.
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
@@ -152,7 +153,7 @@ impl Commands {
         let namespace = self.namespace(self.store.read(), permit, &which.namespace).await?;
         let mut earlier = None;
         if !which.dry_run && call.has_key() {
-            // Read only: the key is taken once the items are known.
+            // This only reads: the key is taken once the items are known.
             let tx = self.store.begin().await?;
             earlier = self.recall::<BulkProgress>(&tx, who, call).await?;
             tx.rollback().await?;
@@ -185,7 +186,7 @@ impl Commands {
             until,
         };
         let commands = self.clone();
-        // The caller may disconnect; what was done is recorded in any case.
+        // The caller may disconnect; the outcome is recorded in any case.
         let carried_out = tokio::spawn(async move { commands.go_on(begun, progress).await });
         carried_out.await.unwrap_or_else(|gone| {
             if gone.is_panic() {
@@ -196,8 +197,8 @@ impl Commands {
         })
     }
 
-    /// Stores the found items under the call's key; returns the progress of a concurrent call that
-    /// was first.
+    /// Stores the found items under the call's key. If a concurrent call was first, returns its
+    /// progress.
     async fn keep_found(
         &self,
         who: &Viewer,
@@ -216,7 +217,7 @@ impl Commands {
         Ok(progress)
     }
 
-    /// Handles the remaining items, until the time is over or the database is lost.
+    /// Handles the remaining items until time runs out or the database becomes unreachable.
     async fn go_on(
         &self,
         begun: StartedRequest,
@@ -258,7 +259,7 @@ impl Commands {
                 }
             }
         }
-        // Failed items come last: a problem with one must not block the others for ever.
+        // Failed items come last, so that a problem with one cannot block the others for ever.
         let was_left = many(&left);
         let mut left: Vec<_> = left.get(answered..).unwrap_or_default().to_vec();
         left.extend(failed);
@@ -272,12 +273,12 @@ impl Commands {
     }
 
     async fn in_turn(&self, begun: &StartedRequest, id: Uuid) -> Result<(), CommandError> {
-        // The semaphore is never closed.
+        // Cannot fail: the semaphore is never closed.
         let _turn = self.many.acquire().await.ok();
         self.do_to(&begun.deed, id, &begun.call.of_item(id)).await
     }
 
-    /// Records what was done; tries again if the database was just lost.
+    /// Records the outcome; retries if the database has just become unreachable.
     async fn end(
         &self,
         begun: &StartedRequest,
@@ -305,7 +306,7 @@ impl Commands {
             && other.left.len() <= left.len()
             && told.matched > 0
         {
-            // The same request was sent twice at once, and the other one has progressed as far.
+            // The same request was sent twice at once, and the other call has progressed as far.
             return Ok(other.told);
         }
         let entry = Entry {
@@ -360,7 +361,7 @@ fn many(ids: &[Uuid]) -> u64 {
     u64::try_from(ids.len()).unwrap_or(u64::MAX)
 }
 
-/// Refuses a request for too many items, or for others than the caller expected.
+/// Refuses a request if it finds too many items, or a number that the caller did not expect.
 fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
     if matched > MAX {
         let problem = format!("finds more than {MAX}");
@@ -370,7 +371,7 @@ fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
     as_expected(which, matched)
 }
 
-/// Refuses a number of items other than the caller expects, also for a dry run.
+/// Refuses a number of items that the caller did not expect, also for a dry run.
 fn as_expected(which: &Which, matched: u64) -> Result<(), CommandError> {
     match which.expected {
         Some(expected) if u64::try_from(expected) != Ok(matched) => Err(CommandError::conflict(
@@ -381,8 +382,8 @@ fn as_expected(which: &Which, matched: u64) -> Result<(), CommandError> {
     }
 }
 
-/// Why an item was refused, if the error concerns it alone; an error that would affect all others,
-/// too, is returned.
+/// The reason for the refusal, if the error concerns this item alone. An error that would affect
+/// all other items as well is returned as `Err`.
 fn refusal(error: CommandError) -> Result<(&'static str, String), CommandError> {
     let code = if matches!(error, CommandError::Conflict { .. }) {
         "CONFLICT"

@@ -7,9 +7,9 @@ use crate::{
     store::reads::search::Sought,
 };
 
-/// Parses the search of a list; relative times in it count from now. An error text may repeat what
-/// a program printed, so callers who may not see payloads cannot search by `error`, and words are
-/// not searched in it.
+/// Parses the search of a list; relative times in it count from now. An error text may contain
+/// output of a program. So callers who may not see payloads cannot search by `error`, and their
+/// plain words do not match it.
 pub(crate) fn sought(
     clock: &Clock,
     list: List,

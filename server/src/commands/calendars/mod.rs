@@ -1,12 +1,12 @@
 //! Creating, changing and deleting calendars.
 //!
-//! A change creates no new version of the schedules that name the calendar: their timing is the
-//! same, and each instant is judged by the calendar in force at that instant, however late it is
+//! A change does not create new versions of the schedules that name the calendar: their timing
+//! stays the same, and the calendar in force at an instant decides about it, however late it is
 //! processed. So previews and the planner follow the change at once, fires that are due and not
 //! claimed yet need no work, and no decision is made twice.
 //!
-//! Followers of these schedules are notified after the commit, in steps: the change itself writes
-//! as much for ten thousand schedules as for one.
+//! Followers of these schedules are notified after the commit, in steps, so that the change itself
+//! writes no more for ten thousand schedules than for one.
 //!
 //! - `silence`: schedules that would never fire again
 
@@ -38,9 +38,9 @@ use crate::{
 pub struct CalendarSpec {
     /// Unique among the namespace's calendars.
     pub name: String,
-    /// Whether it suppresses the named times or all others.
+    /// Whether the calendar suppresses the named times or all others.
     pub mode: Mode,
-    /// The times that it names.
+    /// The times that the calendar names.
     pub entries: CalendarEntries,
 }
 
@@ -49,7 +49,7 @@ pub struct CalendarSpec {
 pub struct NewCalendar {
     /// The namespace, by name.
     pub namespace: String,
-    /// Its definition.
+    /// The calendar's definition.
     pub spec: CalendarSpec,
 }
 
@@ -78,7 +78,7 @@ pub struct SavedCalendar {
 /// Maximum number of affected schedules that an error names.
 const SHOWN: usize = 5;
 
-/// Maximum number of schedules stamped in one transaction.
+/// Maximum number of schedules marked as changed in one transaction.
 const STEP: u64 = 500;
 
 impl Commands {
@@ -152,9 +152,9 @@ impl Commands {
         Ok(saved)
     }
 
-    /// The calendar after an edit, and its effect on the schedules that name it, computed before
-    /// the transaction. `None` if the version is outdated or the caller may not change it; the
-    /// transaction reports that.
+    /// The calendar after an edit, and the effect on the schedules that name it, computed before
+    /// the transaction. `None` if the version is outdated or the caller may not change the
+    /// calendar: the transaction reports that.
     async fn plan_edit(
         &self,
         right: &Editor,
@@ -182,8 +182,8 @@ impl Commands {
         Ok(Some((spec, foreseen)))
     }
 
-    /// Notifies followers of the schedules that name the calendar that it changed. Nothing else
-    /// depends on it: if it fails, they see the change with the next event of the schedule.
+    /// Notifies followers of the schedules that name the calendar. Nothing else depends on it: if
+    /// it fails, they see the change with the next event of the schedule.
     pub(super) async fn tell_users_of(&self, row: &Model) {
         if let Err(error) = self.stamp_users_of(row).await {
             tracing::warn!(calendar = row.name, %error, "failed to tell of a changed calendar");
@@ -262,8 +262,8 @@ impl Commands {
         Ok(id)
     }
 
-    /// Writes `spec` to the calendar, and returns whether anything changed. The caller checks
-    /// afterwards whether it silences a schedule.
+    /// Writes `spec` to the calendar; returns whether anything changed. The caller must then check
+    /// whether the calendar silences a schedule.
     pub(super) async fn update_calendar_in(
         &self,
         tx: &DatabaseTransaction,

@@ -1,12 +1,12 @@
-//! Refuses changes of calendars that would suppress every fire of a schedule, as saving such a
-//! schedule is refused. Manual changes are checked one by one; a deployment is checked when all of
+//! Refuses changes of calendars that would suppress every fire of a schedule, just as saving such a
+//! schedule is refused. Manual changes are checked one by one. A deployment is checked after all of
 //! it is written, because a module may change calendars and schedules together.
 //!
-//! No index can say whether a timing fires at all under its calendars. So all schedules that name a
-//! calendar are checked before the transaction that changes it, which blocks nothing. Within that
-//! transaction, during which nothing else can be written on SQLite, only those are checked again
-//! that the first check found silenced, and those that have changed since. If the calendars differ
-//! from what was foreseen, all are checked again.
+//! No index can tell whether a timing fires at all under its calendars. So all schedules that name
+//! a calendar are checked before the transaction that changes it, which blocks nothing. The
+//! transaction, during which SQLite allows no other write, checks only two kinds again: the
+//! schedules that the first check found silenced, and those that have changed since. If the
+//! calendars differ from those of the first check, the transaction checks all schedules again.
 
 use std::collections::HashMap;
 
@@ -32,20 +32,20 @@ const PAGE: u64 = 500;
 /// This many silenced schedules are enough to refuse a change.
 const ENOUGH: usize = 20;
 
-/// Maximum number of suspects that are checked again in the transaction; a deployment may change as
-/// many together with the calendar.
+/// Maximum number of suspects that are checked again in the transaction. A deployment may change as
+/// many schedules together with the calendar.
 const MAX_SUSPECTS: usize = 1_000;
 
-/// Changes made up to this long before a check count as made since: another node's clock may
-/// differ, or their transaction may have been open then.
+/// A change up to this much older than a check counts as made after it: another node's clock may
+/// differ, or the transaction of the change may still have been open.
 const MARGIN: TimeDelta = TimeDelta::minutes(10);
 
-/// The foreseen effect of calendar changes, computed before they are made.
+/// The expected effect of calendar changes, computed before they are made.
 #[derive(Debug)]
 pub(in crate::commands) struct ForeseenEffect {
     /// The check began at this time or later.
     since: Timestamp,
-    /// The calendars of the namespace after the change, by their versions.
+    /// The calendars of the namespace after the change, with their versions.
     versions: HashMap<Uuid, i32>,
     /// The schedules that would be silenced.
     suspects: Vec<Uuid>,
@@ -91,8 +91,8 @@ impl Commands {
         Ok(Some(ForeseenEffect { since, versions, suspects }))
     }
 
-    /// The first schedules by name whose fires are all suppressed by the calendars as this
-    /// transaction sees them, and were not by those in `before`.
+    /// The first schedules by name whose fires are all suppressed by the calendars in this
+    /// transaction, but were not all suppressed by those in `before`.
     pub(in crate::commands) async fn silenced_by(
         &self,
         tx: &DatabaseTransaction,
@@ -130,8 +130,8 @@ impl Commands {
         Ok(names)
     }
 
-    /// Which of the given schedules have all of their fires suppressed. The calendars are those
-    /// that this connection sees, except for those given as they were before and as they are after.
+    /// Which of the given schedules have all of their fires suppressed. Reads the calendars through
+    /// this connection, except for those passed as they were before and as they are after.
     async fn silenced_among<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -152,7 +152,7 @@ impl Commands {
         schedules.retain(|schedule| {
             let timing = Spec::of(schedule).timing;
             let definition = timing.definition(schedule.id, schedule.anchor_at.utc());
-            // A schedule whose timing cannot be read has a different problem.
+            // If the timing of a schedule cannot be read, that is a different problem.
             let Ok(plain) = self.cache.timetable(&definition) else { return false };
             let is_silent = |current| {
                 let keys = schedule.calendars.as_ref();
@@ -165,7 +165,7 @@ impl Commands {
     }
 
     /// Refuses this transaction's changes to the calendars in `before` if one of them would
-    /// suppress every fire of a schedule, of any owner; returns the calendars that changed.
+    /// suppress every fire of any schedule. Returns the calendars that changed.
     pub(in crate::commands) async fn silences_nobody(
         &self,
         tx: &DatabaseTransaction,
@@ -194,8 +194,8 @@ impl Commands {
 }
 
 impl ForeseenEffect {
-    /// Whether the calendars are as foreseen. A new one can only be named by schedules that have
-    /// changed since.
+    /// Whether the calendars are as expected. Only schedules that have changed since can name a new
+    /// one.
     async fn is_so(&self, tx: &DatabaseTransaction, namespace: Uuid) -> Result<bool, StoreError> {
         let there = calendars::versions_in(tx, namespace).await?;
         let is_so = |(id, version): &(Uuid, i32)| {

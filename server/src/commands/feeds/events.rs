@@ -14,12 +14,13 @@ use crate::{
     },
 };
 
-/// How many days ahead a feed reaches, beside today.
+/// How many days ahead a feed reaches, in addition to today.
 const DAYS: u64 = 31;
-/// Maximum number of schedules considered, and of events shown.
+/// Maximum number of schedules read, and of events shown.
 const SCHEDULES: u64 = 1_000;
 const EVENTS: usize = 2_000;
-/// A schedule that fires more often on a day has one event for that day.
+/// Maximum number of individual events of a schedule on one day; with more fires, it has one event
+/// for the day.
 const EACH: u64 = 12;
 /// Maximum number of calls of the calculator.
 const LOOKS: usize = 100_000;
@@ -27,33 +28,33 @@ const LOOKS: usize = 100_000;
 /// A run, or the runs of a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedEvent {
-    /// Its schedule.
+    /// The schedule that fires.
     pub schedule: FeedSchedule,
-    /// When.
+    /// The time or day.
     pub when: EventTime,
 }
 
-/// What a calendar shows of a schedule.
+/// The part of a schedule that a calendar shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedSchedule {
-    /// Its key.
+    /// The schedule's key.
     pub id: uuid::Uuid,
-    /// Its name.
+    /// The schedule's name.
     pub name: String,
     /// A description of its timing.
     pub description: String,
-    /// For people.
+    /// The schedule's note for people.
     pub note: String,
-    /// Its tags.
+    /// The schedule's tags.
     pub tags: Vec<String>,
-    /// Its last change.
+    /// When the schedule was last changed.
     pub updated_at: Timestamp,
 }
 
-/// When something happens.
+/// The time of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
-    /// Once.
+    /// A single instant.
     At(DateTime<Utc>),
     /// The number of times on that day in UTC.
     On(NaiveDate, u64),
@@ -68,7 +69,7 @@ impl EventTime {
     }
 }
 
-/// The events of a feed, soonest first, and whether these are all.
+/// The events of a feed, soonest first, and whether the list is complete.
 pub async fn events(
     commands: &Commands,
     opened: &OpenFeed,
@@ -84,7 +85,7 @@ pub async fn events(
         let plain = commands.cache.timetable(&definition);
         let timetable =
             plain.and_then(|plain| calendars::with(plain, row.calendars.as_ref(), &current));
-        // A schedule whose timing cannot be compiled does not fire.
+        // If the timing of a schedule cannot be compiled, the schedule does not fire.
         if let Ok(timetable) = timetable {
             is_whole &= of_schedule(&row, &timetable, now, &mut looks, &mut found);
         }
@@ -151,7 +152,7 @@ fn of_schedule(
         updated_at: row.updated_at,
     };
     while left > 0 {
-        // Continues with the day of the next fire, skipping empty days.
+        // Continues with the day of the next fire: days without fires are skipped.
         let Some(next) = timetable.next_allowed(after).filter(|fire| fire.at < until) else {
             return true;
         };
@@ -176,7 +177,7 @@ fn of_schedule(
     true
 }
 
-/// Counts fires that no calendar suppresses.
+/// Counts the fires that no calendar suppresses.
 fn count(timetable: &Timetable, after: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
     timetable.count_allowed(after, until).unwrap_or_else(|| timetable.count(after, until))
 }

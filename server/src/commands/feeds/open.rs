@@ -14,13 +14,13 @@ use crate::{
 /// The prefix of every key, so that a leaked one can be recognised.
 pub(crate) const PREFIX: &str = "carfeed_";
 
-/// The time of the last use is stored at most this often.
+/// Minimum interval between two updates of the time of the last use.
 const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
 
 /// A feed whose owner may see what it shows.
 #[derive(Clone, Debug)]
 pub struct OpenFeed {
-    /// Its row.
+    /// The feed's row.
     pub feed: Model,
     /// The name of its namespace.
     pub namespace: String,
@@ -31,7 +31,7 @@ pub(crate) fn hashed(key: &str) -> String {
     tokens::hashed(key)
 }
 
-/// The feed of that kind with that key, if its owner may view its namespace.
+/// The feed of this kind with this key, if its owner may view its namespace.
 pub async fn open(
     store: &Store,
     clock: &Clock,
@@ -60,7 +60,7 @@ pub async fn open(
     Ok(Some(OpenFeed { feed, namespace: namespace.name }))
 }
 
-/// Stores the time of use in the background, so that the caller need not wait.
+/// Stores the time of use in the background, so that the caller does not wait for it.
 fn note_use(store: Store, id: Uuid, at: Timestamp) {
     tokio::spawn(async move {
         let stamped = async {

@@ -9,18 +9,18 @@ use crate::{
     store::reads::batches,
 };
 
-/// The schedules of a badge, counted by the result of the last ended run of each.
+/// The schedules of a badge, counted by the result of the last run of each that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadgeCounts {
     /// The schedule's name, for a badge of a single one.
     pub schedule: Option<String>,
-    /// The last run succeeded.
+    /// Schedules whose last run succeeded.
     pub passing: usize,
-    /// It failed or took too long.
+    /// Schedules whose last run failed or timed out.
     pub failing: usize,
-    /// No run has ended yet, or the last one was cancelled.
+    /// Schedules none of whose runs has ended yet, or whose last run was cancelled.
     pub unknown: usize,
-    /// The schedule is paused, whatever its last run did.
+    /// Paused schedules, whatever their last run did.
     pub paused: usize,
 }
 
@@ -50,7 +50,7 @@ impl BadgeCounts {
 /// The current counts for a badge.
 pub async fn standing(commands: &Commands, opened: &OpenFeed) -> Result<BadgeCounts, CommandError> {
     let found = shown(commands, opened).await?;
-    // The badge of a deleted schedule still shows its name.
+    // The badge of a schedule that has been deleted still shows its name.
     let schedule = opened.feed.schedule_id.and(found.first()).map(|row| row.name.clone());
     let rows: Vec<Model> = found.into_iter().filter(|row| row.deleted_at.is_none()).collect();
     let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();

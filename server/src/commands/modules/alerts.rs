@@ -1,7 +1,6 @@
 //! Makes alert channels and rules match the module's file.
 //!
-//! Rules are locked before channels, and channels before the feeds that rules read, like everywhere
-//! else.
+//! As everywhere, rules are locked before channels, and channels before the feeds that rules read.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -27,7 +26,7 @@ use crate::{
     },
 };
 
-/// What a file says about alerts.
+/// The part of a file about alerts.
 #[derive(Debug, Default)]
 pub(super) struct Alerts {
     pub(super) channels: BTreeMap<String, ChannelEntry>,
@@ -53,14 +52,14 @@ impl Commands {
         );
         let is_there = there.iter().any(|row| is_own(&row.module))
             || ways.iter().any(|row| is_own(&row.module));
-        // A deployment without alerts waits for no lock of another one.
+        // A deployment without alerts does not wait for the locks of another.
         if !is_said && !is_there {
             return Ok(changes);
         }
         let mut rules = rules::lock_all(tx, namespace).await?;
         secrets::lock_sealing(tx, self.store.dialect()).await?;
         let mut channels = channels::lock_all(tx, namespace).await?;
-        // Locked by their keys, reported by their names.
+        // Locked in the order of their keys, reported in the order of their names.
         rules.sort_by(|a, b| a.name.cmp(&b.name));
         channels.sort_by(|a, b| a.name.cmp(&b.name));
         let is_gone =
@@ -132,7 +131,7 @@ impl Commands {
         let is_other = wanted.before.as_ref() != Some(&wanted.way);
         let before = match &wanted.before {
             Some(way) => declared::channel(&ChannelEntry::of(way)),
-            // No key here opens it: it is written anew, whatever it was.
+            // No key of this server decrypts it, so it is written again.
             None => declared::channel(&there),
         };
         let fields = between(&before, &declared::channel(&ChannelEntry::of(&wanted.way)));
@@ -143,7 +142,7 @@ impl Commands {
         Ok((row.id, ObjectChange::of(adopted, "alert_channel", name, told, fields)))
     }
 
-    /// Names the secrets of a channel that are not set: its messages wait for them.
+    /// Names the secrets of a channel that are not set, because its messages will wait for them.
     async fn missing_secrets(
         &self,
         site: &DeploymentContext<'_>,

@@ -1,12 +1,12 @@
-//! The canary: a built-in schedule, which fires each minute and does nothing. Its due times and the
+//! The canary: a built-in schedule that fires each minute and does nothing. Its due times and the
 //! ends of its runs show how late fires are, even if no other schedule fires.
 //!
-//! It is a module in a namespace of its own, so that it appears in no other lists and is not edited
-//! by mistake; it can be paused like any other. It is off by default: a server without any work
-//! does nothing, and writes nothing.
+//! It is a module in a namespace of its own, so that it does not appear in other lists and is not
+//! edited by mistake. It can be paused like any other schedule. It is off by default, because a
+//! server without work should do nothing and write nothing.
 //!
-//! Nodes that schedule maintain it, as configured. A node without the setting leaves it alone, so a
-//! node that was forgotten does not remove what the others maintain.
+//! The nodes that schedule maintain it, as configured. A node without the setting leaves it alone,
+//! so that a node whose configuration was not updated does not remove it.
 
 use std::time::Duration;
 
@@ -32,19 +32,19 @@ const MODULE: &str = "carillon";
 const PAUSE: Duration = Duration::from_secs(30);
 
 impl Commands {
-    /// Creates or removes the canary, retrying until that is done or `stop`.
+    /// Creates or removes the canary. Retries until that succeeds, or until `stop`.
     pub async fn keep_canary_until(self, fires: bool, stop: CancellationToken) {
         while let Err(error) = self.keep_canary(fires).await {
             // Nothing else depends on it.
-            tracing::warn!("failed to set up the canary, will try again: {error}");
+            tracing::warn!(%error, "failed to set up the canary, will try again");
             if stop.run_until_cancelled(self.clock.sleep(PAUSE)).await.is_none() {
                 return;
             }
         }
     }
 
-    /// Creates or removes the canary. If it is already as configured, nothing is written or locked:
-    /// this happens at the start of each node.
+    /// Creates or removes the canary. If it is already as configured, this writes and locks
+    /// nothing, because each node does it when it starts.
     pub async fn keep_canary(&self, fires: bool) -> Result<(), CommandError> {
         let grants = Grants::everywhere(Role::Admin);
         let us = Viewer::new(Uuid::nil(), MODULE, ViewerKind::User, grants, "configuration");

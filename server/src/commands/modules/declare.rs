@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{
     declared,
-    deploy::{DeploymentContext, at_key, inside},
+    deploy::{DeploymentContext, at_key, inside, unmask},
     difference::between,
     file::{CalendarEntry, ScheduleEntry},
     plan::{Action, FieldChange, ObjectChange},
@@ -16,7 +16,7 @@ use crate::{
         calendars::spec_of,
         schedules::update::ChangeNote,
         secrets::{self, watchdog::unmasked},
-        workflows::At,
+        workflows::{At, Judgement},
     },
     model::Definition,
     store::{
@@ -82,13 +82,15 @@ impl Commands {
         mut definition: Definition,
     ) -> Result<ObjectChange, CommandError> {
         let inside = |error| inside(error, field);
+        let none = Judgement::default();
+        let judgement = site.judged.get(name).unwrap_or(&none);
         let Some(row) = workflows::by_name(site.tx, site.namespace, name).await? else {
-            self.check_definition(at, &mut definition, None).map_err(inside)?;
+            let secrets = judgement.pass(at, &mut definition, None).map_err(inside)?;
             let allowed = self.check_namespace(site.tx, site.namespace, at, &definition).await;
             allowed.map_err(inside)?;
+            let DeploymentContext { tx, who, namespace, .. } = *site;
             let module = Some(site.module);
-            let added =
-                self.add_workflow(site.tx, site.who, site.namespace, name, &definition, module);
+            let added = self.add_workflow(tx, who, namespace, name, &definition, secrets, module);
             let added = added.await.map_err(inside)?;
             let made = ObjectChange::new(Action::Create, "workflow", name, "made");
             return Ok(ObjectChange { unset: added.unset, ..made });
@@ -97,22 +99,19 @@ impl Commands {
             .own(site, field, name, DeclaredKind::Workflow, row.id, row.module.as_deref())
             .await?;
         let old = self.definition_of(site.tx, &row).await?;
-        for task in &mut definition.tasks {
-            // A mask in its original position keeps the stored value; others are refused below.
-            if let Some(kept) = old.tasks.iter().find(|old| old.name == task.name) {
-                secrets::unmask(&mut task.target, &kept.target);
-            }
-        }
-        self.check_definition(at, &mut definition, None).map_err(inside)?;
+        unmask(&mut definition, &old);
+        let secrets = judgement.pass(at, &mut definition, None).map_err(inside)?;
         let allowed = self.check_namespace(site.tx, site.namespace, at, &definition).await;
         allowed.map_err(inside)?;
-        let revised = self.revise_workflow(site.tx, site.who, &row, &old, &definition).await?;
+        let revised = self.revise_workflow(site.tx, site.who, &row, &old, &definition, secrets);
+        let revised = revised.await?;
         let fields = between(&declared::workflow(&old), &declared::workflow(&definition));
         let change = ObjectChange::of(adopted, "workflow", name, revised.change, fields);
         Ok(ObjectChange { unset: revised.unset, ..change })
     }
 
-    /// `own` is the change of the workflow that belongs to the schedule's own task.
+    /// Makes a schedule match the file. `own` is the change of the workflow that belongs to the
+    /// schedule's own task.
     pub(super) async fn declare_schedule(
         &self,
         site: &DeploymentContext<'_>,
@@ -121,18 +120,19 @@ impl Commands {
         work: Work,
         own: Option<ObjectChange>,
     ) -> Result<ObjectChange, CommandError> {
-        let paused = entry.paused;
+        let (paused, none) = (entry.paused, Judgement::default());
         let mut spec = entry.spec(name);
         let unset = own.iter().flat_map(|own| own.unset.clone());
         let unset = unset.map(UnsetSecret::of_own_task).collect();
         let Some(row) = schedules::by_name(site.tx, site.namespace, name).await? else {
             let new = NewSchedule { namespace: String::new(), spec, work, paused };
+            let DeploymentContext { tx, who, namespace, .. } = *site;
             let module = Some(site.module);
-            let saved = self.create_in(site.tx, site.who, site.namespace, new, module).await?;
+            let saved = self.create_in(tx, who, namespace, new, &none, module).await?;
             let made = ObjectChange::new(Action::Create, "schedule", name, "made");
             return Ok(ObjectChange { warnings: saved.warnings, unset, ..made });
         };
-        // Found without a lock: a claim or a pause may have changed it since.
+        // It was found without a lock, so a claim or a pause may have changed it since.
         let row = self.locked(site.tx, row.id).await?;
         let adopted = self
             .own(site, "name", name, DeclaredKind::Schedule, row.id, row.module.as_deref())
@@ -160,9 +160,9 @@ impl Commands {
         };
         let mut fields = between(&declared::schedule(before), &declared::schedule(after));
         let note = ChangeNote::default();
-        let updated = self.update_in(site.tx, site.who, &row, &spec, Some(work), note);
+        let updated = self.update_in(site.tx, site.who, &row, &spec, Some(work), &none, note);
         let (saved, told) = updated.await?;
-        // Taking over its own workflow along with it is not worth reporting.
+        // If the schedule's own workflow was only adopted along with it, that is not reported.
         let is_told = |own: &ObjectChange| own.action != Action::Adopt || !own.fields.is_empty();
         let own = own.filter(ObjectChange::is_one).filter(is_told);
         let task = own.as_ref().map(|own| own.detail.clone());
@@ -174,7 +174,8 @@ impl Commands {
         Ok(ObjectChange { warnings: saved.warnings, unset, ..change })
     }
 
-    /// Whether the object must be adopted, which is then done; an error if that is not allowed.
+    /// Whether the module must adopt the object, which this function then does. Fails if that is
+    /// not allowed.
     pub(super) async fn own(
         &self,
         site: &DeploymentContext<'_>,
@@ -212,7 +213,7 @@ impl Commands {
     }
 }
 
-/// The changes of a schedule's own task, under the keys that they have in the schedule.
+/// The changes of a schedule's own task, under the keys that they have in the schedule's entry.
 fn task_fields(own: ObjectChange) -> Vec<FieldChange> {
     if own.action == Action::Create {
         let after = Some(own.detail);

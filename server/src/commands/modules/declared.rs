@@ -1,5 +1,5 @@
-//! What a module declared when it was last deployed, as its row keeps it: in the keys of its file,
-//! secrets masked.
+//! What a module declared when it was last deployed, as its row stores it: with the keys of its
+//! file, and with secrets masked.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,14 @@ pub(super) struct Declared {
     pub(super) alert_rules: BTreeMap<String, Value>,
 }
 
+/// Checks whether the stored declarations of a module can be parsed.
+pub(crate) fn check_declared(declared: Value) -> Result<(), serde_json::Error> {
+    serde_json::from_value::<Declared>(declared).map(drop)
+}
+
 impl Declared {
-    /// What a file declares. Default values are left out, whether or not the file states them.
+    /// The declarations of a file. Default values are left out, whether or not the file states
+    /// them.
     pub(super) fn of(file: &File) -> Self {
         let groups = file.groups.iter().map(|(name, max)| (name.clone(), group(*max).shown));
         let calendars = file
@@ -70,7 +76,8 @@ impl Declared {
     }
 }
 
-/// The task of a workflow that a schedule can have as its own: all else has default values.
+/// The task of a workflow that could be a schedule's own: everything except the task has default
+/// values.
 pub(super) fn own_task(definition: &Definition) -> Option<TaskEntry> {
     let task = definition.only_task()?;
     let plain = Definition::single(task.clone());
@@ -102,7 +109,7 @@ pub(super) fn rule(entry: RuleEntry) -> Pictured {
     Pictured::open(json_of(&entry.usual()))
 }
 
-/// An entry of a file as JSON, which always succeeds.
+/// An entry of a file as JSON; this always succeeds.
 fn json_of(entry: &impl Serialize) -> Value {
     serde_json::to_value(entry).unwrap_or_default()
 }

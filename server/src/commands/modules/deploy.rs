@@ -19,10 +19,11 @@ use crate::{
         alerts::Aftermath,
         audit::Entry,
         calendars::{silence::ForeseenEffect, spec_of},
-        workflows::At,
+        secrets,
+        workflows::{At, Judgement},
     },
-    model::{check, naming},
-    store::{DatabaseTransaction, calendars, modules, schedules},
+    model::{Definition, check, naming},
+    store::{DatabaseTransaction, calendars, modules, schedules, workflows},
 };
 
 /// A module's file to deploy, and how.
@@ -30,7 +31,7 @@ use crate::{
 pub struct DeploymentSource<'a> {
     /// The module's file.
     pub text: &'a str,
-    /// Its format.
+    /// The file's format.
     pub format: Format,
     /// Whether to only report what would happen.
     pub dry_run: bool,
@@ -38,20 +39,20 @@ pub struct DeploymentSource<'a> {
     pub prune: bool,
     /// Whether to take over objects of the same names that were created by hand.
     pub adopt: bool,
-    /// Why, for the audit log: of the deployment, and of everything that it changes.
+    /// The reason for the audit log: of the deployment, and of everything that it changes.
     pub reason: Option<&'a str>,
 }
 
 impl<'a> DeploymentSource<'a> {
-    /// A module in YAML, deployed for real; what it no longer declares is deleted.
+    /// A module in YAML, deployed for real, with removal of objects that it no longer declares.
     pub fn yaml(text: &'a str) -> Self {
         let format = Format::Yaml;
         Self { text, format, dry_run: false, prune: true, adopt: false, reason: None }
     }
 }
 
-/// Maximum number of objects in one module, groups aside: it is deployed in one transaction, during
-/// which nothing else is written.
+/// Maximum number of objects in one module, groups aside, because one transaction deploys all of it
+/// and SQLite allows no other write meanwhile.
 pub(super) const MAX_ENTRIES: usize = 1_000;
 
 /// Maximum number of schedules outside the module to check because a changed calendar affects them.
@@ -64,6 +65,8 @@ pub(super) struct DeploymentContext<'a> {
     pub(super) namespace: Uuid,
     pub(super) module: &'a str,
     pub(super) adopt: bool,
+    /// The judgements on the file's definitions, by name.
+    pub(super) judged: &'a HashMap<String, Judgement>,
     /// What the module declared at its previous deployment.
     pub(super) last: &'a Declared,
 }
@@ -87,26 +90,26 @@ impl Commands {
             self.shorten_before(right, source, &file, &names).await?;
         }
         let foreseen = self.foresee_calendars(right, &file, &names).await?;
+        let judged = &self.judge_file(right, &file).await?;
+        let (module, declared) = (file.module.clone(), Declared::of(&file));
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &file.namespace).await?;
-        // Schedules before calendars: the same lock order as for saving a schedule.
+        // Schedules before calendars, in the lock order of saving a schedule.
         schedules::lock_declared(&tx, namespace, &file.module, &names.schedules).await?;
         if source.dry_run {
-            // Rows that it would write ahead are not reported, so they need not be written and
-            // rolled back.
+            // A dry run does not report rows that are written beforehand, so it need not write
+            // them.
             let (module, now) = (&file.module, self.clock.now().into());
             schedules::pass_over_far_behind(&tx, namespace, module, &names.schedules, now).await?;
         }
-        let (module, declared) = (file.module.clone(), Declared::of(&file));
         let last = self.declared(&tx, namespace, &module).await?;
         let mut who = right.who().clone();
         who.reason = source.reason.map(str::to_owned).or(who.reason);
-        let (who, adopt) = (&who, source.adopt);
-        let site =
-            DeploymentContext { tx: &tx, who, namespace, module: &module, adopt, last: &last };
+        let (who, adopt, last, module) = (&who, source.adopt, &last, &*module);
+        let site = DeploymentContext { tx: &tx, who, namespace, module, adopt, judged, last };
         let mut outlooks = self.before(&site, &names).await?;
         let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
         let mut aftermath = Aftermath::default();
@@ -114,6 +117,7 @@ impl Commands {
         let redrawn = self.silences_nobody(&tx, &dated, foreseen.as_ref()).await?;
         self.after(&site, &names, &mut outlooks).await?;
         let dry_run = source.dry_run;
+        let module = module.to_owned();
         let mut deployment = Deployment { module, dry_run, changes, effect: None };
         if dry_run {
             tx.rollback().await?;
@@ -159,7 +163,8 @@ impl Commands {
         let read = self.store.read();
         let namespace = match self.namespace(read, right.permit(), &file.namespace).await {
             Ok(namespace) => namespace,
-            // The error is reported later, once it is known that the call is not a repeated one.
+            // The deployment reports the error later, once it is known that the call is not a
+            // repeated one.
             Err(_) => return Ok(()),
         };
         let (prunes, adopts) = (source.prune, source.adopt);
@@ -167,8 +172,8 @@ impl Commands {
         self.shorten_before_deployment(permit, namespace, &file.module, names, prunes, adopts).await
     }
 
-    /// Computes the effect of the file's calendars on all schedules that name them, whichever
-    /// module declares those, before the deployment's own transaction.
+    /// Computes the effect of the file's calendars on all schedules that name them, also on those
+    /// of other modules, before the deployment's own transaction.
     async fn foresee_calendars(
         &self,
         right: &Editor,
@@ -191,6 +196,33 @@ impl Commands {
             return Ok(None);
         }
         self.foresee(namespace, &changes).await
+    }
+
+    /// Judges the file's workflows and tasks before the deployment's own transaction, with their
+    /// masks restored from what is stored now.
+    async fn judge_file(
+        &self,
+        right: &Editor,
+        file: &File,
+    ) -> Result<HashMap<String, Judgement>, CommandError> {
+        let read = self.store.read();
+        let Ok(namespace) = self.namespace(read, right.permit(), &file.namespace).await else {
+            return Ok(HashMap::new());
+        };
+        let mut all = Vec::new();
+        for (name, entry) in &file.schedules {
+            all.extend(entry.task.clone().map(|task| (name, task.definition())));
+        }
+        // A workflow is applied before a task of the same name, which is refused.
+        all.extend(file.workflows.iter().map(|(name, entry)| (name, entry.clone().definition())));
+        let mut judged = HashMap::with_capacity(all.len());
+        for (name, mut definition) in all {
+            if let Some(row) = workflows::by_name(read, namespace, name).await? {
+                unmask(&mut definition, &self.definition_of(read, &row).await?);
+            }
+            judged.insert(name.clone(), self.judge(&definition, None).await?);
+        }
+        Ok(judged)
     }
 
     async fn apply(
@@ -254,7 +286,7 @@ impl Commands {
         Ok(changes)
     }
 
-    /// The schedules that the deployment may affect, before it.
+    /// The schedules that the deployment may affect, as they are before it.
     async fn before(
         &self,
         site: &DeploymentContext<'_>,
@@ -306,7 +338,7 @@ impl Commands {
                 Ok(timetable) => {
                     found.insert(row.id, ScheduleOutlook { row, timetable });
                 }
-                // A schedule whose timing cannot be read does not fire.
+                // If the timing of a schedule cannot be read, the schedule does not fire.
                 Err(CommandError::BadInput(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -314,7 +346,7 @@ impl Commands {
         Ok(found)
     }
 
-    /// Counts the fires in a blocking thread, as it may take a while.
+    /// Counts the fires in a blocking thread, because that may take a while.
     async fn effect(&self, outlooks: Outlooks) -> Result<Effect, CommandError> {
         let now = self.clock.now();
         let counted = tokio::task::spawn_blocking(move || outlooks.effect(now)).await;
@@ -336,7 +368,7 @@ fn within_bounds(file: &File) -> Result<(), BadInput> {
     Err(BadInput::new("source", "", problem, "divide it into several modules"))
 }
 
-/// The names in a file whose objects may exist already.
+/// The names in a file that may belong to existing objects.
 struct DeclaredNames {
     schedules: Vec<String>,
     calendars: Vec<String>,
@@ -384,6 +416,16 @@ impl Commands {
     }
 }
 
+/// Restores the masks of a definition from the stored one: a mask in its original position keeps the
+/// stored value; others are refused when the definition is judged.
+pub(super) fn unmask(definition: &mut Definition, old: &Definition) {
+    for task in &mut definition.tasks {
+        if let Some(kept) = old.tasks.iter().find(|old| old.name == task.name) {
+            secrets::unmask(&mut task.target, &kept.target);
+        }
+    }
+}
+
 /// The same error, with its field moved inside `place` of the file.
 pub(super) fn inside(error: CommandError, place: &str) -> CommandError {
     let CommandError::BadInput(bad) = error else { return error };
@@ -391,7 +433,8 @@ pub(super) fn inside(error: CommandError, place: &str) -> CommandError {
     BadInput { field, ..bad }.inside(place).into()
 }
 
-/// The same error, with the key itself as its field: a group's value follows its name directly.
+/// The same error, with the key itself as its field, because a group's value follows its name
+/// directly.
 pub(super) fn at_key(error: CommandError, key: &str) -> CommandError {
     let CommandError::BadInput(bad) = error else { return error };
     BadInput { field: key.to_owned(), ..bad }.into()

@@ -1,4 +1,4 @@
-//! Two definitions compared key by key, as a module's file spells them.
+//! Compares two definitions key by key, in the spelling of a module's file.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ const MAX: usize = 100;
 /// Maximum number of characters to show of a value.
 const SHOWN: usize = 200;
 
-/// A definition with its real values, and as it may be shown, with secrets masked.
+/// A definition with its real values, and with its secrets masked for display.
 pub(super) struct Pictured {
     pub(super) real: Value,
     pub(super) shown: Value,
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_that_differs_is_told_with_its_place() {
+    fn each_changed_key_is_listed_with_its_path() {
         let before = Pictured::open(json!({
             "when": "@daily", "misfire": { "grace": "1m", "max": 3 },
             "tasks": [{ "name": "a", "target": 1 }, { "target": { "noop": {} } }],
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_changes_is_told_without_its_value() {
+    fn a_changed_secret_is_listed_without_its_value() {
         let of = |secret: &str| Pictured {
             real: json!({ "headers": { "Authorization": secret } }),
             shown: json!({ "headers": { "Authorization": "***" } }),

@@ -1,8 +1,8 @@
-//! What differs from a module's last deployment.
+//! Finds what differs from a module's last deployment.
 //!
 //! Most drift is intended: pauses, notes and mutes belong to the operators, and no deployment
-//! reverts them. What the module owns can differ only if the commands were bypassed; the next
-//! deployment corrects it.
+//! reverts them. Objects that the module owns can differ only if somebody bypassed the commands;
+//! the next deployment corrects them.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use entity::{alert_rule, module, schedule};
@@ -34,9 +34,9 @@ use crate::{
 /// The differences between a module and its last deployment.
 #[derive(Clone, Debug)]
 pub struct Drift {
-    /// Its name.
+    /// The module's name.
     pub module: String,
-    /// Who deployed it, and when.
+    /// Who deployed the module, and when.
     pub deployed: (String, DateTime<Utc>),
     /// The objects that differ.
     pub drifted: Vec<Drifted>,
@@ -47,24 +47,24 @@ pub struct Drift {
 pub struct Drifted {
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
     pub kind: &'static str,
-    /// Its name.
+    /// The object's name.
     pub name: String,
-    /// Who decides about it.
+    /// Who decides about the difference.
     pub side: Side,
     /// The differences: the declared and the current values.
     pub fields: Vec<FieldChange>,
-    /// Who changed it last, if known.
+    /// Who changed the object last, if known.
     pub by: Option<String>,
-    /// When.
+    /// When the object was changed.
     pub at: Option<DateTime<Utc>>,
-    /// Why, if a reason was required.
+    /// The stated reason, if one was required.
     pub reason: Option<String>,
 }
 
 /// Who decides about a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The operators: it stays.
+    /// The operators: the difference stays.
     Operators,
     /// The module: the next deployment restores what it declares.
     Module,
@@ -182,7 +182,7 @@ impl Commands {
         let mut entry = ScheduleEntry::of(self.spec_of(read, row).await?);
         entry.paused = !row.enabled;
         if let Some(workflow) = workflows::by_ids(read, &[row.workflow_id]).await?.pop() {
-            // As the file stated it: by name, or as its own task.
+            // In the form that the file used: by name, or as its own task.
             if declared.get("task").is_some() && workflow.name == row.name {
                 entry.task = own_task(&self.definition_of(read, &workflow).await?);
             } else {
@@ -240,7 +240,7 @@ fn compared(
     (!fields.is_empty()).then_some(Drifted { kind, name, side, fields, by: None, at, reason: None })
 }
 
-/// A current mute of a rule: files cannot declare one.
+/// The current mute of a rule, which files cannot declare.
 fn muted(row: &alert_rule::Model, now: DateTime<Utc>) -> Option<Drifted> {
     let until = row.muted_until.map(|until| until.utc()).filter(|until| *until > now)?;
     let after = Some(until.to_rfc3339_opts(SecondsFormat::AutoSi, true));

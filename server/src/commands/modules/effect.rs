@@ -1,8 +1,8 @@
-//! What a deployment does to upcoming fires: which are added, which are removed, counted by the
-//! same calculator as everywhere.
+//! How a deployment affects upcoming fires: which ones are added and removed, according to the
+//! calculator that everything uses.
 //!
-//! A schedule's fires before and after are walked side by side. The cost of a walk is bounded; if
-//! it stops early (a schedule that fires every second has millions of fires), it reports the
+//! The fires of a schedule before and after are walked side by side. The cost of a walk is bounded:
+//! if it stops early (a schedule that fires every second has millions of fires), it reports the
 //! instant up to which it compared. The totals are exact in any case.
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 /// How many days ahead to look.
 const DAYS: i64 = 30;
-/// Maximum number of fires to compare, of one schedule and of all together.
+/// Maximum number of fires to compare, for one schedule and for all together.
 const OF_ONE: usize = 20_000;
 const OF_ALL: usize = 300_000;
 /// Maximum number of added and of removed instants to show: for a deployment, and for an edit.
@@ -22,47 +22,47 @@ const SAMPLE: usize = 3;
 const SAMPLE_OF_EDIT: usize = 20;
 const MS: TimeDelta = TimeDelta::milliseconds(1);
 
-/// What a deployment does to upcoming fires.
+/// How a deployment affects upcoming fires.
 #[derive(Clone, Debug)]
 pub struct Effect {
-    /// The instant of the plan.
+    /// The start of the comparison.
     pub from: DateTime<Utc>,
     /// The end of the comparison.
     pub until: DateTime<Utc>,
-    /// How many fires it adds.
+    /// How many fires the deployment adds.
     pub added: u64,
-    /// How many it removes.
+    /// How many fires the deployment removes.
     pub removed: u64,
-    /// False if a schedule has more fires than are compared: then both numbers are minimums.
+    /// False if a schedule has more fires than are compared: then both numbers are lower bounds.
     pub is_complete: bool,
     /// The schedules whose fires change, by name.
     pub schedules: Vec<ScheduleEffect>,
 }
 
-/// What a deployment does to the fires of one schedule.
+/// How a deployment affects the fires of one schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleEffect {
-    /// Its name.
+    /// The schedule's name.
     pub name: String,
-    /// How many fires it had until then; `None` if calendars cut them into too many pieces.
+    /// How many fires it had up to `until`; `None` if calendars have too many windows to count.
     pub before: Option<u64>,
-    /// How many it has now.
+    /// How many fires it has now.
     pub after: Option<u64>,
-    /// How many are new.
+    /// How many fires are new.
     pub added: u64,
-    /// How many are removed.
+    /// How many fires are removed.
     pub removed: u64,
-    /// The first of the new ones.
+    /// The first new fires.
     pub added_sample: Vec<DateTime<Utc>>,
-    /// The first of the removed ones.
+    /// The first removed fires.
     pub removed_sample: Vec<DateTime<Utc>>,
     /// The instant up to which added and removed fires are counted.
     pub compared_until: DateTime<Utc>,
-    /// Whether that covers all of them.
+    /// Whether that includes all of them.
     pub is_complete: bool,
 }
 
-/// The upcoming behaviour of one schedule.
+/// The fires that one schedule will have.
 #[derive(Clone)]
 pub(crate) struct ScheduleOutlook {
     pub(crate) row: Model,
@@ -85,8 +85,8 @@ pub(crate) fn effect_of_edit(
     compare(name, old.as_ref(), new.as_ref(), until, shown, &mut looks)
 }
 
-/// The instants of a timing that no calendar suppresses, after the first bound and up to the
-/// second.
+/// The instants of a timing after the first bound and up to the second, without those that a
+/// calendar suppresses.
 pub(crate) fn instants(
     timetable: &Timetable,
     after: DateTime<Utc>,
@@ -101,12 +101,12 @@ pub(crate) fn instants(
     Box::new(fires.map(|fire| fire.at))
 }
 
-/// Schedules before and after a deployment.
+/// The schedules of a comparison, before and after a deployment.
 #[derive(Default)]
 pub(super) struct Outlooks {
     pub(super) before: HashMap<Uuid, ScheduleOutlook>,
     pub(super) after: HashMap<Uuid, ScheduleOutlook>,
-    /// The changed calendars, with their versions before.
+    /// The changed calendars, with their versions before the change.
     pub(super) versions: HashMap<Uuid, i32>,
 }
 
@@ -142,7 +142,7 @@ impl Outlooks {
         effect
     }
 
-    /// Whether everything that determines its fires is the same.
+    /// Whether nothing that determines its fires has changed.
     fn is_same(&self, before: Option<&ScheduleOutlook>, after: Option<&ScheduleOutlook>) -> bool {
         let (Some(before), Some(after)) = (before, after) else { return false };
         let (old, new) = (&before.row, &after.row);
@@ -169,7 +169,7 @@ struct FiresAhead<'a> {
 }
 
 impl<'a> FiresAhead<'a> {
-    /// `None` if it does not fire: it is paused, or no fires are left.
+    /// `None` if it does not fire, because it is paused or has no fires left.
     fn of(one: &'a ScheduleOutlook, now: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
         let row = &one.row;
         let cursor = row.next_scheduled_at?.utc();
@@ -214,7 +214,7 @@ fn compare(
         compared_until: until,
         is_complete: true,
     };
-    // If one of them does not fire at all, the other's count is exact.
+    // If one of the two does not fire at all, the other's count is exact.
     match (before, after) {
         (None, Some(new)) if told.after.is_some() => {
             told.added = told.after.unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Exports existing objects as files that declare them.
 //!
-//! What a module owns becomes a file of that module; objects created by hand become a file that
-//! adopts them when it is applied accordingly. Secrets are exported as masks, which keep the stored
-//! values when the file is applied to the server that it came from.
+//! What a module owns becomes a file of that module; objects created by hand become a file that can
+//! adopt them. Secrets are exported as masks, which keep the stored values when the file is applied
+//! to the server that it came from.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -47,7 +47,7 @@ pub struct ExportRequest {
     pub module: Option<String>,
     /// Only schedules that match this search, and what they refer to.
     pub search: Option<String>,
-    /// The name of the module that takes the objects created by hand.
+    /// The name of the module for objects created by hand.
     pub name: String,
     /// The format of the files.
     pub format: Format,
@@ -58,11 +58,11 @@ pub struct ExportRequest {
 pub struct Exported {
     /// The module's name.
     pub module: String,
-    /// Whether it contains the objects created by hand.
+    /// Whether the file contains the objects created by hand.
     pub is_by_hand: bool,
-    /// Whether it contains only a part of the module.
+    /// Whether the file contains only a part of the module.
     pub is_part: bool,
-    /// How many schedules it declares.
+    /// How many schedules the file declares.
     pub schedules: usize,
     /// The file.
     pub source: String,
@@ -71,7 +71,7 @@ pub struct Exported {
 /// Maximum number of schedules in one export.
 const MAX: usize = 5_000;
 
-/// Files being built, by the module that owns their contents.
+/// Files under construction, by the module that owns their contents.
 type ModuleFiles = BTreeMap<Option<String>, File>;
 
 impl Commands {
@@ -274,7 +274,7 @@ fn file_of<'a>(
     files.entry(owner.clone()).or_insert_with(|| File::new(name, &wanted.namespace))
 }
 
-/// Comments for the reader. Both formats have them.
+/// Comments for the reader at the top of a file. Both formats allow them.
 fn head(file: &File, is_by_hand: bool, is_part: bool) -> String {
     let mut head = String::new();
     let mut line = |text: &str| head += &format!("# {text}\n");

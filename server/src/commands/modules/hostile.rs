@@ -1,5 +1,5 @@
-//! Damages a module that has every key, in thousands of ways: each file is read and checked, or
-//! refused with an error of bounded size.
+//! Damages a module that has every key, in thousands of ways. Each result must be read and checked,
+//! or refused with an error of bounded size.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -20,8 +20,7 @@ use crate::{clock::Clock, model::BadInput};
 
 const GOOD: &str = include_str!("every_key.yaml");
 
-/// The longest that one file may take: far more than any does, so that a busy machine fails no
-/// test.
+/// The time limit for one file: far more than any needs, so that a busy machine fails no test.
 const SOON: Duration = Duration::from_secs(10);
 
 /// Values of every type, and texts that are valid in some kind of field.
@@ -57,7 +56,7 @@ const TEXTS: &[&str] = &[
     "no-such-task",
 ];
 
-/// Keys of the format at wrong places, and others.
+/// Keys of the format in wrong places, and unknown keys.
 const KEYS: &[&str] = &[
     "when",
     "task",
@@ -91,7 +90,7 @@ enum Damage {
     Add(String, Value),
     /// Wraps the value in arrays or objects.
     Bury(u8, bool),
-    /// Copies it into itself.
+    /// Copies the value into itself.
     Repeat(u8),
 }
 
@@ -155,12 +154,12 @@ fn children(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
     }
 }
 
-/// The number of values inside, itself included.
+/// The number of values inside, including the value itself.
 fn count(value: &Value) -> usize {
     1 + children(value).map(count).sum::<usize>()
 }
 
-/// Damages the value at that place, counted in depth first order.
+/// Damages the value at this place, counted depth first.
 fn apply(value: &mut Value, place: usize, damage: &Damage) {
     let Some(mut place) = place.checked_sub(1) else {
         return alter(value, damage);
@@ -240,7 +239,7 @@ fn alter(value: &mut Value, damage: &Damage) {
     }
 }
 
-/// Reads and checks a file as `carillon lint` does; says whether it could be read.
+/// Reads and checks a file as `carillon lint` does; returns whether it could be read.
 fn judged(text: &str, format: Format) -> bool {
     let clock = Clock::system();
     let began = clock.instant();
@@ -271,7 +270,7 @@ fn judged_in_each_format(module: &Value) -> bool {
     judged(&module.to_string(), Format::Yaml)
 }
 
-/// The text of the module, with up to three places damaged.
+/// The text of the module with up to three places damaged.
 fn damaged_text() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         "",
@@ -313,7 +312,7 @@ fn damaged_text() -> impl Strategy<Value = String> {
     prop::collection::vec(change, 1..4).prop_map(|changes| {
         let mut text = GOOD.to_owned();
         for (place, length, piece) in changes {
-            // The pieces are not all ASCII: only whole characters are replaced.
+            // Not all of the text is ASCII, so only whole characters are replaced.
             let from = text.floor_char_boundary(place.index(text.len() + 1));
             let until = text.floor_char_boundary((from + length).min(text.len())).max(from);
             text.replace_range(from..until, piece);
@@ -363,7 +362,7 @@ fn properties_of(schema: &Value, keys: &mut BTreeSet<String>) {
     children(schema).for_each(|child| properties_of(child, keys));
 }
 
-/// Otherwise the checks behind the reading would not be tested at all.
+/// Otherwise no test would reach the checks that follow the parser.
 #[test]
 fn many_damaged_modules_can_be_read() {
     let mut runner = TestRunner::deterministic();

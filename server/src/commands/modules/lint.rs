@@ -1,5 +1,5 @@
-//! Checks of a module's file that need no server: whether it can be read, whether what it declares
-//! can be accepted, what its timings mean and which of them are probably not what was intended.
+//! Checks of a module's file that need no server: whether it can be read, whether its declarations
+//! are acceptable, what its timings mean, and which of them are probably mistakes.
 
 use chrono::{DateTime, Utc};
 use timetable::{Timetable, Warning};
@@ -17,8 +17,8 @@ pub(crate) struct LintedSchedule {
 }
 
 impl File {
-    /// Checks each schedule and workflow on its own. What only a server knows (secrets, quotas,
-    /// what other modules declare) is left to a plan.
+    /// Checks each schedule and workflow on its own. A plan checks what only a server knows:
+    /// secrets, quotas, and other modules' declarations.
     pub(crate) fn lint(&self, now: DateTime<Utc>) -> Result<Vec<LintedSchedule>, BadInput> {
         for (name, workflow) in &self.workflows {
             check(&workflow.clone().definition(), &format!("workflows.{name}"))?;

@@ -1,12 +1,12 @@
 //! Modules: workflows, schedules and alert rules that a file declares together.
 //!
 //! Code owns the definitions; operators own the pauses, the notes and the mutes. Deploying a file
-//! creates what it declares, changes what differs, deletes what the module declared before and no
-//! longer does, and never touches whether a schedule is paused. All of it happens in one
-//! transaction, or nothing. Deploying the same file a second time changes nothing.
+//! creates the objects that it declares, changes those that differ, deletes those that the module
+//! no longer declares, and leaves pauses alone. All of it happens in one transaction, or nothing.
+//! Deploying the same file a second time changes nothing.
 //!
-//! A dry run is the deployment itself, not committed: it shows what would happen, down to the fires
-//! that are added and removed.
+//! A dry run is the same deployment without the commit: it shows what would happen, including the
+//! fires that are added and removed.
 //!
 //! - `file`: the format: reading it, writing it, its schema
 //! - `deploy`: from a file to the tables; `declare`: one object of it; `prune`: removed objects;
@@ -16,6 +16,7 @@
 //! - `export`: from the tables to files
 //! - `lint`: checks that need no server
 //! - `notes`: the operators' notes on a schedule
+//! - `workflow_text`: one workflow as text, for an editor
 
 mod alerts;
 mod canary;
@@ -31,10 +32,12 @@ mod lint;
 mod notes;
 mod plan;
 mod prune;
+mod workflow_text;
 
 #[cfg(test)]
 mod hostile;
 
+pub(crate) use declared::check_declared;
 pub use deploy::DeploymentSource;
 pub use drift::{Drift, Drifted, Side};
 pub use effect::{Effect, ScheduleEffect};
@@ -42,3 +45,4 @@ pub(crate) use effect::{ScheduleOutlook, effect_of_edit, instants};
 pub use export::{ExportRequest as WantedExport, Exported};
 pub use file::{Format, schema};
 pub use plan::{Action, Deployment, FieldChange, ObjectChange};
+pub use workflow_text::{TextProblem, WorkflowReading, WorkflowSource};

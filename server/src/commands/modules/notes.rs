@@ -2,12 +2,14 @@ use uuid::Uuid;
 
 use crate::{
     access::Operator,
-    commands::{Call, CommandError, Commands, Saved, schedules::update::ChangeNote},
+    commands::{
+        Call, CommandError, Commands, Saved, schedules::update::ChangeNote, workflows::Judgement,
+    },
 };
 
 impl Commands {
-    /// Sets the note of a schedule, also if a module declares it. The note in the file applies
-    /// again once the file changes it.
+    /// Sets the note of a schedule, even if a module declares the schedule. The note in the file
+    /// applies again once the file changes it.
     pub async fn annotate(
         &self,
         right: &Operator,
@@ -22,8 +24,8 @@ impl Commands {
         let row = self.permitted(&tx, right.permit(), id).await?;
         let mut spec = self.spec_of(&tx, &row).await?;
         note.clone_into(&mut spec.note);
-        let note = ChangeNote::default();
-        let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, None, note).await?;
+        let (none, note) = (Judgement::default(), ChangeNote::default());
+        let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, None, &none, note).await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
         Ok(saved)

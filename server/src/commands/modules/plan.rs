@@ -1,4 +1,4 @@
-//! What a deployment did, or would do.
+//! The results of a deployment or of a dry run.
 
 use serde::{Deserialize, Serialize};
 use timetable::Warning;
@@ -6,7 +6,7 @@ use timetable::Warning;
 use super::effect::Effect;
 use crate::commands::UnsetSecret;
 
-/// What a deployment did, or would do.
+/// The results of a deployment or of a dry run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Deployment {
     /// The module's name.
@@ -15,7 +15,7 @@ pub struct Deployment {
     pub dry_run: bool,
     /// What happened to each object that the module declares or declared.
     pub changes: Vec<ObjectChange>,
-    /// Its effect on upcoming fires; `None` in the answer to a repeated call.
+    /// The effect on upcoming fires; `None` in the answer to a repeated call.
     #[serde(skip)]
     pub effect: Option<Effect>,
 }
@@ -27,7 +27,7 @@ pub struct ObjectChange {
     pub action: Action,
     /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
     pub kind: String,
-    /// Its name.
+    /// The object's name.
     pub name: String,
     /// A description of what changed.
     pub detail: String,
@@ -44,11 +44,11 @@ pub struct ObjectChange {
 /// A key whose value differs. Secrets are masked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldChange {
-    /// Its path inside the object: `misfire.grace`, `tasks[main].target.http.url`.
+    /// The field's path inside the object: `misfire.grace`, `tasks[main].target.http.url`.
     pub path: String,
-    /// The old value; `None` if it was not stated.
+    /// The old value; `None` if the key was absent.
     pub before: Option<String>,
-    /// The new value; `None` if it is not stated.
+    /// The new value; `None` if the key is absent.
     pub after: Option<String>,
 }
 
@@ -56,15 +56,15 @@ pub struct FieldChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// It was created.
+    /// The object was created.
     Create,
-    /// It was changed.
+    /// The object was changed.
     Update,
-    /// It was created by hand, and belongs to the module from now on.
+    /// The object was created by hand, and belongs to the module from now on.
     Adopt,
-    /// It was deleted.
+    /// The object was deleted.
     Delete,
-    /// It already matches the declaration.
+    /// The object already matches the declaration.
     Unchanged,
 }
 
@@ -74,7 +74,7 @@ impl ObjectChange {
         Self { action, kind, name, detail, fields: vec![], warnings: vec![], unset: vec![] }
     }
 
-    /// The change of an existing object: `told` lists the differences, if any.
+    /// The change of an existing object: `told` describes the differences, if there are any.
     pub(super) fn of(
         is_adopted: bool,
         kind: &str,

@@ -1,4 +1,4 @@
-//! What a module declared before and no longer does.
+//! Removes what a module declared before and no longer does.
 
 use std::collections::BTreeSet;
 

@@ -37,7 +37,7 @@ pub struct NewFeed {
 /// A feed that was created.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MadeFeed {
-    /// Its key.
+    /// The key of its row.
     pub id: Uuid,
     /// The secret part of its address. It is not stored, so a repeated call is answered without it.
     #[serde(skip)]
@@ -50,7 +50,7 @@ fn shown(row: &Model) -> Value {
 }
 
 impl Commands {
-    /// Creates a calendar feed for the caller.
+    /// Creates a feed for the caller.
     pub async fn create_calendar_feed(
         &self,
         who: &Viewer,
@@ -123,7 +123,7 @@ impl Commands {
         Ok(made)
     }
 
-    /// Revokes a calendar feed: one's own, or any as an administrator of the instance.
+    /// Revokes a feed: one's own, or anyone's as an administrator of the instance.
     pub async fn revoke_calendar_feed(
         &self,
         who: &Viewer,

@@ -20,7 +20,7 @@ pub struct NewMembership {
     pub namespace: String,
     /// The role there.
     pub role: Role,
-    /// Whether they see contexts, outputs and logs there.
+    /// Whether the user may see contexts, outputs and logs there.
     pub sees_payloads: bool,
     /// Why.
     pub reason: Option<String>,
@@ -54,7 +54,7 @@ impl Commands {
             return answered_before(tx, earlier).await;
         }
         let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
-        // Locked, so that a user who is being deleted does not become a member.
+        // Locked, so that a user who is being deleted cannot become a member.
         let user = locked_user(&tx, user_named(&tx, &new.user).await?.id).await?;
         let member = Member { user: user.id, namespace };
         let before = memberships::find(&tx, user.id, namespace).await?;

@@ -2,15 +2,15 @@
 //!
 //! An administrator of the instance manages all of it; an administrator of a namespace manages its
 //! members; every user manages their own password, sessions and tokens. One administrator who can
-//! sign in always remains. No input can set fields that it does not have: a role is granted only by
-//! the commands about roles.
+//! sign in always remains. A role is granted only by the commands about roles: no other input
+//! contains one.
 //!
 //! - `users`: adding, disabling and deleting users, and their role everywhere
 //! - `memberships`: roles in single namespaces
 //! - `passwords`: changing one's own and, as an administrator, another user's
 //! - `sessions`: ending sessions remotely
 //! - `tokens`, `feeds`: creating and revoking them
-//! - `settings`: a person's settings of the console
+//! - `settings`: a user's console settings
 //! - `tenants`: creating and renaming namespaces
 
 mod feeds;
@@ -45,21 +45,21 @@ fn check_reason(reason: Option<&str>) -> Result<(), BadInput> {
     reason.map_or(Ok(()), |reason| check::text("reason", reason, 500))
 }
 
-/// Returns the earlier answer to a command about rights. That answer may have been lost, so this
-/// call waits as the first one did; nothing is locked meanwhile.
+/// Returns the answer to an earlier call of a command about rights. That answer may have been lost,
+/// so this call waits until the rights apply, as the first one did; it holds no locks meanwhile.
 async fn answered_before<T>(tx: DatabaseTransaction, earlier: T) -> Result<T, CommandError> {
     tx.rollback().await?;
     rights_count().await;
     Ok(earlier)
 }
 
-/// The user of that key, locked. Commands that may remove an administrator lock all administrators
-/// first, so that two of them do not deadlock.
+/// The user with this key, locked. Commands that may remove an administrator lock all
+/// administrators first, so that two such commands do not deadlock.
 async fn locked_user(tx: &DatabaseTransaction, id: Uuid) -> Result<user::Model, CommandError> {
     rows::lock(tx, id).await?.ok_or_else(|| CommandError::not_found("user", id))
 }
 
-/// The user of that name.
+/// The user with this name.
 async fn user_named<C: ConnectionTrait>(
     connection: &C,
     name: &str,

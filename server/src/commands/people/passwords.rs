@@ -18,7 +18,7 @@ pub struct OwnPassword {
     pub old: SecretString,
     /// The new password.
     pub new: SecretString,
-    /// Whether to revoke one's API tokens.
+    /// Whether to revoke the user's API tokens.
     pub tokens: Tokens,
     /// Why.
     pub reason: Option<String>,
@@ -36,7 +36,7 @@ pub struct NewPassword {
 }
 
 impl Commands {
-    /// Changes one's own password. One's other sessions end; the current one continues.
+    /// Changes one's own password. Other sessions end; the current one continues.
     pub async fn change_password(
         &self,
         who: &Viewer,
@@ -51,7 +51,8 @@ impl Commands {
             });
         }
         let address = who.source.parse().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        // With another person's open session, one may guess no faster than at the sign-in.
+        // With another person's open session, one must not be able to guess faster than at the
+        // sign-in.
         self.guesses.attempt(&who.name, address).await.map_err(|hindrance| match hindrance {
             Hindrance::Wait(wait) => CommandError::TooOften(wait.as_secs() + 1),
             Hindrance::Unknown(error) => error.into(),
@@ -100,7 +101,7 @@ impl Commands {
         Ok(user.id)
     }
 
-    /// Sets another password for a user. All their sessions end.
+    /// Sets a user's password. All of their sessions end.
     pub async fn reset_password(
         &self,
         right: &Owner,
@@ -132,8 +133,8 @@ impl Commands {
         Ok(id)
     }
 
-    /// Refuses to answer a repeated call whose password is not the current one: calls are compared
-    /// by their arguments without passwords.
+    /// Refuses to answer a repeated call whose password is not the current one, because calls are
+    /// compared by their arguments without passwords.
     pub(super) async fn holds(
         &self,
         tx: DatabaseTransaction,
@@ -166,7 +167,7 @@ impl Commands {
         Ok(())
     }
 
-    /// Revokes the user's API tokens, if that was requested.
+    /// Revokes the user's API tokens, if the caller asked for that.
     async fn revoke_tokens_if(
         &self,
         tokens: Tokens,

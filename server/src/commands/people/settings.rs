@@ -1,5 +1,5 @@
-//! A person's settings of the console: appearance, saved views, favourites. Every user has their
-//! own, whatever their role; a token has none.
+//! A user's console settings: appearance, saved views, favourites. Each user has their own,
+//! whatever their role; a token has none.
 
 use chrono::{DateTime, Utc};
 use entity::user_setting::Model;
@@ -16,16 +16,16 @@ use crate::{
     store::{DatabaseTransaction, schedules, user_settings},
 };
 
-/// Maximum number of saved views of one person.
+/// Maximum number of saved views of one user.
 const MAX_VIEWS: usize = 100;
-/// Maximum number of favourites of one person.
+/// Maximum number of favourites of one user.
 const MAX_FAVOURITES: usize = 200;
 
 /// How the console looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Theme {
-    /// As the browser's system is set.
+    /// The setting of the browser's system.
     #[default]
     System,
     /// Light.
@@ -58,7 +58,7 @@ pub struct View {
     pub query: String,
 }
 
-/// A person's settings of the console.
+/// A user's console settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PersonalSettings {
@@ -66,7 +66,7 @@ pub struct PersonalSettings {
     pub theme: Theme,
     /// See [`Density`].
     pub density: Density,
-    /// The user has seen everything up to this instant.
+    /// The user has seen all events up to this instant.
     pub seen_until: Option<DateTime<Utc>>,
     /// Sorted by page and name.
     pub views: Vec<View>,
@@ -81,7 +81,7 @@ pub struct SettingsChange {
     pub theme: Option<Theme>,
     /// See [`Density`].
     pub density: Option<Density>,
-    /// The instant never moves back.
+    /// This instant never moves back.
     pub seen_until: Option<DateTime<Utc>>,
 }
 
@@ -90,7 +90,7 @@ pub struct SettingsChange {
 pub struct NewView {
     /// The page that it belongs to.
     pub page: String,
-    /// Its name.
+    /// The view's name.
     pub name: String,
     /// The parameters of the page.
     pub query: String,
@@ -106,8 +106,8 @@ impl PersonalSettings {
 }
 
 impl Commands {
-    /// Changes the caller's appearance settings, and until when they have seen everything. The
-    /// latter alone is not audited: the console sets it at each visit.
+    /// Changes the caller's appearance settings, and up to which instant they have seen all events.
+    /// The latter alone is not audited, because the console sets it at each visit.
     pub async fn change_settings(
         &self,
         who: &Viewer,
@@ -131,7 +131,7 @@ impl Commands {
         Ok(who.id)
     }
 
-    /// Saves a view. One of the same page and name is replaced, under the same key.
+    /// Saves a view. It replaces a view of the same page with the same name, and keeps its key.
     pub async fn save_view(
         &self,
         who: &Viewer,
@@ -226,7 +226,8 @@ impl Commands {
         Ok(schedule)
     }
 
-    /// The caller's settings, with their row locked: concurrent changes happen one after the other.
+    /// The caller's settings, with their row locked, so that concurrent changes happen one after
+    /// the other.
     async fn own_settings(
         &self,
         tx: &DatabaseTransaction,

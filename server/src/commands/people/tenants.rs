@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl Commands {
-    /// Creates a namespace. Administrators of the instance have access to it; others become its
-    /// members.
+    /// Creates a namespace. Administrators of the instance have access to it; other creators become
+    /// its members.
     pub async fn create_namespace(
         &self,
         right: &Owner,
@@ -53,7 +53,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Renames a namespace. The old name is no longer found.
+    /// Renames a namespace. It can no longer be found under its old name.
     pub async fn rename_namespace(
         &self,
         right: &Owner,

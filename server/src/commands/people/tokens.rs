@@ -21,7 +21,7 @@ use crate::{
 
 /// Maximum number of an owner's tokens that are not revoked.
 const MAX: u64 = 100;
-/// Maximum number of an owner's stored tokens; beyond it revoked ones are removed.
+/// Maximum number of an owner's stored tokens; beyond that, revoked ones are removed.
 const MAX_KEPT: u64 = 1_000;
 /// Maximum lifetime of a token.
 const LONGEST: TimeDelta = TimeDelta::days(3_650);
@@ -31,15 +31,16 @@ const LONGEST: TimeDelta = TimeDelta::days(3_650);
 pub struct NewApiToken {
     /// Unique among its owner's tokens, for people.
     pub name: String,
-    /// The highest role that it may use; never more than its owner's.
+    /// The highest role that it may use; its owner's role limits it as well.
     pub role: Role,
-    /// The only namespace that it gives access to, by name; `None` for all that its owner may see.
+    /// The only namespace that it gives access to, by name; `None` for all namespaces of its owner.
     pub namespace: Option<String>,
-    /// The only queues that a worker may pull from with it. It then gives access to nothing else.
+    /// The only queues that a worker may pull from with it. Such a token gives access to nothing
+    /// else.
     pub queues: Option<Vec<String>>,
-    /// Whether it may see payloads; effective only if its owner may.
+    /// Whether the token may see payloads; effective only if its owner may.
     pub sees_payloads: bool,
-    /// When it expires.
+    /// When the token expires.
     pub expires_at: Option<DateTime<Utc>>,
     /// The service account that it acts for, by name; `None` for the caller.
     pub service_account: Option<String>,
@@ -50,7 +51,7 @@ pub struct NewApiToken {
 /// A token that was created.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MadeToken {
-    /// Its key.
+    /// The token's key.
     pub id: Uuid,
     /// The token itself. It is not stored, so a repeated call is answered without it.
     #[serde(skip)]
@@ -68,7 +69,7 @@ fn shown(row: &api_token::Model) -> Value {
 }
 
 impl Commands {
-    /// Creates a token for the caller, or as an administrator for a service account.
+    /// Creates a token for the caller, or, as an administrator, for a service account.
     pub async fn create_api_token(
         &self,
         who: &Viewer,
@@ -136,7 +137,7 @@ impl Commands {
         Ok(made)
     }
 
-    /// Revokes a token: one's own, or any as an administrator.
+    /// Revokes a token: one's own, or anyone's as an administrator.
     pub async fn revoke_api_token(
         &self,
         who: &Viewer,
@@ -151,7 +152,7 @@ impl Commands {
         }
         let missing = || CommandError::not_found("token", id);
         let row = tokens::by_id(&tx, id).await?.ok_or_else(missing)?;
-        // A token may revoke itself, so a leaked one can be made harmless at once.
+        // A token may revoke itself, so that a leaked one can be disabled at once.
         let is_own = row.user_id == Some(who.id) || row.id == who.id;
         if !is_own && who.owner().is_err() {
             return Err(missing());
@@ -165,7 +166,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// The user that a token created by `who` acts for.
+    /// The user on whose behalf a token created by `who` acts.
     async fn token_owner(
         &self,
         tx: &DatabaseTransaction,
@@ -208,7 +209,7 @@ impl Commands {
     }
 }
 
-/// A worker's token names 1 to 32 queues, and its role is at most operator.
+/// A worker's token names 1 to 32 queues, and its role is operator at most.
 fn check_queues(new: &NewApiToken) -> Result<(), CommandError> {
     let Some(queues) = &new.queues else { return Ok(()) };
     if !(1..=32).contains(&queues.len()) {

@@ -22,11 +22,11 @@ use crate::{
 pub struct NewPerson {
     /// Unique.
     pub name: String,
-    /// The password of a person; `None` for a service account.
+    /// The password; `None` for a service account.
     pub password: Option<SecretString>,
-    /// Their role everywhere.
+    /// The person's role everywhere.
     pub role: Option<Role>,
-    /// Whether they see payloads everywhere.
+    /// Whether the person sees payloads everywhere.
     pub sees_payloads: bool,
     /// Why.
     pub reason: Option<String>,
@@ -139,7 +139,8 @@ impl Commands {
         Ok(id)
     }
 
-    /// Disables a user, or enables them again. Sessions end; tokens are suspended.
+    /// Disables a user, or enables them again. Disabling ends their sessions and suspends their
+    /// tokens.
     pub async fn disable_user(
         &self,
         right: &Owner,
@@ -170,7 +171,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// Deletes a user with their memberships, sessions and tokens. The record of their actions
+    /// Deletes a user with their memberships, sessions and tokens. The record of what they did
     /// stays.
     pub async fn delete_user(
         &self,
@@ -214,7 +215,7 @@ impl Commands {
     }
 }
 
-/// Refuses to remove the only administrator of the instance.
+/// Refuses to remove the last administrator of the instance.
 fn keeps_one(administrators: &[Model], row: &Model) -> Result<(), CommandError> {
     match administrators {
         [only] if only.id == row.id => Err(CommandError::conflict(

@@ -1,8 +1,8 @@
 //! Schedules that are far behind, before a command that ends their timing: instants that were not
-//! claimed and can no longer run are accounted for in steps. The command would otherwise do it in
+//! claimed and can no longer run are accounted for in steps. Otherwise the command would do so in
 //! its own transaction, which must not grow with a year of fires.
 //!
-//! These steps write what would be written anyway, whatever the result of the command.
+//! These steps only write rows that would be written anyway, whatever the result of the command.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::schedule::Model;
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Commands {
-    /// Accounts for a schedule's instants that were not claimed and can no longer run, if these are
+    /// Accounts for a schedule's instants that were not claimed and can no longer run, if there are
     /// more than one transaction should write.
     pub(in crate::commands) async fn shorten(
         &self,
@@ -40,8 +40,9 @@ impl Commands {
         }
     }
 
-    /// The same for schedules that a deployment of the module may change or delete: those that it
-    /// declared before, if it `prunes` or names them, and those that it names and `adopts`.
+    /// The same for schedules that a deployment of the module may change or delete: those that the
+    /// module declares at present, if the deployment `prunes` or names them, and other schedules
+    /// that it names, if it `adopts`.
     pub(in crate::commands) async fn shorten_before_deployment(
         &self,
         permit: Permit<'_>,
@@ -63,7 +64,7 @@ impl Commands {
                 continue;
             }
             match self.shorten(permit, row.id).await {
-                // It was deleted meanwhile, and accounted for.
+                // It was deleted in the meantime, which accounted for its instants.
                 Ok(()) | Err(CommandError::NotFound { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -72,7 +73,7 @@ impl Commands {
     }
 }
 
-/// Whether its cursor lies before its catch-up window: the instants in between never run.
+/// Whether its cursor is before its catch-up window: the instants in between never run.
 fn is_far_behind(row: &Model, now: DateTime<Utc>) -> bool {
     let window = now - TimeDelta::milliseconds(row.catch_up_window_ms);
     row.deleted_at.is_none() && row.next_scheduled_at.is_some_and(|at| at.utc() < window)

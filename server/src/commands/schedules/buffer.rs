@@ -26,8 +26,8 @@ pub struct Rearranged {
 const MAX: usize = 1_000;
 
 impl Commands {
-    /// Purges fires from the buffer, all or the named ones: each is skipped, and its row says who
-    /// did it. If one of them has started meanwhile, the call is refused and none is purged.
+    /// Purges all fires or the named ones from the buffer. Each is skipped, and its row says who
+    /// purged it. If one of them has started meanwhile, the call is refused and purges none.
     pub async fn purge_buffer(
         &self,
         right: &Operator,
@@ -115,7 +115,7 @@ impl Commands {
         Ok(())
     }
 
-    /// The schedule's queue, which must contain each of `fires`.
+    /// The schedule's queue. Fails unless it contains each of `fires`.
     async fn waiting(
         &self,
         tx: &DatabaseTransaction,

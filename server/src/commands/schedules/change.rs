@@ -1,13 +1,13 @@
-//! A description of an edit: the line that a schedule's history shows.
+//! Describes an edit, for the line in a schedule's history.
 
 use serde_json::Value;
 
 use crate::model::spec::Spec;
 
-/// Maximum length of an old or new value that a line shows in full.
+/// Maximum length of an old or new value that is shown in full.
 const SHOWN: usize = 48;
 
-/// The fields that differ, one phrase each.
+/// The fields that differ, with one phrase each.
 pub(in crate::commands) fn between(before: &Spec, after: &Spec) -> Vec<String> {
     let mut phrases = Vec::new();
     if before.timing.expressions != after.timing.expressions {
@@ -26,7 +26,7 @@ pub(in crate::commands) fn between(before: &Spec, after: &Spec) -> Vec<String> {
     phrases
 }
 
-/// The fields in reading order, apart from the expressions.
+/// The fields in reading order, without the expressions.
 fn fields(spec: &Spec) -> [(&'static str, Value); 24] {
     let (timing, misfire) = (&spec.timing, &spec.misfire);
     [
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_with_the_old_and_the_new_value() {
+    fn a_change_is_described_with_the_old_and_the_new_value() {
         let mut after = spec();
         after.timing.expressions = vec!["0 3 * * *".to_owned()];
         after.timing.zone = "Europe/Berlin".to_owned();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_changed_is_nothing_told() {
+    fn nothing_is_reported_without_a_change() {
         assert!(between(&spec(), &spec()).is_empty());
     }
 }

@@ -1,14 +1,14 @@
-//! The position of a schedule in its timetable after a command.
+//! Where a command places a schedule's cursor in its timetable.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, schedule::ActiveModel};
 use sea_orm::Set;
 use timetable::{Timetable, Warning};
 
-/// The next fire that counts, after an instant.
+/// A schedule's cursor: its next fire after an instant.
 ///
-/// An edit starts from now: what the old definition missed is not made up for with the new one, so
-/// an edit never starts a run for a past instant.
+/// An edit starts from now. Fires that the old definition missed are not caught up on under the new
+/// one, so an edit never starts a run for a past instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::commands) struct ScheduleCursor {
     scheduled_at: Option<Timestamp>,
@@ -37,8 +37,9 @@ impl ScheduleCursor {
     }
 }
 
-/// Up to where the instants from `cursor` on are due at `now`: before the last one that has come,
-/// if it still waits for its jitter. At most one does, as jitter ends before the next instant.
+/// Up to where the instants from `cursor` on count as due at `now`. An instant that has come but
+/// still waits for its jitter does not count. There is at most one, because jitter ends before the
+/// next instant.
 pub(in crate::commands) fn due_until(
     timetable: &Timetable,
     cursor: DateTime<Utc>,
@@ -50,12 +51,12 @@ pub(in crate::commands) fn due_until(
     waits.map_or(now, |fire| before(fire.at))
 }
 
-/// Warnings about a valid timing that is probably not what was intended.
+/// Warnings about a timing that is valid but probably not intended.
 pub(in crate::commands) fn warnings(timetable: &Timetable, now: DateTime<Utc>) -> Vec<Warning> {
     timetable.lint(now)
 }
 
-/// A stable hash of the key over 256, the same on every node and after every restart (FNV-1a).
+/// A stable hash of the key modulo 256 (FNV-1a): the same on every node and after every restart.
 pub(in crate::commands) fn shard(id: uuid::Uuid) -> i16 {
     let hash = id
         .as_bytes()

@@ -1,4 +1,4 @@
-//! A change that applies to many schedules alike: policies, and what they share.
+//! A change that is applied to many schedules: policies, and objects that they share.
 
 use entity::schedule::Overlap;
 
@@ -31,7 +31,7 @@ pub struct ManyEdit {
     pub buffer_limit: Option<Option<i64>>,
     /// The concurrency group, by name.
     pub group: Option<Option<String>>,
-    /// Of the waiting runs, those with a higher priority are taken first.
+    /// The priority: of the waiting runs, those with a higher one are taken first.
     pub priority: Option<i64>,
     /// A fire that has not started this long after it was due is skipped.
     pub start_deadline_seconds: Option<Option<i64>>,
@@ -58,7 +58,7 @@ impl ManyEdit {
         set(&mut spec.misfire, self.misfire.as_ref());
         set(&mut spec.overlap, self.overlap.as_ref());
         if spec.overlap != Overlap::BufferAll {
-            // Another policy has no limit; one that is given with it is refused.
+            // The new policy has no limit. If the change contains both, the limit is refused.
             spec.buffer_limit = None;
         }
         set(&mut spec.buffer_limit, self.buffer_limit.as_ref());
@@ -69,7 +69,7 @@ impl ManyEdit {
         set(&mut spec.retention_days, self.retention_days.as_ref());
     }
 
-    /// Refuses a change that no schedule could accept, before any is touched.
+    /// Refuses a change that no schedule could accept, before any schedule is changed.
     pub(in crate::commands) fn check(&self) -> Result<(), BadInput> {
         if *self == Self::default() {
             let help = "name what is to be otherwise, such as addTags or priority";
@@ -93,7 +93,7 @@ impl ManyEdit {
         }
         let mut spec = Spec::on("any", "@daily");
         if self.overlap.is_none() && self.buffer_limit.is_some() {
-            // Schedules with another policy refuse it themselves.
+            // Schedules that keep another policy refuse the limit themselves.
             spec.overlap = Overlap::BufferAll;
         }
         self.apply(&mut spec);

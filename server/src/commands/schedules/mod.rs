@@ -1,8 +1,8 @@
 //! Creating, changing and deleting schedules.
 //!
 //! Each command is one transaction: the row, its history, the audit log and the idempotency key.
-//! Concurrent calls that create schedules share one (`group_commit`). A module's deployment takes
-//! the same path, so its schedules are checked in the same way.
+//! Concurrent calls that create schedules share a transaction (`group_commit`). Deployments of
+//! modules take the same path, so their schedules are checked in the same way.
 //!
 //! - `create`: a single new schedule, many at once, or those of a module; `update`, `rows`:
 //!   changing one
@@ -11,7 +11,7 @@
 //! - `rollback`: restoring an earlier definition; `undelete`: restoring a deleted schedule
 //! - `pause`: pause, resume, and preview of a resume; `skip`: skipping the next fires
 //! - `suppression`: the calendars that a schedule names
-//! - `buffer`: waiting fires, reordered and purged
+//! - `buffer`: reordering and purging waiting fires
 //! - `cursor`: the next fire after an edit
 //! - `change`: a description of an edit
 
@@ -48,11 +48,11 @@ use crate::{
 pub struct NewSchedule {
     /// The namespace, by name.
     pub namespace: String,
-    /// Its definition.
+    /// The schedule's definition.
     pub spec: Spec,
-    /// What it runs.
+    /// What the schedule runs.
     pub work: Work,
-    /// Whether it starts paused.
+    /// Whether the schedule starts paused.
     pub paused: bool,
 }
 
@@ -62,9 +62,9 @@ pub struct Edit {
     pub id: Uuid,
     /// The version that the change is based on.
     pub expected_version: i32,
-    /// Turns the current definition into the requested one.
+    /// Changes the current definition into the requested one.
     pub apply: Box<dyn FnOnce(&mut Spec) + Send>,
-    /// What it runs from now on, if that changes.
+    /// What the schedule runs from now on, if that changes.
     pub work: Option<Work>,
     /// Why, for the audit log.
     pub reason: Option<String>,
@@ -75,7 +75,7 @@ pub struct Edit {
 pub struct Saved {
     /// The schedule.
     pub id: Uuid,
-    /// The schedule's new row, if it is at hand.
+    /// The schedule's new row, if the command has it.
     #[serde(skip)]
     pub row: Option<Box<Model>>,
     /// Warnings about its timing.
@@ -93,8 +93,12 @@ impl Commands {
         new: NewSchedule,
         call: &Call,
     ) -> Result<Saved, CommandError> {
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let judgement = self.judge_new(right, &new.namespace, &new.work).await?;
         if !call.has_key() {
-            match self.create_together(right, &new).await {
+            match self.create_together(right, &new, &judgement).await {
                 Ok(saved) => return Ok(saved),
                 Err(NotTogether::Refused(error)) => return Err(error),
                 Err(NotTogether::Alone) => {}
@@ -105,7 +109,7 @@ impl Commands {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
-        let saved = self.create_in(&tx, right.who(), namespace, new, None).await?;
+        let saved = self.create_in(&tx, right.who(), namespace, new, &judgement, None).await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
         self.signals.wake_planner();
@@ -122,7 +126,11 @@ impl Commands {
         if let Some(reason) = &edit.reason {
             check::text("reason", reason, 500)?;
         }
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
+        }
         self.shorten(right.permit(), edit.id).await?;
+        let judgement = self.judge_edit(right.permit(), edit.id, edit.work.as_ref()).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -133,7 +141,8 @@ impl Commands {
         let mut spec = self.spec_of(&tx, &row).await?;
         (edit.apply)(&mut spec);
         let note = ChangeNote { reason: edit.reason.as_deref(), prefix: "" };
-        let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, edit.work, note).await?;
+        let (who, work) = (right.who(), edit.work);
+        let (saved, _) = self.update_in(&tx, who, &row, &spec, work, &judgement, note).await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
@@ -141,7 +150,7 @@ impl Commands {
     }
 
     /// Deletes a schedule: it no longer fires, and its backfills stop. Its other live runs finish
-    /// on their own, its history stays.
+    /// on their own, and its history stays.
     pub async fn delete_schedule(
         &self,
         right: &Editor,
@@ -170,7 +179,7 @@ impl Commands {
         Ok(id)
     }
 
-    /// The schedule, locked, if it is not deleted and the permission covers it.
+    /// The schedule, locked. Fails if it is deleted or the permission does not cover it.
     pub(super) async fn permitted(
         &self,
         tx: &DatabaseTransaction,
@@ -182,7 +191,7 @@ impl Commands {
         Ok(row)
     }
 
-    /// The schedule, locked, if it is not deleted.
+    /// The schedule, locked. Fails if it is deleted.
     pub(super) async fn locked(
         &self,
         tx: &DatabaseTransaction,
@@ -192,7 +201,7 @@ impl Commands {
         found.ok_or_else(|| CommandError::not_found("schedule", id))
     }
 
-    /// The namespace of that name, if the permission covers it.
+    /// The namespace with this name, if the permission covers it.
     pub(crate) async fn namespace<C: ConnectionTrait>(
         &self,
         connection: &C,

@@ -1,4 +1,4 @@
-//! Pausing and resuming. Neither makes a new version of the definition, and live runs are not
+//! Pausing and resuming. Neither creates a new version of the definition, and live runs are not
 //! affected.
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -25,9 +25,9 @@ use crate::{
 pub struct ResumePreview {
     /// The instant.
     pub at: DateTime<Utc>,
-    /// Whether it is paused; otherwise resuming does nothing.
+    /// Whether the schedule is paused; otherwise resuming does nothing.
     pub paused: bool,
-    /// One for each way to resume; none for a schedule that is not paused.
+    /// One for each way to resume; empty if the schedule is not paused.
     pub choices: Vec<ResumeChoice>,
 }
 
@@ -36,7 +36,7 @@ pub struct ResumePreview {
 pub struct ResumeChoice {
     /// The policy for the fires that fell into the pause.
     pub missed: CatchUp,
-    /// What it would write.
+    /// The rows that it would write.
     pub foreseen: ForeseenRows,
     /// The next instant after that.
     pub next: Option<DateTime<Utc>>,
@@ -47,7 +47,7 @@ pub struct ResumeChoice {
 pub struct ForeseenRows {
     /// The first of them, in order.
     pub fires: Vec<NewFire>,
-    /// Their number.
+    /// The number of the rows.
     pub rows: usize,
     /// How many of them would run.
     pub runs: usize,
@@ -55,12 +55,13 @@ pub struct ForeseenRows {
     pub others: i64,
 }
 
-/// Maximum number of rows kept for one choice, to be shown page by page; all of them are counted.
+/// Maximum number of rows kept for one choice, which are shown page by page. All of them are
+/// counted.
 pub const MAX_FORESEEN: usize = 10_000;
 
 impl Commands {
-    /// Stops a schedule from firing, until an instant or until it is resumed. Its cursor stays:
-    /// instants in the pause are accounted for when it ends.
+    /// Stops a schedule from firing, until an instant or until it is resumed. Its cursor stays; the
+    /// end of the pause accounts for the instants in it.
     pub async fn pause(
         &self,
         right: &Operator,
@@ -83,13 +84,14 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        // Checked only now: a repeated call gets its answer, whatever the time is.
+        // Checked only here, so that a repeated call gets its answer whatever the time is.
         if let Some(until) = until.filter(|until| *until <= now) {
             let help = "give an instant in the future, or leave it out to pause for good";
             return Err(BadInput::new("until", until.to_rfc3339(), "is past", help).into());
         }
         let row = self.permitted(&tx, right.permit(), id).await?;
-        // Pausing a paused schedule changes reason and end, but not the beginning.
+        // Pausing a paused schedule changes the reason and the end of the pause, but not its
+        // beginning.
         let is_over = row.paused_until.is_some_and(|until| until.utc() <= now);
         let columns = ActiveModel { updated_at: Set(changed_at(&row, now)), ..columns };
         let columns = match row.paused_at {
@@ -108,8 +110,9 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Lets a schedule fire again. Instants in the pause are accounted for, by `missed`: in several
-    /// transactions if there are many, and the schedule stays paused until the last of them.
+    /// Lets a schedule fire again, and accounts for the instants in the pause according to
+    /// `missed`. If there are many, this takes several transactions, and the schedule stays paused
+    /// until the last of them.
     pub async fn resume(
         &self,
         right: &Operator,
@@ -134,7 +137,7 @@ impl Commands {
         }
     }
 
-    /// `None` while there is more to account for.
+    /// `None` while more instants must be accounted for.
     async fn resume_in(
         &self,
         tx: &DatabaseTransaction,
@@ -161,9 +164,9 @@ impl Commands {
         Ok(Some(saved))
     }
 
-    /// What resuming a schedule at an instant (by default now) would do, for each way to resume,
-    /// from the same function that resumes. With `if_paused` a schedule that is not paused is
-    /// treated as paused from now on.
+    /// What resuming a schedule at an instant (by default now) would do, for each way to resume. It
+    /// uses the function that resumes. With `if_paused`, a schedule that is not paused is treated
+    /// as if it were paused from now on.
     pub async fn resume_preview(
         &self,
         right: &Reader,
@@ -198,8 +201,8 @@ impl Commands {
         Ok(ResumePreview { at, paused: !row.enabled, choices })
     }
 
-    /// The rows for a schedule's pause so far, as its automatic end would write them: the first
-    /// [`MAX_FORESEEN`] at most. Computed by the same function that resumes.
+    /// The rows for a schedule's pause so far, as its automatic end would write them, at most the
+    /// first [`MAX_FORESEEN`]. It uses the function that resumes.
     pub async fn paused_fires(
         &self,
         right: &Reader,
@@ -260,8 +263,8 @@ impl Commands {
 /// How far ahead a resume can be previewed.
 const AHEAD: TimeDelta = TimeDelta::days(366);
 
-/// An instant before the pause began is refused, and so is one that is years ahead, as too much
-/// changes until then.
+/// Refuses an instant before the pause began, and one that is years ahead, because too much changes
+/// until then.
 fn within_reach(
     at: DateTime<Utc>,
     since: Option<DateTime<Utc>>,

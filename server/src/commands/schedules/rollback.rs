@@ -1,14 +1,15 @@
-//! Restores an earlier definition of a schedule: read from its history, written as a new version.
-//! Its position in the timetable is not rolled back: the old definition starts from now.
+//! Restores an earlier definition of a schedule: reads it from the history and writes it as a new
+//! version. The position in the timetable is not rolled back: the old definition starts from now.
 
 use entity::{schedule, workflow};
 use uuid::Uuid;
 
 use super::{owned_by_people, update::ChangeNote};
 use crate::{
-    access::{Editor, Viewer},
+    access::{Editor, Permit, Viewer},
     commands::{
-        BadInput, Call, CommandError, Commands, Saved, Work, versions, workflows::Resolved,
+        BadInput, Call, CommandError, Commands, Saved, Work, versions,
+        workflows::{Judgement, Resolved},
     },
     model::{Definition, check, spec::Spec},
     store::{DatabaseTransaction, schedules, workflows},
@@ -41,6 +42,7 @@ impl Commands {
             check::text("reason", reason, 500)?;
         }
         self.shorten(right.permit(), id).await?;
+        let judgement = self.judge_past(right.permit(), id, to_version).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -65,11 +67,40 @@ impl Commands {
         let spec: Spec = serde_json::from_value(kept.snapshot).map_err(unreadable)?;
         let prefix = format!("rolled back to version {to_version}: ");
         let note = ChangeNote { reason, prefix: &prefix };
-        let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, work, note).await?;
+        let updated = self.update_in(&tx, right.who(), &row, &spec, work, &judgement, note);
+        let (saved, _) = updated.await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
         Ok(saved)
+    }
+
+    /// Finds the secrets of what an old version of a schedule ran, before the transaction begins. If
+    /// there is no such version for the caller, the transaction reports that.
+    async fn judge_past(
+        &self,
+        permit: Permit<'_>,
+        id: Uuid,
+        to_version: i32,
+    ) -> Result<Judgement, CommandError> {
+        let read = self.store.read();
+        let Some(row) = self.visible_schedule(permit, id).await? else {
+            return Ok(Judgement::default());
+        };
+        let kept = schedules::version(read, id, to_version).await?;
+        let work = kept.and_then(|kept| past_work(&kept.snapshot));
+        let Some(Work::Past { name, version }) = work else { return Ok(Judgement::default()) };
+        let workflow = match workflows::by_name(read, row.namespace_id, &name).await? {
+            // The schedule's own workflow is renamed along, so it may have a new name by now. The
+            // transaction gives it back the old one before it looks for it.
+            None => workflows::by_ids(read, &[row.workflow_id]).await?.pop(),
+            found @ Some(_) => found,
+        };
+        let Some(workflow) = workflow else { return Ok(Judgement::default()) };
+        let past = workflows::version(read, workflow.id, version).await?;
+        // The transaction reports one that cannot be read.
+        let past = past.and_then(|past| serde_json::from_value(past.definition).ok());
+        Ok(past.map_or_else(Judgement::default, Judgement::of_stored))
     }
 
     /// The workflow that an old version of a schedule ran. If no other schedule runs it, its
@@ -83,6 +114,7 @@ impl Commands {
         schedule: Option<&schedule::Model>,
         name: String,
         version: i32,
+        judgement: &Judgement,
     ) -> Result<Resolved, CommandError> {
         let row = workflows::by_name(tx, namespace, &name).await?.ok_or_else(|| {
             let help = "make the workflow again, or roll back to another version";
@@ -100,7 +132,8 @@ impl Commands {
         };
         let old: Definition = serde_json::from_value(old).map_err(unreadable)?;
         let current = self.definition_of(tx, &row).await?;
-        self.revise_workflow(tx, who, &row, &current, &old).await
+        let secrets = judgement.secrets_of(&old)?;
+        self.revise_workflow(tx, who, &row, &current, &old, secrets).await
     }
 }
 
@@ -108,7 +141,7 @@ fn as_it_is(row: workflow::Model) -> Resolved {
     Resolved { id: row.id, name: row.name, version: row.version, change: None, unset: vec![] }
 }
 
-/// What the schedule ran according to a snapshot.
+/// The workflow that the schedule ran according to a snapshot.
 fn past_work(snapshot: &serde_json::Value) -> Option<Work> {
     let workflow = &snapshot["workflow"];
     let name = workflow["name"].as_str()?.to_owned();

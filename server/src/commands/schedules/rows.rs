@@ -48,7 +48,8 @@ impl Commands {
         self.delete_own_workflow(tx, who, row, &current).await
     }
 
-    /// Deletes a schedule's own workflow with it, unless a module declares it or others run it.
+    /// Deletes a schedule's own workflow with it, unless a module declares the workflow or other
+    /// schedules run it.
     async fn delete_own_workflow(
         &self,
         tx: &DatabaseTransaction,
@@ -109,16 +110,16 @@ pub(in crate::commands) fn snapshot(spec: &Spec, workflow: &Resolved) -> serde_j
     json
 }
 
-/// Whether a workflow with the schedule's name was made for it: then it is no older. One that a
-/// person created earlier and then named is kept.
+/// Whether a workflow with the schedule's name was created for it: then it is not older than the
+/// schedule. A workflow that existed before is kept.
 fn is_made_for(workflow: &workflow::Model, row: &Model) -> bool {
-    /// The two rows of one creation may be composed this far apart.
+    /// The times of the two rows of one creation may differ by this much.
     const MAX_APART_MS: i64 = 1_000;
     workflow.module.is_none() && workflow.created_at.0 + MAX_APART_MS >= row.created_at.0
 }
 
-/// The time of a schedule's change: later than its previous one, even if a clock was set back
-/// meanwhile. The last change shows from which instant on its cursor was computed.
+/// The time of a schedule's change. It is later than that of the previous change, even if a clock
+/// was set back meanwhile, because it shows the instant from which the cursor was computed.
 pub(in crate::commands) fn changed_at(row: &Model, now: DateTime<Utc>) -> Timestamp {
     Timestamp::from(now).max(Timestamp(row.updated_at.0 + 1))
 }

@@ -1,4 +1,4 @@
-//! Skipping the next fires: decided before they are due, with who requested it and why.
+//! Skips the next fires: decided before they are due, and recorded with the person and the reason.
 
 use chrono::{DateTime, Utc};
 use entity::{
@@ -23,12 +23,12 @@ use crate::{
 pub struct Skipped {
     /// The schedule.
     pub id: Uuid,
-    /// The instants that do not run, in order; without those that a calendar suppresses anyway.
+    /// The instants that will not run, in order, without those that a calendar suppresses anyway.
     pub instants: Vec<DateTime<Utc>>,
 }
 
 impl Commands {
-    /// Skips the next `count` fires of a schedule, from its cursor on; fewer if fewer are left.
+    /// Skips the next `count` fires of a schedule from its cursor on, or fewer if fewer are left.
     /// Fires in between that calendars suppress are recorded as suppressed.
     pub async fn skip_next(
         &self,

@@ -1,5 +1,5 @@
-//! The calendars that a schedule names, looked up by name and stored by key; and the whole
-//! definition of a row, with the names of what it refers to.
+//! The calendars that a schedule names, looked up by name and stored by key; and the complete
+//! definition of a row, with the names of the objects that it refers to.
 
 use chrono::{DateTime, Utc};
 use entity::{Keys, Timestamp, schedule::Model};
@@ -36,7 +36,7 @@ impl Commands {
         Ok(spec)
     }
 
-    /// The timetable of a row, with its calendars, from its cursor on.
+    /// The timetable of a row with its calendars, from its cursor on.
     pub(crate) async fn timetable_of<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -45,7 +45,7 @@ impl Commands {
         self.timetable_since(connection, row, row.next_scheduled_at.unwrap_or(calendars::NOW)).await
     }
 
-    /// The same with the current calendars, whatever they were before.
+    /// The same, but with only the current version of each calendar.
     pub(in crate::commands) async fn timetable_as_of_now<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -67,8 +67,8 @@ impl Commands {
         Ok(timetable.map_err(BadInput::of_calendars)?)
     }
 
-    /// The timetable of a definition, for a schedule with that key and anchor, and the keys of its
-    /// calendars. These are locked until the transaction ends.
+    /// The timetable of a definition, for a schedule with this key and anchor, and the keys of its
+    /// calendars. The calendars are locked until the transaction ends.
     pub(in crate::commands) async fn timetable(
         &self,
         tx: &DatabaseTransaction,
@@ -82,8 +82,8 @@ impl Commands {
         self.suppressed(tx, namespace, plain, &spec.calendars, true).await
     }
 
-    /// The same timetable with the calendars of those names, and their keys. Locked ones cannot be
-    /// deleted before the transaction ends.
+    /// The same timetable with the calendars of these names, and their keys. Calendars that are
+    /// locked cannot be deleted before the transaction ends.
     pub(crate) async fn suppressed<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -118,7 +118,7 @@ impl Commands {
     }
 }
 
-/// Refuses calendars that suppress every fire of a timing that would fire without them.
+/// Refuses calendars that suppress every fire of a timing, if the timing has fires without them.
 pub(crate) fn allows_something(
     names: &[String],
     timetable: &Timetable,
@@ -131,7 +131,7 @@ pub(crate) fn allows_something(
     Err(BadInput::new("calendars", names.join(", "), "never allow any fire of this timing", help))
 }
 
-/// Whether a timetable would fire again if it were not for its calendars.
+/// Whether a timetable would have more fires without its calendars.
 pub(in crate::commands) fn silences(timetable: &Timetable, now: DateTime<Utc>) -> bool {
     timetable.has_calendars()
         && timetable.next(now).is_some()

@@ -1,5 +1,5 @@
-//! Restoring a deleted schedule, with its own workflow. Deletion is soft for a week: until
-//! retention has purged the row, nothing of the definition is lost.
+//! Restores a deleted schedule with its own workflow. For a week after its deletion, until
+//! retention has purged the row, the definition is complete.
 
 use chrono::{DateTime, Utc};
 use entity::schedule::{ActiveModel, Model};
@@ -24,15 +24,15 @@ use crate::{
 pub struct Undelete {
     /// The deleted schedule.
     pub id: Uuid,
-    /// Its new name; `None` for the previous one.
+    /// The schedule's new name; `None` keeps the previous one.
     pub name: Option<String>,
     /// Why, for the audit log.
     pub reason: Option<String>,
 }
 
 impl Commands {
-    /// Restores a deleted schedule. It fires from now on: what was due while it was deleted is not
-    /// made up for. It is paused if it was paused when it was deleted.
+    /// Restores a deleted schedule. It fires from now on; fires that were due while it was deleted
+    /// are not caught up on. It is paused if it was paused when it was deleted.
     pub async fn undelete_schedule(
         &self,
         right: &Editor,
@@ -98,7 +98,7 @@ impl Commands {
         if workflow.deleted_at.is_none() {
             return Ok(Resolved::as_it_is(id, workflow.name, version));
         }
-        // A schedule's own workflow has the schedule's name.
+        // A schedule's own workflow has the name of the schedule.
         let name = if workflow.name == row.name { &spec.name } else { &workflow.name };
         if let Some(other) = workflows::by_name(tx, row.namespace_id, name).await? {
             let help = "give another name, or rename or delete that workflow";

@@ -17,8 +17,11 @@ use super::{
 use crate::{
     access::Viewer,
     commands::{
-        BadInput, CommandError, Commands, Saved, UnsetSecret, Work, audit::Entry,
-        quotas::fires_an_hour, versions, workflows::Resolved,
+        BadInput, CommandError, Commands, Saved, UnsetSecret, Work,
+        audit::Entry,
+        quotas::fires_an_hour,
+        versions,
+        workflows::{Judgement, Resolved},
     },
     engine::planning::closing::{self, Closing, TimingEnd},
     model::spec::Spec,
@@ -30,7 +33,7 @@ use crate::{
 pub(in crate::commands) struct ChangeNote<'a> {
     /// Why, for the audit log.
     pub(in crate::commands) reason: Option<&'a str>,
-    /// A prefix for the description of the change in the history.
+    /// A prefix for the description in the history.
     pub(in crate::commands) prefix: &'a str,
 }
 
@@ -46,7 +49,7 @@ struct Revision<'a> {
     now: DateTime<Utc>,
 }
 
-/// The workflows of a revision: before it, and from now on.
+/// The workflows of a revision, before and after it.
 struct Works {
     before: Resolved,
     after: Resolved,
@@ -57,7 +60,7 @@ impl Works {
         self.after.id != self.before.id || self.after.change.is_some()
     }
 
-    /// The description of the workflow's change, if there is one.
+    /// The description of the workflow's change, if it changed.
     fn told(&self) -> Option<String> {
         let Self { before, after } = self;
         match after.change.clone() {
@@ -75,23 +78,24 @@ impl Revision<'_> {
         self.before.timing != self.spec.timing || self.before.calendars != self.spec.calendars
     }
 
-    /// Whether its fires change: their times, or what they are.
+    /// Whether its fires change: their times, or what they run.
     fn has_other_fires(&self, works: &Works) -> bool {
         works.differ() || !self.spec.has_the_fires_of(&self.before)
     }
 
-    /// Whether the schedule has had its maximum of fires.
+    /// Whether the schedule has reached its maximum number of fires.
     fn is_spent(&self) -> bool {
         self.spec.max_fires.is_some_and(|max| max <= self.row.fire_count)
     }
 
-    /// The same for the definition before.
+    /// The same for the old definition.
     fn was_spent(&self) -> bool {
         self.row.max_fires.is_some_and(|max| max <= self.row.fire_count)
     }
 
-    /// If the timing is the same, the cursor moves only if it is due: fires that were skipped in
-    /// advance stay behind it, and a fire that waits for its jitter stays ahead of it.
+    /// Whether the cursor moves. If the timing stays the same, it moves only if it is due: fires
+    /// that were skipped in advance stay behind it, and a fire that waits for its jitter stays
+    /// ahead of it.
     fn begins_anew(&self, works: &Works) -> bool {
         let is_due = self.row.next_fire_at.is_some_and(|at| at.utc() <= self.now);
         self.has_other_timing() || (self.has_other_fires(works) && is_due)
@@ -111,7 +115,7 @@ impl Revision<'_> {
 
 impl Commands {
     /// Writes `spec` to the schedule, and returns a description of what changed; nothing is written
-    /// if nothing changed.
+    /// if nothing changed. `judgement` is that of `work`.
     pub(in crate::commands) async fn update_in(
         &self,
         tx: &DatabaseTransaction,
@@ -119,10 +123,11 @@ impl Commands {
         row: &Model,
         spec: &Spec,
         work: Option<Work>,
+        judgement: &Judgement,
         note: ChangeNote<'_>,
     ) -> Result<(Saved, String), CommandError> {
         let revision = self.revision(tx, row, spec).await?;
-        let works = self.works(tx, who, &revision, work).await?;
+        let works = self.works(tx, who, &revision, work, judgement).await?;
         let unset = works.after.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
         let warnings = cursor::warnings(&revision.timetable, revision.now);
         let saved = Saved { id: row.id, row: None, warnings, unset };
@@ -173,27 +178,29 @@ impl Commands {
         Ok(revision)
     }
 
-    /// What the schedule runs; its own workflow is renamed with it.
+    /// The workflow that the schedule runs. Its own workflow is renamed with it.
     async fn works(
         &self,
         tx: &DatabaseTransaction,
         who: &Viewer,
         Revision { row, spec, .. }: &Revision<'_>,
         work: Option<Work>,
+        judgement: &Judgement,
     ) -> Result<Works, CommandError> {
         let before = self.current_workflow(tx, row).await?;
         let before = self.rename_along(tx, row, before, &spec.name).await?;
         let after = match work {
             Some(work) => {
-                self.resolve(tx, who, row.namespace_id, &spec.name, Some(*row), work).await?
+                let (namespace, name) = (row.namespace_id, &spec.name);
+                self.resolve(tx, who, namespace, name, Some(*row), work, judgement).await?
             }
             None => before.clone(),
         };
         Ok(Works { before, after })
     }
 
-    /// The row's columns, except for the cursor. A schedule that will fire more often must be
-    /// admitted by the quota.
+    /// The row's columns except for the cursor. If the schedule will fire more often, the quota
+    /// must admit it.
     async fn columns_of(
         &self,
         tx: &DatabaseTransaction,
@@ -245,7 +252,7 @@ impl Commands {
             None => *now,
         };
         if begins_anew {
-            // Instants of the old version are accounted for before the new one begins.
+            // Instants of the old version are accounted for before the new version begins.
             let (is_paused, ending, now) = (!row.enabled, TimingEnd::Edited, *now);
             let closing = Closing { schedule_id: row.id, is_paused, ending, until, now };
             closing::close(&self.store, &self.cache, tx, closing).await?;
@@ -261,7 +268,7 @@ impl Commands {
     }
 }
 
-/// A maximum that has already been reached would end the schedule by accident.
+/// Refuses a maximum that has already been reached, because it would end the schedule by accident.
 fn leaves_some(spec: &Spec, row: &Model) -> Result<(), BadInput> {
     let Some(max) = spec.max_fires.filter(|max| *max <= row.fire_count) else { return Ok(()) };
     let problem = format!("is not more than the {} fires that have started", row.fire_count);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::watchdog::masked_address;
 use crate::vault::MASK;
 
-/// Parts of names that suggest a secret, wherever they stand.
+/// Parts of names that suggest a secret anywhere in a name.
 const TELLING: [&str; 9] = [
     "authorization",
     "cookie",
@@ -21,15 +21,15 @@ const TELLING: [&str; 9] = [
 /// Ends of names that suggest a secret, without separators: `AWS_ACCESS_KEY`, `apiKey`.
 const TELLING_ENDS: [&str; 4] = ["apikey", "accesskey", "authkey", "subscriptionkey"];
 
-/// Last words of names that suggest a secret. In the middle they say little: `AUTH_URL`,
+/// Last words of names that suggest a secret. Elsewhere in a name they say little: `AUTH_URL`,
 /// `pass_rate`.
 const TELLING_WORDS: [&str; 3] = ["auth", "pass", "sig"];
 
-/// Words that end in `pass` without being a password, unlike `PGPASS`.
+/// Words that end in `pass` but are not passwords, unlike `PGPASS`.
 const NO_PASSWORDS: [&str; 6] =
     ["bypass", "compass", "encompass", "overpass", "surpass", "trespass"];
 
-/// What stands before `key` where it is no credential: `Idempotency-Key`, `sort_key`.
+/// Words before `key` with which it is not a credential: `Idempotency-Key`, `sort_key`.
 const KEYS_OF_DATA: [&str; 24] = [
     "cache",
     "column",
@@ -57,7 +57,7 @@ const KEYS_OF_DATA: [&str; 24] = [
     "websocket",
 ];
 
-/// Whether a member, a variable or a field with that name contains a secret.
+/// Whether the name of a member, variable or field suggests that its value is a secret.
 pub(crate) fn is_secret(name: &str) -> bool {
     let lower = name.to_ascii_lowercase().replace('-', "_");
     if TELLING.iter().any(|part| lower.contains(part)) {
@@ -72,8 +72,8 @@ pub(crate) fn is_secret(name: &str) -> bool {
     })
 }
 
-/// Whether a header or a parameter of a request with that name contains a secret. There `key` alone
-/// suggests one; elsewhere it is what a record is found by.
+/// Whether the name of a header or parameter of a request suggests a secret. There, `key` alone
+/// suggests one; elsewhere it usually identifies a record.
 pub(super) fn is_secret_of_request(name: &str) -> bool {
     let words = words(name);
     let is_key = match &*words {
@@ -84,7 +84,7 @@ pub(super) fn is_secret_of_request(name: &str) -> bool {
     is_key || is_secret(name)
 }
 
-/// The words of a name in lower case, without a number at the end: `X-Api-Key`, `dbPass2`.
+/// The words of a name in lower case, without trailing digits: `X-Api-Key`, `dbPass2`.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
@@ -124,8 +124,8 @@ pub(crate) fn masked_json(value: &Value) -> Value {
     }
 }
 
-/// The value of a member with a secret name: a text and the texts of a list are masked. The members
-/// of an object have names of their own.
+/// The value of a member with a secret name: a text, or the texts of a list, are masked. The
+/// members of an object have names of their own.
 fn hidden_texts(value: &Value) -> Value {
     match value {
         Value::String(_) => Value::from(MASK),
@@ -135,7 +135,7 @@ fn hidden_texts(value: &Value) -> Value {
     }
 }
 
-/// JSON from a caller, with returned masks replaced by the texts that they stand for. The opposite
+/// JSON from a caller, with returned masks replaced by the texts that they represent. The inverse
 /// of [`masked_json`].
 pub(crate) fn unmasked_json(given: Value, old: &Value) -> Value {
     match (given, old) {
@@ -155,7 +155,7 @@ pub(crate) fn unmasked_json(given: Value, old: &Value) -> Value {
     }
 }
 
-/// The opposite of [`hidden_texts`].
+/// The inverse of [`hidden_texts`].
 fn shown_texts(given: Value, old: &Value) -> Value {
     match (given, old) {
         (Value::String(given), Value::String(_)) if given == MASK => old.clone(),
@@ -164,7 +164,8 @@ fn shown_texts(given: Value, old: &Value) -> Value {
     }
 }
 
-/// The items of a list, each with its masks replaced by means of the old item in its position.
+/// The items of a list; the masks in each are replaced by means of the old item at the same
+/// position.
 fn restored(items: Vec<Value>, old: &[Value], restore: fn(Value, &Value) -> Value) -> Value {
     let kept = items.into_iter().enumerate().map(|(index, item)| match old.get(index) {
         Some(old) => restore(item, old),
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_under_secret_names_are_masked_wherever_they_stand() {
+    fn texts_under_secret_names_are_masked_everywhere() {
         let given = serde_json::json!({
             "region": "eu", "api_token": "hush", "rows": [{ "password": "hush", "key": 7 }],
             "secrets": { "a": "shown, as its own name says nothing" },
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_of_secrets_by_their_words() {
+    fn names_suggest_secrets_by_their_words() {
         for name in [
             "Authorization",
             "X-Api-Key",

@@ -1,7 +1,7 @@
 //! Refuses literal credentials in a definition.
 //!
-//! A definition is stored as it is, and kept in every version and every backup; only secrets are
-//! sealed. So a text whose name suggests a credential must refer to a secret.
+//! A definition is stored in plain text, in every version and every backup; only secrets are
+//! encrypted. So a text whose name suggests a credential must refer to a secret.
 
 use super::context::{is_secret, is_secret_of_request};
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
     target::{Secret, Target, TargetError, is_filled_from_elsewhere},
 };
 
-/// Refuses the first credential of a task that does not refer to a secret. `task` is the task's
-/// field.
+/// Refuses a task if one of its credentials does not refer to a secret. `task` is the field of the
+/// task.
 pub(in crate::commands) fn check(task: &str, target: &Target) -> Result<(), BadInput> {
     match literals(target).into_iter().next() {
         None => Ok(()),
@@ -23,18 +23,18 @@ pub(in crate::commands) fn check(task: &str, target: &Target) -> Result<(), BadI
     }
 }
 
-/// The fields of a target that hold a credential in clear.
+/// The fields of a target that contain a credential in plain text.
 pub(in crate::commands) fn literals(target: &Target) -> Vec<String> {
     let literal = places(target).into_iter().filter(|(_, text)| is_literal(text));
     literal.map(|(field, _)| field).collect()
 }
 
-/// Whether a text is literal: it does not take its value from elsewhere.
+/// Whether a text is literal, that is, does not take its value from elsewhere.
 fn is_literal(text: &str) -> bool {
     !text.is_empty() && !is_filled_from_elsewhere(text)
 }
 
-/// The texts that are credentials by their position, with their fields.
+/// The texts that are credentials because of their position, with their fields.
 fn places(target: &Target) -> Vec<(String, String)> {
     match target {
         Target::Http(http) => {
@@ -55,7 +55,7 @@ fn places(target: &Target) -> Vec<(String, String)> {
                 (format!("publish.to.{broker}.{name}"), secret.expose().to_owned())
             });
             let own: Vec<(String, String)> = own.collect();
-            // Events have keys of many kinds, which are no credentials.
+            // Events have many kinds of keys that are not credentials.
             let headers = named("publish.event.headers", publish.event.headers.iter(), is_secret);
             own.into_iter().chain(headers.map(|(field, text)| (field, text.to_owned()))).collect()
         }
@@ -81,7 +81,7 @@ fn parameters(url: &str) -> impl Iterator<Item = (String, String)> {
     let telling = pairs.filter(|(name, _)| is_secret_of_request(name));
     telling
         .map(|(_, value)| {
-            // An ampersand inside a template ends no parameter.
+            // An ampersand inside a template does not end the parameter.
             let is_cut = value.matches("{{").count() != value.matches("}}").count();
             ("http.url".to_owned(), if is_cut { query } else { value }.to_owned())
         })
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_in_clear_is_refused_where_it_stands() {
+    fn a_literal_credential_is_refused_with_its_position() {
         let http = |more: Value| {
             let mut http = json!({ "url": "https://a.example/x" });
             http.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -5,8 +5,8 @@ use crate::{
     vault::MASK,
 };
 
-/// Headers whose values are not secret. A name says little: everything not known to be harmless is
-/// masked.
+/// Headers whose values are not secret. Names are an unreliable sign, so every header that is not
+/// known to be harmless is masked.
 const HARMLESS: [&str; 9] = [
     "accept",
     "accept-charset",
@@ -37,7 +37,7 @@ pub(crate) fn masked(target: &Target) -> Target {
         Target::Command(command) => mask(command.env.iter_mut()),
         Target::Publish(publish) => {
             for (_, secret) in publish.to.secrets_mut() {
-                // A reference shows the secret's name, not its value.
+                // A reference only contains the secret's name, so it is shown.
                 if !is_reference(secret.expose()) {
                     *secret = Secret::new(MASK);
                 }
@@ -71,8 +71,8 @@ fn mask<'a>(values: impl Iterator<Item = (&'a String, &'a mut Secret)>) {
     }
 }
 
-/// The address without secrets: a password before the host, and values in the query string. A value
-/// that refers to a secret is shown.
+/// The address without its secrets: the password before the host, and the values in the query
+/// string. A value that refers to a secret is shown.
 pub(crate) fn masked_url(url: &str) -> String {
     let (start, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
     let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));

@@ -1,12 +1,12 @@
-//! Secrets inside targets: masked wherever a definition is shown, and kept where an edit sends the
-//! mask back.
+//! Secrets inside targets: they are masked wherever a definition is shown, and kept where an edit
+//! sends the mask back.
 //!
-//! - `mask`: a target with its secrets masked; `context`: the same for JSON
-//! - `retain`: restores what a returned mask stands for
-//! - `vault`: setting and deleting secrets; `rotation`: resealing with another key
+//! - `mask`: masks the secrets of a target; `context`: the same for JSON
+//! - `retain`: restores the secrets behind returned masks
+//! - `vault`: setting and deleting secrets; `rotation`: re-encrypting them with another key
 //! - `literal`: refuses literal credentials
 //! - `watchdog`: checks the addresses that a schedule calls
-//! - `unset`: secrets that definitions use and that are not set
+//! - `unset`: secrets that definitions use but that are not set
 
 mod context;
 pub(super) mod literal;

@@ -1,5 +1,5 @@
-//! The reverse of masking: replaces masks in a target from a form or a file by the secrets that
-//! they stand for.
+//! The inverse of masking: in a target from a form or a file, replaces masks by the secrets that
+//! they represent.
 
 use super::mask::{masked_url, origin};
 use crate::{
@@ -12,11 +12,11 @@ use crate::{
 /// Placeholder for a number of redirects: keeps the current number, or uses the default.
 pub(crate) const KEPT_REDIRECTS: u8 = u8::MAX;
 
-/// Restores what a form cannot know in the target that it sent: secrets that it saw only masked,
-/// and fields that it does not show at all.
+/// Completes the target that a form sent with what the form cannot know: secrets that it saw only
+/// masked, and fields that it does not show.
 ///
-/// A secret is restored only for the origin that it was given for; for another one it has to be
-/// entered again, or editing a URL would be a way to read it.
+/// A secret is restored only for the origin that it was entered for. For another one it must be
+/// entered again; otherwise, editing a URL would be a way to read it.
 pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), BadInput> {
     match (target, old) {
         (Target::Http(new), old) => {
@@ -30,7 +30,8 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
             retain_http(new, old)
         }
         (Target::Command(new), Some(Target::Command(old))) => {
-            // As with an origin: another program would be a way to read what this one was given.
+            // As with an origin: with another program, one could read the secrets that this program
+            // was given.
             let same_program = new.program == old.program
                 && new.script == old.script
                 && (new.args == old.args || new.program.is_none());
@@ -63,9 +64,9 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
     }
 }
 
-/// Restores secrets that a module's file contains only as masks, where the mask is in its original
-/// position. Unlike a form, a file is complete: what it leaves out is not kept. A mask without a
-/// counterpart stays, and is refused when the definition is checked.
+/// Restores secrets that a module's file contains only as masks, if the mask is in its original
+/// position. Unlike a form, a file is complete: values that it leaves out are not kept. A mask
+/// without a counterpart stays, and the check of the definition refuses it.
 pub(crate) fn unmask(target: &mut Target, old: &Target) {
     let mut tried = target.clone();
     if let Target::Http(http) = &mut tried {
@@ -111,7 +112,7 @@ fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
         },
         Some(_) => {}
     }
-    // It is shown as it is, because it only names a secret.
+    // It is not masked, because it only names a secret.
     match new.client_certificate.as_ref().map(Secret::expose) {
         Some("") => new.client_certificate = None,
         Some(_) => {}
@@ -128,7 +129,7 @@ fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
     Ok(())
 }
 
-/// As with an origin: a secret is restored only for the broker that it was given for.
+/// As with an origin: a secret is restored only for the broker that it was entered for.
 fn retain_publish(new: &mut Publish, old: Option<&Publish>) -> Result<(), BadInput> {
     let mut old = old.filter(|old| old.to.is_same_place(&new.to)).cloned();
     let broker = new.to.name();
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_keeps_what_it_says_the_mask_of_and_nothing_else() {
+    fn a_mask_in_a_file_keeps_its_stored_secret_and_nothing_else() {
         let mut old = Http::post("https://a/x?k=1");
         old.headers = [("Authorization".to_owned(), Secret::new("Bearer 1"))].into();
         old.signing_secret = Some(Secret::new("whsec_1"));

@@ -1,4 +1,4 @@
-//! Reseals everything with the current key: secrets, and the hidden parts of channels.
+//! Re-encrypts everything with the current key: secrets, and the confidential parts of channels.
 
 use entity::{alert_channel, secret};
 use sea_orm::Set;
@@ -14,26 +14,26 @@ use crate::{
     vault::{Sealed, SecretScope, Vault, VaultError},
 };
 
-/// Maximum number resealed in one transaction.
+/// Maximum number of rows re-encrypted in one transaction.
 const AT_ONCE: u64 = 100;
 
-/// The result of one batch of resealing.
+/// The result of one batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rotated {
-    /// How many are now sealed with the current key.
+    /// How many rows are now encrypted with the current key.
     pub done: usize,
-    /// The ones that could not be opened, and why.
+    /// The rows that could not be decrypted, and why.
     pub failed: Vec<String>,
     /// Where the next batch begins; `None` if nothing is left.
     pub next: Option<Uuid>,
 }
 
-/// A row with a sealed value.
+/// A row with an encrypted value.
 trait Sealable: Sized {
-    /// The audit log's name for such rows.
+    /// The name of such rows in the audit log.
     const WHAT: &'static str;
 
-    /// Locks some rows after the given one that are sealed with another key than this one.
+    /// Locks some rows after the given one that are encrypted with a key other than this one.
     async fn lock_some(
         tx: &DatabaseTransaction,
         key_id: &str,
@@ -42,7 +42,7 @@ trait Sealable: Sized {
 
     fn id(&self) -> Uuid;
 
-    /// Decrypts it with the key that it was sealed with, and re-encrypts it with the current one.
+    /// Decrypts the value with its key and encrypts it with the current one.
     fn sealed_anew(&self, vault: &Vault) -> Result<Sealed, VaultError>;
 
     async fn write(&self, tx: &DatabaseTransaction, sealed: Sealed) -> Result<(), StoreError>;
@@ -106,8 +106,8 @@ impl Sealable for alert_channel::Model {
 }
 
 impl Commands {
-    /// Reseals with the current key some secrets after `after` that another key sealed. Call it
-    /// until nothing is left; if interrupted, call it again.
+    /// Re-encrypts a batch of secrets after `after` whose key is not the current one. Call it until
+    /// nothing is left; if it is interrupted, call it again.
     pub async fn rotate_secrets(
         &self,
         right: &Owner,
@@ -116,7 +116,7 @@ impl Commands {
         self.rotate::<secret::Model>(right, after).await
     }
 
-    /// The same for the hidden parts of alert channels.
+    /// The same for the confidential parts of alert channels.
     pub async fn rotate_channels(
         &self,
         right: &Owner,

@@ -1,6 +1,6 @@
-//! Secrets that tasks use and that are not set. Such a task is saved anyway, because the person who
-//! sets a namespace's secrets may be another one, and come later. But it is reported then, not only
-//! by the first attempt that fails.
+//! Finds secrets that tasks use but that are not set. Such a task is saved anyway, because another
+//! person may set the namespace's secrets later. But it is reported at once, and not only when the
+//! first attempt fails.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::{
     store::{StoreError, secrets},
 };
 
-/// Maximum number to look for: more cannot be an oversight.
+/// Maximum number of unset secrets to find; more than this cannot be an oversight.
 const MAX: usize = 100;
 
 /// A secret that is not set, and the first place that uses it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnsetSecret {
-    /// Its name.
+    /// The secret's name.
     pub name: String,
     /// The task that uses it.
     pub task: String,
@@ -34,7 +34,7 @@ impl UnsetSecret {
         Self { field: self.field.replacen("tasks[0]", "task", 1), ..self }
     }
 
-    /// The consequence, in a sentence.
+    /// A sentence that says what will happen.
     pub fn message(&self) -> String {
         let Self { name, task, .. } = self;
         format!(
@@ -44,21 +44,41 @@ impl UnsetSecret {
     }
 }
 
+/// The secrets that a definition uses, each with the first place.
+#[derive(Clone, Debug, Default)]
+pub(in crate::commands) struct UsedSecrets(BTreeMap<String, UnsetSecret>);
+
+impl UsedSecrets {
+    /// Parses each template, which takes a while for large ones.
+    pub(in crate::commands) fn of(definition: &Definition) -> Self {
+        Self(asked(&definition.tasks))
+    }
+
+    /// Those that are not set in the namespace, by name.
+    pub(in crate::commands) async fn unset<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        namespace: Uuid,
+    ) -> Result<Vec<UnsetSecret>, StoreError> {
+        let Self(used) = self;
+        if used.is_empty() {
+            return Ok(vec![]);
+        }
+        let (mut unset, names) = (used.clone(), used.keys().cloned().collect::<Vec<String>>());
+        for row in secrets::of_names(connection, namespace, &names).await? {
+            unset.remove(&row.name);
+        }
+        Ok(unset.into_values().collect())
+    }
+}
+
 /// The unset secrets of a definition, by name.
 pub async fn unset_secrets<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
     definition: &Definition,
 ) -> Result<Vec<UnsetSecret>, StoreError> {
-    let mut asked = asked(&definition.tasks);
-    if asked.is_empty() {
-        return Ok(vec![]);
-    }
-    let names: Vec<String> = asked.keys().cloned().collect();
-    for row in secrets::of_names(connection, namespace, &names).await? {
-        asked.remove(&row.name);
-    }
-    Ok(asked.into_values().collect())
+    UsedSecrets::of(definition).unset(connection, namespace).await
 }
 
 fn asked(tasks: &[Task]) -> BTreeMap<String, UnsetSecret> {

@@ -1,4 +1,4 @@
-//! Setting and deleting secrets. No value is returned, nor written to the audit log.
+//! Sets and deletes secrets. No value is ever returned or written to the audit log.
 
 use std::ops::RangeInclusive;
 
@@ -17,10 +17,11 @@ use crate::{
     vault::{Sealed, SecretScope, Vault, VaultError},
 };
 
-/// A shorter value cannot be told from other text when it must be masked.
+/// The permitted length. In output that is masked, a shorter value could not be distinguished from
+/// other text.
 const BYTES: RangeInclusive<usize> = 6..=64 * 1024;
 
-/// Each line is masked separately, in every line that a task prints.
+/// Maximum number of lines of a value: each is masked separately in every line that a task prints.
 const LINES: usize = 500;
 
 /// A secret value for tasks to use.
@@ -28,9 +29,9 @@ const LINES: usize = 500;
 pub struct NewSecret {
     /// The namespace, by name.
     pub namespace: String,
-    /// Its name in templates.
+    /// The secret's name in templates.
     pub name: String,
-    /// Its value.
+    /// The secret's value.
     pub value: SecretString,
     /// Why.
     pub reason: Option<String>,
@@ -60,8 +61,9 @@ impl Commands {
         let reason = new.reason.as_deref();
         reason.map_or(Ok(()), |reason| check::text("reason", reason, 500))?;
         let place = SecretScope::Secret { namespace, name: &new.name };
-        // With a different key, this server and those that have the right one could not open each
-        // other's secrets: nor may two servers with different keys both set the first one.
+        // If its key differs, this server and those with the right key could not decrypt each
+        // other's secrets. For the same reason, two servers with different keys must not both set
+        // the first secret.
         secrets::lock_sealing(&tx, self.store.dialect()).await?;
         self.vault.check_in(&tx).await.map_err(refused)?;
         let Sealed { key_id, text } = self.vault.seal(place, &new.value).map_err(refused)?;
@@ -139,7 +141,7 @@ impl Commands {
         Ok(row.id)
     }
 
-    /// Refuses to answer a repeated call whose value is not the one that was set: calls are
+    /// Refuses to answer a repeated call whose value is not the current one, because calls are
     /// compared by their arguments without the value.
     async fn is_still(
         &self,
@@ -207,7 +209,7 @@ fn set_at_once(error: StoreError, name: &str) -> CommandError {
     error.into()
 }
 
-/// The server's configuration prevents it.
+/// The error if the server's configuration prevents the command.
 pub(in crate::commands) fn refused(error: VaultError) -> CommandError {
     match error {
         VaultError::Store(error) => error.into(),

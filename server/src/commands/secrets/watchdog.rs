@@ -1,4 +1,4 @@
-//! The addresses that a schedule calls: only an address that can be called is saved, and everything
+//! The addresses that a schedule calls. Only addresses that can be called are saved, and everything
 //! after the host is hidden.
 
 use entity::ping::Event;
@@ -16,7 +16,7 @@ use crate::{
 const MAX_BYTES: usize = 2_000;
 
 impl Commands {
-    /// Checks a definition: everything in the row, and the addresses that it calls.
+    /// Checks a definition: all values of the row, and the addresses that it calls.
     pub(in crate::commands) fn check_spec(&self, spec: &Spec) -> Result<(), BadInput> {
         spec.check()?;
         let Some(ping) = &spec.ping else { return Ok(()) };
@@ -52,7 +52,7 @@ impl Commands {
 }
 
 /// The address as it may be shown: its server, and the names in its templates. With services of
-/// this kind the path is the secret: anybody who knows it can report that all is well.
+/// this kind, the path is the secret: anyone who knows it can report that all is well.
 pub(crate) fn masked_address(address: &str) -> String {
     let origin = origin(address);
     let (mut shown, mut rest) = (masked_url(origin), &address[origin.len()..]);
@@ -64,8 +64,8 @@ pub(crate) fn masked_address(address: &str) -> String {
     shown + &hidden(rest)
 }
 
-/// Addresses from a caller; one that equals the shown form of the stored address keeps the stored
-/// one.
+/// Addresses from a caller. An address that equals the shown form of the stored one keeps the
+/// stored one.
 pub(crate) fn unmasked(given: Ping, old: Option<&Ping>) -> Ping {
     let kept = |event, given: Secret| {
         let old = old.and_then(|old| old.address(event)).filter(|old| {
@@ -94,7 +94,7 @@ fn names_only(template: &str) -> bool {
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
 }
 
-/// The same number of path segments, masked.
+/// As many masked path segments as the text has.
 fn hidden(text: &str) -> String {
     let shown = text.split('/').map(|part| if part.is_empty() { "" } else { MASK });
     shown.collect::<Vec<_>>().join("/")
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_an_address_its_server_is_shown_and_the_names_of_secrets() {
+    fn only_the_server_and_the_names_of_secrets_of_an_address_are_shown() {
         for (address, shown) in [
             ("https://hc.example", "https://hc.example"),
             ("https://hc.example/", "https://hc.example/"),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_as_it_is_shown_stays() {
+    fn an_address_sent_back_as_shown_is_kept() {
         let ping = |success: &str, failure: Option<&str>| Ping {
             success: Secret::new(success),
             start: None,

@@ -1,4 +1,4 @@
-//! Waiting jobs, read once for all workers that wait at this node.
+//! The waiting jobs, read once for all workers that wait at this node.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -16,31 +16,31 @@ use crate::{
     store::{Store, StoreError, workers::jobs::JobKind},
 };
 
-/// How long the row of a worker is used again.
+/// How long the row of a worker may be used again.
 const MOMENT: Duration = Duration::from_secs(1);
-/// Rows of this many workers are kept without looking for those that are too old.
+/// Up to this many rows of workers are kept without removing old ones.
 const FEW_WORKERS: usize = 100;
 
-/// However many workers wait, the tables are read once for all of them after a write, and a
-/// worker's own rows are read only if there is something for it.
+/// The waiting jobs. However many workers wait, the tables are read once for all of them after a
+/// write, and a worker's own rows are read only if there is something for it.
 pub(in crate::commands) struct Board {
     last: tokio::sync::Mutex<Option<CachedReading>>,
-    /// Rows of workers as they were read last.
+    /// The latest rows of workers that were read.
     workers: SingleFlight<Uuid, (Instant, Option<worker::Model>)>,
     polls: Mutex<HashMap<Uuid, CancellationToken>>,
-    /// The jobs that each worker was told here to stop, as long as they have not ended.
+    /// The jobs that this node has told each worker to stop, until they end.
     told: Mutex<HashMap<Uuid, HashSet<Uuid>>>,
 }
 
 #[derive(Clone, Debug)]
 struct CachedReading {
-    /// Everything up to this change is included.
+    /// The change up to which this reading is complete.
     change: u64,
     at: Instant,
     found: Arc<BoardReading>,
 }
 
-/// The result of a read.
+/// The result of reading the tables.
 #[derive(Debug, Default)]
 pub(super) struct BoardReading {
     waiting: Vec<JobKind>,
@@ -75,7 +75,7 @@ impl Default for Board {
 }
 
 impl Board {
-    /// The row of a worker as it was read within the last second, or else what `read` finds now.
+    /// The row of a worker that was read within the last second, or else the result of `read`.
     pub(super) async fn known<E>(
         &self,
         id: Uuid,
@@ -89,20 +89,20 @@ impl Board {
         {
             return Ok(Some(row.clone()));
         }
-        // The slot is not locked during the read: while the database is away, each caller waits for
-        // its own read only.
+        // The slot is not locked during the read, so that each caller waits only for its own read
+        // while the database is away.
         let row = read.await?;
         *slot.lock().await = Some((Clock::system().instant(), row.clone()));
         Ok(row)
     }
 
-    /// Keeps the row of a worker that was just read; `None` for one that has left.
+    /// Stores the row of a worker that was just read; `None` if the worker has left.
     pub(super) async fn knows(&self, id: Uuid, row: Option<worker::Model>) {
         let slot = self.workers.slot(&id, |(at, _)| is_new(*at));
         *slot.lock().await = Some((Clock::system().instant(), row));
     }
 
-    /// The state after that change, and not older than the given instant.
+    /// A reading that includes that change and is not older than the given instant.
     pub(super) async fn look(
         &self,
         store: &Store,
@@ -118,7 +118,8 @@ impl Board {
         if let Some(look) = last.as_ref().filter(is_fresh) {
             return Ok(look.found.clone());
         }
-        // Counted before reading: if something is written meanwhile, the tables are read once more.
+        // The change is noted before reading: if something is written meanwhile, the tables are
+        // read again.
         let change = *store.changes().follow().borrow();
         let (waiting, stopping) = store.waiting_for_workers(now).await?;
         let found = Arc::new(BoardReading { waiting, stopping });
@@ -126,7 +127,7 @@ impl Board {
         Ok(found)
     }
 
-    /// Registers a worker's wait: an earlier wait of the same worker at this node ends.
+    /// Registers a worker's wait. An earlier wait of the same worker at this node ends.
     pub(super) fn waits(&self, worker: Uuid) -> WaitingWorker<'_> {
         let over = CancellationToken::new();
         if let Some(earlier) = self.polls().insert(worker, over.clone()) {
@@ -135,12 +136,12 @@ impl Board {
         WaitingWorker { board: self, worker, over }
     }
 
-    /// The jobs that a worker was already told to stop.
+    /// The jobs that this node has already told a worker to stop.
     pub(super) fn told(&self, worker: Uuid) -> HashSet<Uuid> {
         self.locked_told().get(&worker).cloned().unwrap_or_default()
     }
 
-    /// Records the jobs that a worker was told to stop: all that it must stop now.
+    /// Records all jobs that a worker has now been told to stop.
     pub(super) fn tells(&self, worker: Uuid, stop: &[Uuid]) {
         let mut told = self.locked_told();
         if stop.is_empty() {
@@ -159,8 +160,8 @@ impl Board {
     }
 }
 
-/// Whether a worker's row was read so recently that it need not be read again. Real time, whatever
-/// the application's clock shows, as the worker is a program that is waiting.
+/// Whether a worker's row was read so recently that it need not be read again. Measured in real
+/// time rather than the application's, because the worker is a waiting program.
 fn is_new(read_at: Instant) -> bool {
     Clock::system().instant().saturating_duration_since(read_at) < MOMENT
 }
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_is_woken_for_what_it_may_take() {
+    fn a_worker_is_woken_for_jobs_that_it_may_take() {
         let kind = |queue: &str, tags: Option<&[&str]>| JobKind {
             namespace_id: Uuid::nil(),
             queue: queue.to_owned(),

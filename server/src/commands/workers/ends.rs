@@ -1,4 +1,4 @@
-//! How jobs ended, as their workers report: concurrent reports share a transaction.
+//! Workers' reports on how jobs ended. Concurrent reports share a transaction.
 
 use std::collections::HashSet;
 
@@ -21,18 +21,19 @@ pub(in crate::commands) type EndBatcher = Batcher<(JobClaim, JobEnd), ReportAnsw
 /// The result of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::commands) enum ReportAnswer {
-    /// The job ended so.
+    /// The job ended as reported.
     Ended,
-    /// The worker does not hold the job, or no longer.
+    /// The worker does not hold the job, or no longer does.
     NotHeld,
-    /// It must be made alone.
+    /// The report must be recorded alone.
     Alone,
     /// The database did not answer for as long as a caller waits.
     Unavailable,
 }
 
 impl Commands {
-    /// Ends a job as its worker reports, together with those of concurrent reports.
+    /// Ends a job as its worker reports, together with other jobs that are reported at the same
+    /// time.
     pub(super) async fn end_job(&self, claim: &JobClaim, end: JobEnd) -> Result<(), WorkerError> {
         let commands = self.clone();
         let bytes = match &end {
@@ -62,7 +63,8 @@ impl Commands {
 
     async fn end_together(&self, reports: Vec<(JobClaim, JobEnd)>) -> Vec<ReportAnswer> {
         let ids: Vec<Uuid> = reports.iter().map(|(claim, _)| claim.id).collect();
-        // Of two reports on a job, the later one finds out alone what the first one did.
+        // Of two reports on one job, the later is recorded alone and then sees what the first one
+        // did.
         let mut seen = HashSet::new();
         let is_first: Vec<bool> = ids.iter().map(|id| seen.insert(*id)).collect();
         let mut first = is_first.iter();
@@ -78,7 +80,8 @@ impl Commands {
                 ids.iter().zip(is_first).map(answer).collect()
             }
             Err(error) => {
-                // If a transaction keeps one job's row locked, the other reports must not fail.
+                // If another transaction keeps the row of one job locked, the other reports must
+                // not fail.
                 let is_of_one = error.is_lock_refused() || error.unavailable().is_none();
                 let answer =
                     if is_of_one { ReportAnswer::Alone } else { ReportAnswer::Unavailable };
@@ -87,7 +90,7 @@ impl Commands {
         }
     }
 
-    /// How the worker of this claim ended the job, if it did.
+    /// How the worker of this claim ended the job, if it has.
     async fn reported(&self, claim: &JobClaim) -> Result<Option<JobEnd>, WorkerError> {
         let row = jobs::of_claim(self.store.read(), claim).await?;
         Ok(row.and_then(|row| match row.state {

@@ -15,9 +15,9 @@ pub enum WorkerError {
         "this server speaks version {speaks} of the protocol, and the worker {asked}; take a library that fits"
     )]
     Protocol {
-        /// The worker's.
+        /// The worker's version.
         asked: u32,
-        /// The server's.
+        /// The server's version.
         speaks: u32,
     },
     /// The worker is not registered, or has sent nothing for too long.

@@ -1,15 +1,15 @@
 //! The requests of workers: programs that pull tasks from queues.
 //!
 //! Promises: a job belongs to one worker at a time. Each request about it contains the token that
-//! came with it; a request that comes late, or from another worker, is refused and changes nothing.
-//! The same request again, after a lost answer, gets the same answer. A token gives access to the
-//! queues that it names and nothing else.
+//! came with it; a late request, or one from another worker, is refused and changes nothing. A
+//! request that is repeated because its answer was lost gets the same answer. A token gives access
+//! to the queues that it names and to nothing else.
 //!
 //! - `register`: a worker registers and leaves
 //! - `board`: waiting jobs, read once for all workers
 //! - `poll`: a worker waits for jobs
-//! - `words`: its requests about the jobs that it has; `ends`: how jobs ended, many in one
-//!   transaction
+//! - `words`: its requests about the jobs that it has; `ends`: reports on how jobs ended, many in
+//!   one transaction
 //! - `queues`: limits on how many jobs of a queue workers have at once
 //! - `error`: why a request is refused
 
@@ -36,10 +36,12 @@ pub use words::HeartbeatAnswer;
 use crate::{
     access::Viewer,
     commands::{BadInput, Commands},
-    engine::jobs::SILENT,
+    engine::jobs::{LEASE, SILENT},
     store::workers::programs,
 };
 
+/// How long a job stays leased without a report from its worker, in seconds.
+pub const LEASE_SECONDS: u64 = LEASE.as_secs();
 /// How often a worker should send a heartbeat, in seconds.
 pub const HEARTBEAT_SECONDS: u64 = 10;
 /// The longest time that a poll is held open, in seconds.
@@ -49,15 +51,15 @@ pub const MAX_WAIT_SECONDS: u64 = 20;
 const MAX_NAMED: usize = 1_000;
 
 impl Commands {
-    /// The worker of that key, if the caller may act as that worker.
+    /// The worker with this key. Fails if the caller may not act as that worker.
     async fn worker(&self, who: &Viewer, id: Uuid) -> Result<worker::Model, WorkerError> {
         let row = self.heard_worker(id).await?;
         self.board.knows(id, row.clone()).await;
         checked(who, row)
     }
 
-    /// The same by a row read within the last second, for requests that come with each job. What
-    /// they write is checked against the job's own row.
+    /// The same by a row read within the last second, for requests that come with each job. Their
+    /// writes are checked against the job's own row.
     async fn known_worker(&self, who: &Viewer, id: Uuid) -> Result<worker::Model, WorkerError> {
         let since = self.clock.now() - SILENT;
         let is_heard = |row: &worker::Model| row.heartbeat_at >= since.into();
@@ -65,17 +67,17 @@ impl Commands {
         checked(who, known)
     }
 
-    /// The worker of that key, if it was heard from recently.
+    /// The worker with this key, if it has sent a request recently.
     async fn heard_worker(&self, id: Uuid) -> Result<Option<worker::Model>, WorkerError> {
         let since = (self.clock.now() - SILENT).into();
         Ok(programs::heard_since(self.store.read(), id, since).await?)
     }
 }
 
-/// The worker, if the caller may act as that worker.
+/// The worker. Fails if the caller may not act as it.
 fn checked(who: &Viewer, row: Option<worker::Model>) -> Result<worker::Model, WorkerError> {
     let row = row.filter(|row| row.token_id == who.id).ok_or(WorkerError::Unknown)?;
-    // The token's rights may have changed since.
+    // The rights of the token may have changed since.
     who.pulls(row.namespace_id, &row.queues.0)?;
     Ok(row)
 }

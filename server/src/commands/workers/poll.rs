@@ -22,15 +22,15 @@ use crate::{
 
 /// Maximum number of jobs in one answer.
 const MAX_JOBS: u64 = 100;
-/// Minimum time between two reads of the tables, however much is written.
+/// Minimum time between two reads of the tables, however often they change.
 const PACE: Duration = Duration::from_millis(10);
-/// Writes of other nodes may not wake this one, so it also reads at this interval.
+/// The interval of reads without a wake-up, because writes of other nodes may not wake this one.
 const POLL: Duration = Duration::from_secs(1);
-/// Minimum interval for recording that the worker is alive, and for checking its rights.
+/// Minimum interval for recording that the worker is alive and for checking its rights.
 const BEAT: Duration = Duration::from_secs(5);
 /// Maximum size of the jobs in one answer.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
-/// Maximum number of jobs sent again in one answer: each has at most 1 MiB of input.
+/// Maximum number of jobs sent again in one answer. Each has at most 1 MiB of input.
 const MAX_AGAIN: u64 = 4;
 /// The prefix of job tokens.
 const PREFIX: &str = "carjob_";
@@ -38,7 +38,7 @@ const PREFIX: &str = "carjob_";
 /// A job as its worker receives it.
 #[derive(Clone, Debug)]
 pub struct PolledJob {
-    /// Its key.
+    /// The job's key.
     pub id: Uuid,
     /// The token that each request about it must contain.
     pub token: String,
@@ -46,7 +46,7 @@ pub struct PolledJob {
     pub queue: String,
     /// The name of the worker's task.
     pub task: String,
-    /// Its input.
+    /// The job's input.
     pub input: Value,
     /// The run that it belongs to.
     pub about: Value,
@@ -61,7 +61,7 @@ pub struct Polled {
     pub jobs: Vec<PolledJob>,
     /// Jobs of the worker that it must stop.
     pub stop: Vec<Uuid>,
-    /// Whether this server is shutting down: another one answers next.
+    /// Whether this server is shutting down; the worker should then call another one.
     pub drain: bool,
 }
 
@@ -70,16 +70,16 @@ pub struct Polled {
 pub struct PollRequest {
     /// Maximum number of jobs.
     pub free: u64,
-    /// How long to wait if there are none.
+    /// How long to wait for jobs if there are none yet.
     pub wait_seconds: u64,
-    /// The jobs that the worker has, if it says so: its other jobs were lost on their way to it,
-    /// and are sent once more.
+    /// The jobs that the worker has, if it says so. Its other jobs were lost on their way to it,
+    /// and are sent again.
     pub has: Option<Vec<Uuid>>,
 }
 
 impl Commands {
-    /// Returns jobs for a worker, as soon as there are some; none, if there are none within the
-    /// wait. An earlier wait of the same worker at this node ends.
+    /// Returns jobs for a worker as soon as there are some, or none when the wait ends. An earlier
+    /// wait of the same worker at this node ends.
     pub async fn poll_jobs(
         &self,
         who: &Viewer,
@@ -96,7 +96,7 @@ impl Commands {
             let problem = format!("names {known} jobs");
             return Err(bad("jobs", "", problem, "name 1000 at the most"));
         }
-        // Real time, whatever the application's clock shows, as a caller is waiting.
+        // Real time rather than the application's, because a caller is waiting.
         let pacer = Clock::system();
         let mut changes = self.store.changes().follow();
         let until = pacer.instant() + Duration::from_secs(wait_seconds);
@@ -114,7 +114,7 @@ impl Commands {
         loop {
             let change = *changes.borrow_and_update();
             if checked.elapsed() >= BEAT {
-                // The worker may have left, and its token may have lost rights.
+                // The worker may have left by now, and its token may have lost rights.
                 worker = self.worker(who, id).await?;
                 self.heard(&worker).await?;
                 checked = pacer.instant();
@@ -138,7 +138,7 @@ impl Commands {
             }
             pacer.sleep(PACE.min(left)).await;
             tokio::select! {
-                // The store keeps the sender alive.
+                // Cannot fail: the store keeps the sender alive.
                 _ = changes.changed() => {}
                 () = draining.cancelled() => {}
                 () = waiting.over.cancelled() => return Ok(Polled::default()),
@@ -157,14 +157,14 @@ impl Commands {
         Ok(self.store.commit_unseen(tx).await?)
     }
 
-    /// The worker's jobs that it does not know of: the answer that contained them was lost.
+    /// The worker's jobs that it does not know, because the answer that contained them was lost.
     async fn lost_on_the_way(
         &self,
         worker: &worker::Model,
         asked: &PollRequest,
     ) -> Result<Vec<PolledJob>, WorkerError> {
         let Some(has) = &asked.has else { return Ok(Vec::new()) };
-        // Usually it knows all of its jobs.
+        // Usually a worker knows all of its jobs.
         if jobs::held_by(self.store.read(), worker.id).await? <= has.len() as u64 {
             return Ok(Vec::new());
         }
@@ -203,7 +203,8 @@ impl Commands {
         Ok(rows.into_iter().map(handed_over).collect())
     }
 
-    /// The jobs that the worker gets now: from a queue with a limit, as many as fit.
+    /// The jobs that the worker gets now. From a queue with a limit, only as many as the limit
+    /// leaves.
     async fn lock_jobs(
         &self,
         tx: &DatabaseTransaction,
@@ -229,14 +230,14 @@ impl Commands {
                 );
             }
         }
-        // The rest stays in its queue: the commit unlocks it.
+        // The rest stays in its queue, and the commit unlocks it.
         found.sort_by_key(|job| (Reverse(job.priority), job.created_at, job.id));
         found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(found)
     }
 }
 
-/// As many of them as fit into one answer, but at least one.
+/// As many of the jobs as fit into one answer, but at least one.
 fn bounded(rows: Vec<entity::job::Model>) -> Vec<entity::job::Model> {
     let mut bytes = 0;
     let fits = |row: &entity::job::Model| {

@@ -16,8 +16,8 @@ pub(crate) const MAX_LIMITED: u64 = 500;
 const MAX_JOBS: i64 = 10_000;
 
 impl Commands {
-    /// Limits how many jobs of a queue all workers together have at once; without `max_jobs` the
-    /// limit is removed. Jobs beyond a lowered limit continue. Returns the namespace.
+    /// Limits how many jobs of a queue all workers together may hold at once; without `max_jobs`,
+    /// removes the limit. Jobs beyond a lowered limit continue. Returns the namespace.
     pub async fn limit_worker_queue(
         &self,
         right: &Editor,
@@ -54,12 +54,12 @@ impl Commands {
         };
         self.audit(&tx, right.who(), entry).await?;
         self.remember(&tx, right.who(), call, &namespace).await?;
-        // Waiting workers look again, as there may be room for waiting jobs.
+        // The commit wakes waiting workers, because there may now be room for waiting jobs.
         self.store.commit(tx).await?;
         Ok(namespace)
     }
 
-    /// Returns the key of the limit, also of one that was removed.
+    /// Returns the key of the limit, even if it was removed.
     async fn set_limit(
         &self,
         tx: &DatabaseTransaction,

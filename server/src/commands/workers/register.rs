@@ -32,7 +32,7 @@ pub struct NewWorker {
     pub protocol: u32,
     /// The namespace, by name.
     pub namespace: String,
-    /// Its name.
+    /// The worker's name.
     pub name: String,
     /// The queues that it pulls from: 1 to 32.
     pub queues: Vec<String>,
@@ -40,7 +40,7 @@ pub struct NewWorker {
     pub tags: Vec<String>,
     /// How many jobs it takes at once.
     pub capacity: i32,
-    /// Its own version.
+    /// The version of the worker's program.
     pub version: String,
     /// The client library that it uses.
     pub client: String,
@@ -83,13 +83,13 @@ impl NewWorker {
 }
 
 impl Commands {
-    /// Registers a worker; returns the key that its other requests contain.
+    /// Registers a worker; returns the key that its other requests must contain.
     pub async fn register_worker(&self, who: &Viewer, new: NewWorker) -> Result<Uuid, WorkerError> {
         new.check()?;
         let found = namespaces::by_name(self.store.read(), &new.namespace).await?;
         let missing = || CommandError::not_found("namespace", &new.namespace);
         let namespace = found.ok_or_else(missing)?;
-        // For callers without access, a namespace does not exist.
+        // To callers without access, the namespace seems not to exist.
         match who.pulls(namespace.id, &new.queues) {
             Err(Refused::NotFound { .. }) => return Err(missing().into()),
             pulls => pulls?,
@@ -123,9 +123,9 @@ impl Commands {
         Ok(id)
     }
 
-    /// Removes a worker. The jobs that it still has are lost, and retried as each task says.
-    /// `known` are the jobs that it knows of, if it says so: the others never reached it, and
-    /// return to their queue.
+    /// Removes a worker. The jobs that it still has are lost, and their tasks are retried according
+    /// to their policies. `known` are the jobs that it knows of, if it says so: the others never
+    /// reached it and return to their queue.
     pub async fn unregister_worker(
         &self,
         who: &Viewer,

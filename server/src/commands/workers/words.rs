@@ -7,33 +7,41 @@ use crate::{
     access::Viewer,
     commands::Commands,
     store::workers::{
-        jobs::{self, JobClaim, JobEnd},
+        jobs::{self, JobClaim, JobEnd, JobHead},
         programs,
     },
-    target::check_output,
+    target::{MAX_TAIL_BYTES, MAX_TAIL_LINES, check_output},
 };
 
-/// Limits of one request: the number of lines, the longest line, and all lines together.
+/// Limits of one request: the number of lines, the length of a line, and the length of all lines.
 const MAX_LINES: usize = 200;
 const MAX_LINE_BYTES: usize = 16 * 1024;
 const MAX_LINES_BYTES: usize = 256 * 1024;
-/// How much is stored of one job's lines; the rest is left out.
-const MAX_JOB_LINES: i64 = 10_000;
-const MAX_JOB_BYTES: i64 = 4 * 1024 * 1024;
-const LEFT_OUT: &str = "the rest is left out: of a job's log 10000 lines and 4 MiB are kept";
+/// How much is stored of the beginning of one job's lines. Of what follows, the end is kept.
+const MAX_HEAD_LINES: i64 = 8_000;
+const MAX_HEAD_BYTES: i64 = (4 * 1024 - 256) * 1024;
+/// Lines between the beginning and the end are removed each time that so much was added.
+const TRIM_LINES: i64 = 1_000;
+const TRIM_BYTES: i64 = 1024 * 1024;
+/// How many of a job's lines are stored, most of them only until they are trimmed. Lines that come
+/// later are only counted: storing them costs writes that other jobs need.
+const MAX_STORED_LINES: i64 = 1_000_000;
+const MAX_STORED_BYTES: i64 = 64 * 1024 * 1024;
+/// The last stored line of a job that printed as much.
+const FULL: &str = "the worker has printed 64 MiB or 1,000,000 lines: what follows is only counted";
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 
 /// The answer to a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeartbeatAnswer {
-    /// Jobs that no longer belong to the worker: it must drop their work.
+    /// Jobs that the worker has lost: it must drop its work on them.
     pub lost: Vec<Uuid>,
     /// Jobs that it must stop.
     pub stop: Vec<Uuid>,
 }
 
 impl Commands {
-    /// Handles a heartbeat of a worker that is at work on these jobs.
+    /// Handles the heartbeat of a worker that is working on these jobs.
     pub async fn keep_jobs(
         &self,
         who: &Viewer,
@@ -57,8 +65,8 @@ impl Commands {
         Ok(HeartbeatAnswer { lost, stop })
     }
 
-    /// Stores lines that a job has printed: whether each was an error, and its text. Lines over the
-    /// limit of a job are left out, and its log says so.
+    /// Stores lines that a job has printed: whether each was an error, and its text. Of lines over
+    /// the limit of a job only the last stay, and those after 64 MiB or a million are not stored.
     pub async fn log_job(
         &self,
         who: &Viewer,
@@ -90,15 +98,29 @@ impl Commands {
         }
         let tx = self.store.begin().await?;
         let job = jobs::lock_if_held(&tx, claim).await?.ok_or(WorkerError::Stale)?;
-        let (lines, bytes) = within_limit(&job, lines);
-        if lines.is_empty() {
-            return Ok(());
+        if is_full(&job, &[]) {
+            jobs::count_lines(&tx, &job, &lines).await?;
+            return Ok(self.store.commit_unseen(tx).await?);
         }
-        jobs::add_lines(&tx, &job, &lines, bytes, self.clock.now().into()).await?;
+        if is_full(&job, &lines) {
+            lines.push((true, FULL.to_owned()));
+        }
+        let head = head_of(&job, &lines);
+        jobs::add_lines(&tx, &job, &lines, head, self.clock.now().into()).await?;
+        let Some(head) = head else { return Ok(self.store.commit(tx).await?) };
+        if is_trimmed(&job, &lines, head) {
+            let limit = |limit: usize| i64::try_from(limit).unwrap_or(i64::MAX);
+            let (lines, bytes) = (limit(MAX_TAIL_LINES), limit(MAX_TAIL_BYTES));
+            self.store.trim_lines_of_job(&tx, job.id, head, lines, bytes).await?;
+        }
+        if job.head_lines.is_some() {
+            // The attempt copies the end when the job has ended.
+            return Ok(self.store.commit_unseen(tx).await?);
+        }
         Ok(self.store.commit(tx).await?)
     }
 
-    /// Completes a job with that output.
+    /// Completes a job with this output.
     pub async fn complete_job(
         &self,
         who: &Viewer,
@@ -113,7 +135,7 @@ impl Commands {
         self.end_job(claim, JobEnd::Completed(output)).await
     }
 
-    /// Fails a job: why, and whether another attempt would fail as well.
+    /// Fails a job with an error; also says whether another attempt would fail as well.
     pub async fn fail_job(
         &self,
         who: &Viewer,
@@ -159,21 +181,45 @@ impl Commands {
     }
 }
 
-/// The lines that are stored for the job, with a final note in place of the first one that is left
-/// out; and the bytes that the job has then, stored or not.
-fn within_limit(job: &job::Model, lines: Vec<(bool, String)>) -> (Vec<(bool, String)>, i64) {
-    let (mut count, mut bytes) = (job.lines, job.line_bytes);
-    let mut taken = Vec::with_capacity(lines.len());
-    for (is_error, text) in lines {
-        if count > MAX_JOB_LINES || bytes > MAX_JOB_BYTES {
-            break;
-        }
-        count += 1;
-        bytes = bytes.saturating_add(i64::try_from(text.len()).unwrap_or(i64::MAX));
-        let is_over = count > MAX_JOB_LINES || bytes > MAX_JOB_BYTES;
-        taken.push(if is_over { (true, LEFT_OUT.to_owned()) } else { (is_error, text) });
+/// The beginning of the job's output with these lines, if they exceed it.
+fn head_of(job: &job::Model, lines: &[(bool, String)]) -> Option<JobHead> {
+    if let Some(head) = JobHead::of(job) {
+        return Some(head);
     }
-    (taken, bytes)
+    let mut head = JobHead { lines: job.lines, bytes: job.line_bytes };
+    for (_, text) in lines {
+        let bytes = head.bytes.saturating_add(i64::try_from(text.len()).unwrap_or(i64::MAX));
+        if head.lines >= MAX_HEAD_LINES || bytes > MAX_HEAD_BYTES {
+            return Some(head);
+        }
+        head = JobHead { lines: head.lines + 1, bytes };
+    }
+    None
+}
+
+/// Whether it is time to remove lines between the beginning and the end, now that these were added.
+fn is_trimmed(job: &job::Model, lines: &[(bool, String)], head: JobHead) -> bool {
+    let grown = |before: i64, added: i64, head: i64, step: i64| {
+        let before = before - head;
+        before.div_euclid(step) != before.saturating_add(added).div_euclid(step)
+    };
+    grown(job.lines, count_of(lines), head.lines, TRIM_LINES)
+        || grown(job.line_bytes, bytes_of(lines), head.bytes, TRIM_BYTES)
+}
+
+/// Whether the job has printed so much, with these lines, that no more is stored.
+fn is_full(job: &job::Model, lines: &[(bool, String)]) -> bool {
+    job.lines.saturating_add(count_of(lines)) >= MAX_STORED_LINES
+        || job.line_bytes.saturating_add(bytes_of(lines)) >= MAX_STORED_BYTES
+}
+
+fn count_of(lines: &[(bool, String)]) -> i64 {
+    i64::try_from(lines.len()).unwrap_or(i64::MAX)
+}
+
+fn bytes_of(lines: &[(bool, String)]) -> i64 {
+    let bytes = lines.iter().map(|(_, text)| text.len()).sum::<usize>();
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -207,6 +253,8 @@ mod tests {
             stop: false,
             lines,
             line_bytes,
+            head_lines: None,
+            head_bytes: None,
             output: None,
             error: None,
             is_final: false,
@@ -214,19 +262,42 @@ mod tests {
         }
     }
 
+    fn lines(count: usize, text: &str) -> Vec<(bool, String)> {
+        vec![(false, text.to_owned()); count]
+    }
+
     #[test]
-    fn what_is_over_the_limit_of_a_job_is_left_out_and_said_once() {
-        let lines = |count: usize, text: &str| vec![(false, text.to_owned()); count];
-        let texts = |job: &job::Model, lines: Vec<(bool, String)>| {
-            let (taken, bytes) = within_limit(job, lines);
-            (taken.into_iter().map(|(_, text)| text).collect::<Vec<_>>(), bytes)
+    fn the_beginning_of_an_output_ends_at_its_limit_and_stays() {
+        assert_eq!(head_of(&job(0, 0), &lines(2, "one")), None);
+        assert_eq!(head_of(&job(MAX_HEAD_LINES - 1, 5), &lines(1, "x")), None);
+        let head = JobHead { lines: MAX_HEAD_LINES, bytes: 6 };
+        assert_eq!(head_of(&job(MAX_HEAD_LINES - 1, 5), &lines(9, "x")), Some(head));
+        let head = JobHead { lines: 8, bytes: MAX_HEAD_BYTES };
+        assert_eq!(head_of(&job(7, MAX_HEAD_BYTES - 1), &lines(9, "x")), Some(head));
+        let head = JobHead { lines: 3, bytes: 30 };
+        let long = job::Model { head_lines: Some(3), head_bytes: Some(30), ..job(9_000, 90_000) };
+        assert_eq!(head_of(&long, &lines(9, "x")), Some(head));
+    }
+
+    #[test]
+    fn no_more_is_stored_of_a_job_that_prints_without_end() {
+        assert!(!is_full(&job(MAX_STORED_LINES - 2, 0), &lines(1, "")));
+        assert!(is_full(&job(MAX_STORED_LINES - 2, 0), &lines(2, "")));
+        assert!(!is_full(&job(5, MAX_STORED_BYTES - 2), &lines(1, "x")));
+        assert!(is_full(&job(5, MAX_STORED_BYTES - 2), &lines(1, "xy")));
+        assert!(is_full(&job(5, MAX_STORED_BYTES), &[]));
+    }
+
+    #[test]
+    fn lines_between_the_ends_are_removed_now_and_then() {
+        let head = JobHead { lines: 8_000, bytes: 8_000 };
+        let trims = |count: i64, bytes: i64, added: &[(bool, String)]| {
+            is_trimmed(&job(8_000 + count, 8_000 + bytes), added, head)
         };
-        assert_eq!(texts(&job(0, 0), lines(2, "one")), (vec!["one".to_owned(); 2], 6));
-        let full = texts(&job(MAX_JOB_LINES - 1, 0), lines(9, "x"));
-        assert_eq!(full, (vec!["x".to_owned(), LEFT_OUT.to_owned()], 2));
-        assert!(texts(&job(MAX_JOB_LINES + 1, 2), lines(9, "x")).0.is_empty());
-        let full = texts(&job(7, MAX_JOB_BYTES), lines(9, "x"));
-        assert_eq!(full, (vec![LEFT_OUT.to_owned()], MAX_JOB_BYTES + 1));
-        assert!(texts(&job(8, MAX_JOB_BYTES + 1), lines(9, "x")).0.is_empty());
+        assert!(!trims(100, 100, &lines(200, "x")));
+        assert!(trims(900, 100, &lines(200, "x")));
+        assert!(trims(2_900, 100, &lines(200, "x")));
+        assert!(trims(100, TRIM_BYTES - 1, &lines(1, "x")));
+        assert!(!trims(100, TRIM_BYTES, &lines(1, "x")));
     }
 }

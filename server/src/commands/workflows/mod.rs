@@ -3,8 +3,12 @@
 //! A definition is never changed: an edit adds a version and points the workflow to it, so a run
 //! keeps the version that it started with.
 //!
+//! - `checks`: what a definition must meet to be stored
+//! - `judgement`: checking definitions before a transaction begins
 //! - `standalone`: creating, changing and deleting standalone workflows
 
+pub(super) mod checks;
+mod judgement;
 pub(super) mod standalone;
 
 use entity::{Timestamp, audit_event, schedule, workflow, workflow_version};
@@ -12,16 +16,17 @@ use sea_orm::{ConnectionTrait, Set};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+pub(super) use self::judgement::{Judgement, changed_meanwhile, forms_of};
 use super::{
-    BadInput, CommandError, Commands, UnsetSecret, error::schedule_name_taken, secrets,
-    unset_secrets,
+    BadInput, CommandError, Commands, UnsetSecret,
+    error::schedule_name_taken,
+    secrets::{self, unset::UsedSecrets},
 };
 use crate::{
     access::Viewer,
     model::{Definition, DefinitionProblem, Task, check, naming},
     random::new_id,
-    store::{Constraint, DatabaseTransaction, StoreError, audit, namespaces, schedules, workflows},
-    target::TemplateScope,
+    store::{Constraint, DatabaseTransaction, StoreError, audit, schedules, workflows},
 };
 
 /// What a schedule runs.
@@ -31,12 +36,12 @@ pub enum Work {
     Workflow(String),
     /// An inline task: a workflow with the schedule's name.
     Task(Box<Task>),
-    /// What it ran in the past: the workflow of that name, in that version if it is the schedule's
+    /// The workflow that it ran in the past, by name; in the given version if it is the schedule's
     /// own.
     Past {
         /// The workflow.
         name: String,
-        /// Its version then.
+        /// The version at that time.
         version: i32,
     },
 }
@@ -49,12 +54,12 @@ pub(super) struct Resolved {
     pub(super) version: i32,
     /// A description of its change, if there was one.
     pub(super) change: Option<String>,
-    /// Secrets that it uses and that are not set, if a definition was given.
+    /// Secrets that it uses but that are not set, if the command came with a definition.
     pub(super) unset: Vec<UnsetSecret>,
 }
 
 impl Resolved {
-    /// A workflow that is left as it is.
+    /// A workflow that stays as it is.
     pub(super) fn as_it_is(id: Uuid, name: String, version: i32) -> Self {
         Self { id, name, version, change: None, unset: vec![] }
     }
@@ -70,7 +75,7 @@ pub(super) struct NewRows {
 
 impl Commands {
     /// The workflow for a schedule named `schedule`; `current` is the schedule's row if it already
-    /// exists.
+    /// exists. `judgement` is that of the task or of the past definition.
     pub(super) async fn resolve(
         &self,
         tx: &DatabaseTransaction,
@@ -79,6 +84,7 @@ impl Commands {
         schedule: &str,
         current: Option<&schedule::Model>,
         work: Work,
+        judgement: &Judgement,
     ) -> Result<Resolved, CommandError> {
         let task = match work {
             Work::Workflow(name) => {
@@ -89,16 +95,18 @@ impl Commands {
                 return Ok(Resolved::as_it_is(found.id, name, found.version));
             }
             Work::Past { name, version } => {
-                return self.resolve_past(tx, who, namespace, current, name, version).await;
+                let past = self.resolve_past(tx, who, namespace, current, name, version, judgement);
+                return past.await;
             }
             Work::Task(task) => task,
         };
         let existing = workflows::by_name(tx, namespace, schedule).await?;
         let mut definition = Definition::single(*task);
         let Some(existing) = existing else {
-            self.check_definition(At::Task("task"), &mut definition, None)?;
+            let secrets = judgement.pass(At::Task("task"), &mut definition, None)?;
             self.check_namespace(tx, namespace, At::Task("task"), &definition).await?;
-            return self.add_workflow(tx, who, namespace, schedule, &definition, None).await;
+            let added = self.add_workflow(tx, who, namespace, schedule, &definition, secrets, None);
+            return added.await;
         };
         let except = current.map(|row| row.id);
         if existing.module.is_some() || workflows::users(tx, existing.id, except).await? > 0 {
@@ -110,17 +118,17 @@ impl Commands {
             let problem = "has the name of a workflow that others run";
             return Err(BadInput::new("name", schedule, problem, help).into());
         }
-        // Masked secrets are restored only from the schedule's own task, not from one that another
-        // schedule of that name left behind.
+        // Masked secrets are restored only from the schedule's own task, not from a workflow that
+        // another schedule of this name left behind.
         let own = current.is_some_and(|row| row.workflow_id == existing.id);
         let old = self.definition_of(tx, &existing).await?;
-        self.check_definition(At::Task("task"), &mut definition, own.then_some(&old))?;
+        let secrets = judgement.pass(At::Task("task"), &mut definition, own.then_some(&old))?;
         self.check_namespace(tx, namespace, At::Task("task"), &definition).await?;
-        self.revise_workflow(tx, who, &existing, &old, &definition).await
+        self.revise_workflow(tx, who, &existing, &old, &definition, secrets).await
     }
 
-    /// A schedule's own workflow has its name: renaming the schedule renames the workflow, too, or
-    /// the next edit would not find the task and its secrets.
+    /// Renames a schedule's own workflow together with the schedule. Otherwise the next edit would
+    /// not find the task and its secrets.
     pub(super) async fn rename_along(
         &self,
         tx: &DatabaseTransaction,
@@ -140,73 +148,6 @@ impl Commands {
             return Ok(Resolved { name: name.to_owned(), ..current });
         }
         Ok(current)
-    }
-
-    /// Restores masked secrets, and checks that the definition can be run here.
-    pub(super) fn check_definition(
-        &self,
-        at: At<'_>,
-        definition: &mut Definition,
-        old: Option<&Definition>,
-    ) -> Result<(), CommandError> {
-        // The shape is validated first: it limits how many tasks are looked at.
-        definition.validate().map_err(|problem| bad_definition(at, problem))?;
-        let before = definition.tasks_before().map_err(|problem| bad_definition(at, problem))?;
-        let alone = definition.tasks.len() == 1;
-        for (index, (task, before)) in definition.tasks.iter_mut().zip(&before).enumerate() {
-            let field = at.task(index);
-            let same = |other: &&Task| other.name == task.name;
-            // A single task may have been renamed.
-            let only = old.filter(|old| alone && old.tasks.len() == 1);
-            let kept = old.and_then(|old| old.tasks.iter().find(same));
-            let kept = kept.or_else(|| only.and_then(|old| old.tasks.first()));
-            let retained = secrets::retain(&mut task.target, kept.map(|task| &task.target));
-            retained
-                .map_err(|bad| BadInput { field: bad.field.replacen("task", &field, 1), ..bad })?;
-            let holds_secrets =
-                secrets::holds_any(&task.target) || !task.target.secret_names().is_empty();
-            if task.target.has_open_origin() && holds_secrets {
-                let problem = "lets a template choose the server while the request carries secrets";
-                let help =
-                    "write scheme and host out, or take the secret headers and signature away";
-                return Err(
-                    BadInput::new(format!("{field}.target.http.url"), "", problem, help).into()
-                );
-            }
-            let scope = TemplateScope { before, ..TemplateScope::ALONE };
-            let checked = self.executor.check_in(&task.target, scope);
-            checked.map_err(|error| BadInput::target(&field, error))?;
-            secrets::literal::check(&field, &task.target)?;
-        }
-        let json = json_of(definition)?;
-        if check::has_nul(&json) {
-            let problem = "has a text with a NUL character (\\u0000)";
-            return Err(BadInput::new(at.field(), "", problem, "remove it").into());
-        }
-        check::nests(at.field(), &json.to_string())?;
-        Ok(())
-    }
-
-    /// Checks that the definition's targets are allowed for tasks of the namespace.
-    pub(super) async fn check_namespace<C: ConnectionTrait>(
-        &self,
-        connection: &C,
-        namespace: Uuid,
-        at: At<'_>,
-        definition: &Definition,
-    ) -> Result<(), CommandError> {
-        let depends = |task: &Task| self.executor.depends_on_namespace(&task.target);
-        if !definition.tasks.iter().any(depends) {
-            return Ok(());
-        }
-        // If it is gone, the following code reports it.
-        let found = namespaces::by_ids(connection, &[namespace]).await?;
-        let Some(namespace) = found.first() else { return Ok(()) };
-        for (index, task) in definition.tasks.iter().enumerate() {
-            let checked = self.executor.check_namespace(&task.target, &namespace.name);
-            checked.map_err(|error| BadInput::target(&at.task(index), error))?;
-        }
-        Ok(())
     }
 
     /// The definition that new runs of the workflow start with.
@@ -231,6 +172,7 @@ impl Commands {
         namespace: Uuid,
         name: &str,
         definition: &Definition,
+        secrets: &UsedSecrets,
         module: Option<&str>,
     ) -> Result<Resolved, CommandError> {
         let (mut resolved, rows) =
@@ -241,11 +183,11 @@ impl Commands {
         if !written.contains(&resolved.id) {
             return Err(name_taken(name).into());
         }
-        resolved.unset = unset_secrets(tx, namespace, definition).await?;
+        resolved.unset = secrets.unset(tx, namespace).await?;
         Ok(resolved)
     }
 
-    /// A new workflow in the form of its rows.
+    /// The rows of a new workflow.
     pub(super) fn compose_workflow(
         &self,
         who: &Viewer,
@@ -276,7 +218,7 @@ impl Commands {
         Ok((resolved, NewRows { workflow, version, entry }))
     }
 
-    /// Deletes a workflow that no schedule runs any more.
+    /// Deletes a workflow, unless a schedule still runs it.
     pub(super) async fn delete_workflow_in(
         &self,
         tx: &DatabaseTransaction,
@@ -298,7 +240,7 @@ impl Commands {
         Ok(self.audit(tx, who, entry).await?)
     }
 
-    /// Sets a new definition of a workflow, unless it is the current one.
+    /// Gives a workflow a new definition, unless it is the current one.
     pub(super) async fn revise_workflow(
         &self,
         tx: &DatabaseTransaction,
@@ -306,11 +248,12 @@ impl Commands {
         row: &workflow::Model,
         old: &Definition,
         new: &Definition,
+        secrets: &UsedSecrets,
     ) -> Result<Resolved, CommandError> {
         let (id, name) = (row.id, row.name.clone());
         if old == new {
             // Secrets may still be missing, which is reported each time.
-            let unset = unset_secrets(tx, row.namespace_id, new).await?;
+            let unset = secrets.unset(tx, row.namespace_id).await?;
             return Ok(Resolved { id, name, version: row.version, change: None, unset });
         }
         let version = row.version + 1;
@@ -330,7 +273,7 @@ impl Commands {
             "{} of workflow {name} changed (version {version})",
             what_changed(old, new)
         ));
-        let unset = unset_secrets(tx, row.namespace_id, new).await?;
+        let unset = secrets.unset(tx, row.namespace_id).await?;
         Ok(Resolved { id, name, version, change, unset })
     }
 
@@ -387,12 +330,12 @@ fn json_of(definition: &Definition) -> Result<Value, CommandError> {
         .map_err(|source| CommandError::Unreadable { what: "a new workflow".to_owned(), source })
 }
 
-/// Where in an input a definition is.
+/// The position of a definition in an input.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum At<'a> {
     /// A schedule's own task, in this field.
     Task(&'a str),
-    /// A workflow: in this field, or the input itself.
+    /// A workflow, in this field or in the input itself.
     Workflow(&'a str),
 }
 
@@ -426,7 +369,7 @@ fn bad_definition(at: At<'_>, problem: DefinitionProblem) -> BadInput {
     }
 }
 
-/// A one-word description of the difference.
+/// A word for the difference.
 fn what_changed(old: &Definition, new: &Definition) -> &'static str {
     if old.tasks == new.tasks {
         "limits"

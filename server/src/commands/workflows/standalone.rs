@@ -1,9 +1,9 @@
-//! Creating, changing and deleting standalone workflows, apart from schedules and modules.
+//! Creates, changes and deletes workflows that do not belong to a schedule or module.
 
 use entity::workflow;
 use uuid::Uuid;
 
-use super::At;
+use super::{At, Judgement, changed_meanwhile};
 use crate::{
     access::{Editor, Permit},
     commands::{Call, CommandError, Commands, versions},
@@ -18,7 +18,7 @@ pub struct NewWorkflow {
     pub namespace: String,
     /// Unique among the namespace's workflows.
     pub name: String,
-    /// Its tasks.
+    /// The workflow's tasks.
     pub definition: Definition,
 }
 
@@ -32,6 +32,15 @@ pub struct Revision {
     pub apply: Box<dyn FnOnce(&mut Definition) + Send>,
 }
 
+/// A change of a workflow that was judged before its transaction.
+struct JudgedRevision {
+    /// The version that it was applied to.
+    version: i32,
+    old: Definition,
+    new: Definition,
+    judgement: Judgement,
+}
+
 impl Commands {
     /// Creates a workflow.
     pub async fn create_workflow(
@@ -41,22 +50,28 @@ impl Commands {
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         let NewWorkflow { namespace, name, mut definition } = new;
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
+        }
+        self.namespace(self.store.read(), right.permit(), &namespace).await?;
+        let judgement = self.judge(&definition, None).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        self.check_definition(At::Workflow(""), &mut definition, None)?;
+        let secrets = judgement.pass(At::Workflow(""), &mut definition, None)?;
         let namespace = self.namespace(&tx, right.permit(), &namespace).await?;
         self.check_namespace(&tx, namespace, At::Workflow(""), &definition).await?;
-        let added = self.add_workflow(&tx, right.who(), namespace, &name, &definition, None);
+        let added =
+            self.add_workflow(&tx, right.who(), namespace, &name, &definition, secrets, None);
         let id = added.await?.id;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit(tx).await?;
         Ok(id)
     }
 
-    /// Sets another definition of a workflow, if it is still in the version that the caller saw.
-    /// Runs that have started keep their definition.
+    /// Gives a workflow another definition, if it is still in the version that the caller saw. Runs
+    /// that have started keep their definition.
     pub async fn update_workflow(
         &self,
         right: &Editor,
@@ -64,25 +79,29 @@ impl Commands {
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         let Revision { id, expected_version, apply } = revision;
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let judged = self.judge_revision(right.permit(), id, apply).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
         let row = self.own_workflow(&tx, right.permit(), id).await?;
         versions::version("workflow", expected_version, row.version)?;
-        let old = self.definition_of(&tx, &row).await?;
-        let mut new = old.clone();
-        apply(&mut new);
-        self.check_definition(At::Workflow(""), &mut new, Some(&old))?;
+        let judged = judged.filter(|judged| judged.version == row.version);
+        let JudgedRevision { old, mut new, judgement, .. } =
+            judged.ok_or_else(changed_meanwhile)?;
+        let secrets = judgement.pass(At::Workflow(""), &mut new, Some(&old))?;
         self.check_namespace(&tx, row.namespace_id, At::Workflow(""), &new).await?;
-        self.revise_workflow(&tx, right.who(), &row, &old, &new).await?;
+        self.revise_workflow(&tx, right.who(), &row, &old, &new, secrets).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit(tx).await?;
         Ok(id)
     }
 
-    /// Deletes a workflow that no schedule runs. Its live runs finish on their own, its history
-    /// stays.
+    /// Deletes a workflow, unless a schedule runs it. Its live runs finish on their own, and its
+    /// history stays.
     pub async fn delete_workflow(
         &self,
         right: &Editor,
@@ -116,6 +135,25 @@ impl Commands {
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit(tx).await?;
         Ok(id)
+    }
+
+    /// Applies a change to the workflow as it is now, and judges the result; `None` if there is no
+    /// such workflow for the caller, which the transaction reports.
+    async fn judge_revision(
+        &self,
+        permit: Permit<'_>,
+        id: Uuid,
+        apply: Box<dyn FnOnce(&mut Definition) + Send>,
+    ) -> Result<Option<JudgedRevision>, CommandError> {
+        let read = self.store.read();
+        let row = workflows::by_ids(read, &[id]).await?.pop();
+        let row = row.filter(|row| permit.over(row.namespace_id, "workflow", id).is_ok());
+        let Some(row) = row else { return Ok(None) };
+        let old = self.definition_of(read, &row).await?;
+        let mut new = old.clone();
+        apply(&mut new);
+        let judgement = self.judge(&new, Some(&old)).await?;
+        Ok(Some(JudgedRevision { version: row.version, old, new, judgement }))
     }
 
     /// The workflow, locked, if it is not deleted. Refused if a module declares it.

@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::{core::Core, signals::SignalKind};
 
-/// The interval between two looks: a step is noticed within this time.
+/// The interval between two checks: a step is noticed within this time.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Runs until `stop`. A manual clock is set by a test, which itself wakes the services that it
+/// Runs until `stop`. It ignores a manual clock: the test that sets one wakes the services it
 /// needs.
 pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
     while core.clock.is_system() && !stop.is_cancelled() {

@@ -16,14 +16,15 @@ use crate::{
 /// A lease term of this node.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct LeaseTerm {
-    /// The epoch that each write names.
+    /// The epoch, which each write names.
     pub(in crate::engine) fence: Fence,
     /// No new work starts after this instant.
     until: Instant,
 }
 
 impl LeaseTerm {
-    /// A term that was requested at `asked`: it ends a sixth of the term before the lease does.
+    /// A term that was requested at `asked`. It ends earlier than the lease, by a sixth of the
+    /// term.
     pub(in crate::engine) fn new(fence: Fence, asked: Instant, term: Duration) -> Self {
         Self { fence, until: asked + term - term / 6 }
     }
@@ -50,10 +51,12 @@ impl LeaseTerm {
 /// renews a shorter term would use up most of it, round after round.
 const SHORTEST: Duration = Duration::from_secs(5);
 
-/// Takes or renews the service's lease for at least `term`; returns nothing if another node holds
-/// it or this one must not schedule. If another node's term has stayed unchanged for its full
-/// length by the local monotonic clock, it is over: if the database's clock was stepped back, a
-/// dead holder would otherwise keep the lease longer by the size of the step.
+/// Takes or renews the service's lease for at least `term`. Returns `None` if another node holds it
+/// or this node must not schedule.
+///
+/// If another node's term has not changed for its full length by this node's monotonic clock, it
+/// counts as over. Otherwise, after the database's clock was stepped back, a dead holder would keep
+/// the lease longer by the size of the step.
 pub(in crate::engine) async fn lead(
     core: &Core,
     name: &'static str,

@@ -1,5 +1,5 @@
-//! Which part of the ledger contains live rows: refreshed repeatedly, so that the statements of
-//! other services need not search every day.
+//! Keeps track of which days of the ledger contain live rows, so that other services need not
+//! search every day.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::{EngineError, core::Core, service::Service};
 
-/// A scan of a long backlog takes longer: at most one per cent of the time is spent scanning.
+/// The pause after a scan is this many times as long as the scan took, so that at most one per cent
+/// of the time is spent scanning, however long the backlog.
 const SHARE: u32 = 100;
 
 /// The longest pause: a scan result must not be used for longer than a minute.
@@ -20,7 +21,7 @@ pub(in crate::engine) struct LiveRangeRefresher {
     took: Duration,
 }
 
-/// Empty: the result of a scan is in the store.
+/// Empty, because the store keeps the scan's result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct LiveRangeReport;
 

@@ -42,12 +42,12 @@ pub(in crate::engine) async fn enter(
     cluster.watch(&living, clock.instant());
     let fleet = Fleet::of(living, settings.heartbeat_expiry);
     cluster.see(id, fleet.members.clone());
-    // Log once what `/healthz` will report: an operator who starts a node reads its log.
+    // Log the problems that `/healthz` will report: an operator who starts a node reads its log.
     let (name, readiness) = (cluster.name(), cluster.standing(clock));
     let wrong = crate::engine::core::nodes::issues(&fleet, &[], name, readiness);
     let wrong = wrong.into_iter().chain(cluster::redis(&fleet, name, cluster.redis()));
     for problem in wrong.filter_map(|issue| issue.problem) {
-        tracing::warn!("{problem}");
+        tracing::warn!(%problem, "the cluster has a problem");
     }
     Ok(id)
 }
@@ -82,7 +82,7 @@ async fn join(
 #[derive(Debug)]
 pub(in crate::engine) struct Pulse {
     pub(in crate::engine) core: Arc<Core>,
-    /// Why the database rejects writes, as already logged.
+    /// Why the database rejects writes, as last logged.
     refusing: Option<Refusing>,
 }
 
@@ -93,9 +93,9 @@ pub struct PulseReport {
     pub lost: usize,
     /// Whether it began a new life.
     pub rejoined: bool,
-    /// Whether it has no life because another process uses its name.
+    /// Whether it has no life now, because another process uses its name.
     pub is_usurped: bool,
-    /// Whether its share of the shards has changed.
+    /// Whether the node now owns other shards than before.
     pub has_another_share: bool,
 }
 
@@ -108,7 +108,9 @@ impl Pulse {
     fn tell_of_writes(&mut self) {
         let refusing = self.core.store.refusing();
         match (self.refusing, refusing) {
-            (was, Some(why)) if was != Some(why) => tracing::error!("{}", why.problem()),
+            (was, Some(why)) if was != Some(why) => {
+                tracing::error!(problem = %why.problem(), "what is written is not kept");
+            }
             (Some(_), None) => tracing::info!("what is written is kept again"),
             (Some(_) | None, Some(_)) | (None, None) => {}
         }
@@ -126,7 +128,7 @@ impl Pulse {
             let beat = Beat { held, clock_offset_ms, redis_problem: None };
             let beat = core.cluster.beat(&core.store, node, beat).await?;
             let BeatOutcome::Alive(at) = beat else { return Ok(beat) };
-            // Report at once to the other nodes that the clock has become right or wrong.
+            // The clock has become right or wrong: tell the other nodes at once.
             if !core.note_clock(asked, at.utc()) || told_again {
                 return Ok(beat);
             }
@@ -134,12 +136,12 @@ impl Pulse {
         }
     }
 
-    /// Handles the end of the node's life: starts a new one, or none while another process uses its
-    /// name.
+    /// Handles the end of the node's life: starts a new life, or none while another process uses
+    /// its name.
     async fn rejoin(&self, node: Uuid) -> Result<bool, EngineError> {
         let core = &self.core;
         if core.cluster.standing(&core.clock) == NodeReadiness::Draining {
-            // The node was taking no new work, and other nodes hold its work by now.
+            // The node was not taking new work, and other nodes hold its old work by now.
             return Ok(false);
         }
         let name = &core.settings.node_name;
@@ -160,7 +162,7 @@ impl Pulse {
         tracing::error!(%node, "this node was declared dead; it starts a new life");
         let mut current = core.node.write().await;
         *current = join(&core.store, &core.clock, &core.settings, &core.cluster).await?;
-        // Under the old life, no work could be taken.
+        // The dispatcher could take no work under the old life.
         core.signals.wake_here(SignalKind::Dispatcher);
         core.signals.wake_here(SignalKind::Planner);
         Ok(true)
@@ -181,8 +183,8 @@ impl Service for Pulse {
             report.is_usurped = !report.rejoined;
         }
         let node = core.node_id().await;
-        // At each heartbeat: an attempt may have begun under the old life while the new one
-        // started.
+        // Checked at each heartbeat, because an attempt may have begun under the old life while the
+        // new one started.
         let is_lost = |hold: &RunLease| report.is_usurped || hold.node_id != node;
         report.lost = core.registry.stop(StopReason::Lost, is_lost);
         let living = core.cluster.living(&core.store).await?;
@@ -192,7 +194,7 @@ impl Service for Pulse {
             core.signals.wake_here(SignalKind::Planner);
             core.signals.wake_here(SignalKind::Dispatcher);
         }
-        // Each node checks this for itself: it may not receive what another receives.
+        // Each node decides this for itself, because nodes may receive different heartbeats.
         let doubts = core.cluster.to_doubt();
         if core.store.doubt_if_silent(&doubts, core.cluster.doubted_after()).await? > 0 {
             core.signals.wake_pulse();
@@ -211,11 +213,11 @@ impl Service for Pulse {
 
 /// Stops attempts of this node on request, and attempts whose run was ended elsewhere.
 ///
-/// A cancel request belongs to the run, not to the hold that it found, and is never withdrawn: the
-/// wake-up of this service carries no request, the tables contain it. So it cannot arrive too late
-/// for one hold and hit the next by mistake: if the hold is lost before the request is seen, no new
-/// attempt of the run begins. A run that is lost, released or parked while it has a request is
-/// cancelled by the service that writes that change.
+/// A cancel request belongs to the run, not to one node's hold on it, and is never withdrawn. The
+/// request is in the tables; the wake-up of this service carries no data. So a request cannot
+/// arrive too late for one hold and hit the next by mistake: if the hold is lost before the request
+/// is seen, no new attempt of the run begins. A run that is lost, released or parked while it has a
+/// request is cancelled by the service that writes that change.
 #[derive(Debug)]
 pub(in crate::engine) struct Canceller {
     pub(in crate::engine) core: Arc<Core>,
@@ -226,7 +228,7 @@ pub(in crate::engine) struct Canceller {
 pub struct CancellerReport {
     /// Attempts that were sent a stop signal.
     pub stopped: usize,
-    /// Attempts stopped because their hold was lost.
+    /// Attempts that were stopped because the node had lost the run.
     pub lost: usize,
 }
 
@@ -243,9 +245,8 @@ impl Service for Canceller {
         let wanted = core.store.cancel_requests(node).await?;
         let stopped =
             core.registry.stop(StopReason::Cancelled, |hold| wanted.contains(&hold.run_id));
-        // Read before the tables: a hold in this list is in the tables too, unless it was lost.
-        // Holds of another life of this node are not queried here and are not handled in this
-        // round.
+        // Read before the tables: each hold in this list is in the tables, too, unless the node has
+        // lost it. Holds of an earlier life of this node are left to a later round.
         let held = core.registry.holds().into_iter().filter(|hold| hold.node_id == node);
         let there: HashSet<RunLease> = core.store.held_by(node).await?.into_iter().collect();
         let gone: HashSet<RunLease> = held.filter(|hold| !there.contains(hold)).collect();

@@ -1,6 +1,6 @@
-//! Handles a process that starts under the name of another. A killed process is no obstacle, and a
-//! restart must not wait until its heartbeat has expired. A live one would fight for the name for
-//! ever, so the newcomer refuses to start.
+//! Handles a process that starts under a name that is already in use. After a kill, the restarted
+//! process must not have to wait until the old heartbeat has expired. But if the old process is
+//! alive, the two would end each other's lives for ever, so the new one refuses to start.
 
 use std::time::Duration;
 
@@ -20,20 +20,21 @@ use crate::{
     },
 };
 
-/// What a newcomer does about the existing life with its name.
+/// What a new process does about the existing life with its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NameVerdict {
-    /// Takes over: the other process is gone.
+    /// Takes over, because the other process is gone.
     Free,
-    /// Refuses to start: the other process is alive.
+    /// Refuses to start, because the other process is alive.
     Taken,
-    /// Doubts it, and waits for a heartbeat: there is no other way to tell.
+    /// Asks the other process for a heartbeat and waits for it, because nothing else shows whether
+    /// it is alive.
     Unclear,
 }
 
-/// How late the other's heartbeat may be.
+/// How late the other process's heartbeat may be.
 const MARGIN: Duration = Duration::from_millis(1_500);
-/// The interval between two looks at it.
+/// The interval between two checks of its heartbeat.
 const LOOK: Duration = Duration::from_millis(250);
 
 fn way(namesake: &Living, own: &str, goes_on: Option<bool>, expiry: Duration) -> NameVerdict {
@@ -48,7 +49,7 @@ fn way(namesake: &Living, own: &str, goes_on: Option<bool>, expiry: Duration) ->
     }
 }
 
-/// Waits until the name is free, or fails if it is not.
+/// Waits until the name is free; fails if another process keeps it.
 pub(in crate::engine) async fn make_way(
     store: &Store,
     clock: &Clock,
@@ -63,8 +64,8 @@ pub(in crate::engine) async fn make_way(
         NameVerdict::Unclear => {}
     }
     let mut wait = settings.heartbeat_interval + MARGIN;
-    // The answer must arrive even if this process does not receive the other's heartbeats in Redis:
-    // the other node answers in its row, after waiting for a Redis that may be away.
+    // This must work even if this process does not receive the other's heartbeats from Redis. The
+    // other node answers in its own row, once it has given up on a Redis that is away.
     let doubt = Doubt { node: first.node.id, heard: Duration::ZERO };
     match first.node.beats_in {
         BeatsIn::Database => {}
@@ -73,10 +74,10 @@ pub(in crate::engine) async fn make_way(
             store.doubt_if_silent(&[doubt], Duration::ZERO).await?;
         }
     }
-    // A live process then answers at once, and its next heartbeat need not be awaited.
+    // With this call, a live process answers at once instead of at its next heartbeat.
     let called = clock.timeout(MARGIN, relay::wake_pulses(store)).await;
     if let Ok(Err(error)) = called {
-        tracing::warn!("failed to call the other nodes: {error}");
+        tracing::warn!(%error, "failed to call the other nodes");
     }
     let name = &settings.node_name;
     tracing::info!(name, ?wait, "a node of this name was alive: waiting whether it still is");
@@ -97,15 +98,17 @@ async fn namesake(store: &Store, cluster: &Cluster) -> Result<Option<Living>, En
     Ok(living.into_iter().find(|other| other.node.name == cluster.name()))
 }
 
-/// If a heartbeat is not in a row, its time is not known to the millisecond, but its number is. The
-/// first number received proves nothing: a dead life may have left it behind.
+/// Whether the node has sent a heartbeat between the two readings. For a heartbeat outside the
+/// rows, the time is not exact but the number is. The first number received proves nothing: a dead
+/// life may have left it behind.
 fn has_beaten(first: &Living, now: &Living) -> bool {
     let counted = first.beat.zip(now.beat).is_some_and(|(first, now)| first != now);
     counted || now.written_at != first.written_at
 }
 
-/// Whether another live process uses this node's name: one that was heard from within the expiry,
-/// or one that this node cannot hear and that has no unanswered doubt.
+/// Whether another live process uses this node's name. It counts as alive if a heartbeat arrived
+/// within the expiry, or if this node cannot receive its heartbeats and it has left no doubt
+/// unanswered.
 pub(in crate::engine) async fn has_namesake(
     store: &Store,
     settings: &Settings,
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_silence_of_a_row_that_hardly_anybody_writes_proves_nothing() {
+    fn the_silence_of_a_rarely_written_row_proves_nothing() {
         let mut namesake = member("a");
         (namesake.node.beats_in, namesake.silence) = (BeatsIn::Redis, EXPIRY * 9);
         namesake.read_at = Timestamp(1_000_000);
@@ -168,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heartbeat_is_told_by_its_number_or_by_the_row() {
+    fn a_heartbeat_is_recognised_by_its_number_or_by_the_row() {
         let (first, mut now) = (member("a"), member("a"));
         assert!(!has_beaten(&first, &now));
         let heard = |beat| Living { beat: Some(beat), ..first.clone() };

@@ -10,9 +10,9 @@ use std::{
 
 use uuid::Uuid;
 
-/// The runs and claims that backfills wait for, as far as this node knows: their live runs and the
-/// planner's claims. Settling one of these runs, or a claim, wakes the backfill service. This only
-/// saves time, because the service also looks on its own.
+/// The runs and claims that backfills wait for, as far as this node knows: their live runs, and the
+/// planner's claims. When one of these runs settles, or a claim is made, the backfill service
+/// wakes. This only saves time: the service also polls.
 #[derive(Debug, Default)]
 pub(crate) struct BackfillWatch {
     runs: Mutex<HashSet<Uuid>>,
@@ -20,7 +20,7 @@ pub(crate) struct BackfillWatch {
 }
 
 impl BackfillWatch {
-    /// Also watches these runs. Must be called before they can settle.
+    /// Adds runs to watch. Must be called before they can settle.
     pub(in crate::engine) fn add(&self, runs: impl IntoIterator<Item = Uuid>) {
         self.locked().extend(runs);
     }
@@ -30,7 +30,7 @@ impl BackfillWatch {
         *self.locked() = runs;
     }
 
-    /// Also watches for a claim from now on.
+    /// Watches for the planner's next claim, too.
     pub(in crate::engine) fn await_claim(&self) {
         self.claims.store(true, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! Writes a batch when the database may refuse some of its items: the batch is tried as a whole,
-//! and a refused part is split in half and retried, until the refused items are isolated and the
+//! Writes a batch when the database may refuse some of its items. The batch is tried as a whole; a
+//! refused part is split in half and tried again, until the refused items are isolated and the
 //! others are written.
 
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::ops::Range;
 /// The parts of a batch that are still to be tried.
 #[derive(Debug)]
 pub(in crate::engine) struct Bisect {
-    /// The next part is the last element.
+    /// In reverse order: the last element is tried next.
     parts: Vec<Range<usize>>,
 }
 
@@ -29,8 +29,8 @@ impl Bisect {
         self.parts.push(part);
     }
 
-    /// Splits a refused part: its halves are next. Returns the index of a single refused item as
-    /// `Err`.
+    /// Splits a refused part; its halves are tried next. Returns the index as `Err` if the part is
+    /// a single item.
     pub(in crate::engine) fn split(&mut self, part: Range<usize>) -> Result<(), usize> {
         if part.len() < 2 {
             return Err(part.start);

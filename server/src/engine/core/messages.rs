@@ -9,7 +9,7 @@ use crate::store::{flows::FlowStep, logs::NewChunk};
 pub(in crate::engine) enum LogMessage {
     /// Write these lines.
     Lines(NewChunk),
-    /// Report when everything before this message is written.
+    /// Confirm once everything before this message is written.
     Flush(oneshot::Sender<()>),
 }
 
@@ -23,10 +23,10 @@ pub(in crate::engine) struct StepRequest {
 /// The result of writing a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum StepOutcome {
-    /// It is in the tables.
+    /// The step is in the tables.
     Done,
     /// The hold was lost: another node decides about the run.
     Lost,
-    /// The database refuses it on every try: a bug.
+    /// The database refuses it on every attempt, which is a bug.
     Refused,
 }

@@ -74,23 +74,23 @@ pub(super) struct Core {
     pub(super) node: RwLock<Uuid>,
     /// Capacity for runs.
     pub(super) places: Places,
-    /// Whether runs wait for capacity: freeing a place then wakes the dispatcher.
+    /// Whether runs wait for capacity. If so, a place that becomes free wakes the dispatcher.
     pub(super) backlog: AtomicBool,
-    /// Whether runs wait for others of their group: settling a run then wakes the dispatcher.
+    /// Whether runs wait for others of their group. If so, a run that settles wakes the dispatcher.
     pub(super) group_backlog: AtomicBool,
-    /// Whether fires wait for a blocking run: settling a run then wakes the planner.
+    /// Whether fires wait for a blocking run. If so, a run that settles wakes the planner.
     pub(super) buffering: AtomicBool,
     /// The results of the planner's last rounds.
     pub(super) rounds: PlannerHealth,
-    /// Signals that there are messages to send.
+    /// Signalled when there are messages to send.
     pub(super) outbox: Notify,
-    /// Runs may have started or settled: watchdogs may have to be called.
+    /// Signalled when runs may have started or settled, because watchdogs may have to be called.
     pub(super) pings: Notify,
     /// This node's attempts, from before their start until they are settled.
     pub(super) registry: AttemptRegistry,
-    /// Tasks that carry out attempts.
+    /// The tasks that carry out attempts.
     pub(super) attempts: TaskTracker,
-    /// Cuts off the targets of released attempts that do not end on their own.
+    /// Ends the targets of released attempts that do not end on their own.
     pub(super) cut_off: CancellationToken,
     pub(super) settlements: mpsc::Sender<Settlement>,
     pub(super) steps: mpsc::Sender<StepRequest>,
@@ -147,13 +147,14 @@ impl Core {
         Comparison { cluster, clock, store, signals }
     }
 
-    /// Whether this node may claim, recover and remove. If its clock seems to have been stepped, it
-    /// is compared with the database's first.
+    /// Whether this node may claim, recover and remove rows. If its clock seems to have been
+    /// stepped, the clock is compared with the database's first.
     pub(super) async fn may_schedule(&self) -> Result<bool, EngineError> {
         Ok(self.comparison().standing().await? == NodeReadiness::Ready)
     }
 
-    /// Whether this node may take runs: a run's times do not depend on the node's zone data.
+    /// Whether this node may take runs. Its zone data does not matter for this: a run's times do
+    /// not depend on it.
     pub(super) async fn may_take(&self) -> Result<bool, EngineError> {
         Ok(matches!(
             self.comparison().standing().await?,
@@ -161,8 +162,8 @@ impl Core {
         ))
     }
 
-    /// Whether the nodes schedule by zone data other than this node's: it must then not move a
-    /// cursor in `tx`.
+    /// Whether the nodes schedule by zone data other than this node's. If they do, this node must
+    /// not move a cursor in `tx`.
     pub(super) async fn has_other_zones(
         &self,
         tx: &DatabaseTransaction,
@@ -182,7 +183,7 @@ impl Core {
         self.comparison().agreed_now_in_any_case().await
     }
 
-    /// The same in a transaction: if the query fails, the transaction cannot continue either.
+    /// The same in a transaction. If the query fails, the transaction cannot continue.
     pub(super) async fn agreed_now_in(
         &self,
         tx: &DatabaseTransaction,
@@ -196,7 +197,7 @@ impl Core {
         self.clock.sleep_from(self.clock.now(), shown).await;
     }
 
-    /// A place for a run, if the run may have one.
+    /// Reserves a place for a run, if it may have one.
     pub(super) fn place(&self, claim: &Claim) -> Result<HeldPlace, NoPlace> {
         let place = self.places.take(claim, &self.clock);
         if let Err(NoPlace::Share(holder)) = &place {
@@ -205,7 +206,7 @@ impl Core {
         place
     }
 
-    /// Registers an attempt that begins, with the time after which it counts as stuck.
+    /// Registers an attempt that begins; after `limit` it counts as stuck.
     pub(super) fn hold(&self, hold: RunLease, limit: Option<Duration>) -> AttemptHandle {
         let outlives = limit.and_then(|limit| self.clock.instant().checked_add(limit));
         self.registry.start(hold, outlives, |count| self.show_load(count))
@@ -221,7 +222,7 @@ impl Core {
         self.metrics.places(self.places.held(), self.places.capacity());
     }
 
-    /// From now on, only work in progress is finished.
+    /// From now on the node only finishes work in progress.
     pub(super) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
@@ -231,7 +232,8 @@ impl Core {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// From now on nothing is reported, as after a crash; a round in progress may still finish.
+    /// From now on the node reports nothing, as after a crash; a round in progress may still
+    /// finish.
     pub(super) fn vanish(&self) {
         self.gone.store(true, Ordering::SeqCst);
     }
@@ -241,7 +243,7 @@ impl Core {
         self.gone.load(Ordering::SeqCst)
     }
 
-    /// Pauses after a failure; ends early if the database connections are replaced.
+    /// Pauses after a failure; ends early if the store replaces the database connections.
     pub(super) async fn pause(&self, pause: Duration, renewed: Notified<'_>) {
         tokio::select! {
             biased;
@@ -250,18 +252,18 @@ impl Core {
         }
     }
 
-    /// This node's own attempts that have outlived every limit.
+    /// The attempts of this node that have exceeded every time limit.
     pub(super) fn outlived(&self) -> HashSet<RunLease> {
         self.registry.outlived(self.clock.instant())
     }
 
-    /// Called when runs have settled, according to the tables: wakes whatever waited for them.
+    /// Called when the tables show that runs have settled: wakes the services that waited for them.
     pub(super) fn run_settled(&self) {
         self.wake_waiting();
         self.signals.tell(SignalKind::Settled);
     }
 
-    /// The same for runs of another node. Which backfill waits for them is not known here.
+    /// The same for runs of another node. This node does not know which backfills wait for them.
     pub(super) fn run_settled_elsewhere(&self) {
         self.wake_waiting();
         if self.backfills.has_any_run() {

@@ -1,8 +1,8 @@
-//! This node's attempts: about to start, at work, or ended but not settled yet.
+//! This node's attempts: those that are about to start, those at work, and those that have ended
+//! but are not settled yet.
 //!
-//! An attempt moves from one set to the next, is briefly in both, and never in neither. So if a
-//! reader of the tables finds an attempt in none of the sets, nothing on this node will ever work
-//! on it.
+//! An attempt that moves from one set to the next is briefly in both, never in neither. So if a
+//! reader of the tables finds an attempt in none of the sets, this node will never work on it.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
@@ -39,13 +39,13 @@ struct AtWork {
     serial: u64,
     stop: CancellationToken,
     why: Option<StopReason>,
-    /// When it will have outlived every limit, on the monotonic clock; `None` if it enforces that
-    /// itself.
+    /// When it will have exceeded every time limit, on the monotonic clock; `None` if the attempt
+    /// enforces its limits itself.
     outlives: Option<Instant>,
 }
 
-/// An attempt's reference to its hold. The serial number distinguishes two attempts with the same
-/// hold, as after a fail-over that lost the first one.
+/// An attempt's reference to its hold on a run. The serial number distinguishes two attempts with
+/// the same hold, which can occur when a fail-over loses the first.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct AttemptHandle {
     pub(in crate::engine) hold: RunLease,
@@ -53,7 +53,7 @@ pub(in crate::engine) struct AttemptHandle {
     serial: u64,
 }
 
-/// The same run was assigned to this node again in the meantime: the outcome of this attempt is
+/// The tables assigned the same run to this node again, so the outcome of this attempt is
 /// discarded.
 #[derive(Debug)]
 pub(in crate::engine) struct Replaced;
@@ -65,12 +65,12 @@ pub(in crate::engine) enum StopReason {
     Cancelled,
     /// The node is shutting down: another may continue the run.
     Released,
-    /// Another node has the hold: nothing may be written any more.
+    /// Another node holds the run now: this one must write nothing more about it.
     Lost,
 }
 
 impl AttemptRegistry {
-    /// Registers an attempt that begins, with the time when it counts as stuck. `show` receives the
+    /// Registers an attempt that begins; after `limit` it counts as stuck. Calls `show` with the
     /// new number of attempts at work.
     pub(super) fn start(
         &self,
@@ -83,8 +83,8 @@ impl AttemptRegistry {
         let mut at_work = lock(&self.at_work);
         let entry = AtWork { hold, serial, stop: stop.clone(), why: None, outlives };
         if let Some(earlier) = at_work.insert(hold.run_id, entry) {
-            // The node lost that hold and took the run again: nothing else can stop the earlier
-            // attempt now.
+            // The node lost the run and took it again. Only this call can still stop the earlier
+            // attempt.
             earlier.stop.cancel();
         }
         show(at_work.len());
@@ -108,7 +108,7 @@ impl AttemptRegistry {
         Ok(why)
     }
 
-    /// Why an attempt must stop, if it must; `Lost` if this node does not work on it.
+    /// Why an attempt must stop, if it must; `Lost` if this node is not working on it.
     pub(in crate::engine) fn why(&self, grip: &AttemptHandle) -> Option<StopReason> {
         let at_work = lock(&self.at_work);
         match at_work.get(&grip.hold.run_id).filter(|now| now.serial == grip.serial) {
@@ -125,7 +125,7 @@ impl AttemptRegistry {
         }
     }
 
-    /// Whether this node works on an attempt, or is about to start or settle it.
+    /// Whether this node is working on an attempt, or is about to start or settle it.
     pub(in crate::engine) fn knows(&self, hold: &RunLease) -> bool {
         // In this order: an attempt that moves from one set to the next is briefly in both, never
         // in neither.
@@ -150,7 +150,7 @@ impl AttemptRegistry {
         stopped
     }
 
-    /// This node's own attempts that have outlived every limit at `now`.
+    /// The attempts of this node that have exceeded every time limit at `now`.
     pub(super) fn outlived(&self, now: Instant) -> HashSet<RunLease> {
         let has_outlived = |entry: &&AtWork| {
             entry.why != Some(StopReason::Lost) && entry.outlives.is_some_and(|at| now >= at)
@@ -163,7 +163,7 @@ impl AttemptRegistry {
         lock(&self.at_work).len()
     }
 
-    /// The holds of the attempts at work on this node, as far as it knows.
+    /// The holds of the attempts that this node believes to be at work.
     pub(in crate::engine) fn holds(&self) -> Vec<RunLease> {
         lock(&self.at_work).values().map(|entry| entry.hold).collect()
     }

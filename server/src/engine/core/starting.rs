@@ -11,17 +11,17 @@ use crate::{engine::core::Core, store::holds::RunLease};
 /// The pause before a database that is away is queried again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Attempts that this node is about to start: the tables may already assign them to it, but nothing
-/// else in memory knows them. So if a reader of the tables finds an attempt neither here nor at
-/// work, nothing on this node will ever work on it.
+/// Attempts that this node is about to start. The tables may already assign them to it, but no
+/// other set in memory contains them yet. So if a reader of the tables finds an attempt neither
+/// here nor at work, this node will never work on it.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct StartingAttempts {
-    /// How often each was entered.
+    /// How often each attempt was entered.
     entered: Mutex<HashMap<RunLease, usize>>,
 }
 
-/// Entered attempts. To be dropped when they are at work, or when the commit failed or seemed to
-/// fail.
+/// A guard for entered attempts. It is dropped when they are at work, or when the commit failed or
+/// seemed to fail.
 #[derive(Debug)]
 pub(in crate::engine) struct Beginning<'a> {
     all: &'a StartingAttempts,
@@ -30,8 +30,8 @@ pub(in crate::engine) struct Beginning<'a> {
 }
 
 impl StartingAttempts {
-    /// Enters attempts; must be called before the commit. At `since`, the tables had not been read
-    /// yet.
+    /// Enters attempts; must be called before the commit. `since` is an instant before the tables
+    /// were read.
     pub(in crate::engine) fn enter(
         &self,
         since: Instant,
@@ -57,14 +57,14 @@ impl StartingAttempts {
 }
 
 impl Beginning<'_> {
-    /// The entered attempts that must not start: see [`lost_since`].
+    /// The entered attempts that the node has lost again and must not start: see [`lost_since`].
     pub(in crate::engine) async fn lost(&self, core: &Core) -> HashSet<RunLease> {
         lost_since(core, self.since, &self.holds).await
     }
 }
 
-/// Returns the `holds` that have been lost. All belong to one life of this node, and were its own
-/// at `since` or assigned to it later.
+/// Which of `holds` this node has lost. All of them belong to one life of this node, which held
+/// them at `since` or received them later.
 pub(in crate::engine) async fn lost_since(
     core: &Core,
     mut since: Instant,
@@ -82,7 +82,7 @@ pub(in crate::engine) async fn lost_since(
             match core.store.held_alive(node).await {
                 Ok(there) => break there,
                 Err(error) => {
-                    tracing::warn!("could not ask what is still this node's: {error}");
+                    tracing::warn!(%error, "could not ask what is still this node's");
                     if !error.is_transient() {
                         break Vec::new();
                     }
@@ -120,7 +120,7 @@ mod tests {
     use crate::clock::Clock;
 
     #[test]
-    fn an_attempt_is_among_them_until_the_last_who_entered_it_is_gone() {
+    fn an_attempt_counts_until_its_last_entry_is_dropped() {
         let all = StartingAttempts::default();
         let hold =
             |attempt| RunLease { run_id: Uuid::nil(), attempt, node_id: Uuid::nil(), epoch: 1 };

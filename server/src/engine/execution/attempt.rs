@@ -30,13 +30,13 @@ use crate::{
     vault::{Mask, SecretNamespace},
 };
 
-/// A run that the tables assign to this node.
+/// A run that the tables have assigned to this node.
 #[derive(Debug)]
 pub(in crate::engine) struct Attempt {
     pub(in crate::engine) hold: RunLease,
     pub(in crate::engine) max_attempts: i32,
     pub(in crate::engine) known: Arc<CompiledDefinition>,
-    /// For the run's only task; for a flow, the values that are the same for all tasks.
+    /// For a run with a single task; for a flow, only the values that all tasks share.
     pub(in crate::engine) invocation: Invocation,
     pub(in crate::engine) run: Times,
     pub(in crate::engine) place: HeldPlace,
@@ -45,7 +45,7 @@ pub(in crate::engine) struct Attempt {
 /// A run's own instants.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Times {
-    /// The instant that the run is for.
+    /// The instant that the run represents.
     pub(in crate::engine) stands_for: DateTime<Utc>,
     /// When its first attempt began.
     pub(in crate::engine) started_at: DateTime<Utc>,
@@ -53,7 +53,7 @@ pub(in crate::engine) struct Times {
     pub(in crate::engine) by_fire: bool,
 }
 
-/// How many lines of one attempt may wait to be written.
+/// Maximum number of lines of one attempt that wait to be written.
 const LINES: usize = 256;
 
 /// Starts an attempt. It ends by requesting that its outcome be written.
@@ -61,7 +61,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
     if attempt.known.is_flow() {
         return flow::spawn(core, attempt);
     }
-    // Before the task starts: from now on, a cancel request must find it.
+    // Before the task starts: a cancel request must be able to find the attempt from here on.
     let (_, limit) = attempt.known.start(core.settings.heartbeat_expiry);
     let grip = core.hold(attempt.hold, Some(limit));
     let core = core.clone();
@@ -111,7 +111,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             took,
             traced: Some(traced(&invocation, run)),
         };
-        // The settler outlives every attempt.
+        // Cannot fail: the settler outlives every attempt.
         let _ = core.settlements.send(settlement).await;
     });
 }
@@ -123,13 +123,13 @@ pub(in crate::engine) struct Assignment<'a> {
     /// The task's index.
     pub(in crate::engine) index: usize,
     pub(in crate::engine) invocation: &'a Invocation,
-    /// The instant that the run is for.
+    /// The instant that the run represents.
     pub(in crate::engine) stands_for: DateTime<Utc>,
     /// The value of `tasks` in templates.
     pub(in crate::engine) tasks: &'a Value,
 }
 
-/// Executes an attempt, and writes its log lines except for the last ones, which it returns.
+/// Executes an attempt. Writes its log lines except for the last ones, which it returns.
 pub(in crate::engine) async fn perform(
     core: &Core,
     assignment: Assignment<'_>,
@@ -177,17 +177,17 @@ fn status(target: &Target, outcome: &Outcome) -> Option<i64> {
     }
 }
 
-/// An executed attempt.
+/// The result of an executed attempt.
 struct Carried {
     outcome: Outcome,
     /// When the target started and stopped working, if it did.
     at_target: Option<(DateTime<Utc>, DateTime<Utc>)>,
-    /// Its last lines, which are not written yet.
+    /// The attempt's last lines, which are not written yet.
     lines: Option<NewChunk>,
 }
 
 impl Carried {
-    /// An attempt that ended before it reached its target.
+    /// The result of an attempt that ended before it reached its target.
     fn nowhere(outcome: Outcome) -> Self {
         Self { outcome, at_target: None, lines: None }
     }
@@ -218,11 +218,11 @@ async fn carry_out(
         TemplateUse::None => None,
         TemplateUse::Some { previous_fire } => {
             let needs = Needs { previous_fire, secrets: &secrets };
-            // Error messages of templates repeat none of their values.
+            // The error messages of templates do not contain values.
             Some(Box::pin(fill_in(core, &stop, &task.target, assignment, needs)).await?)
         }
     };
-    // The time spent on templates is deducted from the time limit.
+    // The time spent on templates counts towards the time limit.
     let (target, left) = match filled_in {
         Some((target, took)) => {
             let timeout = invocation.timeout.saturating_sub(took);
@@ -258,12 +258,12 @@ async fn carry_out(
     Ok(Carried { outcome: shortened(mask.outcome(outcome)), at_target: Some((from, to)), lines })
 }
 
-/// How many bytes of a message are kept, and how many of these from its beginning: the beginning
-/// says what failed, and the end says why.
+/// How many bytes of a message are kept, and how many of them from its beginning: the beginning
+/// says what failed, and the end why.
 const MAX_MESSAGE_BYTES: usize = 1_000;
 const MAX_MESSAGE_HEAD: usize = 300;
 
-/// A message may be cut only after masking: half a secret would not be recognised.
+/// Shortens a message. This must follow masking, which would not recognise half a secret.
 fn shortened(mut outcome: Outcome) -> Outcome {
     if let Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } = &mut outcome
         && message.len() > MAX_MESSAGE_BYTES
@@ -283,8 +283,7 @@ struct Needs<'a> {
     secrets: &'a BTreeMap<String, SecretString>,
 }
 
-/// Fills in a target's templates. Returns how long that took, not counting the lookup of the data
-/// that they need.
+/// Fills in a target's templates. Returns how long that took, without the time to look up the data.
 async fn fill_in(
     core: &Core,
     stop: &CancellationToken,
@@ -299,7 +298,7 @@ async fn fill_in(
         Some(schedule) => {
             let found = stop.run_until_cancelled(fire_before(core, schedule, at)).await;
             found.unwrap_or(Ok(None)).map_err(|error| {
-                tracing::error!("failed to look up the fire before: {error}");
+                tracing::error!(%error, "failed to look up the fire before");
                 failed("could not look up previous_fire in the database".to_owned())
             })?
         }
@@ -346,7 +345,7 @@ pub(in crate::engine) fn traceparent(core: &Core, hold: &RunLease) -> String {
     core.metrics.traces().traceparent(hold.run_id, number(hold.attempt))
 }
 
-/// Distinguishes an attempt from others of its run, for its trace.
+/// A number that distinguishes an attempt from others of its run in the trace.
 fn number(attempt: i32) -> u64 {
     u64::from(attempt.unsigned_abs())
 }
@@ -373,7 +372,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_long_message_beginning_and_end_are_kept() {
+    fn a_long_message_keeps_its_beginning_and_its_end() {
         let said = |message: &str| {
             let message = message.to_owned();
             let failed = shortened(Outcome::Failed { message, output: Value::Null });

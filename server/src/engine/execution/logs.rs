@@ -1,13 +1,13 @@
-//! Log lines on their way from attempts to the tables: an attempt's lines are grouped in chunks,
-//! and the chunks of all attempts in batches. Lines printed while one batch is being written form
-//! the next.
+//! Log lines on their way from attempts to the tables. An attempt's lines are grouped into chunks,
+//! and the chunks of all attempts into batches. Lines printed while one batch is written form the
+//! next.
 
 use std::{
     sync::atomic::AtomicI64,
     time::{Duration, Instant},
 };
 
-use entity::task_log;
+use entity::{Timestamp, task_log};
 use tokio::sync::{
     Mutex, OnceCell,
     mpsc::{self, error::TryRecvError},
@@ -26,22 +26,24 @@ use crate::{
         Store,
         logs::{Chunk, NewChunk},
     },
-    target::{Invocation, Line, Stream},
+    target::{Invocation, Line, Stream, Tail},
     telemetry::Metrics,
     vault::Mask,
 };
 
-/// How many messages may wait for the writer: together they hold at most 16 MB.
+/// Maximum number of messages that wait for the writer; together they hold at most 16 MB.
 pub(in crate::engine) const MAX_QUEUE: usize = 512;
 
 /// How many chunks one statement writes.
 const BATCH: usize = 128;
 
-/// How long a line waits for others, in real time: people follow a log while it is written.
+/// How long a line waits for others. This is real time, because people follow a log while it is
+/// written.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// The numbers of a run's lines while one node holds it. All tasks of the run share one sequence:
-/// no two lines have the same number, and a reader that follows the log by number misses none.
+/// The numbers of a run's lines while one node holds the run. All tasks of the run share one
+/// sequence, so no two lines have the same number, and a reader that follows the log by number
+/// misses none.
 #[derive(Debug)]
 pub(in crate::engine) struct Numbers {
     last: Mutex<i64>,
@@ -52,16 +54,16 @@ pub(in crate::engine) struct Numbers {
 }
 
 impl Numbers {
-    /// The numbers for the run's `attempt`-th hold: later holds have higher numbers.
+    /// The numbers for the `attempt`-th hold on the run: later holds have higher numbers.
     pub(in crate::engine) fn new(attempt: i32) -> Self {
         let last = Mutex::new(i64::from(attempt) << 32);
         Self { last, is_repeated: attempt > 1, bytes: OnceCell::new() }
     }
 
-    /// The bytes of the run's lines so far. Those of earlier holds are read once.
+    /// The bytes of the run's lines so far. Those of earlier holds are read once, at first use.
     async fn bytes(&self, store: &Store, run: Uuid) -> &AtomicI64 {
         let earlier = async {
-            // Without an answer, this hold has a quota of its own.
+            // If the database does not answer, this hold gets a quota of its own.
             let bytes = if self.is_repeated { store.log_bytes_of_run(run).await } else { Ok(0) };
             AtomicI64::new(bytes.unwrap_or_default())
         };
@@ -72,19 +74,19 @@ impl Numbers {
 /// What limits the lines of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Limits<'a> {
-    /// The node's counts per namespace.
+    /// The node's usage counts per namespace.
     pub(in crate::engine) meter: &'a Meter,
-    /// Where the run's earlier lines are.
+    /// The store with the run's earlier lines.
     pub(in crate::engine) store: &'a Store,
     /// Counts lines that are left out.
     pub(in crate::engine) metrics: &'a Metrics,
-    /// The clock by which days begin.
+    /// The clock that decides when a day begins.
     pub(in crate::engine) agreed: &'a Clock,
 }
 
-/// Numbers an attempt's lines and passes them to the writer. Returns the last of them, which are
-/// written with the settlement: most attempts print little, and need no separate commit for it. The
-/// other lines are written by then, so a settled run has all its lines.
+/// Numbers an attempt's lines and passes them to the writer. Returns the last lines, which are
+/// written with the settlement: most attempts print little, and need no separate commit. The other
+/// lines are written by then, so a settled run has all of its lines.
 pub(in crate::engine) async fn copy(
     writer: &mpsc::Sender<LogMessage>,
     numbers: &Numbers,
@@ -93,11 +95,11 @@ pub(in crate::engine) async fn copy(
     limits: Limits<'_>,
     mut lines: mpsc::Receiver<Line>,
 ) -> Option<NewChunk> {
-    // Lines do not depend on the application's clock.
+    // The collection of lines does not depend on the application's clock.
     let clock = Clock::system();
     let mut copier = Copier { writer, numbers, invocation, chunk: Chunk::default(), any: false };
     let mut was_cut = [false; 3];
-    let mut over: Option<(LogQuota, u64)> = None;
+    let mut over: Option<OverQuota> = None;
     let mut begun: Option<Instant> = None;
     loop {
         let line = match (lines.try_recv(), begun) {
@@ -125,23 +127,21 @@ pub(in crate::engine) async fn copy(
         if left_out > 0 {
             text = format!("{text} ... {left_out} bytes of this line left out ...");
         }
-        if let Some((_, left_out)) = &mut over {
-            *left_out += 1;
+        if let Some(over) = &mut over {
+            over.leave_out(Line { at, stream, text, left_out: 0 });
             continue;
         }
-        let mut stream = match stream {
+        let mut stored = match stream {
             Stream::Stdout => task_log::Stream::Stdout,
             Stream::Stderr => task_log::Stream::Stderr,
             Stream::System => task_log::Stream::System,
         };
-        let printer = Printer {
-            namespace: &invocation.namespace,
-            schedule_id: invocation.schedule_id,
-            of_run: numbers.bytes(limits.store, invocation.run_id).await,
-        };
+        let printer = printer(numbers, invocation, limits).await;
         if let Err(quota) = limits.meter.take_log(printer, text.len(), limits.agreed.now()) {
-            (over, stream) = (Some((quota, 1)), task_log::Stream::System);
-            text = format!("{quota}: the rest of this attempt's lines is left out");
+            let mark = format!("{quota}: the rest of this attempt's lines is left out");
+            let line = Line { at, stream, text, left_out: 0 };
+            over.insert(OverQuota::new(quota)).leave_out(line);
+            (stored, text) = (task_log::Stream::System, mark);
         }
         if !copier.chunk.has_room(text.len()) {
             begun = None;
@@ -150,15 +150,86 @@ pub(in crate::engine) async fn copy(
             }
         }
         begun.get_or_insert_with(|| clock.instant());
-        copier.chunk.push(at.into(), stream, &text);
+        copier.chunk.push(at.into(), stored, &text);
     }
-    if let Some((quota, lines)) = over {
-        limits.metrics.log_lines_left_out(quota.label(), lines);
+    if let Some(over) = over {
+        let printer = printer(numbers, invocation, limits).await;
+        if !over.finish(&mut copier, printer, limits).await {
+            return None;
+        }
     }
     if copier.any {
         flush(writer).await;
     }
     copier.take().await
+}
+
+/// The attempt as one that prints.
+async fn printer<'a>(
+    numbers: &'a Numbers,
+    invocation: &'a Invocation,
+    limits: Limits<'_>,
+) -> Printer<'a> {
+    Printer {
+        namespace: &invocation.namespace,
+        schedule_id: invocation.schedule_id,
+        of_run: numbers.bytes(limits.store, invocation.run_id).await,
+    }
+}
+
+/// How many bytes of an attempt's last errors are written although a quota is used up.
+const MAX_LAST_ERRORS: usize = 4 * 1024;
+/// How many bytes of one of these lines are.
+const MAX_LAST_ERROR: usize = 1024;
+
+/// The lines of an attempt that has used up a quota: the last ones on standard error are written
+/// when it has ended, because they say why it failed.
+struct OverQuota {
+    quota: LogQuota,
+    lines: u64,
+    errors: Tail,
+}
+
+impl OverQuota {
+    fn new(quota: LogQuota) -> Self {
+        Self { quota, lines: 0, errors: Tail::new(MAX_LAST_ERRORS) }
+    }
+
+    fn leave_out(&mut self, mut line: Line) {
+        self.lines += 1;
+        if line.stream == Stream::Stderr {
+            line.text.truncate(line.text.floor_char_boundary(MAX_LAST_ERROR));
+            self.errors.push(line);
+        }
+    }
+
+    /// Writes the last errors, and counts the lines that are left out. Returns whether the writer
+    /// still accepts lines.
+    async fn finish(
+        mut self,
+        copier: &mut Copier<'_>,
+        printer: Printer<'_>,
+        limits: Limits<'_>,
+    ) -> bool {
+        let errors: Vec<Line> = self.errors.take().collect();
+        let written = u64::try_from(errors.len()).unwrap_or(u64::MAX);
+        let left_out = self.lines.saturating_sub(written);
+        limits.metrics.log_lines_left_out(self.quota.label(), left_out);
+        if let Some(first) = errors.first() {
+            let heading = "the last lines of its errors:";
+            if !copier.push(first.at.into(), task_log::Stream::System, heading).await {
+                return false;
+            }
+        }
+        let now = limits.agreed.now();
+        for Line { at, text, .. } in errors {
+            limits.meter.count_log(printer, text.len(), now);
+            if !copier.push(at.into(), task_log::Stream::Stderr, &text).await {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 /// Writes the last lines of an attempt that has no settlement of its own.
@@ -188,10 +259,19 @@ struct Copier<'a> {
 }
 
 impl Copier<'_> {
+    /// Adds a line. Returns whether the writer still accepts lines.
+    async fn push(&mut self, at: Timestamp, stream: task_log::Stream, text: &str) -> bool {
+        if !self.chunk.has_room(text.len()) && !self.send().await {
+            return false;
+        }
+        self.chunk.push(at, stream, text);
+        true
+    }
+
     /// Sends the collected lines. Returns whether the writer still accepts them.
     async fn send(&mut self) -> bool {
         let numbers = self.numbers;
-        // Held until the chunk is sent, so that the chunks of two tasks reach the writer in order.
+        // Held until the chunk is sent, so that chunks of two tasks reach the writer in order.
         let mut seq = numbers.last.lock().await;
         let Some(row) = self.row(&mut seq) else { return true };
         self.any = true;
@@ -215,8 +295,8 @@ impl Copier<'_> {
     }
 }
 
-/// How often a batch that the database rejects is tried before its lines are dropped: the run
-/// matters more. While the database is away, the run cannot continue either.
+/// How often a batch that the database rejects is tried before its lines are dropped, because the
+/// run matters more. While the database is away, the run cannot continue either.
 const TRIES: u32 = 6;
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -255,7 +335,7 @@ pub(in crate::engine) async fn write(
             match store.append_lines(&chunks).await {
                 Ok(()) => break,
                 Err(error) if round >= TRIES && !error.is_transient() => {
-                    tracing::error!(chunks = chunks.len(), "failed to write log lines: {error}");
+                    tracing::error!(chunks = chunks.len(), %error, "failed to write log lines");
                     break;
                 }
                 Err(_) => clock.sleep(pause).await,

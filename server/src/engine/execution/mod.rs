@@ -1,11 +1,11 @@
-//! Executes runs: from the fire that is handed to a node to the row with the outcome.
+//! Executes runs: from a fire that is handed to a node to the row with the outcome.
 //!
 //! - `handoff`: turns a fire into a run
 //! - `dispatcher`: takes runs that wait for capacity or for their next attempt
 //! - `attempt`: executes an attempt; `logs`: its output
 //! - `settle`: decides what an outcome means; `settler`: writes it
 //! - `flow`: conducts runs of several tasks
-//! - `recovery`: finds what a dead process left behind
+//! - `recovery`: finds the work that a dead process left behind
 
 pub(crate) mod attempt;
 pub(crate) mod dispatcher;

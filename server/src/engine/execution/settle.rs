@@ -1,4 +1,4 @@
-//! Decides what an attempt's end means for its run. Pure: from values to values.
+//! Decides what the end of an attempt means for its run. Pure: from values to values.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{run, task_run};
@@ -29,8 +29,8 @@ pub(in crate::engine) struct AttemptContext<'a> {
     pub(in crate::engine) random: f64,
 }
 
-/// Decides about an attempt that ended on its own, or was stopped for `why`. Returns nothing if the
-/// hold was lost: nothing may be written then.
+/// Decides about an attempt that ended on its own, or that was stopped for the reason `why`.
+/// Returns `None` if the node lost the run: then nothing may be written.
 pub(in crate::engine) fn settle(
     outcome: Outcome,
     why: Option<StopReason>,
@@ -84,7 +84,7 @@ pub(in crate::engine) fn settle(
     Some(decision)
 }
 
-/// Decides about an attempt that outlived its hard deadline.
+/// Decides about an attempt that has passed its hard deadline.
 pub(in crate::engine) fn overrun(standing: AttemptContext<'_>) -> Decision {
     let message = "it outlived its timeout and the time to be killed in".to_owned();
     failed(task_run::State::TimedOut, run::State::TimedOut, message, None, None, standing)
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_lost_its_hold_writes_nothing() {
+    fn a_node_without_its_hold_writes_nothing() {
         let task = task();
         assert_eq!(settle(failure(), Some(StopReason::Lost), standing(1, 1, &task)), None);
     }

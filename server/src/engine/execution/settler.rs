@@ -1,6 +1,6 @@
-//! Settles attempts in batches: those that end while one batch commits form the next, together with
-//! those that end before the database is ready for it. So all of them share a commit, and a single
-//! attempt is settled without delay.
+//! Settles attempts in batches. Attempts that end while one batch commits form the next, together
+//! with those that end before the database is ready for it, and share its commit. A single attempt
+//! is settled without delay.
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -77,11 +77,11 @@ type Begun = Result<DatabaseTransaction, StoreError>;
 async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
     write(core, tx, batch).await;
     if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
-        // This node's dispatcher learns when to look again; those of other nodes, at their next
-        // poll.
+        // The dispatcher of this node learns when to look again; those of other nodes learn it at
+        // their next poll.
         core.signals.wake_here(SignalKind::Dispatcher);
     }
-    // Whatever was decided: a run with a cancel request is cancelled instead of retried.
+    // Called whatever was decided: a run with a cancel request is cancelled instead of retried.
     core.run_settled();
     if core.backfills.has_any(batch.iter().map(|settled| settled.hold.run_id)) {
         core.signals.wake_backfill();
@@ -91,8 +91,8 @@ async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
     }
 }
 
-/// Collects attempts that are just ending: tasks that are ready to run get a turn first. No time is
-/// spent waiting, so a single attempt is settled at once.
+/// Collects attempts that are just ending, by giving tasks that are ready to run a turn first. It
+/// does not wait, so a single attempt is settled at once.
 async fn gather(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Settlement>) {
     while batch.len() < BATCH {
         tokio::task::yield_now().await;
@@ -109,9 +109,9 @@ fn take_along(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Sett
     batch.extend(std::iter::from_fn(|| settlements.try_recv().ok()).take(room));
 }
 
-/// Writes all of `batch`, the first part in `tx`. Only this process knows what an attempt did, so
-/// it retries until it is written. If the process dies first, recovery finds the run. Items that
-/// the database refuses are isolated by bisection, so that one attempt does not hold up others.
+/// Writes all of `batch`, the first part in `tx`. It retries until everything is written, because
+/// only this process knows the outcomes. If the process dies first, recovery finds the runs.
+/// Bisection isolates items that the database refuses, so that one attempt does not hold up others.
 async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
     let mut parts = Bisect::new(portions(batch).into_iter().rev());
     let mut begun = Some(tx);
@@ -130,11 +130,12 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
         };
         if !error.is_refusal() {
             if std::mem::replace(&mut is_told, true) {
-                tracing::debug!(attempts = part.len(), "failed to settle: {error}");
+                tracing::debug!(attempts = part.len(), %error, "failed to settle");
             } else {
                 tracing::warn!(
                     attempts = part.len(),
-                    "failed to settle: {error}; it is tried until it is written"
+                    %error,
+                    "failed to settle; it is tried until it is written"
                 );
             }
             core.pause(pause, renewed).await;
@@ -143,9 +144,10 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
         } else if let Err(alone) = parts.split(part.clone())
             && let Some(one) = batch.get_mut(alone)
         {
-            tracing::error!(run = %one.hold.run_id, "failed to settle an attempt: {error}");
+            tracing::error!(run_id = %one.hold.run_id, %error, "failed to settle an attempt");
             if one.error.as_deref() == Some(REFUSED) {
-                // Its outcome is not the problem. This node drops it, and recovery takes over.
+                // The database refuses the run even without its outcome: this node drops it, and
+                // recovery takes over.
                 continue;
             }
             strip(one);
@@ -188,14 +190,14 @@ async fn settle(core: &Core, tx: Begun, batch: &[Settlement]) -> Result<(), Stor
     let tx = tx?;
     let mut held = core.store.settle_if_held(&tx, batch).await?;
     if held.len() < batch.len() {
-        // If an earlier try was committed but its answer was lost, the hold still counts as this
-        // node's.
+        // If an earlier try was committed but its answer was lost, this node still seems to hold
+        // these runs.
         let others = batch.iter().filter(|settlement| !held.contains(&settlement.hold));
         let others: Vec<&Settlement> = others.collect();
         let before = core.store.settled_before(&tx, &others).await?;
         held.extend(before);
     }
-    // Includes the lines of attempts whose hold was lost: they were printed.
+    // Includes the lines of attempts that lost their hold: the lines were printed.
     let lines = batch.iter().filter_map(|settlement| settlement.lines.as_ref());
     core.store.append_lines_in(&tx, lines).await?;
     core.store.commit(tx).await?;
@@ -215,7 +217,7 @@ async fn settle(core: &Core, tx: Begun, batch: &[Settlement]) -> Result<(), Stor
     }
     for lost in batch.iter().filter(|settlement| !held.contains(&settlement.hold)) {
         tracing::warn!(
-            run = %lost.hold.run_id,
+            run_id = %lost.hold.run_id,
             attempt = lost.hold.attempt,
             "the run was taken over before its attempt settled; its outcome is not recorded"
         );
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_come_in_comes_along_as_far_as_there_is_room() {
+    fn waiting_outcomes_join_a_batch_as_far_as_there_is_room() {
         let (sender, mut settlements) = mpsc::channel(BATCH);
         let mut batch = vec![settlement(1), settlement(1)];
         take_along(&mut settlements, &mut batch);

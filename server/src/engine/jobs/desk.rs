@@ -1,4 +1,4 @@
-//! One attempt as a job: created, followed, ended.
+//! One attempt as a job: creates it, follows it, and ends it.
 
 use std::{ops::Range, pin::Pin, sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
         Store, StoreError,
         workers::awaited::{self, NewJob},
     },
-    target::{Invocation, Jobs, Log, Outcome, Stream, Worker, completed},
+    target::{Invocation, Jobs, Log, MAX_TAIL_BYTES, Outcome, Stream, Tail, Worker, completed},
 };
 
 /// How long after the end of a job its last lines may take to arrive.
@@ -37,40 +37,41 @@ pub(crate) struct Desk {
     adding: Arc<Batcher<Addition, bool>>,
 }
 
-/// A job to create with those of other attempts.
+/// A job to create, together with those of other attempts.
 #[derive(Debug)]
 struct Addition {
     job: NewJob,
-    /// Cancelled when nobody waits for the job any more.
+    /// Cancelled when the attempt no longer waits for the job.
     left: CancellationToken,
 }
 
-/// A job that is being waited for; dropping this abandons the job.
+/// A job that an attempt waits for; dropping this abandons the job.
 struct Awaited {
     id: Uuid,
     left: CancellationToken,
     desk_store: Store,
     clock: Clock,
     watcher: Arc<Watcher>,
-    /// Whether the job's end was seen.
+    /// Whether the end of the job was seen.
     is_over: bool,
 }
 
 impl Drop for Awaited {
     fn drop(&mut self) {
         self.watcher.leave(self.id);
-        // Before the job is abandoned: it may still be waiting to be created.
+        // Cancelled before the job is abandoned, because it may not be created yet.
         self.left.cancel();
         if self.is_over {
             return;
         }
         let (store, clock, id) = (self.desk_store.clone(), self.clock.clone(), self.id);
-        // Without a runtime the process is ending, and the job's wait is no longer renewed.
+        // Without a runtime, the process is ending. The job's wait is no longer renewed, which
+        // abandons it as well.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             if let Err(error) = store.abandon_job(id, clock.now().into()).await {
                 // The job's wait is no longer renewed: that has the same effect, later.
-                tracing::debug!(job = %id, "failed to abandon a job: {error}");
+                tracing::debug!(job_id = %id, %error, "failed to abandon a job");
             }
         });
     }
@@ -98,7 +99,7 @@ impl Desk {
     ) -> Result<Outcome, StoreError> {
         let now = self.clock.now();
         let id = new_id(now);
-        // Before the job exists: whatever ends this attempt also abandons the job.
+        // Created before the job is, so that whatever ends this attempt also abandons the job.
         let mut awaited = Awaited {
             id,
             left: CancellationToken::new(),
@@ -110,7 +111,7 @@ impl Desk {
         self.add(self.job(id, definition, invocation), awaited.left.clone()).await?;
         let mut news = self.watcher.join(id);
         let outcome = self.follow(id, definition, invocation, log, stop, &mut news).await;
-        // After the grace period, the worker may still be working on it.
+        // After the grace period, the worker may still be working on the job.
         awaited.is_over = news.borrow().state.is_some_and(is_ended);
         Ok(outcome)
     }
@@ -138,8 +139,8 @@ impl Desk {
         }
     }
 
-    /// Creates a job, in one transaction with those of other attempts. If that fails, each attempt
-    /// creates its own: none fails for another one's fault.
+    /// Creates a job in one transaction with those of other attempts. If that fails, each attempt
+    /// creates its own job, so that none fails because of another.
     async fn add(&self, job: NewJob, left: CancellationToken) -> Result<(), StoreError> {
         let (store, clock) = (self.store.clone(), self.clock.clone());
         let bytes = json_size(&job.input) + json_size(&job.about);
@@ -154,9 +155,9 @@ impl Desk {
         self.store.add_jobs(&[job], self.clock.now().into()).await
     }
 
-    /// Follows the job to its end, or until its deadline and its grace period have passed. The
-    /// outcome that the worker was told was accepted decides how the attempt ends: a database that
-    /// does not answer for a while is queried again.
+    /// Follows the job until it ends, or until its deadline and grace period have passed. If the
+    /// server told the worker that it accepted an outcome, then that outcome decides how the
+    /// attempt ends: while the database does not answer, the query is repeated.
     async fn follow(
         &self,
         id: Uuid,
@@ -166,30 +167,35 @@ impl Desk {
         stop: &CancellationToken,
         news: &mut watch::Receiver<News>,
     ) -> Outcome {
-        let (mut lines, mut taken) = (0, false);
+        let (mut lines, mut taken, mut is_long) = (0, false, false);
+        let mut is_expired = false;
         let mut ending = None::<EarlyEnd>;
         let mut limit = Box::pin(self.clock.sleep(invocation.timeout));
         let mut page = None;
         loop {
             let now = news.borrow_and_update().clone();
-            // A short job may have ended before it was seen at work.
+            // A short job may have ended before it was seen running.
             if !taken && let Some(worker) = &now.worker {
                 taken = true;
                 log.system(format!("the worker {worker} took it")).await;
             }
-            if now.state.is_some_and(is_ended) {
-                // The page that is under way has written some of its lines already.
+            if is_expired || now.state.is_some_and(is_ended) {
+                // The page that was being copied has already written some of its lines.
                 if let Some(page) = page.take()
                     && let Ok(Ok(after) | Err(after)) =
                         Clock::system().timeout(LAST_LINES, page).await
                 {
                     lines = lines.max(after);
                 }
-                self.relay_rest(id, lines..now.lines, log).await;
+                let now = if is_expired { self.refreshed(id, now).await } else { now };
+                self.relay_rest(id, lines..now.lines, now.is_long, log).await;
                 return ended(now, ending, definition, invocation);
             }
             if page.is_none() && now.lines > lines {
-                page = Some(Box::pin(self.relay(id, lines, log)));
+                page = Some(Box::pin(self.relay(id, lines..now.lines, log)));
+            } else if page.is_none() && now.is_long && !is_long {
+                is_long = true;
+                log.system("the output is long: its end follows when the job has ended").await;
             }
             let is_stopped = async {
                 if ending.is_some() { std::future::pending().await } else { stop.cancelled().await }
@@ -205,9 +211,12 @@ impl Desk {
                 () = is_stopped => EarlyEnd::Cancelled,
                 () = &mut limit => match ending {
                     None => EarlyEnd::TimedOut,
-                    Some(_) => return ended(now, ending, definition, invocation),
+                    Some(_) => {
+                        is_expired = true;
+                        continue;
+                    }
                 },
-                // The watcher keeps its end of the channel until this job leaves.
+                // Cannot fail: the watcher keeps its end of the channel until this job leaves.
                 _ = news.changed() => continue,
                 after = relayed => {
                     let (Ok(after) | Err(after)) = after;
@@ -220,10 +229,10 @@ impl Desk {
                     ending = Some(order);
                     limit = Box::pin(self.clock.sleep(invocation.kill_grace));
                 }
-                // It has just ended on its own: that counts.
+                // The job has just ended on its own: its own outcome counts.
                 Ok(false) => self.until_ended(news).await,
                 Err(error) => {
-                    tracing::warn!(job = %id, "failed to stop a job, and tries again: {error}");
+                    tracing::warn!(job_id = %id, %error, "failed to stop a job, and tries again");
                     Clock::system().sleep(RETRY).await;
                 }
             }
@@ -232,14 +241,16 @@ impl Desk {
 
     /// Waits until the watcher has seen the job end.
     async fn until_ended(&self, news: &mut watch::Receiver<News>) {
-        // The watcher keeps its end of the channel until this job leaves.
+        // Cannot fail: the watcher keeps its end of the channel until this job leaves.
         let _seen = news.wait_for(|news| news.state.is_some_and(is_ended)).await;
     }
 
-    /// Copies lines after `after` into the attempt's log; returns the number of the last one, as an
-    /// error if they cannot be read now.
-    async fn relay(&self, id: Uuid, mut after: i64, log: &Log<'_>) -> Result<i64, i64> {
-        match awaited::lines_after(self.store.read(), id, after).await {
+    /// Copies some of the lines after the first of these numbers and up to the last one into the
+    /// attempt's log; returns the number of the last one copied, as an error if they cannot be read
+    /// now.
+    async fn relay(&self, id: Uuid, numbers: Range<i64>, log: &Log<'_>) -> Result<i64, i64> {
+        let mut after = numbers.start;
+        match awaited::lines_between(self.store.read(), id, after, numbers.end).await {
             Ok(rows) => {
                 for row in rows {
                     after = row.seq;
@@ -248,7 +259,7 @@ impl Desk {
                 }
             }
             Err(error) => {
-                tracing::warn!(job = %id, "failed to read what a job printed: {error}");
+                tracing::warn!(job_id = %id, %error, "failed to read what a job printed");
                 Clock::system().sleep(RETRY).await;
                 return Err(after);
             }
@@ -258,18 +269,68 @@ impl Desk {
 
     /// The same for all remaining lines, after the end and within limits: the outcome of a job does
     /// not wait for its output.
-    async fn relay_rest(&self, id: Uuid, mut lines: Range<i64>, log: &Log<'_>) {
+    async fn relay_rest(&self, id: Uuid, mut lines: Range<i64>, is_long: bool, log: &Log<'_>) {
         let rest = async {
             while !lines.is_empty() {
-                match self.relay(id, lines.start, log).await {
+                match self.relay(id, lines.clone(), log).await {
                     // They were removed.
                     Ok(last) if last == lines.start => return,
                     Ok(last) | Err(last) => lines.start = last,
                 }
             }
+            if is_long {
+                self.relay_tail(id, log).await;
+            }
         };
         if Clock::system().timeout(LAST_LINES, rest).await.is_err() {
             log.system("the rest of what the worker printed was left out").await;
+        }
+    }
+}
+
+impl Desk {
+    /// The same news with what the job has printed by now: of a job that has not ended, the last
+    /// lines may not have been seen.
+    async fn refreshed(&self, id: Uuid, news: News) -> News {
+        match awaited::job(self.store.read(), id).await {
+            Ok(Some(job)) => News {
+                lines: job.head_lines.unwrap_or(job.lines),
+                is_long: job.head_lines.is_some(),
+                ..news
+            },
+            Ok(None) => news,
+            Err(error) => {
+                tracing::warn!(job_id = %id, %error, "failed to read how much a job printed");
+                news
+            }
+        }
+    }
+
+    /// Copies the end of a long output into the attempt's log, with a mark in place of what was
+    /// removed before it.
+    async fn relay_tail(&self, id: Uuid, log: &Log<'_>) {
+        let kept = loop {
+            match awaited::tail_of_job(self.store.read(), id).await {
+                Ok(Some(kept)) => break kept,
+                // It was removed.
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::warn!(job_id = %id, %error, "failed to read what a job printed");
+                    Clock::system().sleep(RETRY).await;
+                }
+            }
+        };
+        let mut tail = Tail::new(MAX_TAIL_BYTES);
+        tail.leave_out(kept.removed_lines, kept.removed_bytes);
+        for row in kept.lines {
+            let stream = if row.is_error { Stream::Stderr } else { Stream::Stdout };
+            tail.push(log.line(stream, row.text, 0));
+        }
+        if let Some(mark) = tail.mark() {
+            log.system(mark).await;
+        }
+        for line in tail.take() {
+            log.write_line(line).await;
         }
     }
 }
@@ -297,16 +358,16 @@ async fn add_together(store: &Store, clock: &Clock, additions: Vec<Addition>) ->
     let (jobs, left): (Vec<NewJob>, Vec<CancellationToken>) =
         additions.into_iter().map(|Addition { job, left }| (job, left)).unzip();
     if let Err(error) = store.add_jobs(&jobs, clock.now().into()).await {
-        tracing::debug!(jobs = jobs.len(), "failed to create jobs together: {error}");
+        tracing::debug!(jobs = jobs.len(), %error, "failed to create jobs together");
         return vec![false; jobs.len()];
     }
-    // An attempt that was dropped meanwhile may have abandoned its job before it existed.
+    // An attempt that was dropped meanwhile may have abandoned its job before the job existed.
     for (job, left) in jobs.iter().zip(left) {
         if left.is_cancelled()
             && let Err(error) = store.abandon_job(job.id, clock.now().into()).await
         {
             // The job's wait is not renewed: that has the same effect, later.
-            tracing::debug!(job = %job.id, "failed to abandon a job: {error}");
+            tracing::debug!(job_id = %job.id, %error, "failed to abandon a job");
         }
     }
     vec![true; jobs.len()]
@@ -362,7 +423,7 @@ fn ended(
             output: seen(json!({ "retry": !is_final })),
         },
         Some(State::Lost) => {
-            // A worker that left at once may be gone before its name was read.
+            // A worker that left at once may be gone before its name could be read.
             let who = worker
                 .as_ref()
                 .map_or_else(|| "its worker".to_owned(), |worker| format!("the worker {worker}"));

@@ -18,23 +18,25 @@ use crate::{
     store::{Store, StoreError, workers::awaited::JobProgress},
 };
 
-/// If a node has not renewed its wait for this long, it counts as waiting for nothing.
+/// If a node has not renewed its wait for this long, it no longer counts as waiting.
 pub(super) const AWAITED: TimeDelta = TimeDelta::seconds(30);
-/// How often a node renews its wait, and checks for lost workers.
+/// How often a node renews its waits and checks for lost workers.
 const SAY: Duration = Duration::from_secs(2);
-/// A change that other nodes write may not wake this node.
+/// The interval between two queries, because a change that other nodes write may not wake this
+/// node.
 const POLL: Duration = Duration::from_millis(500);
-/// The shortest pause between two looks: changes in between are seen by the next one. It is as long
-/// as the last look if that took longer, so that looks take half of a connection's time at most.
+/// The shortest pause between two queries; the next query sees all changes in between. If the last
+/// query took longer than this, the pause is as long as the query, so that queries take at most
+/// half of a connection's time.
 const PACE: Duration = Duration::from_millis(3);
 /// How long ended jobs are kept, for a worker that repeats a report.
 const KEPT: TimeDelta = TimeDelta::minutes(10);
 const FORGET: Duration = Duration::from_secs(60);
 const FORGET_AT_ONCE: u64 = 1_000;
-/// If no wait was renewed for this long, the database or this process was away.
+/// If no wait was renewed for this long, then the database or this process was away.
 const GAP: Duration = Duration::from_secs(10);
 
-/// Removes jobs that ended, or were abandoned, long enough ago; all of them, a thousand at a time.
+/// Removes all jobs that ended or were abandoned long enough ago, a thousand at a time.
 pub(in crate::engine) async fn forget(store: &Store, clock: &Clock) -> Result<(), StoreError> {
     let since = Timestamp::from(clock.now() - KEPT);
     while store.forget_jobs(since, FORGET_AT_ONCE).await? == FORGET_AT_ONCE {}
@@ -44,10 +46,12 @@ pub(in crate::engine) async fn forget(store: &Store, clock: &Clock) -> Result<()
 /// What an attempt learns of its job.
 #[derive(Clone, Debug, Default)]
 pub(super) struct News {
-    /// `None` before the first look.
+    /// `None` before the first query.
     pub(super) state: Option<State>,
-    /// The number of log lines.
+    /// The number of log lines; of a long output, those of the beginning.
     pub(super) lines: i64,
+    /// Whether the output is long: its end follows when the job has ended.
+    pub(super) is_long: bool,
     /// The worker that has it.
     pub(super) worker: Option<String>,
     /// The result, if it succeeded.
@@ -79,7 +83,7 @@ pub(super) struct Watcher {
     store: Store,
     clock: Clock,
     inner: Mutex<Inner>,
-    /// A job was added.
+    /// Signals that a job was added.
     more: Notify,
 }
 
@@ -94,7 +98,7 @@ impl Watcher {
         Self { store, clock, inner: Mutex::default(), more: Notify::new() }
     }
 
-    /// Follows a job. The first job starts the watch, and the last one to leave ends it.
+    /// Follows a job. The first job starts the watch, and the last one that leaves ends it.
     pub(super) fn join(self: &Arc<Self>, id: Uuid) -> watch::Receiver<News> {
         let (sender, receiver) = watch::channel(News::default());
         let mut inner = self.locked();
@@ -112,13 +116,13 @@ impl Watcher {
     }
 
     async fn run(self: Arc<Self>) {
-        // Real time, whatever the application's clock shows: it only limits the load on the
-        // database.
+        // Real time rather than the application's clock: this only limits the load on the database.
         let pacer = Clock::system();
         let mut changes = self.store.changes().follow();
         let _running = Running(&self);
         let (mut said, mut forgot, mut saw) = (None::<Instant>, None::<Instant>, None::<Instant>);
-        // Workers that could not be heard because the database was away get time to report.
+        // Workers that could not be heard because the database was away get time to report: as
+        // long as a lease, on the clock that leases follow.
         let mut loses_from = None::<Instant>;
         let is_due = |last: Option<Instant>, every| last.is_none_or(|at| at.elapsed() >= every);
         loop {
@@ -137,14 +141,15 @@ impl Watcher {
             };
             if is_due(said, SAY) {
                 let now = pacer.instant();
+                let leased = self.clock.instant();
                 if said.is_some_and(|said| now.duration_since(said) > GAP) {
-                    loses_from = Some(now + LEASE);
+                    loses_from = Some(leased + LEASE);
                 }
-                let may_lose = loses_from.is_none_or(|from| now >= from);
+                let may_lose = loses_from.is_none_or(|from| leased >= from);
                 match self.say(&ids, may_lose).await {
                     Ok(()) => said = Some(now),
                     Err(error) => {
-                        loses_from = Some(now + LEASE);
+                        loses_from = Some(leased + LEASE);
                         self.tell(Err(error));
                     }
                 }
@@ -154,7 +159,8 @@ impl Watcher {
                 self.tell(forget(&self.store, &self.clock).await);
             }
             let begun = pacer.instant();
-            // Many may wait for a worker. Now and then all are read, to see which were removed.
+            // Many jobs may wait for a worker. Once per interval all are read, to see which were
+            // removed.
             let all = is_due(saw, SAY);
             match self.store.progress_of_jobs(&ids, all).await {
                 Ok(progress) => {
@@ -168,7 +174,7 @@ impl Watcher {
             }
             pacer.sleep(PACE.max(pacer.instant() - begun)).await;
             tokio::select! {
-                // The store holds the other end.
+                // Cannot fail: the store holds the sender.
                 _ = changes.changed() => {}
                 () = self.more.notified() => {}
                 () = pacer.sleep(POLL) => {}
@@ -181,24 +187,28 @@ impl Watcher {
         self.store.await_jobs(ids, now.into(), (now + AWAITED).into(), may_lose).await
     }
 
-    /// An outage costs one look; the next one comes soon.
+    /// Handles the result of a query. An outage costs one query; the next one follows soon.
     fn tell(&self, answer: Result<(), StoreError>) {
         if let Err(error) = answer {
-            tracing::warn!("failed to look after jobs of workers, and tries again: {error}");
+            tracing::warn!(%error, "failed to look after jobs of workers, and tries again");
         }
     }
 
     fn spread(&self, progress: Vec<JobProgress>) {
         let inner = self.locked();
-        for JobProgress { id, state, lines, worker, output, error, is_final } in progress {
+        for progress in progress {
+            let JobProgress { id, state, lines, head_lines, worker, output, error, is_final } =
+                progress;
             let Some(sender) = inner.waiting.get(&id) else { continue };
+            let is_long = head_lines.is_some();
             sender.send_if_modified(|last| {
-                let seen = (last.state, last.lines, &last.worker);
-                let is_other = seen != (Some(state), lines, &worker);
+                let seen = (last.state, last.lines, last.is_long, &last.worker);
+                let is_other = seen != (Some(state), lines, is_long, &worker);
                 if is_other {
                     // The tables no longer contain the name of a worker that has left.
                     let worker = worker.or_else(|| last.worker.take());
-                    *last = News { state: Some(state), lines, worker, output, error, is_final };
+                    let state = Some(state);
+                    *last = News { state, lines, is_long, worker, output, error, is_final };
                 }
                 is_other
             });

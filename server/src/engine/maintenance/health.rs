@@ -31,7 +31,7 @@ use crate::{
 /// A job that has waited without a worker for this long is reported.
 const UNSERVED: TimeDelta = TimeDelta::seconds(60);
 
-/// For how long a cut of history is reported.
+/// How long it is reported that history was cut.
 const TOLD: TimeDelta = TimeDelta::days(1);
 
 /// A check and its result.
@@ -193,8 +193,8 @@ fn unserved(queues: &[Unserved]) -> Check {
     }
 }
 
-/// Whether all history and all output is kept for as long as retention says, or quotas prevent
-/// that. What is missing is missing in the ledger alone: nothing else is affected.
+/// Whether all history and output is kept for as long as retention says, or quotas prevent that.
+/// Only the ledger lacks what is missing; nothing else is affected.
 async fn histories(
     store: &Store,
     cluster: &Cluster,
@@ -293,7 +293,8 @@ pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
     ]
 }
 
-/// Whether the canary has succeeded recently. One that was just switched on gets time.
+/// Whether the canary has succeeded recently. A canary that was just switched on gets time for its
+/// first run.
 fn sings(canary: Option<Canary>, now: Timestamp, limits: &config::Health) -> Option<Check> {
     let canary = canary?;
     let last = canary.due_at.map_or(canary.since, |due_at| due_at.max(canary.since));
@@ -436,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn history_that_quotas_shorten_is_told_and_is_not_unhealthy() {
+    fn history_shortened_by_a_quota_is_reported_and_not_unhealthy() {
         assert_eq!(short(&[], &[]).issue, None);
         let cut = Cut { name: "shop".to_owned(), until: Timestamp(0) };
         let check = short(&[cut], &[("billing".to_owned(), 1_000)]);

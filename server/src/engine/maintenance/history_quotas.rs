@@ -1,10 +1,10 @@
 //! Keeps the history of each namespace within its quota of rows: removes the oldest settled history
 //! first, before its retention has passed.
 //!
-//! Only counts are read to find a namespace that is over its quota. Its real rows are counted before
-//! any of them is removed, because the counts can be too high (`store::recount`). Counts are by ten
-//! minutes, so a cut is exact to ten minutes; it leaves some room, so that not every round has to
-//! cut again.
+//! To find a namespace that is over its quota, only counts are read. Its real rows are counted
+//! before any of them is removed, because the counts can be too high (`store::recount`). Counts
+//! cover ten minutes each, so a cut is accurate to ten minutes. A cut also frees some extra room,
+//! so that not every round has to cut again.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -31,11 +31,11 @@ use crate::{
     },
 };
 
-/// The node that holds this lease cuts.
+/// The lease of the node that cuts.
 const LEASE: &str = HistoryQuotas::NAME;
-/// How long the holder keeps it without renewing it.
+/// The term of the lease.
 const TERM: Duration = Duration::from_secs(180);
-/// A cut frees this part of the quota, too.
+/// A cut also frees one part in this many of the quota.
 const ROOM: i64 = 20;
 
 /// Cuts histories that are over their quota.
@@ -83,10 +83,11 @@ impl HistoryQuotas {
         Ok(limited.collect())
     }
 
-    /// The namespaces that are over their quota by the counts.
+    /// The namespaces whose counts are over their quota.
     async fn over(&self, now: DateTime<Utc>) -> Result<Vec<LimitedNamespace>, EngineError> {
         let mut limited = self.limited().await?;
-        // Only the node that cuts compares the counts. No node does where there is no quota.
+        // Only the node that cuts compares the counts, and no node does where no namespace has a
+        // quota.
         if limited.is_empty() || lead(&self.core, LEASE, TERM).await?.is_none() {
             return Ok(Vec::new());
         }
@@ -97,7 +98,7 @@ impl HistoryQuotas {
         Ok(limited)
     }
 
-    /// The part of a namespace's history that is over its quota by the counts.
+    /// The part of a namespace's history that is over its quota, according to the counts.
     async fn excess(
         &self,
         one: &LimitedNamespace,
@@ -116,8 +117,8 @@ impl HistoryQuotas {
         }))
     }
 
-    /// Corrects the counts of a namespace by its real rows, from the period `oldest` on. Reads a
-    /// day at a time, and renews the lease after each. Returns the term; `None` if it is over, or if
+    /// Corrects the counts of a namespace by its real rows, from the period `oldest` on. It reads a
+    /// day at a time and renews the lease after each. Returns the term; `None` if it is over, or if
     /// nothing was ever counted.
     async fn recount(
         &self,
@@ -132,7 +133,7 @@ impl HistoryQuotas {
         for (from, to) in days_to_recount(oldest, now.into()) {
             store.recount_history(&counted, from, to, &mut real).await?;
             let Some(renewed) = lead(&self.core, LEASE, TERM).await? else { return Ok(None) };
-            // Another node held the lease in between, and may have corrected the same counts.
+            // Another node held the lease in between and may have corrected the same counts.
             if renewed.fence != tenure.fence {
                 return Ok(None);
             }
@@ -186,7 +187,7 @@ impl Service for HistoryQuotas {
         let mut report = HistoryQuotasReport::default();
         for one in self.over(now).await? {
             let Some(Excess { oldest, .. }) = self.excess(&one, now).await? else { continue };
-            // Again for each namespace: a cut takes time.
+            // Renewed for each namespace, because a cut takes time.
             let Some(tenure) = lead(&self.core, LEASE, TERM).await? else { return Ok(report) };
             let Some(tenure) = self.recount(tenure, one.id, oldest, now).await? else {
                 return Ok(report);
@@ -208,9 +209,9 @@ impl Service for HistoryQuotas {
     }
 }
 
-/// When the oldest of these periods starts, and before which instant all of them must go so that
-/// the others fit into the quota with some room; `None` if all fit. The newest period stays: it is
-/// still being counted. So do those that have not been read to their end before `read`.
+/// When the oldest of these periods starts, and the instant before which periods must be removed so
+/// that the rest fits into the quota with some room; `None` if all fit. The newest period stays
+/// because it is still being counted. So do periods that `read` does not cover to their end.
 fn bounds(periods: &[PeriodRows], limit: i64, read: Timestamp) -> Option<(Timestamp, Timestamp)> {
     let mut rows: BTreeMap<Timestamp, i64> = BTreeMap::new();
     for period in periods {
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_read_to_the_end_stays() {
+    fn periods_that_were_not_read_to_the_end_stay() {
         let period = |number: i64| number * PERIOD_MS;
         let rows = [1, 2, 3, 4].map(|number| (period(number), 0, 100));
         assert_eq!(until(&rows, 150), Some((period(1), period(4))));

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Reads the configured quotas, how many runs of each namespace are at work on other nodes, and how
-/// many bytes of log each has; writes how many this node has added to them.
+/// many bytes of log lines each namespace has written. Writes what this node has added to them.
 #[derive(Debug)]
 pub(in crate::engine) struct Refresh {
     core: Arc<Core>,
@@ -18,11 +18,11 @@ pub(in crate::engine) struct Refresh {
     exchanged: Option<Instant>,
 }
 
-/// Empty: the result is in the meter and in the places.
+/// Empty, because the result is in the meter and in the places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct RefreshReport;
 
-/// The bytes of log are exchanged in every sixth round: it is a write, and a sum.
+/// The bytes of log lines are exchanged every so many rounds, because that is a write and a sum.
 const EXCHANGED_EVERY: u32 = 6;
 
 impl Refresh {
@@ -30,8 +30,9 @@ impl Refresh {
         Self { core, exchanged: None }
     }
 
-    /// Adds the bytes of log that this node has written to the database's counts, and reads those
-    /// of the limited namespaces: `limited` by quotas of their own, or all.
+    /// Adds the bytes of log lines that this node has written to the database's counts, and reads
+    /// the counts of the limited namespaces: those in `limited`, which have quotas of their own, or
+    /// all.
     async fn exchange_log_bytes(
         &mut self,
         mut limited: Vec<Uuid>,
@@ -47,8 +48,9 @@ impl Refresh {
         for written in meter.fresh_log().chunks(LOG_BATCH) {
             let tx = core.store.begin().await?;
             core.store.add_log_bytes(&tx, written, now.into()).await?;
-            // Before the outcome of the commit is known, which it may never be: bytes that are added
-            // twice would count until their retention has passed.
+            // Marked as added before the outcome of the commit is known, because it may never be
+            // known. If the bytes were added twice, they would count until their retention has
+            // passed.
             meter.added_log(written);
             core.store.commit_unseen(tx).await?;
         }

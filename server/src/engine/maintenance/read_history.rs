@@ -14,17 +14,17 @@ use crate::{
     },
 };
 
-/// A verdict may be committed minutes after its time, and the roll-ups and alerts look back for it
-/// for ten minutes. History that is younger than this may not have been read.
+/// A verdict may be committed minutes after its time, and roll-ups and alerts look ten minutes back
+/// for it. They may not have read history that is younger than this.
 const LOOK_BACK: TimeDelta = TimeDelta::minutes(15);
 
-/// How far settled history has been read by everything that reads it once: the roll-ups, alerts and
-/// pings. Nothing else may be removed.
+/// How far all readers that read settled history once have got: the roll-ups, alerts and pings.
+/// Nothing beyond that may be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReadHistory {
-    /// Runs with stamps up to this have been read.
+    /// Runs with stamps up to this one have been read.
     pub(super) changed: i64,
-    /// So has history that settled before this.
+    /// History that settled before this instant has been read.
     pub(super) until: Timestamp,
 }
 
@@ -37,7 +37,7 @@ impl ReadHistory {
             // Other runs can have the same stamp.
             read.changed -= 1;
         }
-        // Without a rule, these feeds are not read.
+        // Without an enabled rule, alerts do not read these feeds.
         if rules::is_any_enabled(store.read()).await? {
             read.stop_before_alerts(store).await?;
         }
@@ -49,7 +49,8 @@ impl ReadHistory {
         Ok(Some(read))
     }
 
-    /// The cursors of alerts move only to rows that concern alerts, so the first unread one counts.
+    /// Stops before the first row that alerts have not read. Their cursors only move to rows that
+    /// concern alerts.
     async fn stop_before_alerts(&mut self, store: &Store) -> Result<(), EngineError> {
         if let Some(from) = feeds::cursor(store, Feed::Failures).await? {
             for run in feeds::failures(store, from, 1).await? {
@@ -69,7 +70,7 @@ impl ReadHistory {
         Ok(())
     }
 
-    /// Narrows it: a run with this stamp, which settled then, has not been read.
+    /// Narrows the range: a run with this stamp, which settled at that time, has not been read.
     fn stop_before(&mut self, changed: i64, finished_at: Option<Timestamp>) {
         self.changed = self.changed.min(changed - 1);
         self.until = finished_at.map_or(self.until, |at| self.until.min(at));

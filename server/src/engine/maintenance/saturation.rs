@@ -1,4 +1,4 @@
-//! Whether a node has places for the runs that wait for one: for `/healthz`.
+//! Checks whether a node has places for the runs that wait for one: for `/healthz`.
 
 use chrono::{DateTime, Utc};
 use entity::Timestamp;

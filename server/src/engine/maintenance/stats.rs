@@ -1,16 +1,16 @@
-//! Minute roll-ups for charts: one node counts settled runs and fires for all.
+//! Minute roll-ups for charts: one node counts settled runs and fires for the whole cluster.
 //!
 //! Promises: each settled run is counted once, in the minute in which it ended, however late it is
-//! written and whichever process dies in the meantime; nothing is written per fire, and nothing at
-//! all while nothing happens. Counting follows the change feed a bounded number of runs at a time,
-//! so it also catches up with a ledger that was never counted. After two days, the minutes of an
-//! hour are merged into one roll-up: a chart over weeks is as quick as one over days.
+//! written and whichever process dies in the meantime; nothing is written per fire, and nothing is
+//! written while nothing happens. Counting follows the change feed a bounded number of runs at a
+//! time, so it also catches up with a ledger that was never counted. After two days, the minutes of
+//! an hour are merged into one roll-up: a chart over weeks is as quick as one over days.
 //!
 //! Counts are kept by namespace, not by schedule: a hundred thousand schedules that fire each
 //! minute would need a hundred thousand rows a minute, and a schedule's own history is short enough
 //! to be read.
 //!
-//! The rows of history that a namespace has are counted beside it, for its quota: the same settled
+//! The rows of history that a namespace has are counted as well, for its quota: the same settled
 //! runs with their attempts in the same transaction, and fires by their keys.
 
 use std::{
@@ -38,7 +38,7 @@ use crate::{
     },
 };
 
-/// The node that holds this lease counts.
+/// The lease of the node that counts.
 const LEASE: &str = "stats";
 /// The pause between two rounds while there is more to count.
 const SOON: Duration = Duration::from_millis(200);
@@ -46,15 +46,17 @@ const SOON: Duration = Duration::from_millis(200);
 const BATCH: u64 = 5_000;
 /// ... and of transactions per round.
 const BATCHES: usize = 10;
-/// Fires without a run are looked up again: a verdict is written a moment after its time ...
+/// Fires without a run are looked up again, because a verdict is written a moment after its time
+/// ...
 const MOMENT: TimeDelta = TimeDelta::seconds(5);
-/// ... and occasionally much later: at this interval, all of the recent minutes are looked up.
+/// ... or, occasionally, much later. At this interval, all recent minutes are looked up.
 const REVISION: TimeDelta = TimeDelta::minutes(5);
 const REVISED: TimeDelta = TimeDelta::minutes(10);
-/// The number of minutes whose hours are merged in one transaction.
+/// How many minutes one transaction merges into hours.
 const PAST_MINUTES: u64 = 120;
 
-/// Fires are counted this long after their claim began: all of it is committed by then.
+/// How long after the beginning of their claim fires are counted: the whole claim is committed by
+/// then.
 const CLAIMED: TimeDelta = TimeDelta::seconds(30);
 
 const MINUTE_MS: i64 = 60_000;
@@ -67,7 +69,7 @@ pub(in crate::engine) struct Stats {
     has_more: bool,
     /// The recent counts of fires without a run, as written.
     unrun: HashMap<NamespaceMinute, UnrunVerdicts>,
-    /// When these were last looked up.
+    /// When these counts were last looked up.
     looked: Option<LastLookups>,
     /// Before this time, all roll-ups are hourly.
     hours_until: Option<Timestamp>,
@@ -78,13 +80,13 @@ pub(in crate::engine) struct Stats {
 struct LastLookups {
     /// The last lookup.
     last: DateTime<Utc>,
-    /// When all of it was last looked up.
+    /// When all recent minutes were last looked up.
     revised: DateTime<Utc>,
 }
 
 impl LastLookups {
-    /// The minute from which to look, and the lookup times afterwards. Each minute is looked up
-    /// while it lasts, right after it, and once more when it has been over for five to ten minutes.
+    /// The minute from which to look up, and the lookup times afterwards. Each minute is looked up
+    /// while it lasts, right after it ends, and once more five to ten minutes later.
     fn at(before: Option<Self>, now: DateTime<Utc>) -> (Timestamp, Self) {
         let recent = before.filter(|before| before.last <= now && now - before.revised < REVISION);
         let from = recent.map_or(now - REVISED, |recent| recent.last - MOMENT);
@@ -117,8 +119,8 @@ impl Stats {
         let before = store.counted_until().await?;
         let after = before.unwrap_or(Cursor::START);
         let end = feed::end_of_runs(store).await?;
-        // The end lies before the position where the last rows were removed. New rows come after
-        // that.
+        // The end is before the position from which the last rows were removed. New rows come after
+        // that position.
         if end <= after {
             return Ok((0, false));
         }
@@ -126,7 +128,7 @@ impl Stats {
         let has_more = runs.len() as u64 == BATCH;
         let until = match runs.last() {
             Some(last) if has_more => Cursor { changed: last.changed, id: last.id },
-            // Changed rows that have not settled are not read again either.
+            // Rows that changed but have not settled are not read again either.
             Some(_) | None => end,
         };
         let counts: Vec<_> = roll_up(&runs).into_iter().collect();
@@ -167,7 +169,7 @@ impl Stats {
         Ok(counted)
     }
 
-    /// Writes the recent counts of fires without a run, if they differ from the written ones.
+    /// Writes the recent counts of fires without a run where they differ from the written ones.
     async fn note_unrun(
         &mut self,
         tenure: &LeaseTerm,
@@ -183,7 +185,7 @@ impl Stats {
         let found: HashMap<NamespaceMinute, UnrunVerdicts> =
             found.into_iter().map(|row| (key(&row), row)).collect();
         let news = found.values().filter(|row| self.unrun.get(&key(row)) != Some(row)).copied();
-        // A backfill has made up for all of them.
+        // A minute without rows: a backfill has run all of its fires.
         let looked_up = self.unrun.values().filter(|row| row.minute >= since);
         let gone = looked_up.filter(|row| !found.contains_key(&key(row)));
         let none = gone.map(|row| UnrunVerdicts { missed: 0, skipped: 0, abandoned: 0, ..*row });
@@ -324,7 +326,7 @@ mod tests {
             assert!(ages.iter().any(|age| (360..=660).contains(age)), "{minute}: {ages:?}");
         }
         assert!(minutes < 60 * 10, "ten times a minute at most: {minutes}");
-        // A clock that was set back, and a first lookup.
+        // The clock was set back; and a first lookup.
         let (since, then) = LastLookups::at(looked, at(0));
         assert_eq!((since, then), LastLookups::at(None, at(0)));
     }

@@ -7,19 +7,19 @@ use uuid::Uuid;
 
 use super::{NoPlace, Room};
 
-/// A party that competes for places.
+/// Something that competes for places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlaceHolder {
-    /// The scheme, host and port of a URL, or `command:` and a program.
+    /// A target's receiver: the scheme, host and port of a URL, or a program of a namespace.
     Origin(Arc<str>),
     /// A schedule.
     Schedule(Uuid),
-    /// A namespace: it has a quota instead of a share.
+    /// A namespace, which has a quota instead of a share.
     Namespace(Uuid),
 }
 
 impl PlaceHolder {
-    /// Its kind, as a word.
+    /// The holder's kind, as a word.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Origin(_) => "origin",
@@ -44,7 +44,7 @@ impl fmt::Display for PlaceHolder {
 pub struct HeldBack {
     /// The holder.
     pub holder: PlaceHolder,
-    /// How many places it holds.
+    /// Since when its runs have waited without interruption.
     pub held: usize,
     /// Since when its runs have been waiting without a break.
     pub since: DateTime<Utc>,
@@ -177,7 +177,7 @@ impl PlaceAccount {
         self.by.get(holder).copied().unwrap_or(0)
     }
 
-    /// How many more places the holder may take now, if no other holder takes one.
+    /// How many more places the holder could take now if no other holder took one.
     fn room_of(&self, holder: &PlaceHolder) -> usize {
         let (free, held) = (self.free(), self.held_by(holder));
         if let PlaceHolder::Namespace(id) = holder {
@@ -186,7 +186,8 @@ impl PlaceAccount {
             let left = quota - self.elsewhere.get(id).copied().unwrap_or(0);
             return usize::try_from(left).unwrap_or(0).saturating_sub(held).min(free);
         }
-        // It may take the first few of these: the limit shrinks with each place that it takes.
+        // The holder may take only the first few of these, because the limit shrinks with each
+        // place that it takes.
         let (mut room, mut more) = (0, free);
         while room < more {
             let middle = room + (more - room).div_ceil(2);
@@ -200,7 +201,7 @@ impl PlaceAccount {
     }
 
     /// Whether a holder with `held` places may take one of the `free` ones. The limit grows with
-    /// the square of the free places: a single holder gets its whole share, and each later one
+    /// the square of the free places: a single holder gets its whole share, and each later holder
     /// leaves a larger part of the rest to those that follow.
     fn may_have(&self, held: usize, free: usize) -> bool {
         let (share, rest) = (self.max_share, 100 - self.max_share);
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_is_what_can_be_taken() {
+    fn the_room_is_the_number_of_free_places() {
         for share in [1, 50, 67, 80, 99, 100] {
             for (capacity, others) in [(1, 0), (7, 3), (64, 10), (512, 300)] {
                 let mut account = PlaceAccount::new(capacity, share);

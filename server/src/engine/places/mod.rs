@@ -2,9 +2,9 @@
 //!
 //! An origin or a schedule that wants another place gets it if it holds few places compared with
 //! the number of free ones. A single holder may take the share of the capacity that
-//! `node.max_share` sets; the more places are taken, the fewer each may hold. So a target that
-//! hangs never takes up the places that others need, and a node whose places only one holder wants
-//! gives it nearly all. In addition, a namespace has its quota of live runs.
+//! `node.max_share` sets; the more places are taken, the fewer each holder may have. So a target
+//! that hangs cannot take up the places that others need, while a holder without competition gets
+//! nearly all places of a node. In addition, a namespace has its quota of live runs.
 //!
 //! - `account`: which holder has how many places; pure
 
@@ -25,7 +25,7 @@ use crate::clock::Clock;
 pub(in crate::engine) struct Claim {
     /// The target of the run's first task, if it is known before the run.
     pub(in crate::engine) origin: Option<Arc<str>>,
-    /// The schedule, if one was involved.
+    /// The schedule, if the run has one.
     pub(in crate::engine) schedule: Option<Uuid>,
     /// The namespace.
     pub(in crate::engine) namespace: Uuid,
@@ -67,22 +67,22 @@ pub(in crate::engine) struct HeldPlace {
     places: Places,
 }
 
-/// What a look for waiting runs may take.
+/// What a search for waiting runs may take.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Room {
     /// The number of free places.
     pub(in crate::engine) free: usize,
-    /// Whether runs of some holder wait for its share.
+    /// Whether runs of any holder wait for its share.
     pub(in crate::engine) is_held_back: bool,
-    /// How many places the holders may take that have room again.
+    /// How many places are open to holders that have room again.
     pub(in crate::engine) of_held_back: usize,
     /// The holders that have no room.
     pub(in crate::engine) full: Vec<PlaceHolder>,
 }
 
 impl Places {
-    /// Creates `capacity` places, of which one origin or schedule may hold `max_share` per cent; a
-    /// namespace has the `usual` quota unless it has its own.
+    /// Creates `capacity` places. One origin or schedule may hold at most `max_share` per cent of
+    /// them; a namespace has the `usual` quota unless it has its own.
     pub(in crate::engine) fn new(capacity: usize, max_share: u32, usual: Option<i64>) -> Self {
         let mut account = PlaceAccount::new(capacity, max_share);
         account.set_quotas(usual, [], []);
@@ -111,12 +111,12 @@ impl Places {
         }
     }
 
-    /// Since when runs have been waiting because all places are held, if they are.
+    /// Since when runs have waited because all places are held; `None` if none wait.
     pub fn full_since(&self) -> Option<DateTime<Utc>> {
         self.account().full_since()
     }
 
-    /// Records that no run waits for a place, whichever holder has them.
+    /// Records that no run waits for a place because all of them are held.
     pub(in crate::engine) fn forget_full(&self) {
         self.account().forget_full();
     }
@@ -126,7 +126,7 @@ impl Places {
         self.account().room()
     }
 
-    /// Records that no runs wait for a share, except those of `but`.
+    /// Records that no runs wait for a share, except those of the holders in `but`.
     pub(in crate::engine) fn forget_held_back(&self, but: &[PlaceHolder]) {
         self.account().forget_held_back(but);
     }
@@ -170,7 +170,7 @@ impl Default for Places {
 }
 
 impl HeldPlace {
-    /// The claim that it is counted for.
+    /// The claim under which the place is counted.
     pub(in crate::engine) fn claim(&self) -> &Claim {
         &self.claim
     }

@@ -3,8 +3,8 @@
 //! A pause leaves the cursor in place. Its end writes a row for each instant since then (or one row
 //! for a range, if there are many) and moves the cursor past them; the transaction that writes the
 //! last row also enables the schedule again. So the ledger has no gap, and a resumed schedule never
-//! fires missed runs that the user did not request. A pause with a set end ends at that instant,
-//! however late a node processes it: later instants are claimed like those that fell due during an
+//! starts missed runs that the user did not ask for. A pause with a set end ends at that instant,
+//! however late a node processes it; later instants are claimed like those that fell due during an
 //! outage.
 
 use std::sync::Arc;
@@ -44,8 +44,8 @@ pub struct Account {
     pub advance: Advance,
 }
 
-/// The approximate maximum number of rows that one transaction writes at the end of a pause; the
-/// rest is left to the next one.
+/// The approximate maximum number of rows that one transaction writes at the end of a pause. The
+/// next transaction continues from there.
 const MAX_ROWS: usize = 1_000;
 
 /// How far the end of a pause has been processed.
@@ -53,14 +53,14 @@ const MAX_ROWS: usize = 1_000;
 pub struct PauseProgress {
     /// The number of rows written.
     pub rows: usize,
-    /// Whether it is complete; otherwise there is more to account for, and the schedule is still
-    /// paused.
+    /// Whether it is complete. If not, more instants must be accounted for, and the schedule is
+    /// still paused.
     pub is_done: bool,
 }
 
 /// Continues the end of a schedule's pause inside `tx`: accounts for the instants within the pause
 /// according to `catch_up`, and enables the schedule after the last of them. Fires that should run
-/// become intents for the planner: wake it after the commit.
+/// become intents, so the caller must wake the planner after the commit.
 pub async fn resume(
     store: &Store,
     timings: &timetable::Cache,
@@ -107,7 +107,7 @@ pub struct PauseEnd {
     now: DateTime<Utc>,
     /// The last instant that may be within the pause.
     through: DateTime<Utc>,
-    /// The next instant after those accounted for; `None` if none is left.
+    /// The first instant that is not accounted for; `None` if none is left.
     cursor: Option<Timestamp>,
     is_done: bool,
 }
@@ -125,19 +125,19 @@ impl PauseEnd {
         self.is_done
     }
 
-    /// Whether the next part is older than the catch-up window, so that it is the same however the
-    /// schedule is resumed.
+    /// Whether the next part is older than the catch-up window, so that it does not depend on how
+    /// the schedule is resumed.
     pub fn is_old(&self) -> bool {
         let window = self.now - plan_policy(&self.schedule).window;
         !self.is_done && before_cursor(&self.schedule) < window.min(self.through)
     }
 
-    /// The next instant after those accounted for; `None` if none is left.
+    /// The first instant that is not accounted for; `None` if none is left.
     pub fn cursor(&self) -> Option<DateTime<Utc>> {
         self.cursor.map(Timestamp::utc)
     }
 
-    /// The next part, without the instants that already have a row.
+    /// The next part, without instants that already have a row.
     pub async fn next_part<C: ConnectionTrait>(
         &mut self,
         store: &Store,
@@ -193,8 +193,8 @@ pub(crate) fn before_cursor(schedule: &DueSchedule) -> DateTime<Utc> {
     schedule.next_scheduled_at.utc() - TimeDelta::milliseconds(1)
 }
 
-/// The last instant up to `now` that a schedule's pause covers: a pause with a set end covers no
-/// instant from that end on.
+/// The last instant up to `now` that a schedule's pause covers. A pause with a set end does not
+/// cover that end or anything later.
 pub(crate) fn paused_through(schedule: &DueSchedule, now: DateTime<Utc>) -> DateTime<Utc> {
     let until = schedule.paused_until.map(|until| until.utc() - TimeDelta::milliseconds(1));
     until.map_or(now, |until| until.min(now))
@@ -211,8 +211,8 @@ pub(crate) fn paused_fire(schedule: &DueSchedule, entry: Entry, now: DateTime<Ut
     NewFire { made_up_for, ..new_fire(schedule, entry, verdict, reason, now) }
 }
 
-/// The ledger's verdict for an entry that should run: an unowned intent, or missed if it is too
-/// late, as in a claim.
+/// The verdict for an entry that should run: pending without an owner, or missed if it is too late,
+/// as in a claim.
 pub(crate) fn promised(
     schedule: &DueSchedule,
     entry: &Entry,
@@ -225,7 +225,7 @@ pub(crate) fn promised(
     (Verdict::Pending, Reason::AwaitingHandoff)
 }
 
-/// The row of an unowned entry.
+/// The ledger row of an entry, without an owner.
 pub(crate) fn new_fire(
     schedule: &DueSchedule,
     entry: Entry,
@@ -252,16 +252,16 @@ pub(crate) fn new_fire(
     }
 }
 
-/// How many pauses end in one transaction: if many pauses end at the same time, each commit handles
-/// fifty, and other due work runs in between.
+/// How many pauses end in one transaction. If many pauses end at the same time, each commit handles
+/// fifty, and other due work gets its turn in between.
 const TOGETHER: u64 = 50;
 
-/// How many are tried one by one if some cannot be resumed.
+/// How many schedules are tried one by one if some cannot be resumed.
 const ONE_BY_ONE: u64 = 500;
 
-/// Resumes schedules whose pause should have ended by now, longest overdue first; returns how many
-/// there were. There may be more. A schedule that cannot be resumed, or that another transaction
-/// has locked, does not hold up the others.
+/// Resumes schedules whose pause should have ended by now, the longest overdue first; returns how
+/// many it resumed. There may be more. A schedule that cannot be resumed, or that another
+/// transaction has locked, does not hold up the others.
 pub(in crate::engine) async fn resume_due(
     core: &Arc<Core>,
     now: DateTime<Utc>,
@@ -273,14 +273,14 @@ pub(in crate::engine) async fn resume_due(
         Err(error) if !error.is_transient() => {}
         answer => return answer,
     }
-    // One of them cannot be resumed.
+    // At least one of them cannot be resumed, so each is tried alone.
     let mut resumed = 0;
     for schedule in core.store.pauses_over(now.into(), ONE_BY_ONE).await? {
         match resume_if_over(core, schedule, now).await {
             Ok(true) => resumed += 1,
             Ok(false) => {}
             Err(error) if error.is_transient() => return Err(error),
-            Err(error) => tracing::error!(%schedule, "failed to end a pause: {error}"),
+            Err(error) => tracing::error!(schedule_id = %schedule, %error, "failed to end a pause"),
         }
     }
     Ok(resumed)
@@ -298,7 +298,7 @@ async fn resume_together(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, 
         let skip = misfire::CatchUp::Skip;
         rows += resume(&core.store, &core.timings, &tx, schedule, skip, now).await?.rows;
         resumed += 1;
-        // The remaining ones are handled in the next round.
+        // The next round handles the remaining ones.
         if rows >= MAX_ROWS {
             break;
         }
@@ -313,7 +313,7 @@ async fn resume_if_over(
     now: DateTime<Utc>,
 ) -> Result<bool, EngineError> {
     let tx = core.store.begin().await?;
-    // Since the query, a user may have changed or removed the end of the pause.
+    // A user may have changed or removed the end of the pause since the query.
     let is_over = core.store.lock_pause_if_over(&tx, schedule, now.into()).await?;
     if !is_over || core.has_other_zones(&tx).await? {
         tx.rollback().await?;

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::store::claims::{Advance, DueSchedule, NewFire};
 
-/// Cuts off the fires beyond the schedule's limit; returns the first of those.
+/// Cuts off the fires beyond the schedule's limit; returns the first of them.
 pub(in crate::engine) fn cut_off(
     schedule: &DueSchedule,
     fires: &mut Vec<NewFire>,
@@ -32,7 +32,7 @@ pub(in crate::engine) fn counted(fires: &[NewFire]) -> i64 {
     i64::try_from(fires.iter().filter(|fire| counts(fire)).count()).unwrap_or(i64::MAX)
 }
 
-/// Subtracts fires that were not written because their slot was taken.
+/// Subtracts fires that were not written because their instant already had a row.
 pub(in crate::engine) fn discount(
     advances: &mut [Advance],
     fires: &[NewFire],
@@ -117,7 +117,7 @@ mod tests {
         (0..).zip(verdicts).map(fire).collect()
     }
 
-    /// How many are kept, and the first one that is cut off.
+    /// How many fires are kept, and the first one that is cut off.
     fn cut(most: Option<i64>, count: i64, verdicts: &[Verdict]) -> (usize, Option<i64>) {
         let mut fires = fires(verdicts);
         let first = cut_off(&schedule(most, count), &mut fires);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_behind_the_last_that_counts_is_cut_off() {
+    fn instants_after_the_last_permitted_fire_are_cut_off() {
         use Verdict::{Missed, Pending, Skipped};
         let some = [Missed, Pending, Skipped, Pending, Skipped, Pending];
         assert_eq!(cut(None, 0, &some), (6, None));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn where_none_is_left_nothing_is_kept() {
+    fn without_remaining_fires_no_instant_is_kept() {
         assert_eq!(cut(Some(5), 5, &[Verdict::Pending; 2]), (0, Some(0)));
         assert_eq!(cut(Some(5), 7, &[Verdict::Missed]), (0, Some(0)));
     }

@@ -1,7 +1,8 @@
-//! Accounts for unclaimed instants when a timing ends because of an edit or a deletion.
+//! Accounts for unclaimed instants when an edit or a deletion ends a timing.
 //!
-//! None of these instants will run, and none is lost. The transaction that ends the timing writes
-//! all rows; if there would be many, those older than the catch-up window are written beforehand.
+//! None of these instants will run, and each gets a row. The transaction that ends the timing
+//! writes all rows; if there would be too many, those older than the catch-up window are written
+//! beforehand.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -43,18 +44,18 @@ pub(crate) struct Closing {
     /// Whether the schedule is paused.
     pub(crate) is_paused: bool,
     pub(crate) ending: TimingEnd,
-    /// The instant up to which instants are accounted for.
+    /// The last instant to account for.
     pub(crate) until: DateTime<Utc>,
     pub(crate) now: DateTime<Utc>,
 }
 
 /// Accounts inside `tx` for the unclaimed instants of a schedule's timing up to `until`, which is
-/// `now` or slightly earlier. The timing has then ended: the cursor is removed, and the caller sets
-/// a new one with a new timing.
+/// `now` or slightly earlier. After that the schedule has no cursor; the caller sets a new one with
+/// a new timing.
 ///
 /// This covers at most one catch-up window, 30 days, because earlier instants were
 /// [shortened](shorten). There is one row for each range between calendar boundaries, not one per
-/// instant: at worst 48,000, with eight calendars of a hundred windows each, and usually a handful.
+/// instant: usually a handful, and at worst 48,000, with eight calendars of a hundred windows each.
 /// It must happen in the same transaction as the change: until the change is committed, the
 /// schedule's policy may still create runs within the window, and a failed request must have no
 /// effect.
@@ -67,10 +68,11 @@ pub(crate) async fn close(
     let Some(schedule) = store.schedule_with_cursor(tx, schedule_id).await? else {
         return Ok(());
     };
-    // A timing that cannot be read has no instants.
+    // If the timing cannot be read, it has no instants.
     let Ok(timetable) = timetable(timings, tx, &schedule).await? else { return Ok(()) };
     let policy = misfire::Policy { catch_up: misfire::CatchUp::Skip, ..plan_policy(&schedule) };
-    // An instant beyond the grace period was missed; a later one could still be claimed until now.
+    // An instant older than the grace period was missed; until now, a claim could still take a
+    // later one.
     let late = (now - policy.grace - MS).min(until);
     let mut stretches =
         vec![(late, UnclaimedStretch::Missed), (until, UnclaimedStretch::Waiting(ending))];
@@ -102,8 +104,8 @@ pub(crate) async fn close(
 }
 
 /// Accounts inside `tx` for one part of the instants older than the schedule's catch-up window, if
-/// there is more than one part; returns whether there was. The transaction that ends the timing
-/// then has little left to [close]. No policy runs instants that old, so the result is the same as
+/// there is more than one part; returns whether there was. This leaves little for the transaction
+/// that ends the timing to [close]. No policy runs instants that old, so the rows are the same as
 /// if the timing stayed.
 pub(crate) async fn shorten(
     store: &Store,
@@ -136,14 +138,14 @@ pub(crate) async fn shorten(
     Ok(true)
 }
 
-/// What a stretch of unclaimed instants has in common.
+/// The reason why a range of unclaimed instants will not run.
 #[derive(Clone, Copy)]
 enum UnclaimedStretch {
-    /// They fell into a pause.
+    /// The instants fall into a pause.
     Paused,
-    /// They are late beyond the grace period.
+    /// The instants are late beyond the grace period.
     Missed,
-    /// They could be claimed until the timing ended.
+    /// A claim could take them until the timing ended.
     Waiting(TimingEnd),
 }
 
@@ -167,9 +169,9 @@ impl UnclaimedStretch {
     }
 }
 
-/// The instant after which a replacement timing begins: now. If the clock has been stepped back,
-/// the old timing's instants are accounted for beyond now, and the new timing begins after them:
-/// otherwise it would have instants that already lie within rows of the ledger.
+/// The instant after which a replacement timing begins: now. But if the clock has been stepped
+/// back, the ledger already accounts for instants beyond now, and the new timing begins after
+/// those. Otherwise it would have instants that are within existing rows.
 pub(crate) async fn begin(
     store: &Store,
     tx: &DatabaseTransaction,

@@ -1,9 +1,9 @@
 //! The gap of unclaimed instants between a schedule's cursor and a given instant, part by part.
 //!
-//! A part has about as many rows as one transaction should write, and ends where the next one
-//! begins: a year's pause under a calendar with many windows is written by many transactions, and
-//! after each of them the ledger has no gap before the cursor. Instants older than the schedule's
-//! catch-up window form a separate part: they never run, so the result is the same for every
+//! A part has about as many rows as one transaction should write, and the next part begins where it
+//! ends. So a year's pause under a calendar with many windows takes many transactions, and after
+//! each of them the ledger has no gap before the cursor. Instants older than the schedule's
+//! catch-up window form a part of their own: they never run, so the result is the same for every
 //! caller, and the part may be written in advance.
 
 use chrono::{DateTime, Utc};
@@ -19,19 +19,19 @@ use crate::store::{Store, StoreError, claims::DueSchedule};
 /// Maximum number of already-recorded instants that one part skips.
 const MAX_TAKEN: usize = 1_000;
 
-/// The decisions for a range of consecutive instants.
+/// The decisions about a range of consecutive instants.
 #[derive(Debug)]
 pub(in crate::engine) struct DecidedRange {
-    /// In order, without those that already have a row.
+    /// In order, without the instants that already have a row.
     pub(in crate::engine) entries: Vec<Entry>,
-    /// The last instant of the part, if there is one.
+    /// The last instant of the part; `None` if the part is empty.
     pub(in crate::engine) last: Option<Timestamp>,
     /// The next instant after the part. It may still belong to the gap.
     pub(in crate::engine) next: Option<Fire>,
 }
 
-/// The first part of the instants in `(after, until]`. The schedule may be locked or only read: a
-/// backfill does not wait for the cursor, and skips locked rows.
+/// The first part of the instants in `(after, until]`, without those that already have a row: a
+/// backfill does not wait for the cursor. The schedule may be locked, or only read.
 pub(in crate::engine) async fn part<C: ConnectionTrait>(
     store: &Store,
     connection: &C,

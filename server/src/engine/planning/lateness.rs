@@ -1,7 +1,6 @@
 //! Why a fire was claimed late: the facts that a claim knows, and the text that the ledger stores.
 //!
-//! A cause is stated only if it is known. A fire that was late for another reason states only how
-//! late it was.
+//! A cause is stated only if it is known. Otherwise the text only says how late the fire was.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use timetable::misfire::{Entry, Fate, ON_TIME};
@@ -11,7 +10,7 @@ use crate::{
     store::{DatabaseTransaction, nodes::SchedulerGap},
 };
 
-/// What a claim knows of the time before it.
+/// What a claim knows about the time before it.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Lateness {
     failing_since: Option<DateTime<Utc>>,
@@ -99,10 +98,10 @@ mod tests {
         let seen = "no scheduler was running: the last one was seen at 1970-01-01T00:00:10Z, and the \
                     next started at 1970-01-01T00:01:10Z";
         assert_eq!(told.as_deref(), Some(seen));
-        // Another node, or this one, was there: no cause is stated.
+        // Another node, or this one, was running, so no cause is stated.
         assert_eq!(known.of_entry(&entry(5), second(71)), None);
         assert_eq!(known.of_entry(&entry(75), second(90)), None);
-        // It is on time.
+        // The fire is on time.
         assert_eq!(known.of_entry(&entry(30), second(32)), None);
     }
 

@@ -1,15 +1,15 @@
 //! Zones: all nodes schedule by one release of the zone data, the newest that a live scheduler has.
 //!
-//! Promises: no cursor is moved by other rules than those; when the rules change, cursors that were
-//! computed by the old ones are recomputed. So an instant that newer rules bring forward is not
-//! skipped, and one that they delay fires at its new time.
+//! Promises: cursors move only by the rules of that release. When the release changes, cursors that
+//! were computed by the old rules are recomputed. So an instant that newer rules bring forward is
+//! not skipped, and one that they delay fires at its new time.
 //!
 //! The database records the release (`store::zone_rules`), and each transaction that moves a cursor
-//! by its zone's rules checks whether it is this node's. A node that has the newest release and
-//! finds another one there writes its own; this waits for transactions that compute by the old one.
-//! A node whose data is older than a live scheduler's does not schedule (`NodeReadiness::OldZones`)
-//! until that scheduler has left; then it continues with its own data, and recomputes the cursors
-//! in the same way.
+//! by its zone's rules checks that it is this node's own. A node that has the newest release and
+//! finds an older one recorded writes its own, after waiting for transactions that compute by the
+//! old one. A node whose data is older than a live scheduler's does not schedule
+//! (`NodeReadiness::OldZones`) until that scheduler has left; then it continues with its own data,
+//! and recomputes the cursors in the same way.
 //!
 //! Only cursors that change are written, and only if they have not been moved in the meantime. The
 //! same row records which release the cursors were checked by, so a restart need not read every
@@ -40,11 +40,10 @@ use crate::{
 const LEASE: &str = "zones";
 /// How many schedules are checked together.
 const PAGE: u64 = 1_000;
-/// No change of rules moves an instant by more than this: a cursor is never placed further back.
+/// No change of rules moves an instant by more than this, so a cursor is never moved further back.
 const FURTHEST: TimeDelta = TimeDelta::hours(26);
 
-/// Adopts this node's zone data for all nodes before this node does any work, if its data is the
-/// newest.
+/// Adopts this node's zone data for all nodes if it is the newest, before this node does any work.
 pub(in crate::engine) async fn enter(
     store: &Store,
     clock: &Clock,
@@ -66,7 +65,7 @@ enum ZoneDataState {
     Unchecked,
     /// This node's data, just adopted.
     Adopted,
-    /// Newer data: this node is about to learn of it.
+    /// Newer data, which this node will read about in the next heartbeats.
     Newer,
 }
 
@@ -79,7 +78,7 @@ async fn adopt(store: &Store, cluster: &Cluster, own: &str) -> Result<ZoneDataSt
             return Ok(if is_checked { ZoneDataState::Checked } else { ZoneDataState::Unchecked });
         }
         Some(rules) => {
-            // The last heartbeat may predate a newer node that has joined.
+            // A node with newer data may have joined since the last heartbeat.
             let fleet = cluster.fleet(store).await?;
             let newest = fleet.zone_data(cluster.suspect_after());
             if newest.is_some_and(|newest| timetable::is_later_release(newest, own)) {
@@ -109,7 +108,7 @@ pub(in crate::engine) struct Zones {
 pub(in crate::engine) struct ZonesReport {
     /// Schedules whose cursor was recomputed.
     checked: usize,
-    /// Schedules whose cursor was moved by this.
+    /// Schedules whose cursor has moved because of that.
     moved: u64,
 }
 
@@ -139,8 +138,8 @@ impl Zones {
         Ok(())
     }
 
-    /// In a transaction that locks no schedule: it waits for all transactions that compute by these
-    /// rules.
+    /// Records that all cursors are checked. Its transaction locks no schedule, because it waits
+    /// for all transactions that compute by these rules.
     async fn note_checked(&self, own: &str, tenure: &LeaseTerm) -> Result<(), EngineError> {
         let core = &self.core;
         let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
@@ -150,20 +149,20 @@ impl Zones {
     }
 
     fn moved(&self, placed: &ZonedCursor) -> Option<MovedCursor> {
-        // If a timing can no longer be parsed, its claim reports it.
+        // If a timing can no longer be parsed, the claim of its schedule reports that.
         let timetable = self.core.timings.timetable(&definition(&placed.schedule)).ok()?;
         moved(placed, &timetable)
     }
 }
 
-/// Where the cursor belongs, if that differs: at the first instant after those accounted for, but
-/// not before the definition began, nor far from its present place.
+/// Where the cursor belongs, if that differs from its place: at the first instant that is not
+/// accounted for, but not before the definition began nor far from its present place.
 fn moved(placed: &ZonedCursor, timetable: &Timetable) -> Option<MovedCursor> {
     let schedule = &placed.schedule;
     let cursor = schedule.next_scheduled_at.utc();
     let before = |at: DateTime<Utc>| at - TimeDelta::milliseconds(1);
     let began = schedule.updated_at.utc();
-    // Instants due before the last change still have to be accounted for.
+    // Instants that were due before the last change still have to be accounted for.
     let began = if cursor > began { began } else { before(cursor) };
     let accounted = placed.last_fire_at.map(|at| at.utc());
     let behind = began.max(before(cursor - FURTHEST)).max(accounted.unwrap_or(began));

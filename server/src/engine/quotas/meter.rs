@@ -18,8 +18,8 @@ use crate::{
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
-/// This node's counts per namespace, against its quotas. Cheap to clone; clones share the counts. A
-/// restart begins at zero, and each node counts only its own use.
+/// This node's usage counts per namespace, compared with quotas. Cheap to clone; clones share the
+/// counts. A restart begins at zero, and each node counts only its own use.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
     inner: Arc<Mutex<Inner>>,
@@ -31,22 +31,24 @@ struct Inner {
     own: HashMap<Uuid, OwnQuotas>,
     names: HashMap<String, Uuid>,
     fires: HashMap<Uuid, MeterWindow>,
-    /// By namespace name, which is what attempts know.
+    /// Bytes of log lines per day, by namespace name, because attempts only know the name.
     log: HashMap<String, MeterWindow>,
-    /// The bytes of log that the database has, as far as they are limited. By namespace name.
+    /// The bytes of log lines that the database counts for the limited namespaces, by namespace
+    /// name.
     kept: HashMap<String, i64>,
-    /// What this node has written and not yet added to the database's counts. By namespace name.
+    /// The bytes of log lines that this node has written and not yet added to the database's
+    /// counts, by namespace name.
     fresh: HashMap<String, Fresh>,
 }
 
-/// Bytes of log that are not in the database's counts yet.
+/// Bytes of log lines that the database does not count yet.
 #[derive(Clone, Debug, Default)]
 struct Fresh {
     bytes: i64,
     by_schedule: HashMap<Option<Uuid>, i64>,
 }
 
-/// The attempt that prints a line.
+/// The attempt that prints a log line.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Printer<'a> {
     /// The name of the namespace.
@@ -57,19 +59,19 @@ pub(in crate::engine) struct Printer<'a> {
     pub(in crate::engine) of_run: &'a AtomicI64,
 }
 
-/// A used up quota of log bytes, and its limit.
+/// A quota of log bytes that is used up, with its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum LogQuota {
-    /// Of the run.
+    /// The quota of the run.
     Run(i64),
-    /// Of the namespace's kept history.
+    /// The quota of the namespace's kept history.
     Kept(i64),
-    /// Of the namespace today.
+    /// The quota of the namespace for the day.
     Day(i64),
 }
 
 impl LogQuota {
-    /// Its name as a label of metrics.
+    /// The quota's label in the metrics.
     pub(in crate::engine) fn label(self) -> &'static str {
         match self {
             Self::Run(_) => "run",
@@ -101,7 +103,7 @@ struct MeterWindow {
 }
 
 impl MeterWindow {
-    /// Takes up to `wanted` units of what is left of `limit` in the window with this number.
+    /// Takes up to `wanted` units of the rest of `limit` in the window with this number.
     fn take(&mut self, number: i64, wanted: i64, limit: i64) -> i64 {
         if self.number != number {
             *self = Self { number, used: 0 };
@@ -136,12 +138,12 @@ impl Meter {
         self.lock().quotas(namespace)
     }
 
-    /// The quotas of namespaces without their own.
+    /// The quotas of namespaces without quotas of their own.
     pub(in crate::engine) fn usual(&self) -> Quotas {
         self.lock().usual
     }
 
-    /// Counts fires of a namespace that should start; returns how many may.
+    /// Counts fires of a namespace that should start; returns how many of them may.
     pub(in crate::engine) fn take_fires(
         &self,
         namespace: Uuid,
@@ -174,25 +176,32 @@ impl Meter {
             return Err(LogQuota::Kept(limit));
         }
         if let Some(limit) = quotas.log_bytes_a_day {
-            let day = now.timestamp_millis().div_euclid(DAY_MS);
-            let window = match inner.log.get_mut(namespace) {
-                Some(window) => window,
-                None => inner.log.entry(namespace.to_owned()).or_default(),
-            };
             // Part of a line would be useless: the line that does not fit uses up the rest of the
             // quota.
-            if window.take(day, bytes, limit) < bytes {
+            if inner.take_day(namespace, bytes, limit, now) < bytes {
                 return Err(LogQuota::Day(limit));
             }
         }
         of_run.store(run, Ordering::Relaxed);
-        let fresh = match inner.fresh.get_mut(namespace) {
-            Some(fresh) => fresh,
-            None => inner.fresh.entry(namespace.to_owned()).or_default(),
-        };
-        fresh.bytes += bytes;
-        *fresh.by_schedule.entry(schedule_id).or_default() += bytes;
+        inner.written(namespace, schedule_id, bytes);
         Ok(())
+    }
+
+    /// Counts a log line that is written although a quota is used up.
+    pub(in crate::engine) fn count_log(
+        &self,
+        printer: Printer<'_>,
+        bytes: usize,
+        now: DateTime<Utc>,
+    ) {
+        let Printer { namespace, schedule_id, of_run } = printer;
+        let mut inner = self.lock();
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        if let Some(limit) = inner.quotas_of(namespace).log_bytes_a_day {
+            inner.take_day(namespace, bytes, limit, now);
+        }
+        of_run.fetch_add(bytes, Ordering::Relaxed);
+        inner.written(namespace, schedule_id, bytes);
     }
 
     /// What this node has written and not yet added to the database's counts.
@@ -209,7 +218,7 @@ impl Meter {
         inner.fresh.iter().flat_map(of).collect()
     }
 
-    /// Notes that these bytes of log are in the database's counts now.
+    /// Records that the database now counts these bytes of log lines.
     pub(in crate::engine) fn added_log(&self, added: &[WrittenLog]) {
         let mut inner = self.lock();
         for WrittenLog { namespace, schedule_id, bytes } in added {
@@ -226,12 +235,12 @@ impl Meter {
         inner.fresh.retain(|_, fresh| !fresh.by_schedule.is_empty());
     }
 
-    /// Sets the bytes of log that namespaces have by the database's counts.
+    /// Sets the bytes of log lines that the database counts for each namespace.
     pub(in crate::engine) fn set_kept_log(&self, kept: impl IntoIterator<Item = (String, i64)>) {
         self.lock().kept = kept.into_iter().collect();
     }
 
-    /// The namespaces that have used up their quota of kept log, and the quota.
+    /// The namespaces that have used up their quota of kept log lines, with the quota.
     pub(in crate::engine) fn full_logs(&self) -> Vec<(String, i64)> {
         let inner = self.lock();
         let full = inner.kept.keys().filter_map(|name| {
@@ -241,13 +250,13 @@ impl Meter {
         full.collect()
     }
 
-    /// How many bytes of a namespace's log this node has counted today.
+    /// How many bytes of a namespace's log lines this node has counted today.
     pub fn log_bytes(&self, namespace: &str, now: DateTime<Utc>) -> i64 {
         let day = now.timestamp_millis().div_euclid(DAY_MS);
         self.lock().log.get(namespace).map_or(0, |window| window.used(day))
     }
 
-    /// How many fires of a namespace this node has started this minute.
+    /// How many fires of a namespace this node has started in the current minute.
     pub fn fires(&self, namespace: Uuid, now: DateTime<Utc>) -> i64 {
         let minute = now.timestamp_millis().div_euclid(MINUTE_MS);
         self.lock().fires.get(&namespace).map_or(0, |window| window.used(minute))
@@ -261,6 +270,26 @@ impl Meter {
 impl Inner {
     fn quotas_of(&self, namespace: &str) -> Quotas {
         self.names.get(namespace).map_or(self.usual, |id| self.quotas(*id))
+    }
+
+    /// Takes up to `bytes` of what is left of a namespace's quota of the day; returns how many.
+    fn take_day(&mut self, namespace: &str, bytes: i64, limit: i64, now: DateTime<Utc>) -> i64 {
+        let day = now.timestamp_millis().div_euclid(DAY_MS);
+        let window = match self.log.get_mut(namespace) {
+            Some(window) => window,
+            None => self.log.entry(namespace.to_owned()).or_default(),
+        };
+        window.take(day, bytes, limit)
+    }
+
+    /// Notes bytes of log that this node writes.
+    fn written(&mut self, namespace: &str, schedule_id: Option<Uuid>, bytes: i64) {
+        let fresh = match self.fresh.get_mut(namespace) {
+            Some(fresh) => fresh,
+            None => self.fresh.entry(namespace.to_owned()).or_default(),
+        };
+        fresh.bytes += bytes;
+        *fresh.by_schedule.entry(schedule_id).or_default() += bytes;
     }
 
     /// The bytes of log that a namespace has, with those that this node has just written.
@@ -325,6 +354,23 @@ mod tests {
         assert_eq!(meter.take_log(printer("shop", &first), 6, at(0)), Ok(()));
         assert_eq!(meter.take_log(printer("shop", &first), 1, at(0)), Err(LogQuota::Run(10)));
         assert_eq!(meter.take_log(printer("shop", &second), 10, at(0)), Ok(()));
+    }
+
+    #[test]
+    fn what_is_written_beyond_a_quota_counts_as_well() {
+        let quotas = Quotas {
+            log_bytes: Some(10),
+            log_bytes_a_day: Some(10),
+            log_bytes_a_run: Some(10),
+            ..Quotas::default()
+        };
+        let meter = Meter::new(quotas);
+        let run = AtomicI64::default();
+        assert_eq!(meter.take_log(printer("shop", &run), 11, at(0)), Err(LogQuota::Run(10)));
+        meter.count_log(printer("shop", &run), 11, at(0));
+        assert_eq!((run.load(Ordering::Relaxed), meter.log_bytes("shop", at(0))), (11, 10));
+        let fresh: i64 = meter.fresh_log().iter().map(|row| row.bytes).sum();
+        assert_eq!(fresh, 11);
     }
 
     #[test]

@@ -11,12 +11,12 @@ use serde_json::Value;
 /// `status 503`, `status 500-599`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// It took too long.
+    /// The attempt took too long.
     Timeout,
-    /// It failed in any other way.
+    /// The attempt failed in any other way.
     Failure,
-    /// It failed without an exit code or a status: it could not be started or reached, or was
-    /// killed.
+    /// The attempt failed without an exit code or a status, because it could not be started or
+    /// reached, or was killed.
     Error,
     /// The program exited with one of these codes.
     Exit(RangeInclusive<u16>),
@@ -24,7 +24,7 @@ pub enum Condition {
     Status(RangeInclusive<u16>),
 }
 
-/// A text that names no condition.
+/// The error for a text that is not a condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no condition; write {HELP}")]
 pub struct NoCondition(String);
@@ -51,7 +51,7 @@ impl Condition {
         }
     }
 
-    /// The only kind of target that can fail in this way, if there is only one.
+    /// The only kind of target that can fail in this way, if there is just one.
     pub(super) fn needs_target(&self) -> Option<&'static str> {
         match self {
             Self::Timeout | Self::Failure | Self::Error => None,
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_condition_is_refused_with_what_would_be() {
+    fn an_invalid_condition_is_refused_with_the_valid_ones() {
         for text in [
             "",
             "sometimes",

@@ -18,7 +18,7 @@ pub enum DefinitionError {
         workflow_id: Uuid,
         /// The version.
         version: i32,
-        /// What is wrong with it.
+        /// What is wrong with the JSON.
         source: serde_json::Error,
     },
 }

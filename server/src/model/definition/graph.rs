@@ -1,10 +1,10 @@
-//! Which task waits for which. Pure, and bounded by the number of tasks.
+//! The dependencies between tasks. Pure, and bounded by the number of tasks.
 
 use std::collections::HashMap;
 
 use super::{DefinitionProblem, Task};
 
-/// The tasks of a definition by their index, and what each of them needs.
+/// The tasks of a definition by their index, and the tasks that each of them needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Graph {
     needs: Vec<Vec<usize>>,
@@ -63,17 +63,17 @@ impl Graph {
         Ok(graph)
     }
 
-    /// What the task at `index` needs.
+    /// The tasks that the task at `index` needs.
     pub(crate) fn needs(&self, index: usize) -> &[usize] {
         self.needs.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// All tasks, each after those that it needs.
+    /// All tasks; each follows those that it needs.
     pub(crate) fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// For each task whether the one at `index` waits for it, directly or indirectly.
+    /// For each task, whether the task at `index` waits for it, directly or indirectly.
     pub(crate) fn before(&self, index: usize) -> Vec<bool> {
         let mut before = vec![false; self.needs.len()];
         let mut open = self.needs(index).to_vec();
@@ -103,7 +103,7 @@ impl Graph {
     }
 }
 
-/// Each task after those that it needs, in the definition's order if there is a choice.
+/// All tasks, each after those that it needs; if there is a choice, in the order of the definition.
 fn in_order(tasks: &[Task], needs: &[Vec<usize>]) -> Result<Vec<usize>, DefinitionProblem> {
     let mut order = Vec::with_capacity(needs.len());
     let mut placed = vec![false; needs.len()];
@@ -122,8 +122,8 @@ fn in_order(tasks: &[Task], needs: &[Vec<usize>]) -> Result<Vec<usize>, Definiti
     Ok(order)
 }
 
-/// The tasks that could not be placed all wait for each other: following their needs leads around a
-/// cycle.
+/// A cycle, for the error: the tasks that could not be placed all wait for each other, so following
+/// their needs leads around a cycle.
 fn cycle(tasks: &[Task], needs: &[Vec<usize>], placed: &[bool]) -> DefinitionProblem {
     let mut path: Vec<usize> = Vec::new();
     let mut at = placed.iter().position(|placed| !placed).unwrap_or_default();

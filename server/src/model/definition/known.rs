@@ -13,21 +13,21 @@ use uuid::Uuid;
 use super::{Definition, DefinitionError, Graph, Task};
 use crate::{
     store::{Store, StoreError},
-    target::{Target, TemplateUse},
+    target::{Origin, Target, TemplateUse},
 };
 
-/// A definition as a node uses it: derived values are computed once.
+/// A definition in the form that a node uses, with derived values computed once.
 #[derive(Debug)]
 pub(crate) struct CompiledDefinition {
     pub(crate) definition: Definition,
     pub(crate) graph: Graph,
     templates: Vec<TemplateUse>,
     secrets: Vec<Vec<String>>,
-    origin: Option<Arc<str>>,
+    origin: Option<Origin>,
 }
 
 impl CompiledDefinition {
-    /// `None` if the definition is one that no command would have saved.
+    /// `None` if no command would have saved the definition.
     pub(crate) fn new(definition: Definition) -> Option<Self> {
         let graph = Graph::of(&definition.tasks).ok()?;
         definition.tasks.first()?;
@@ -36,7 +36,7 @@ impl CompiledDefinition {
         Some(Self {
             templates: definition.tasks.iter().map(of).collect(),
             secrets: definition.tasks.iter().map(named).collect(),
-            origin: definition.origin().map(Arc::from),
+            origin: definition.origin(),
             graph,
             definition,
         })
@@ -47,7 +47,7 @@ impl CompiledDefinition {
         &self.definition.tasks[if index < self.definition.tasks.len() { index } else { 0 }]
     }
 
-    /// What must be rendered before the task at `index` can be carried out.
+    /// How much must be rendered before the task at `index` can be carried out.
     pub(crate) fn templates(&self, index: usize) -> TemplateUse {
         self.templates.get(index).copied().unwrap_or(TemplateUse::None)
     }
@@ -57,27 +57,27 @@ impl CompiledDefinition {
         self.secrets.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// The origin of its first task, as stored in the rows of its runs.
-    pub(crate) fn origin(&self) -> Option<&Arc<str>> {
-        self.origin.as_ref()
+    /// The origin of its first task, as stored in the rows of its runs in that namespace.
+    pub(crate) fn origin(&self, namespace: Uuid) -> Option<Arc<str>> {
+        self.origin.as_ref().map(|origin| origin.within(namespace))
     }
 
-    /// Whether a run of it needs a plan.
+    /// Whether its runs need a plan.
     pub(crate) fn is_flow(&self) -> bool {
         self.definition.only_task().is_none()
     }
 
-    /// How a run of it starts on a node: the task whose attempt begins with the hold, if it is the
-    /// only one, and the time after which any node may consider the run stuck.
+    /// How its runs start on a node: the task whose attempt begins with the hold, if it is the only
+    /// one, and how long until any node may treat the run as stuck.
     pub(crate) fn start(&self, margin: Duration) -> (Option<String>, Duration) {
         match self.definition.only_task() {
             Some(task) => (Some(task.name.clone()), task.timeout() + task.kill_grace() + margin),
-            // Its first step sets a later time.
+            // The first step of the run sets a later time.
             None => (None, margin * 2),
         }
     }
 
-    /// After this time any step of a run of it has outlived every limit.
+    /// How long any step of its runs can take: after that, it has exceeded every limit.
     pub(crate) fn longest(&self, margin: Duration) -> Duration {
         let tasks = self.definition.tasks.iter().map(|task| task.timeout() + task.kill_grace());
         let (_, start) = self.start(margin);
@@ -91,12 +91,12 @@ pub(crate) struct Definitions {
     known: Mutex<HashMap<(Uuid, i32), Arc<CompiledDefinition>>>,
 }
 
-/// Maximum number of entries; beyond it all are dropped, which costs a few reads.
+/// Maximum number of entries. Beyond it all are dropped, which only costs a few reads.
 const KEPT: usize = 10_000;
 
 impl Definitions {
-    /// The definition of a workflow's version, or why it cannot be used. The latter affects only
-    /// the runs of that version; an error of the store affects all.
+    /// The definition of a workflow's version, or why it cannot be used. An unusable definition
+    /// affects only the runs of that version, whereas an error of the store affects all runs.
     pub(crate) async fn known(
         &self,
         store: &Store,

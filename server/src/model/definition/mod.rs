@@ -4,7 +4,10 @@
 //! - `graph`: which task waits for which; detects cycles, with their path
 //! - `condition`: which failures are worth another attempt
 //! - `known`: a cache of the definitions that a node has read
+//! - `arbitrary`: any definition, for property tests
 
+#[cfg(test)]
+pub(crate) mod arbitrary;
 mod condition;
 mod error;
 mod graph;
@@ -24,7 +27,7 @@ pub(crate) use known::{CompiledDefinition, Definitions};
 
 use crate::{
     config::{MAX_TAGS, Tags},
-    target::Target,
+    target::{Origin, Target},
 };
 
 /// The tasks of a workflow.
@@ -33,14 +36,14 @@ use crate::{
 pub struct Definition {
     /// 1 to 100.
     pub tasks: Vec<Task>,
-    /// The time limit of the whole run, all attempts of all tasks from the first start on, in
+    /// The time limit of the whole run, for all attempts of all tasks from the first start on, in
     /// milliseconds: 1 to 30 days. `None` leaves only the tasks' own limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<i64>,
-    /// The maximum number of tasks of one run at work at the same time: 1 to 100.
+    /// Maximum number of tasks of one run in progress at the same time: 1 to 100.
     #[serde(default = "usual_parallel", skip_serializing_if = "is_usual_parallel")]
     pub max_parallel: i64,
-    /// The tags that a node must have to take a run: up to 32. If empty, any node may.
+    /// The tags that a node must have to take a run: up to 32. If empty, any node may take it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs_on: Vec<String>,
 }
@@ -51,7 +54,7 @@ pub struct Definition {
 pub struct Task {
     /// Unique within the workflow.
     pub name: String,
-    /// What it does.
+    /// The action of the task.
     pub target: Target,
     /// After this many milliseconds it is asked to stop: 1 to 7 days.
     pub timeout_ms: i64,
@@ -98,11 +101,11 @@ impl When {
 pub struct DefinitionProblem {
     /// The field, from the definition down.
     pub field: String,
-    /// As given.
+    /// The value, as given.
     pub value: String,
-    /// What is wrong.
+    /// What is wrong with the value.
     pub problem: String,
-    /// What to do.
+    /// What to do about the problem.
     pub help: String,
 }
 
@@ -136,7 +139,7 @@ fn is_usual_parallel(value: &i64) -> bool {
 }
 
 impl Definition {
-    /// The default maximum number of tasks of one run at work at the same time.
+    /// The default maximum number of tasks of one run in progress at the same time.
     pub const USUAL_PARALLEL: i64 = 8;
 
     /// A definition with these tasks, and defaults for everything else.
@@ -144,14 +147,14 @@ impl Definition {
         Self { tasks, timeout_ms: None, max_parallel: Self::USUAL_PARALLEL, runs_on: Vec::new() }
     }
 
-    /// The tags that its runs require, each once; `None` for most.
+    /// The tags that its runs require, without duplicates; `None` for most definitions.
     pub fn asked_tags(&self) -> Option<Strings> {
         let Tags(tags) = Tags::new(self.runs_on.clone());
         (!tags.is_empty()).then_some(Strings(tags))
     }
 
     /// The origin of its first task: a node divides its places by it.
-    pub fn origin(&self) -> Option<String> {
+    pub fn origin(&self) -> Option<Origin> {
         self.tasks.first()?.target.origin()
     }
 
@@ -160,8 +163,8 @@ impl Definition {
         Self::of(vec![task])
     }
 
-    /// The only task, if there is nothing else to do. Its run needs no plan: one attempt after the
-    /// other.
+    /// The only task, if there is nothing else to do. The run then needs no plan: it makes one
+    /// attempt after the other.
     pub fn only_task(&self) -> Option<&Task> {
         match (self.tasks.as_slice(), self.timeout_ms) {
             ([task], None) => Some(task),
@@ -169,13 +172,13 @@ impl Definition {
         }
     }
 
-    /// The maximum number of attempts of its runs. If tasks count their own attempts, the run
+    /// Maximum number of attempts of its runs. If tasks count their own attempts, the run only
     /// counts how often a node takes it, without a limit.
     pub fn max_attempts(&self) -> i32 {
         self.only_task().map_or(1, |task| task.retry.max_attempts)
     }
 
-    /// For each task, the names of the tasks that it needs directly or indirectly: they have ended
+    /// For each task, the names of the tasks that it needs directly or indirectly, which have ended
     /// before it.
     pub fn tasks_before(&self) -> Result<Vec<Vec<String>>, DefinitionProblem> {
         let graph = Graph::of(&self.tasks)?;
@@ -229,7 +232,7 @@ impl From<Task> for Definition {
 }
 
 impl Task {
-    /// A task with that `target`, and defaults for everything else.
+    /// A task with this `target`, and defaults for everything else.
     pub fn new(name: impl Into<String>, target: Target) -> Self {
         Self {
             name: name.into(),
@@ -309,7 +312,7 @@ impl Task {
         Ok(())
     }
 
-    /// When the task is asked to stop.
+    /// How long until the task is asked to stop.
     pub fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms.unsigned_abs())
     }
@@ -327,7 +330,7 @@ fn within(field: &str, value: i64, low: i64, high: i64) -> Result<(), Definition
     Err(DefinitionProblem::new(field, value, "is out of range", format!("give {low} to {high}")))
 }
 
-/// The same for a duration. It is given in seconds, or in a format that is read as seconds.
+/// The same check for a duration, which is given in seconds or in a format that is read as seconds.
 fn lasts(field: &str, ms: i64, low: i64, high: i64) -> Result<(), DefinitionProblem> {
     if (low..=high).contains(&ms) {
         return Ok(());
@@ -392,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_is_not_written_so_old_definitions_stay_what_they_are() {
+    fn defaults_are_not_written_so_old_definitions_keep_their_text() {
         let json = serde_json::to_value(Definition::single(noop("main"))).unwrap();
         let keys: Vec<_> = json["tasks"][0].as_object().unwrap().keys().cloned().collect();
         assert_eq!(json.as_object().unwrap().len(), 1, "{json}");
@@ -402,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_lone_task_without_a_limit_on_its_run_goes_without_a_plan() {
+    fn only_a_single_task_without_a_limit_on_its_run_needs_no_plan() {
         let lone = Definition::single(noop("main"));
         assert!(lone.only_task().is_some());
         assert!(Definition { timeout_ms: Some(1_000), ..lone.clone() }.only_task().is_none());

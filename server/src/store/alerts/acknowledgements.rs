@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::problem_acknowledgement::{Column, Entity, Model};
-use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel, Iterable, sea_query::OnConflict};
+use sea_orm::{
+    ConnectionTrait, EntityTrait, IntoActiveModel, Iterable, TryInsertResult, sea_query::OnConflict,
+};
 use uuid::Uuid;
 
 use crate::store::{
@@ -16,7 +18,28 @@ use crate::store::{
     },
 };
 
-lookups!("acknowledgement", removed: by_ids, delete);
+lookups!("acknowledgement", removed: by_ids, lock, delete);
+
+/// Adds an acknowledgement and returns `None`. If the problem has one, adds nothing and returns
+/// that, locked until the transaction ends. Waits for a transaction that is just adding one.
+pub async fn add_or_lock<C: ConnectionTrait>(
+    tx: &C,
+    row: &Model,
+) -> Result<Option<Model>, StoreError> {
+    loop {
+        let added = Entity::insert(row.clone().into_active_model())
+            .on_conflict_do_nothing_on([Column::Id])
+            .exec_without_returning(tx)
+            .await?;
+        if matches!(added, TryInsertResult::Inserted(1..)) {
+            return Ok(None);
+        }
+        // `None` if it was taken back between the two statements.
+        if let Some(earlier) = lock(tx, row.id).await? {
+            return Ok(Some(earlier));
+        }
+    }
+}
 
 /// Adds an acknowledgement, or replaces an earlier one of the same problem.
 pub async fn put<C: ConnectionTrait>(tx: &C, row: Model) -> Result<(), StoreError> {
@@ -25,15 +48,28 @@ pub async fn put<C: ConnectionTrait>(tx: &C, row: Model) -> Result<(), StoreErro
     Ok(())
 }
 
-/// For how long after a lost fire its problem's acknowledgement counts.
+/// How long after a lost fire the acknowledgement of its problem is valid.
 const OF_LOST_FIRES: TimeDelta = TimeDelta::days(30);
 
 /// The acknowledgements of these problems that count at `now`, by key. `over` has the indexes of the
-/// problems that are over. Whether a problem was over since its acknowledgement, so that it is
-/// another one now, can only be told while what happened since is stored: an older acknowledgement
-/// does not count.
+/// problems that are over.
 pub async fn counting(
     store: &Store,
+    found: &[ProblemGroup],
+    over: &HashSet<i64>,
+    now: DateTime<Utc>,
+) -> Result<HashMap<Uuid, Model>, StoreError> {
+    let keys: Vec<Uuid> = found.iter().map(ProblemGroup::key).collect();
+    let rows = by_ids(store.read(), &keys).await?;
+    counting_of(store, rows, found, over, now).await
+}
+
+/// The same of acknowledgements that were read before. Whether a problem was over since its
+/// acknowledgement, so that it is another one now, can only be told while what happened since is
+/// stored: an older acknowledgement does not count.
+pub async fn counting_of(
+    store: &Store,
+    mut rows: Vec<Model>,
     found: &[ProblemGroup],
     over: &HashSet<i64>,
     now: DateTime<Utc>,
@@ -42,8 +78,6 @@ pub async fn counting(
         .zip(found)
         .map(|(place, one)| (one.key(), (one, !over.contains(&place))))
         .collect();
-    let keys: Vec<Uuid> = known.keys().copied().collect();
-    let mut rows = by_ids(store.read(), &keys).await?;
     rows.retain(|row| row.acknowledged_until.is_none_or(|until| until.utc() > now));
     let runs: Vec<Uuid> = rows.iter().filter_map(|row| row.last_run_id).collect();
     let stored = batches::runs(store, &runs).await?;
@@ -55,7 +89,7 @@ pub async fn counting(
     let (mut open, mut then) = (Vec::new(), Vec::new());
     for row in &rows {
         let Some((one, is_open)) = known.get(&row.id) else { continue };
-        // As it was when it was acknowledged.
+        // The problem as it was when it was acknowledged.
         let what = match (one.what.clone(), row.last_run_id) {
             (What::Failing { error, .. }, Some(last_run)) => What::Failing { error, last_run },
             (what, _) => what,

@@ -22,7 +22,7 @@ pub async fn list<C: ConnectionTrait>(
     list_within(connection, &Within::One(namespace), limit).await
 }
 
-/// The same of several namespaces.
+/// The same for several namespaces.
 pub async fn list_within<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
@@ -46,7 +46,7 @@ pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Resul
     Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
 }
 
-/// Those of `ids` that belong to the namespace; they cannot be deleted before the transaction ends.
+/// Those of `ids` that belong to the namespace. They cannot be deleted before the transaction ends.
 pub async fn keep<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,

@@ -1,8 +1,9 @@
 //! Failures since a cursor.
 //!
 //! Runs and nodes carry change feed stamps, so a cursor over them skips nothing (`store::changes`).
-//! Fires carry none: those that were not run are read again, from the instant of their verdict, for
-//! as long as a transaction can be open, and the unique key of alerts records each one once.
+//! Fires have none: those that were not run are read again, from the instant of their verdict, for
+//! as long as a transaction can be open, and the unique key of alerts makes sure that each is
+//! recorded once.
 //!
 //! While no rule is enabled, nothing is read, and the cursors do not move. The creation of the
 //! first rule moves them to the ends of their feeds.
@@ -53,7 +54,7 @@ pub struct BadRun {
     pub id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
-    /// Its schedule.
+    /// The run's schedule.
     pub schedule_id: Uuid,
     /// Why it failed.
     pub error: Option<String>,
@@ -63,12 +64,12 @@ pub struct BadRun {
     pub started_at: Option<Timestamp>,
     /// When it settled.
     pub finished_at: Option<Timestamp>,
-    /// Its position in the feed.
+    /// The run's position in the feed.
     pub changed: i64,
 }
 
 impl BadRun {
-    /// Its position in the feed.
+    /// The run's position in the feed.
     pub fn cursor(&self) -> Cursor {
         Cursor { changed: self.changed, id: self.id }
     }
@@ -81,13 +82,13 @@ pub struct LostFire {
     pub id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
-    /// Their schedule.
+    /// The schedule of the fires.
     pub schedule_id: Uuid,
     /// The instant of the first.
     pub scheduled_at: Timestamp,
     /// The number of fires.
     pub count: i64,
-    /// The reason, in the ledger's word.
+    /// The reason, as the ledger names it.
     pub reason: String,
     /// When the verdict was reached.
     pub decided_at: Timestamp,
@@ -98,13 +99,13 @@ pub struct LostFire {
 pub struct LostNode {
     /// The id of its life.
     pub id: Uuid,
-    /// Its name.
+    /// The node's name.
     pub name: String,
     /// When it was declared dead.
     pub ended_at: Timestamp,
-    /// Its position in the feed.
+    /// The node's position in the feed.
     pub changed: i64,
-    /// Whether another life with that name has begun.
+    /// Whether another life with this name has begun.
     pub is_back: bool,
 }
 
@@ -128,7 +129,7 @@ pub async fn ends(store: &Store, now: Timestamp) -> Result<[(Feed, Cursor); 4], 
     }))
 }
 
-/// Creates cursors for feeds that have none. All of them are locked until the transaction ends.
+/// Creates cursors for feeds that have none. All cursors are locked until the transaction ends.
 pub async fn begin(tx: &DatabaseTransaction, at: &[(Feed, Cursor)]) -> Result<(), StoreError> {
     let rows = at.iter().map(|(feed, at)| alert_cursor::ActiveModel {
         feed: Set(feed.name().to_owned()),
@@ -185,8 +186,8 @@ pub async fn move_if_at(
 const RUN: &str = "SELECT run.id, run.namespace_id, run.schedule_id, run.error, run.due_at, \
     run.started_at, run.finished_at, run.changed FROM run";
 
-/// Failed runs of schedules, in feed order. Runs of backfills are left out: the user who requested
-/// them watches them.
+/// Failed runs of schedules, in feed order. Runs of backfills are left out, because the users who
+/// requested them watch them.
 pub async fn failures(store: &Store, after: Cursor, limit: u64) -> Result<Vec<BadRun>, StoreError> {
     let condition = "run.state IN ('failed', 'timed_out') AND run.trigger <> 'backfill'";
     bad_runs(store, condition, after, limit).await

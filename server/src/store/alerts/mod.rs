@@ -1,8 +1,8 @@
 //! Alerts: the rules and channels of a namespace, the recorded alerts, and the messages about them.
 //!
 //! Events are read from the ledger by cursors stored in a table, and a cursor moves in the
-//! transaction that writes the alerts found: a node that takes the service over continues where the
-//! last one committed. Only failures are read, through indexes that contain nothing else.
+//! transaction that writes the alerts, so a node that takes over the service continues where the
+//! last commit ended. Only failures are read, through indexes that contain nothing else.
 //!
 //! - `channels`, `rules`: created by people and modules
 //! - `sealed`: channels by the key that encrypts their secrets

@@ -23,7 +23,7 @@ use crate::store::{
 pub struct Going {
     /// The alert.
     pub id: Uuid,
-    /// When it last happened.
+    /// When the problem last occurred.
     pub last_at: Timestamp,
     /// The number of failures in a row.
     pub count: i64,
@@ -40,7 +40,7 @@ pub struct Over {
     pub id: Uuid,
     /// When it ended.
     pub ended_at: Timestamp,
-    /// When the end may be reported, unless an earlier report is still pending.
+    /// When the end may be reported, if no earlier report is pending.
     pub tell_at: Option<Timestamp>,
 }
 
@@ -49,7 +49,7 @@ pub struct Over {
 pub struct ToTell {
     /// The rule.
     pub rule_id: Uuid,
-    /// Since when they have been pending.
+    /// Since when the messages have been pending.
     pub since: Timestamp,
     /// The number of alerts.
     pub alerts: i64,
@@ -60,7 +60,7 @@ pub struct ToTell {
 pub struct PendingAlerts {
     /// The kind.
     pub kind: Kind,
-    /// Whether they were reported before: their end is reported now.
+    /// Whether their beginning was reported: then their end is reported now.
     pub was_told: bool,
     /// The number of alerts.
     pub alerts: i64,
@@ -69,18 +69,18 @@ pub struct PendingAlerts {
 /// Selects alerts. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only of this rule.
+    /// Only alerts of this rule.
     pub rule_id: Option<Uuid>,
-    /// Only of this schedule.
+    /// Only alerts of this schedule.
     pub schedule_id: Option<Uuid>,
-    /// Only open ones, or only ended ones.
+    /// Only open alerts, or only alerts that have ended.
     pub open: Option<bool>,
 }
 
-/// SQLite binds at most 32,766 values in a statement.
+/// The number of rows per statement, because SQLite binds at most 32,766 values in one.
 const CHUNK: usize = 500;
 
-/// Adds alerts. Those already recorded stay unchanged.
+/// Adds alerts. Alerts that are already recorded stay unchanged.
 pub async fn add_new(tx: &DatabaseTransaction, rows: Vec<Model>) -> Result<(), StoreError> {
     let rows: Vec<ActiveModel> = rows.into_iter().map(IntoActiveModel::into_active_model).collect();
     for chunk in rows.chunks(CHUNK) {
@@ -184,8 +184,8 @@ pub async fn go_on(
     Ok(())
 }
 
-/// Ends alerts. An alert that did not last for its grace period is removed. One whose beginning was
-/// to be reported once more, after an acknowledgement, only has its end reported.
+/// Ends alerts. An alert that did not outlast its grace period is removed. If the beginning of an
+/// alert was to be reported again, after an acknowledgement, only its end is reported.
 pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Result<(), StoreError> {
     for over in over.chunks(CHUNK) {
         let ended = || {
@@ -242,7 +242,7 @@ pub async fn telling(
     now: Timestamp,
     limit: u64,
 ) -> Result<(Vec<Model>, Vec<PendingAlerts>), StoreError> {
-    // A beginning may be reported twice: again after an acknowledgement.
+    // The beginning may be reported again after an acknowledgement.
     let was_told = || {
         Expr::cust("CASE WHEN alert.told_at IS NULL OR alert.ended_at IS NULL THEN 0 ELSE 1 END")
     };
@@ -270,9 +270,8 @@ pub async fn told(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Resul
     Ok(done.exec(tx).await?.rows_affected)
 }
 
-/// When an alert was reported, or `now` if it never was. An alert that was acknowledged before it
-/// was reported has the time of the acknowledgement as the time of its report, so that its end is
-/// reported.
+/// When an alert was reported, or `now` if it never was. If it was acknowledged before it was
+/// reported, the time of the acknowledgement counts as the report, so that its end is reported.
 fn told_or(now: Timestamp) -> SimpleExpr {
     let sql = format!("coalesce(nullif(alert.told_at, alert.acknowledged_at), {})", now.0);
     Expr::cust(sql)
@@ -303,18 +302,18 @@ pub async fn by_id(store: &Store, id: Uuid) -> Result<Option<Model>, StoreError>
 pub struct Acknowledgement {
     /// When it was acknowledged.
     pub at: Timestamp,
-    /// Who acknowledged it.
+    /// The user or token that acknowledged the alert.
     pub by: String,
-    /// What they noted.
+    /// The note that they left.
     pub note: Option<String>,
     /// When the acknowledgement ends; `None` if it lasts as long as the alert.
     pub until: Option<Timestamp>,
-    /// Whether the beginning is reported when the acknowledgement ends.
+    /// Whether the beginning is reported again when the acknowledgement ends.
     pub tells_again: bool,
 }
 
-/// Records who acknowledged an alert. The beginning of an open one is no longer reported, or only
-/// when the acknowledgement ends; its end is reported as that of any other.
+/// Records who acknowledged an alert. The beginning of an open alert is then reported only when the
+/// acknowledgement ends, if it ends; the end is reported as usual.
 pub async fn acknowledge<C: ConnectionTrait>(
     tx: &C,
     row: &Model,
@@ -336,8 +335,8 @@ pub async fn acknowledge<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Takes an acknowledgement back. The beginning of an open alert that was never reported is reported
-/// at `tell_at`, if that is given.
+/// Withdraws an acknowledgement. If the beginning of an open alert was never reported, it is
+/// reported at `tell_at`, if that is given.
 pub async fn unacknowledge<C: ConnectionTrait>(
     tx: &C,
     row: &Model,
@@ -360,9 +359,9 @@ pub async fn unacknowledge<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Whether an alert is acknowledged at that time.
+/// Whether an alert is acknowledged at this instant.
 pub fn is_acknowledged(row: &Model, now: Timestamp) -> bool {
-    // An alert that ended while it was acknowledged stays so.
+    // An alert that ended while it was acknowledged stays acknowledged.
     let at = row.ended_at.unwrap_or(now);
     row.acknowledged_at.is_some() && row.acknowledged_until.is_none_or(|until| until > at)
 }
@@ -376,7 +375,7 @@ pub async fn page(
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))
-        // The alerts of a deleted rule are being removed.
+        // The alerts of a deleted rule are about to be removed.
         .filter(Expr::cust("EXISTS (SELECT 1 FROM alert_rule r WHERE r.id = alert.rule_id)"))
         .apply_if(filter.rule_id, |query, id| query.filter(Column::RuleId.eq(id)))
         .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
@@ -395,7 +394,7 @@ pub async fn page(
     Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
-/// The word for a kind, with which its occurrences start.
+/// The word for a kind, which is the prefix of its occurrences.
 pub fn word(kind: Kind) -> String {
     kind.to_value()
 }

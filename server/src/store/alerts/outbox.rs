@@ -1,8 +1,8 @@
 //! The messages to be sent.
 //!
-//! A sender first takes a message: the attempt is counted and the next one postponed in a separate
-//! transaction, so no other node sends it in the meantime, and a message whose sender dies is sent
-//! again after that time.
+//! A sender first takes a message: a separate transaction counts the attempt and postpones the next
+//! one. So no other node sends the message in the meantime, and if the sender dies, the message is
+//! sent again after that time.
 
 use entity::{
     Timestamp,
@@ -21,7 +21,7 @@ use crate::store::{Page, PageWindow, Store, StoreError, db::within::Within};
 pub struct DeliveryOutcome {
     /// The message.
     pub id: Uuid,
-    /// Its channel.
+    /// The channel of the message.
     pub channel_id: Uuid,
     /// The attempt's number.
     pub attempts: i32,
@@ -29,13 +29,13 @@ pub struct DeliveryOutcome {
     pub counts: bool,
     /// The message's new state.
     pub state: State,
-    /// The next attempt is not made before this.
+    /// The earliest time of the next attempt.
     pub next_attempt_at: Timestamp,
     /// Why it failed.
     pub error: Option<String>,
     /// Which recipients of a mail have received or refused it.
     pub progress: Option<Json>,
-    /// Whether the channel's other messages must wait equally long.
+    /// Whether the channel's other messages must wait as long.
     pub holds_up: bool,
 }
 
@@ -68,13 +68,14 @@ pub struct TakenMessages {
     pub given_up: u64,
 }
 
-/// Maximum number of messages taken at once, so that a channel with a long queue holds up neither
-/// the others of its namespace nor other namespaces.
+/// Maximum number of messages of a channel taken at once, so that a channel with a long queue does
+/// not hold up other channels or namespaces.
 const OF_A_CHANNEL: i64 = 2;
 const OF_A_NAMESPACE: i64 = 8;
 
-/// Takes up to `limit` messages that are due at `now`: no other node takes them before `until`. A
-/// message that is still pending after `most_attempts` is given up: each node that took it died.
+/// Takes up to `limit` messages that are due at `now`; no other node takes them before `until`. A
+/// message that is still pending after `most_attempts` is given up, because every node that took it
+/// has died.
 pub async fn take(
     store: &Store,
     now: Timestamp,
@@ -138,8 +139,8 @@ pub async fn settle_if_last(
         .exec(&tx)
         .await?;
     if sent.holds_up {
-        // Skips rows that another transaction is writing: two such transactions would block each
-        // other.
+        // Skips rows that another transaction is writing, because two such transactions would block
+        // each other.
         let sql = format!(
             "UPDATE notification SET next_attempt_at = $2 WHERE id IN (SELECT notification.id \
              FROM notification WHERE notification.state = 'pending' \
@@ -153,7 +154,7 @@ pub async fn settle_if_last(
     Ok(written.rows_affected == 1)
 }
 
-/// Whether a test of this channel, requested since `since`, is still pending.
+/// Whether a test of this channel that was requested since `since` is still pending.
 pub async fn is_being_tested<C: ConnectionTrait>(
     tx: &C,
     channel: Uuid,
@@ -167,8 +168,8 @@ pub async fn is_being_tested<C: ConnectionTrait>(
     Ok(query.one(tx).await?.is_some())
 }
 
-/// Sends an abandoned message again: starting with the first attempt, and also to the recipients
-/// who refused it.
+/// Sends a message again that was given up, starting at the first attempt, and also to the
+/// recipients who refused it.
 pub async fn revive<C: ConnectionTrait>(
     tx: &C,
     message: &Model,

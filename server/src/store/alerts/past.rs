@@ -1,5 +1,5 @@
 //! Past failures of a namespace, for a preview of a rule. Each query has the time limit of a
-//! search: a long period contains a lot of history.
+//! search, because a long period contains a lot of history.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::feeds::{BadRun, LostFire};
 use crate::store::{Store, StoreError};
 
-/// A run that failed, and when a later one of its schedule succeeded.
+/// A run that failed, and when a later run of its schedule succeeded.
 #[derive(Clone, Debug)]
 pub struct PastFailure {
     /// The run.
@@ -22,8 +22,8 @@ pub struct PastFailure {
 const RUN: &str = "SELECT run.id, run.namespace_id, run.schedule_id, run.error, run.due_at, \
     run.started_at, run.finished_at, run.changed";
 
-/// Runs of schedules that failed since then, in the order in which they were created; at most
-/// `limit`, earliest end first.
+/// Runs of schedules that have failed since then, in creation order; at most `limit`, those that
+/// ended first.
 pub async fn failures(
     store: &Store,
     namespace: Uuid,
@@ -36,8 +36,8 @@ pub async fn failures(
         run: BadRun,
         mended_at: Option<Timestamp>,
     }
-    // A success is searched between a failure and the next one of its schedule, so each run is read
-    // once however long a streak is.
+    // A success is searched for between a failure and the next failure of its schedule, so that
+    // each run is read once however long a streak is.
     let sql = format!(
         "WITH bad AS ({RUN} FROM run WHERE run.namespace_id = $1 AND run.finished_at >= $2 \
              AND run.state IN ('failed', 'timed_out', 'cancelled') \
@@ -55,7 +55,7 @@ pub async fn failures(
     );
     let values = [namespace.into(), since.0.into(), limit.cast_signed().into(), Uuid::max().into()];
     let rows: Vec<Row> = store.found(store.dialect().statement(sql, values), true).await?;
-    // From last to first: the success after a failure also ends the failures before it.
+    // From last to first, because the success after a failure also ends the failures before it.
     let mut mended: HashMap<Uuid, Timestamp> = HashMap::new();
     let mut failures = Vec::with_capacity(rows.len());
     for Row { run, mended_at } in rows {

@@ -20,7 +20,7 @@ use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, db::bulk::Bul
 pub struct Changed {
     /// The run.
     pub id: Uuid,
-    /// Its schedule.
+    /// The run's schedule.
     pub schedule_id: Option<Uuid>,
     /// The run's state.
     pub state: run::State,
@@ -30,11 +30,11 @@ pub struct Changed {
     pub started_at: Option<Timestamp>,
     /// When it settled.
     pub finished_at: Option<Timestamp>,
-    /// Its position in the feed.
+    /// The run's position in the feed.
     pub changed: i64,
     /// The schedule's ping; `None` if it has none.
     pub ping: Option<Json>,
-    /// How many runs the batch has.
+    /// The number of runs in the batch.
     pub seen: i64,
 }
 
@@ -43,7 +43,7 @@ pub struct Changed {
 pub struct ReportedEvent {
     /// The schedule.
     pub schedule_id: Uuid,
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// The run concerned.
     pub run_id: Uuid,
@@ -56,9 +56,9 @@ pub struct ReportedEvent {
 pub struct DuePing {
     /// The schedule.
     pub schedule_id: Uuid,
-    /// Its name.
+    /// The schedule's name.
     pub schedule: String,
-    /// Its namespace's name.
+    /// The name of the schedule's namespace.
     pub namespace: String,
     /// The event to report.
     pub event: Event,
@@ -122,8 +122,8 @@ pub async fn cursor(store: &Store) -> Result<Option<Cursor>, StoreError> {
     feeds::cursor(store, Feed::Pings).await
 }
 
-/// Starts reading at the first run that began after its schedule got a ping. The feed is read only
-/// periodically: that run may have ended before the first read.
+/// Starts reading at the first run that began after its schedule got a ping. Because the feed is
+/// only read periodically, that run may have ended before the first read.
 pub async fn begin(store: &Store, tx: &DatabaseTransaction) -> Result<(), StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -139,7 +139,7 @@ pub async fn begin(store: &Store, tx: &DatabaseTransaction) -> Result<(), StoreE
     if let Some(Row { changed, id }) = first.one(tx).await?
         && changed <= end.changed
     {
-        // Directly before that run: other runs may have changed at the same instant.
+        // Directly before that run, because other runs may have changed at the same instant.
         end = Cursor { changed, id: Uuid::from_u128(id.as_u128().saturating_sub(1)) };
     }
     feeds::begin(tx, &[(Feed::Pings, end)]).await
@@ -150,8 +150,8 @@ pub async fn stop(tx: &DatabaseTransaction) -> Result<(), StoreError> {
     feeds::stop(tx, Feed::Pings).await
 }
 
-/// The next batch of the feed of runs, at most `limit` across all schedules: those of schedules
-/// with a ping, and the last run.
+/// The next batch of the feed of runs, at most `limit` of all schedules: the runs of schedules with
+/// a ping, and the last run.
 pub async fn changed(store: &Store, after: Cursor, limit: u64) -> Result<Vec<Changed>, StoreError> {
     let horizon = store.dialect().horizon();
     let sql = format!(
@@ -210,8 +210,8 @@ pub async fn note_if_at(
     Ok(true)
 }
 
-/// Calls that are due at `now`, at most `limit`: the longest overdue of each namespace, then the
-/// second of each, and so on, so that thousands of calls of one namespace do not delay those of
+/// Calls that are due at `now`, at most `limit`: first the longest overdue call of each namespace,
+/// then the second of each, and so on. So thousands of calls of one namespace do not delay those of
 /// another.
 pub async fn due(
     store: &Store,
@@ -241,7 +241,7 @@ pub async fn due(
     Ok(rows.all(store.read()).await?)
 }
 
-/// Writes the outcome of an attempt, unless there is a newer event to report.
+/// Writes the outcome of an attempt, unless a newer event is pending.
 pub async fn settle_if_newest(store: &Store, ended: &PingOutcome) -> Result<bool, StoreError> {
     let tx = store.begin().await?;
     let mut update = Entity::update_many()

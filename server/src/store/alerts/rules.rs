@@ -26,7 +26,7 @@ pub async fn list<C: ConnectionTrait>(
     list_within(connection, &Within::One(namespace), limit).await
 }
 
-/// The same of several namespaces.
+/// The same for several namespaces.
 pub async fn list_within<C: ConnectionTrait>(
     connection: &C,
     within: &Within,

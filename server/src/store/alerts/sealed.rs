@@ -8,7 +8,7 @@ use crate::store::{StoreError, db::lookups::lookups};
 
 lookups!("channel", removed: lock_sealed_otherwise);
 
-/// Each key in use, and the key and name of a channel that it encrypts.
+/// Each key in use, with the key and the name of a channel that it encrypts.
 pub async fn samples<C: ConnectionTrait>(
     connection: &C,
 ) -> Result<Vec<(String, Uuid, String)>, StoreError> {

@@ -5,18 +5,18 @@ use uuid::Uuid;
 
 use crate::store::{Store, StoreError};
 
-/// A message that has been tried.
+/// A message that has been attempted.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Sending {
     /// The channel that it goes to.
     pub channel_id: Uuid,
-    /// 1 if it has not been accepted, else 0.
+    /// 1 if it was not accepted, otherwise 0.
     pub failed: i32,
     /// Why the last attempt failed.
     pub error: Option<String>,
 }
 
-/// The latest messages of each channel that have been tried, `most` of each, newest first.
+/// The latest attempted messages of each channel, `most` per channel, newest first.
 pub async fn last(store: &Store, most: u32) -> Result<Vec<Sending>, StoreError> {
     let sql = format!(
         "SELECT channel_id, CASE WHEN state = 'sent' THEN 0 ELSE 1 END AS failed, error \

@@ -16,7 +16,7 @@ use crate::store::{
 /// How many runs of a schedule are examined for failures in a row.
 pub const LONGEST_STREAK: i64 = 50;
 
-/// A schedule that is due, or that has a waiting run, and that no node takes.
+/// A schedule that is due or has a waiting run, but that no node takes.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct StalledSchedule {
     /// The schedule.
@@ -29,7 +29,7 @@ pub struct StalledSchedule {
     pub run_id: Option<Uuid>,
     /// The queue that no worker pulls from, if the run waits for a worker.
     pub queue: Option<String>,
-    /// Since when it has been waiting.
+    /// Since when the schedule has waited.
     pub since: Timestamp,
 }
 
@@ -44,7 +44,7 @@ pub struct Mended {
     pub lives: bool,
 }
 
-/// How many of the latest ended runs of each of these schedules failed in a row; counted up to
+/// How many of the latest ended runs of each of these schedules failed in a row, up to
 /// [`LONGEST_STREAK`].
 pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, StoreError> {
     #[derive(FromQueryResult)]
@@ -71,8 +71,8 @@ pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, St
     Ok(rows.into_iter().map(|row| (row.id, row.failures)).collect())
 }
 
-/// Whether a later run of their schedules has succeeded, by alert: (alert, schedule, last failed
-/// run). A run of an older fire that ends later says nothing about the newer one.
+/// Whether a later run of the schedules has succeeded, by alert: (alert, schedule, last failed
+/// run). A run of an older fire that ends later says nothing about a newer one.
 pub async fn mended(
     store: &Store,
     alerts: &[(Uuid, Uuid, Uuid)],
@@ -97,10 +97,10 @@ pub async fn mended(
     Ok(Mended::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// Work of these namespaces that has been waiting since `before` or longer: unclaimed schedules,
-/// and schedules with runs outside of groups that no node takes, with the first such run; at most
+/// Work of these namespaces that has waited since `before` or longer: unclaimed schedules, and
+/// schedules with runs outside of groups that no node takes, with the first such run; at most
 /// `limit` of each kind per namespace, longest waiting first. Also runs whose task has been queued
-/// as long without a worker that may take it and was heard from since `silent`.
+/// for as long without a worker that may take it and that has reported since `silent`.
 pub async fn waiting(
     store: &Store,
     namespaces: &[Uuid],
@@ -177,7 +177,7 @@ pub async fn waiting(
     Ok(all)
 }
 
-/// Which of these schedules have been waiting since `before` or longer.
+/// Which of these schedules have waited since `before` or longer.
 pub async fn still_waiting(
     store: &Store,
     schedules: &[Uuid],
@@ -209,12 +209,12 @@ pub async fn still_waiting(
     Ok(waiting)
 }
 
-/// A run that is at work, or between two attempts.
+/// A run that is being executed or waits between two attempts.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct LongRun {
     /// The run.
     pub id: Uuid,
-    /// Its schedule.
+    /// The run's schedule.
     pub schedule_id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
@@ -293,7 +293,7 @@ pub async fn living_nodes(store: &Store) -> Result<Vec<String>, StoreError> {
     Ok(query.into_tuple().all(store.read()).await?)
 }
 
-/// The names of those schedules of a namespace that match the search; of all of them, without a
+/// The names of the schedules of a namespace that match the search, or of all schedules without a
 /// search. Deleted schedules are left out.
 pub async fn sought(
     store: &Store,

@@ -15,21 +15,21 @@ use crate::store::{Page, PageWindow, StoreError};
 /// Selects entries. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only of this namespace.
+    /// Only entries of this namespace.
     pub namespace: Option<Uuid>,
-    /// Only by this actor.
+    /// Only entries by this actor.
     pub actor: Option<String>,
-    /// Only this action: `schedule.pause`.
+    /// Only this action, such as `schedule.pause`.
     pub action: Option<String>,
-    /// Only actions on this kind of object: `schedule`.
+    /// Only actions on this kind of object, such as `schedule`.
     pub kind: Option<String>,
     /// Only actions on this object.
     pub subject_id: Option<Uuid>,
-    /// Only actions on an object that had this name at that time.
+    /// Only actions on objects that had this name at the time.
     pub subject: Option<String>,
-    /// At this instant or later.
+    /// Only entries at this instant or later.
     pub after: Option<Timestamp>,
-    /// Before this instant.
+    /// Only entries before this instant.
     pub before: Option<Timestamp>,
 }
 
@@ -44,7 +44,7 @@ pub async fn page<C: ConnectionTrait>(
         .apply_if(filter.namespace, |query, id| query.filter(Column::NamespaceId.eq(id)))
         .apply_if(filter.actor.as_deref(), |query, actor| query.filter(Column::Actor.eq(actor)))
         .apply_if(filter.action.as_deref(), |query, word| query.filter(Column::Action.eq(word)))
-        // Kinds are plain words; the caller has checked that.
+        // The caller has checked that kinds are plain words.
         .apply_if(filter.kind.as_deref(), |query, kind| {
             query.filter(Column::Action.starts_with(format!("{kind}.")))
         })

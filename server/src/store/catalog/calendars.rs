@@ -123,10 +123,10 @@ pub async fn update_if_version<C: ConnectionTrait>(
     Ok(update.exec(tx).await?.rows_affected == 1)
 }
 
-/// How many versions of a calendar are kept. For earlier times, the oldest one applies.
+/// How many versions of a calendar are kept. The oldest one also applies to earlier times.
 const KEPT: i32 = 100;
 
-/// Keeps the calendar's state before the change at an instant.
+/// Stores the calendar's state before the change at an instant.
 pub async fn keep_version<C: ConnectionTrait>(
     tx: &C,
     was: &Model,
@@ -159,7 +159,7 @@ pub async fn past<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// Deletes the calendar softly: its name becomes free. No schedule refers to it, so its history no
+/// Deletes the calendar softly, which frees its name. No schedule refers to it, so its history no
 /// longer matters.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {
     calendar_version::Entity::delete_many()
@@ -186,7 +186,7 @@ pub async fn users<C: ConnectionTrait>(
     users_since(connection, dialect, calendar, None, after, most).await
 }
 
-/// The same for schedules changed since an instant, if one is given.
+/// The same for schedules that have changed since an instant, if one is given.
 pub async fn users_since<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,
@@ -229,8 +229,8 @@ pub async fn keys_of_users<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
-/// How many schedules that are not deleted refer to each of these calendars; those without any are
-/// left out.
+/// How many schedules that are not deleted refer to each of these calendars; calendars without any
+/// are left out.
 pub async fn user_counts(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -259,7 +259,7 @@ pub async fn user_counts(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>
     Ok(rows.into_iter().filter_map(counted).collect())
 }
 
-/// The calendars with that name that are not deleted: one a namespace.
+/// The calendars with this name that are not deleted: one per namespace.
 pub async fn keys_named<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
@@ -276,7 +276,7 @@ pub async fn keys_named<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
-/// Maximum number of calendars of one name, over all namespaces, in a filter.
+/// Maximum number of calendars with one name, over all namespaces, in a filter.
 const MAX_NAMED: u64 = 1_000;
 
 fn naming(dialect: &Dialect, calendar: &Model) -> Select<schedule::Entity> {

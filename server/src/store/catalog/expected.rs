@@ -1,37 +1,38 @@
-//! What a schedule relies on if it was composed before the transaction that writes it: names that
-//! were looked up, and its zone's rules. It is written only if all of that still holds.
+//! The assumptions of a schedule that was composed before the transaction that writes it: the
+//! objects that names referred to, and the rules of its zone. It is written only if all assumptions
+//! still hold.
 
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
 use crate::store::{Dialect, StoreError, db::bulk::Bulk, ledger::zone_rules};
 
-/// What names referred to, and the rules by which the cursor was computed.
+/// The objects that names referred to, and the rules by which the cursor was computed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expected {
     /// The release of the zone data.
     pub zone_data: String,
     /// The namespace's name.
     pub namespace: String,
-    /// Its key.
+    /// The namespace's key.
     pub namespace_id: Uuid,
     /// The workflow, if it already exists.
     pub workflow: Option<ExpectedWorkflow>,
 }
 
-/// A workflow in the state in which it was found.
+/// The state in which a workflow was found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExpectedWorkflow {
-    /// Its key.
+    /// The workflow's key.
     pub id: Uuid,
-    /// Its name.
+    /// The workflow's name.
     pub name: String,
-    /// Its current version.
+    /// The workflow's current version.
     pub version: i32,
 }
 
-/// Whether all of it holds. The zone data and the workflows then stay so until the transaction
-/// ends.
+/// Whether all assumptions hold. The zone data and the workflows then cannot change until the
+/// transaction ends.
 pub async fn holds<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,

@@ -1,4 +1,4 @@
-//! The answers to mutations that carried a key.
+//! The answers to mutations that had an idempotency key.
 
 use entity::{
     Timestamp,
@@ -11,7 +11,8 @@ use sea_orm::{
 
 use crate::store::StoreError;
 
-/// Takes the key; returns false if it is taken. Waits for a transaction that is just taking it.
+/// Takes the key; returns false if it is taken. Waits for another transaction that is just taking
+/// it.
 pub async fn take_if_free<C: ConnectionTrait>(
     tx: &C,
     actor: &str,
@@ -33,7 +34,8 @@ pub async fn take_if_free<C: ConnectionTrait>(
     Ok(matches!(inserted, TryInsertResult::Inserted(1..)))
 }
 
-/// Who used the key, and the stored answer. It cannot change until the transaction ends.
+/// The caller who used the key, and the stored answer. Neither can change before the transaction
+/// ends.
 pub async fn find<C: ConnectionTrait>(
     tx: &C,
     actor: &str,
@@ -41,6 +43,17 @@ pub async fn find<C: ConnectionTrait>(
 ) -> Result<Option<Model>, StoreError> {
     let query = Entity::find_by_id((actor.to_owned(), key.to_owned()));
     Ok(query.lock_exclusive().one(tx).await?)
+}
+
+/// The same without locking it. Only an answered call is seen: its key is committed together with
+/// its answer.
+pub async fn peek<C: ConnectionTrait>(
+    connection: &C,
+    actor: &str,
+    key: &str,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find_by_id((actor.to_owned(), key.to_owned()));
+    Ok(query.one(connection).await?)
 }
 
 /// Stores the answer for a key that was taken.

@@ -1,7 +1,7 @@
 //! Writes many rows in one statement, from the same active models as single rows.
 //!
-//! A bulk request writes the same as many single requests would: so the callers compose rows in one
-//! way, and only their number determines how many statements are needed.
+//! A bulk request writes the same rows as many single requests. So callers compose rows in one way,
+//! and only the number of rows determines how many statements are needed.
 
 use std::collections::HashSet;
 
@@ -19,26 +19,26 @@ use crate::store::{
 /// How rows are added.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::store) struct InsertOptions<'a> {
-    /// A column that the database fills, and the expression for its value.
+    /// A column that the database fills, with the expression for its value.
     pub(in crate::store) stamp: Option<(&'a str, &'a str)>,
-    /// The end of the statement: how to treat existing rows, and what to return.
+    /// The end of the statement: what to do about existing rows, and what to return.
     pub(in crate::store) tail: &'a str,
 }
 
-/// New objects, the first definition of each, and its audit log entry.
+/// New objects, with the first definition and the audit log entry of each.
 pub(in crate::store) struct Things<A, B, C> {
     pub(in crate::store) rows: (Vec<A>, Vec<B>, Vec<C>),
-    /// The columns of definitions and audit entries that contain the object's key.
+    /// The columns of definitions and audit entries that contain the key of the object.
     pub(in crate::store) keys: (&'static str, &'static str),
-    /// The column of definitions that the audit entries contain as the state after: it is sent only
-    /// once, and the entries' own value is not written.
+    /// The column of definitions that audit entries contain as the state after the change. It is
+    /// sent only once; the value in the entries themselves is not written.
     pub(in crate::store) told: Option<&'static str>,
 }
 
 impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B, C> {
-    /// The statements that add them. The definition and audit entry of an object that is not added
-    /// are left out too. All rows of a table set the same columns as its first row. The columns in
-    /// the tail's RETURNING clause are returned.
+    /// The statements that add them. If an object is not added, its definition and audit entry are
+    /// left out, too. All rows of a table set the same columns as its first row. Returns the
+    /// columns in the tail's RETURNING clause.
     pub(in crate::store) fn insert(
         self,
         dialect: &Dialect,
@@ -66,8 +66,9 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
         Ok(statements)
     }
 
-    /// The same for PostgreSQL, which writes all three tables in one statement: each statement is a
-    /// round trip that others wait for. Nothing is added unless all expectations hold.
+    /// The same for PostgreSQL, which writes all three tables in one statement, because each
+    /// statement is a round trip for which others wait. Nothing is added unless all expectations
+    /// hold.
     pub(in crate::store) fn insert_at_once(
         self,
         dialect: &Dialect,
@@ -105,7 +106,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
         Ok(statements)
     }
 
-    /// Splits the rows into parts of as many as one statement takes.
+    /// Splits the rows into parts that each fit into one statement.
     fn in_parts(
         self,
         manner: InsertOptions<'_>,
@@ -178,14 +179,14 @@ impl Insert {
         Ok(Self { table, names, wanted, rows: bulk })
     }
 
-    /// The statement on its own; `which` narrows the rows, `tail` is appended.
+    /// The statement on its own. `which` narrows the rows, and `tail` is appended.
     fn statement(self, dialect: &Dialect, which: &str, tail: &str) -> Statement {
         let sql = self.sql("v", "", which, tail);
         self.rows.statement(dialect, &sql, vec![])
     }
 
-    /// The statement over a table of `rows` and its joins. "WHERE true" lets SQLite tell a conflict
-    /// clause from a join.
+    /// The statement over a table of `rows` and its joins. "WHERE true" helps SQLite tell a
+    /// conflict clause from a join.
     fn sql(&self, rows: &str, beside: &str, which: &str, tail: &str) -> String {
         let Self { table, names, wanted, .. } = self;
         format!(
@@ -209,7 +210,7 @@ pub(in crate::store) async fn written<C: ConnectionTrait>(
     Ok(ids)
 }
 
-/// Adds a column whose values determine its type: in the driver, a null has a type too.
+/// Adds a column. Its values determine its type, because the driver's nulls have a type, too.
 fn add(bulk: Bulk, name: &'static str, values: Vec<Value>) -> Result<Bulk, StoreError> {
     let odd = |value: &Value| {
         StoreError::from(DbErr::Type(format!("{name}: {value:?} cannot be written in bulk")))
@@ -235,7 +236,7 @@ fn add(bulk: Bulk, name: &'static str, values: Vec<Value>) -> Result<Bulk, Store
     }
 }
 
-/// An integer or a flag; the outer `None` is another type of value.
+/// An integer or a flag; the outer `None` means another type.
 fn number(value: &Value) -> Option<Option<i64>> {
     if let Value::BigInt(number) = value {
         Some(*number)

@@ -1,7 +1,7 @@
 //! Objects that people and modules create: schedules, workflows and related objects.
 //!
-//! `many` writes rows of several objects in one statement; `expected` states what a schedule relies
-//! on that was composed earlier; `audit` is the log of all changes; `idempotency` stores the
+//! `many` writes rows of several objects in one statement; `expected` has the assumptions of a
+//! schedule that was composed earlier; `audit` is the log of all changes; `idempotency` stores the
 //! answers for repeated calls.
 
 pub mod audit;

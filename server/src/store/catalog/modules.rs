@@ -1,4 +1,4 @@
-//! Modules: what they declared, and what they adopt.
+//! Modules: their stored declarations, and the adoption of objects.
 
 use entity::{
     Timestamp,
@@ -38,7 +38,7 @@ pub async fn find<C: ConnectionTrait>(
     Ok(Entity::find_by_id((namespace, name.to_owned())).one(connection).await?)
 }
 
-/// Stores the module's current declaration.
+/// Stores what the module now declares.
 pub async fn keep<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -84,7 +84,7 @@ impl DeclaredKind {
     }
 }
 
-/// Makes an object that people created the module's.
+/// Makes the module the owner of an object that people created.
 pub async fn adopt<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,

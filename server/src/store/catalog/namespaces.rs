@@ -24,8 +24,7 @@ pub async fn all<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, Store
     Ok(Entity::find().order_by_asc(Column::Id).all(connection).await?)
 }
 
-/// A page of the namespaces in the order of their creation: of all, or of those with the given
-/// keys.
+/// A page of the namespaces in creation order: all of them, or those with the given keys.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     only: Option<&[Uuid]>,

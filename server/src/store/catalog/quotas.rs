@@ -17,12 +17,12 @@ pub struct Own {
     pub quotas: Option<serde_json::Value>,
 }
 
-/// A namespace's usage by schedules.
+/// A namespace's usage by its schedules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct Usage {
     /// Schedules that are not deleted.
     pub schedules: i64,
-    /// Their total fires per hour, at the rates of their busiest minutes.
+    /// The fires per hour of all schedules in total, each at the rate of its busiest minute.
     pub fires_an_hour: i64,
 }
 
@@ -54,7 +54,7 @@ impl Store {
         Ok(rows.all(self.rounds()).await?)
     }
 
-    /// How many runs of each namespace are at work on other nodes than `node`.
+    /// How many runs of each namespace are in progress on nodes other than `node`.
     pub async fn live_elsewhere(
         &self,
         node: Uuid,
@@ -76,7 +76,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.namespace_id, row.runs)).collect())
     }
 
-    /// How many runs of a namespace are at work.
+    /// How many runs of a namespace are in progress.
     pub async fn live_runs_of(&self, namespace: Uuid, now: Timestamp) -> Result<i64, StoreError> {
         let sql = format!(
             "SELECT count(*) AS runs FROM run WHERE run.state IN ('queued', 'running', 'retrying') \
@@ -88,7 +88,7 @@ impl Store {
         Ok(row.map(|row| row.try_get("", "runs")).transpose()?.unwrap_or_default())
     }
 
-    /// Keeps other transactions that take this lock from saving schedules in the namespace until
+    /// Prevents other transactions that take this lock from saving schedules in the namespace until
     /// this one ends.
     pub async fn lock_quotas(
         &self,

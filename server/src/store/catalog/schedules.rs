@@ -1,7 +1,7 @@
 //! Schedules: finding, listing and the writes of the control plane. The planner's claims are in a
 //! separate file.
 //!
-//! Each write stamps `changed`; otherwise, followers of the change feed would not see it.
+//! Each write stamps `changed`; otherwise, followers of the change feed would miss it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -44,7 +44,7 @@ pub async fn by_name<C: ConnectionTrait>(
 ) -> Result<Option<Model>, StoreError> {
     let query = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
-        // The index contains both: the name in lower case, for sorting, and the name itself.
+        // The index contains the name in lower case, for sorting, and the name itself.
         .filter(Func::lower(Column::Name.into_expr()).eq(Func::lower(name)))
         .filter(Column::Name.eq(name))
         .filter(Column::DeletedAt.is_null());
@@ -64,8 +64,8 @@ pub async fn by_names<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// The schedules that the module declared, and those with these names, whose cursors are before
-/// their catch-up windows at `now`; without deleted ones.
+/// The schedules that are not deleted, whose cursors are before their catch-up windows at `now`,
+/// and that the module declared or that have one of these names.
 pub async fn far_behind<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -80,8 +80,8 @@ pub async fn far_behind<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// Moves these cursors to the start of their windows, as if earlier instants were accounted for:
-/// for a transaction that will be rolled back.
+/// Moves these cursors to the start of their windows, as if earlier instants were accounted for.
+/// For a transaction that will be rolled back.
 pub async fn pass_over_far_behind<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -134,7 +134,7 @@ pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
     Ok(written)
 }
 
-/// The same in one statement that is its own transaction; for PostgreSQL. Nothing is added unless
+/// The same in one statement that is its own transaction, for PostgreSQL. Nothing is added unless
 /// all expectations hold.
 pub async fn make_at_once_if_names_free(
     store: &Store,
@@ -142,7 +142,7 @@ pub async fn make_at_once_if_names_free(
     expected: &[Expected],
 ) -> Result<Vec<Model>, StoreError> {
     let dialect = store.dialect();
-    // The values that the database generates or normalises. The rest is known.
+    // The values that the database generates or normalises. The others are known.
     let (stamp, tail) = if_names_free(dialect, "id, changed, context, ping");
     let model = |row: &ActiveModel| ActiveModel { changed: Set(0), ..row.clone() }.try_into_model();
     let asked: Vec<Model> = rows.0.iter().map(model).collect::<Result<_, _>>()?;
@@ -193,8 +193,7 @@ pub async fn update_if_version<C: ConnectionTrait>(
     Ok(update.exec(tx).await?.rows_affected == 1)
 }
 
-/// Marks these schedules as changed for the followers of the change feed. They are locked in key
-/// order.
+/// Marks these schedules as changed for followers of the change feed. They are locked in key order.
 pub async fn stamp<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -209,8 +208,8 @@ pub async fn stamp<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Locks the schedules that the module declared, and those with these names, until the transaction
-/// ends; without deleted ones.
+/// Locks the schedules that are not deleted and that the module declared or that have one of these
+/// names, until the transaction ends.
 pub async fn lock_declared<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -314,7 +313,7 @@ pub async fn insert_version<C: ConnectionTrait>(
     Ok(())
 }
 
-/// One definition of the history.
+/// One definition from the history.
 pub async fn version<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -323,7 +322,7 @@ pub async fn version<C: ConnectionTrait>(
     Ok(schedule_version::Entity::find_by_id((id, version)).one(connection).await?)
 }
 
-/// Some definitions of the history, unordered.
+/// Some definitions from the history, unordered.
 pub async fn versions_of<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,

@@ -1,12 +1,13 @@
-//! What may use secrets: definitions, watchdog addresses, and channels that mention any. Which ones
-//! they name is in their templates, which nothing here reads.
+//! The objects that may use secrets: definitions, watchdog addresses, and channels that mention
+//! any. The names of the secrets are in their templates, which this module does not parse.
 
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
 use crate::store::{Store, StoreError, db::bulk::Bulk};
 
-/// Maximum number of workflows, and of schedules with a watchdog, of a namespace that are examined.
+/// Maximum number of a namespace's workflows, and of its schedules with a watchdog, that are
+/// examined.
 pub const MAX_EXAMINED: usize = 5_000;
 
 /// Maximum number of channels of a namespace that are examined.
@@ -17,9 +18,9 @@ pub const MAX_CHANNELS: u64 = 500;
 pub struct Mention {
     /// The workflow.
     pub id: Uuid,
-    /// Its name.
+    /// The workflow's name.
     pub name: String,
-    /// Its tasks.
+    /// The workflow's tasks.
     pub definition: serde_json::Value,
 }
 
@@ -28,7 +29,7 @@ pub struct Mention {
 pub struct Runner {
     /// The schedule.
     pub id: Uuid,
-    /// Its name.
+    /// The schedule's name.
     pub name: String,
     /// The workflow.
     pub workflow_id: Uuid,
@@ -39,7 +40,7 @@ pub struct Runner {
 pub struct Pinger {
     /// The schedule.
     pub id: Uuid,
-    /// Its name.
+    /// The schedule's name.
     pub name: String,
     /// The addresses.
     pub ping: serde_json::Value,
@@ -60,8 +61,8 @@ pub async fn examined(store: &Store, namespace: Uuid) -> Result<Vec<Uuid>, Store
     Ok(rows.into_iter().map(|row| row.id).collect())
 }
 
-/// Those of these workflows whose current definitions mention secrets. Definitions may be large:
-/// the caller asks for a few at a time.
+/// Which of these workflows mention secrets in their current definitions. Definitions may be large,
+/// so the caller should query a few workflows at a time.
 pub async fn mentions(store: &Store, workflows: &[Uuid]) -> Result<Vec<Mention>, StoreError> {
     let workflows = Bulk::default().uuid("id", workflows.iter().copied());
     let statement = workflows.statement(
@@ -90,7 +91,7 @@ pub async fn runners(store: &Store, workflows: &[Uuid]) -> Result<Vec<Runner>, S
     Ok(Runner::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// The schedules of a namespace whose watchdog addresses mention secrets, of the first
+/// The schedules of a namespace whose watchdog addresses mention secrets, among the first
 /// [`MAX_EXAMINED`].
 pub async fn pingers(store: &Store, namespace: Uuid) -> Result<Vec<Pinger>, StoreError> {
     let sql = format!(

@@ -1,4 +1,4 @@
-//! Secrets, encrypted. Nothing here can decrypt one.
+//! Secrets, encrypted. This module cannot decrypt them.
 
 use entity::{
     run,
@@ -13,11 +13,11 @@ use crate::store::{
     DatabaseTransaction, Dialect, Page, PageWindow, StoreError, db::lookups::lookups,
 };
 
-/// The id of the advisory lock for decisions about which key encrypts secrets.
+/// The id of the advisory lock for decisions about the key that encrypts secrets.
 const SEALING: i64 = 0x6361_7269_7365_616c;
 
-/// Prevents other transactions from encrypting until the end of this one: the set of keys in use
-/// cannot change after this. (On SQLite, the single writer already acts as that lock.)
+/// Prevents other transactions from encrypting until this one ends, so that the set of keys in use
+/// cannot change. (On SQLite, the single writer already acts as that lock.)
 pub async fn lock_sealing(tx: &DatabaseTransaction, dialect: &Dialect) -> Result<(), StoreError> {
     if dialect.is_postgres() {
         let lock = format!("SELECT pg_advisory_xact_lock({SEALING})");

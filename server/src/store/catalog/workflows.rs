@@ -36,7 +36,7 @@ pub async fn all<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// How many schedules that are not deleted run the workflow, without `except`.
+/// How many schedules that are not deleted run the workflow, not counting `except`.
 pub async fn users<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -139,11 +139,11 @@ pub struct NamespaceWorkflow {
     pub namespace_id: Uuid,
     /// The workflow; `None` if the namespace has none with that name.
     pub workflow_id: Option<Uuid>,
-    /// Its current version.
+    /// The workflow's current version.
     pub version: Option<i32>,
 }
 
-/// The namespace with this name, and its workflow with this name.
+/// The namespace with this name, with its workflow with the other name.
 pub async fn place(
     store: &Store,
     namespace: &str,
@@ -156,7 +156,7 @@ pub async fn place(
     Ok(NamespaceWorkflow::find_by_statement(statement).one(store.rounds()).await?)
 }
 
-/// Those of `names` that are taken by workflows that are not deleted.
+/// Which of `names` belong to workflows that are not deleted.
 pub async fn taken_names<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,

@@ -1,8 +1,8 @@
 //! Calls between nodes, by PostgreSQL's LISTEN and NOTIFY.
 //!
-//! A dedicated connection of each node receives and sends calls. It is not part of the pool: a
-//! pooled connection that listens would receive nothing while it is idle in the pool. A call is
-//! committed without waiting for the disk, because it carries nothing that must survive.
+//! Each node receives and sends calls on a dedicated connection outside the pool, because a pooled
+//! connection that listens receives nothing while it is idle. A call is committed without waiting
+//! for the disk, because it carries nothing that must survive.
 //!
 //! The driver's listener reconnects on its own, but only after some errors, and does not report
 //! what it missed. So here every error ends the connection, and the caller opens another one and
@@ -26,7 +26,7 @@ use sea_orm::{
     },
 };
 
-/// All nodes of one database listen on it.
+/// The channel on which all nodes of one database listen.
 const CHANNEL: &str = "carillon";
 
 /// The connection's name in the server's list of sessions.
@@ -63,7 +63,7 @@ impl Store {
             listener.listen(CHANNEL).await?;
             Ok(listener)
         };
-        // Failure to get a new connection says nothing about the existing ones.
+        // A failure to open a new connection says nothing about the existing ones.
         match Clock::system().timeout(PATIENCE * 2, open).await {
             Ok(Ok(listener)) => Ok(Some(Wire { listener, held, store: self.clone() })),
             Ok(Err(error)) => Err(broken(self, &held, of_driver(&error), error)),
@@ -75,7 +75,7 @@ impl Store {
 }
 
 impl Wire {
-    /// Waits for the next call, including this node's own. Cancel-safe: no call is missed.
+    /// Waits for the next call, including this node's own. Cancel-safe: no call is lost.
     pub async fn heard(&mut self) -> Result<String, StoreError> {
         let heard = tokio::select! {
             heard = self.listener.try_recv() => heard,

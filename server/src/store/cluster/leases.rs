@@ -1,4 +1,4 @@
-//! Leases of services that one node runs for all, by the database's clock.
+//! Leases of services that one node runs for the whole cluster, by the database's clock.
 
 use std::time::Duration;
 
@@ -27,12 +27,12 @@ pub struct Theirs {
     pub epoch: i64,
     /// When it ends, by the database's clock.
     pub until_at: Timestamp,
-    /// How much of the term was left, accordingly.
+    /// How much of the term was left when it was read.
     pub left: Duration,
 }
 
 impl Theirs {
-    /// Whether it is still the same term, not renewed.
+    /// Whether it is still the same term, that is, has not been renewed.
     pub fn is_still(&self, other: &Self) -> bool {
         (self.epoch, self.until_at) == (other.epoch, other.until_at)
     }
@@ -62,19 +62,19 @@ pub struct HeldLease {
 
 /// The result of trying to hold a lease.
 enum LeaseOutcome {
-    /// This node already held it, in this epoch.
+    /// This node already held it, in this epoch, and has renewed it.
     Renewed(i64),
-    /// It was another node's, or free.
+    /// The lease was free or belonged to another node, and this node has taken it.
     Taken {
         epoch: i64,
-        /// Nodes that were not stamped as changed because their rows were locked by others.
+        /// Nodes that were not marked as changed because their rows were locked by others.
         untold: Vec<Uuid>,
     },
     /// Another node holds it.
     Theirs(Theirs),
 }
 
-/// The life of the requesting node, if it accepts new work.
+/// The condition that the requesting node's life accepts new work.
 const TAKES_ON: &str = "SELECT 1 FROM node WHERE node.id = $2 AND node.state = 'alive' \
     AND node.draining_at IS NULL";
 
@@ -87,8 +87,9 @@ async fn epoch(tx: &DatabaseTransaction, statement: Statement) -> Result<Option<
 }
 
 impl Store {
-    /// Begins a transaction of a service that one node runs for all; returns nothing if the lease
-    /// that `fence` names is no longer held. No other node can take it until the transaction ends.
+    /// Begins a transaction of a service that one node runs for the whole cluster. Returns `None`
+    /// if the node no longer holds the lease that `fence` names. No other node can take it before
+    /// the transaction ends.
     pub async fn begin_if_held(
         &self,
         fence: &Fence,
@@ -108,7 +109,7 @@ impl Store {
         tx: &DatabaseTransaction,
         fence: &Fence,
     ) -> Result<bool, StoreError> {
-        // SQLite's one writer acts as a lock on everything.
+        // On SQLite, the single writer acts as a lock on everything.
         let lock = if self.dialect().is_postgres() { "FOR SHARE" } else { "" };
         let sql = format!(
             "SELECT epoch FROM lease WHERE name = $1 AND holder = $2 AND epoch = $3 \
@@ -134,7 +135,7 @@ impl Store {
     /// Takes the lease if it is free or its term is over, or renews this node's own. A node whose
     /// life is over cannot hold a lease.
     ///
-    /// If another node holds it, nothing is written: nodes try this repeatedly.
+    /// If another node holds the lease, nothing is written, because nodes try this repeatedly.
     pub async fn hold_lease_if_free(
         &self,
         name: &str,
@@ -144,8 +145,9 @@ impl Store {
         Ok(self.hold_lease_if_over(name, holder, term, None).await?.0)
     }
 
-    /// The same, but also takes the lease if it is still the term `over`, which has expired by a
-    /// monotonic clock. Otherwise also returns the other node's term, as far as it could be read.
+    /// The same, but also takes the lease if its term is still `over`, which has expired by a
+    /// monotonic clock. If it is not taken, also returns the other node's term, if that could be
+    /// read.
     pub async fn hold_lease_if_over(
         &self,
         name: &str,
@@ -156,7 +158,7 @@ impl Store {
         let term = i64::try_from(term.as_millis()).unwrap_or(i64::MAX);
         let tx = self.begin().await?;
         if self.dialect().is_postgres() {
-            // The holder is writing right now, or was frozen while it did: do not wait for it.
+            // The holder is writing right now, or was frozen while it did, so do not wait for it.
             tx.execute_unprepared("SET LOCAL lock_timeout = '250ms'").await?;
         }
         match self.hold_in(&tx, name, holder, term, over).await {
@@ -164,13 +166,13 @@ impl Store {
                 self.commit_unseen(tx).await?;
                 Ok((LeaseState::Held(epoch), None))
             }
-            // Followers of the nodes learn that the lease has a new holder.
+            // Followers of the nodes must see that the lease has a new holder.
             Ok(Some(LeaseOutcome::Taken { epoch, untold })) => {
                 self.commit(tx).await?;
                 if let Err(error) = self.tell_of(&untold).await {
                     // Nodes that are writing their rows right now will announce it with their next
                     // heartbeat.
-                    tracing::debug!(name, "failed to tell that a lease has moved: {error}");
+                    tracing::debug!(name, %error, "failed to tell that a lease has moved");
                 }
                 Ok((LeaseState::Held(epoch), None))
             }
@@ -253,7 +255,7 @@ impl Store {
         Ok(row.one(tx).await?.map(theirs))
     }
 
-    /// Begins a term, unless another node was quicker. Both nodes' rows count as changed.
+    /// Begins a term, unless another node was faster. The rows of both nodes count as changed.
     async fn take_lease(
         &self,
         tx: &DatabaseTransaction,
@@ -294,8 +296,8 @@ impl Store {
         Ok(epoch.map(|epoch| LeaseOutcome::Taken { epoch, untold: untold.into_iter().collect() }))
     }
 
-    /// Stamps these nodes as changed once more: a follower may have read them between their own
-    /// write and that of the lease.
+    /// Marks these nodes as changed once more, because a follower may have read them between their
+    /// own write and that of the lease.
     async fn tell_of(&self, nodes: &[Uuid]) -> Result<(), StoreError> {
         if nodes.is_empty() {
             return Ok(());
@@ -329,12 +331,12 @@ impl Store {
         Ok(row.map(|row| row.name))
     }
 
-    /// The time by the clock that leases follow.
+    /// The current time on the clock of the leases.
     pub async fn lease_time(&self) -> Result<Timestamp, StoreError> {
         self.lease_time_by(self.read()).await
     }
 
-    /// The same, through the caller's connection, without waiting for another one.
+    /// The same, through the caller's connection, without waiting for another.
     pub async fn lease_time_by<C: ConnectionTrait>(
         &self,
         connection: &C,

@@ -30,7 +30,7 @@ pub struct Joining {
     pub zone_data: String,
     /// Identifies the process on its machine; empty if the system does not provide it.
     pub process: String,
-    /// Its roles.
+    /// The node's roles.
     pub roles: Vec<String>,
     /// The tags that runs can require.
     pub tags: Vec<String>,
@@ -38,16 +38,16 @@ pub struct Joining {
     pub capacity: i32,
     /// How far its clock is ahead of the database's.
     pub clock_offset_ms: i64,
-    /// Where its heartbeats go.
+    /// Where the node sends its heartbeats.
     pub beats_in: BeatsIn,
 }
 
 /// Whether a node may continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeatOutcome {
-    /// It may; with the time on the database's clock.
+    /// The node may continue; the time is from the database's clock.
     Alive(Timestamp),
-    /// It was declared dead: other nodes may hold its work by now.
+    /// The node was declared dead: other nodes may hold its work by now.
     Lost,
 }
 
@@ -56,13 +56,13 @@ pub enum BeatOutcome {
 pub struct Beat {
     /// How many runs it holds.
     pub held: i32,
-    /// How far its clock was ahead of the database's at the last look.
+    /// How far its clock was ahead of the database's at the last comparison.
     pub clock_offset_ms: i64,
-    /// Why it cannot reach Redis, if it should and cannot.
+    /// Why it cannot reach Redis, if it is configured to use it.
     pub redis_problem: Option<String>,
 }
 
-/// The period before a node started in which no scheduler may have been running.
+/// The period before the start of a node during which no scheduler may have been running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct SchedulerGap {
     /// When any other scheduler was last seen, if one ever was.
@@ -72,8 +72,8 @@ pub struct SchedulerGap {
 }
 
 impl Store {
-    /// When a node started, and when any other scheduler was last seen. `None` if that is unknown
-    /// here: heartbeats that go elsewhere leave no trace in the table.
+    /// When a node started, and when any other scheduler was last seen. `None` if the table cannot
+    /// tell, because heartbeats that go to Redis leave no trace in it.
     pub async fn scheduler_gap(
         &self,
         tx: &DatabaseTransaction,
@@ -95,7 +95,7 @@ impl Store {
 /// A life that has not ended, with how long it has been silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Living {
-    /// Its row.
+    /// The node's row.
     pub node: node::Model,
     /// The time since its last heartbeat.
     pub silence: Duration,
@@ -109,7 +109,8 @@ pub struct Living {
 
 impl Living {
     /// Whether its silence proves that its life is over. If a node's heartbeats do not go into its
-    /// row, the row proves nothing: such a node must also have left a doubt unanswered for as long.
+    /// row, the row alone proves nothing: such a node must also have left a doubt unanswered for as
+    /// long.
     pub fn is_over(&self, expiry: Duration) -> bool {
         let unanswered = |doubted: Timestamp| self.read_at.0.saturating_sub(doubted.0) > ms(expiry);
         self.silence > expiry
@@ -135,30 +136,32 @@ pub struct Drain {
     pub reason: String,
 }
 
-/// A doubt whether a node is alive whose heartbeats do not go into its row.
+/// A doubt whether a node is still alive. Only for nodes whose heartbeats do not go into their
+/// rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubt {
     /// The id of its life.
     pub node: Uuid,
-    /// How long it has already been observed silent: this part of its time to answer is over.
+    /// How long the node has already been silent: this part of its time to answer is over.
     pub heard: Duration,
 }
 
-/// A life whose row had no heartbeat for the expiry, as observed by a monotonic clock.
+/// A life whose row had no heartbeat for the length of the expiry, as observed by a monotonic
+/// clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SilentNode {
-    /// Its key.
+    /// The node's key.
     pub node: Uuid,
     /// The last heartbeat in its row.
     pub since: Timestamp,
-    /// Whether the observer saw that heartbeat unchanged for the whole expiry: it is then silent
-    /// whatever the database's clock shows.
+    /// Whether the observer saw that heartbeat unchanged for the whole expiry: if so, the node is
+    /// silent whatever the database's clock shows.
     pub is_watched: bool,
-    /// Whether a doubt stayed unanswered for as long.
+    /// Whether the node left a doubt unanswered for as long.
     pub is_unanswered: bool,
 }
 
-/// A node whose heartbeats go elsewhere is doubted after this fraction of the expiry.
+/// A node whose heartbeats do not go into its row is doubted after this fraction of the expiry.
 pub const DOUBTED_AFTER: u32 = 3;
 
 impl Store {
@@ -171,7 +174,7 @@ impl Store {
              WHERE name = $1 AND state = 'alive'"
         );
         tx.execute_raw(self.dialect().statement(sql, [node.name.clone().into()])).await?;
-        // A process that begins a new life because it was declared dead keeps its drain.
+        // A process that begins a new life because it was declared dead stays drained.
         let before = |column: &str| {
             format!(
                 "(SELECT n.{column} FROM node n WHERE n.name = $2 AND n.process = $6 \
@@ -206,8 +209,8 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Writes a heartbeat to the node's row, unless the node was declared dead. That answers every
-    /// doubt. Followers of the nodes are not woken by it, and read it a moment later.
+    /// Writes a heartbeat to the node's row, unless the node was declared dead. This answers every
+    /// doubt. It does not wake followers of the nodes; they read it a moment later.
     pub async fn beat_if_alive(&self, node: Uuid, beat: Beat) -> Result<BeatOutcome, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -266,7 +269,7 @@ impl Store {
         Ok(node::Entity::find_by_id(id).one(self.read()).await?)
     }
 
-    /// Marks the node as only finishing the work that it holds, and gives up its leases.
+    /// Marks the node as only finishing the work that it holds, and releases its leases.
     pub async fn drain(&self, node: Uuid) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
@@ -313,7 +316,7 @@ impl Store {
         Ok(Some(before))
     }
 
-    /// Ends the node's life in good order.
+    /// Ends the node's life in an orderly way.
     pub async fn leave(&self, node: Uuid) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
@@ -326,8 +329,8 @@ impl Store {
     }
 
     /// Records doubts, unless the row got a heartbeat within `silence`; returns how many are new. A
-    /// heartbeat further in the future than that was written before the database's clock was
-    /// stepped back. Every node locks the rows in the same order, so that no deadlock arises.
+    /// heartbeat that is further in the future than that was written before the database's clock
+    /// was stepped back. All nodes lock the rows in the same order, to prevent deadlocks.
     pub async fn doubt_if_silent(
         &self,
         doubts: &[Doubt],
@@ -350,7 +353,7 @@ impl Store {
             doubted += done.rows_affected();
         }
         if doubted > 0 {
-            // A visible commit would notify all followers, here and on other nodes.
+            // A visible commit would notify all followers on all nodes.
             self.commit_unseen(tx).await?;
         } else {
             tx.rollback().await?;
@@ -358,9 +361,9 @@ impl Store {
         Ok(doubted)
     }
 
-    /// Declares dead those of the `silent` whose rows still have the same heartbeat, and returns
-    /// them. If a silence began before it was observed, it must also hold by the database's clock.
-    /// A node whose heartbeats go elsewhere must also have left a doubt unanswered for as long:
+    /// Declares those of the `silent` nodes dead whose rows still have the same heartbeat, and
+    /// returns them. If a silence began before it was observed, the database's clock must confirm
+    /// it. A node whose heartbeats go elsewhere must also have left a doubt unanswered for as long:
     /// heartbeats elsewhere can be lost, so their absence proves nothing. Never declares `own`
     /// dead: after a suspension or a step of the clock, this node may look before it sends its next
     /// heartbeat.

@@ -1,9 +1,9 @@
 //! Rows that are read by column position.
 //!
-//! A derived reader looks up each column of each row by name. A claim has hundreds of rows of more
-//! than two dozen columns: reading values took an eighth of the engine's samples in a storm on
-//! SQLite. Here, one list defines both the columns of the statement and the fields that they are
-//! read into.
+//! A derived reader looks up each column of each row by name. A claim has hundreds of rows with
+//! more than two dozen columns, and reading their values took an eighth of the engine's samples in
+//! a storm on SQLite. Here, one list defines the columns of the statement and the fields into which
+//! they are read.
 
 /// Defines a constant with the columns to select, first and in this order, and the reader of such
 /// rows.

@@ -2,28 +2,27 @@
 //!
 //! Each write of such a row stamps `changed`. On PostgreSQL, the stamp is the transaction's id, and
 //! a reader stops below the oldest transaction that is still open
-//! ([`crate::store::Dialect::horizon`]): a later commit can never put a row before a cursor that
-//! has already passed. SQLite commits one transaction after another, so a counter is enough. The
-//! feed carries states, not history: a row that changed twice between two reads is read once, in
-//! its current state. Nothing is lost and nothing is delivered twice, however often the reader
-//! disconnects.
+//! ([`crate::store::Dialect::horizon`]), so a later commit can never put a row before a cursor.
+//! SQLite commits one transaction after another, so a counter is enough. The feed contains states,
+//! not history: a row that changed twice between two reads is read once, in its current state.
+//! Nothing is lost and nothing is delivered twice, however often the reader disconnects.
 
 use std::{fmt, str::FromStr};
 
 use tokio::sync::watch;
 use uuid::Uuid;
 
-/// A position in the feed: after the row `id` as of the stamp `changed`.
+/// A position in the feed: after the row `id` with the stamp `changed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor {
-    /// The stamp.
+    /// The stamp of the row.
     pub changed: i64,
     /// The row.
     pub id: Uuid,
 }
 
 impl Cursor {
-    /// The position before everything.
+    /// The position before all rows.
     pub const START: Self = Self { changed: -1, id: Uuid::nil() };
 }
 
@@ -33,7 +32,7 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// The text is not a cursor of the feed.
+/// The error for a text that is not a cursor of the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a cursor of this feed")]
 pub struct NotACursor;
@@ -50,7 +49,7 @@ impl FromStr for Cursor {
     }
 }
 
-/// Signals that something was written, but not what: the reader reads on from its cursor.
+/// Signals that something was written, but not what: a reader continues from its cursor.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     /// Writes by this process or by another node.
@@ -71,7 +70,7 @@ impl Changes {
         bump(&self.any);
     }
 
-    /// Register first, then read, so that a write in between is not missed.
+    /// Follows all writes. Register before reading, so that no write in between is missed.
     pub fn follow(&self) -> watch::Receiver<u64> {
         self.any.subscribe()
     }

@@ -1,5 +1,5 @@
-//! The file of a SQLite database: which one is open, and the lock that lets only one server write
-//! to it.
+//! The file of a SQLite database: identifies the open file, and holds the lock that lets only one
+//! server write to it.
 
 use std::{
     fs::{File, Metadata, OpenOptions, TryLockError},
@@ -11,9 +11,12 @@ use std::{
 
 use crate::store::StoreError;
 
-/// The suffix of the lock file's name. SQLite's own locks are on the database file, and would be
-/// lost if this process closed another file descriptor of it.
+/// The suffix of the lock file's name. A separate file is needed because SQLite's own locks on the
+/// database file would be lost if this process closed another file descriptor of it.
 const ENDING: &str = "-server";
+
+/// Maximum number of symbolic links to follow to a file that does not exist yet.
+const MAX_LINKS: usize = 40;
 
 /// The file that was opened.
 #[derive(Clone, Debug)]
@@ -21,18 +24,18 @@ pub(in crate::store) struct DatabaseFile {
     path: PathBuf,
     /// Device and inode; `None` if they could not be read.
     identity: Option<(u64, u64)>,
-    /// Released when it is closed, however the process ends.
+    /// Released when the file is closed, however the process ends.
     _lock: Option<Arc<File>>,
 }
 
 impl DatabaseFile {
-    /// The file at `path`, which is open by now, and the lock of the server that opened it.
+    /// The file at `path`, which is already open, and the lock of the server that opened it.
     pub(in crate::store) fn opened(path: &Path, lock: Option<File>) -> Self {
         let identity = std::fs::metadata(path).ok().map(|found| identity(&found));
         Self { path: path.to_owned(), identity, _lock: lock.map(Arc::new) }
     }
 
-    /// Whether the path now has another file, or none.
+    /// Whether there is now another file at the path, or none.
     pub(in crate::store) fn is_replaced(&self) -> bool {
         let Some(opened) = self.identity else { return false };
         match std::fs::metadata(&self.path) {
@@ -47,9 +50,9 @@ fn identity(found: &Metadata) -> (u64, u64) {
 }
 
 /// Takes the lock that a server holds for as long as it runs. Programs that run alongside, such as
-/// backups, need no lock.
+/// backups, need no lock. It is the same one by whichever path the file is reached.
 pub(in crate::store) fn lock(database: &Path) -> Result<File, StoreError> {
-    let mut path = database.as_os_str().to_owned();
+    let mut path = canonical(database).into_os_string();
     path.push(ENDING);
     let path = PathBuf::from(path);
     let failed = |source| StoreError::NoLock { path: path.clone(), source };
@@ -73,12 +76,34 @@ pub(in crate::store) fn lock(database: &Path) -> Result<File, StoreError> {
     }
 }
 
+/// The path without symbolic links and dots. The file itself need not exist.
+fn canonical(database: &Path) -> PathBuf {
+    let mut path = database.to_owned();
+    for _ in 0..MAX_LINKS {
+        if let Ok(found) = path.canonicalize() {
+            return found;
+        }
+        let Ok(target) = path.read_link() else { break };
+        path = folder(&path).join(target);
+    }
+    match (folder(&path).canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        // Opening the lock file reports what is wrong.
+        (Ok(_) | Err(_), _) => path,
+    }
+}
+
+fn folder(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_was_moved_or_replaced_is_told_from_the_one_that_is_open() {
+    fn a_moved_or_replaced_file_differs_from_the_open_one() {
         let folder = tempfile::tempdir().unwrap();
         let (path, elsewhere) = (folder.path().join("a.db"), folder.path().join("b.db"));
         std::fs::write(&path, "").unwrap();
@@ -101,5 +126,28 @@ mod tests {
         assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
         drop(first);
         lock(&path).unwrap();
+    }
+
+    #[test]
+    fn a_file_has_one_lock_however_its_path_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let (data, path) = (folder.join("data"), folder.join("data/a.db"));
+        std::fs::create_dir(&data).unwrap();
+        std::os::unix::fs::symlink(&data, folder.join("linked")).unwrap();
+        std::os::unix::fs::symlink("data/a.db", folder.join("b.db")).unwrap();
+        let spellings = ["data/a.db", "data/../data/./a.db", "linked/a.db", "b.db"];
+        let all_lead_there = || {
+            for spelling in spellings {
+                assert_eq!(canonical(&folder.join(spelling)), path, "{spelling}");
+            }
+        };
+        // Before the file exists, and afterwards.
+        all_lead_there();
+        std::fs::write(&path, "").unwrap();
+        all_lead_there();
+        let held = lock(&path).unwrap();
+        assert!(lock(&folder.join("b.db")).is_err());
+        drop(held);
     }
 }

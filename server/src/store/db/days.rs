@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// The lowest key of an instant.
+/// The lowest key of a row created at an instant.
 pub(crate) fn first_key(ms: i64) -> Uuid {
     let ms = u128::try_from(ms).unwrap_or(0).min((1 << 48) - 1);
     Uuid::from_u128(ms << 80)
@@ -22,7 +22,7 @@ pub(crate) fn day_of(ms: i64) -> i64 {
     ms.div_euclid(DAY_MS) * DAY_MS
 }
 
-/// When a key was created.
+/// The time at which a key was created.
 pub(crate) fn made_at(key: Uuid) -> i64 {
     i64::try_from(key.as_u128() >> 80).unwrap_or(i64::MAX)
 }
@@ -53,7 +53,7 @@ impl Days {
         Self { column, kind: Kind::Instants, range: range(at.map(|at| at.0)) }
     }
 
-    /// The condition, to be appended to another one.
+    /// The condition, to be appended to another.
     pub(crate) fn condition(self) -> String {
         let Self { column, kind, range } = self;
         let Some((from, to)) = range else { return String::new() };

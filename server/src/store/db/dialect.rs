@@ -11,11 +11,11 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// A placeholder for the time of a clock other than the database's. It becomes a bound value of the
-/// statement, so the text stays the same and need not be parsed again.
+/// A placeholder for the current time by a clock other than the database's. It becomes a bound
+/// value, so that the text of the statement stays the same and need not be parsed again.
 const OWN_NOW: &str = ":own_now";
 
-/// Provides the pieces of SQL that the databases spell differently.
+/// The pieces of SQL that the two databases spell differently.
 #[derive(Clone, Debug)]
 pub struct Dialect {
     backend: DbBackend,
@@ -34,7 +34,7 @@ impl Dialect {
         Self { clock: Some(clock), ..self }
     }
 
-    /// For a simulated process, which shares no live days with others.
+    /// The dialect of a simulated process, which does not share live days with others.
     pub(in crate::store) fn with_faults(self, faults: Faults) -> Self {
         Self { faults: Some(faults), live: LiveDays::default(), ..self }
     }
@@ -64,20 +64,20 @@ impl Dialect {
         }
     }
 
-    /// Keeps the rows that a SELECT reads from being changed until the transaction ends. On SQLite,
-    /// the single writer ensures that.
+    /// Prevents the rows that a SELECT reads from being changed before the transaction ends. On
+    /// SQLite, the single writer ensures that.
     pub fn share(&self) -> &'static str {
         if self.is_postgres() { "FOR SHARE" } else { "" }
     }
 
-    /// Locks the rows of this table that a query finds, in the query's order, and waits for each;
-    /// empty on SQLite, where one writer excludes all others.
+    /// Locks the rows of this table that a query finds, in the query's order, and waits for each.
+    /// Empty on SQLite, where one writer excludes all others.
     pub fn for_update(&self, table: &str) -> String {
         if self.is_postgres() { format!("FOR UPDATE OF {table}") } else { String::new() }
     }
 
-    /// Locks the rows that a SELECT reads, skipping rows that another transaction has locked.
-    /// SQLite's one writer has them all.
+    /// Locks the rows that a SELECT reads, and skips rows that another transaction has locked.
+    /// Empty on SQLite, where one writer excludes all others.
     pub fn skip_locked(&self, table: &str) -> String {
         if self.is_postgres() {
             format!("FOR UPDATE OF {table} SKIP LOCKED")
@@ -87,9 +87,9 @@ impl Dialect {
     }
 
     /// To be appended to a table in FROM: joins each of its rows with the first rows of `table`
-    /// that match `which`, in the given order; the expression `own` gives the number for each row,
-    /// at most `most`. If an index has that order, no other rows are read. They are locked as by
-    /// [`Dialect::skip_locked`].
+    /// that match `which`, in the given order. The expression `own` is their number for each row,
+    /// at most `most`. If an index has that order, no other rows are read. The rows are locked as
+    /// by [`Dialect::skip_locked`].
     pub fn first_of_each(
         &self,
         table: &str,
@@ -105,7 +105,7 @@ impl Dialect {
                 self.skip_locked(table)
             )
         } else {
-            // No other table can be referenced in LIMIT here.
+            // LIMIT cannot refer to another table here.
             format!(
                 "CROSS JOIN {table} ON {table}.id IN (SELECT id FROM \
                    (SELECT id, row_number() OVER () AS place FROM \
@@ -130,14 +130,14 @@ impl Dialect {
         first.replace("{}", &rows)
     }
 
-    /// The condition that rows lie in `days`, to be appended to another one. SQLite's tables are
-    /// not partitioned.
+    /// The condition that rows lie in `days`, to be appended to another. SQLite's tables are not
+    /// partitioned.
     pub(crate) fn within(&self, days: Days) -> String {
         if self.is_postgres() { days.condition() } else { String::new() }
     }
 
-    /// The condition that a run can be live at `now`, by the key in `column`; to be appended to one
-    /// that says that it is live. See `live`.
+    /// The condition that a run can be live at `now`, by the key in `column`; to be appended to a
+    /// condition that says that it is live. See `live`.
     pub(crate) fn live_runs(&self, column: &'static str, now: Timestamp) -> String {
         self.live.of_runs(column, now)
     }
@@ -157,9 +157,9 @@ impl Dialect {
     }
 
     /// A condition on rows that a statement finds by key, written so that PostgreSQL does not
-    /// estimate how many rows match. There may be a handful of pending or running rows when a table
-    /// is analyzed, and thousands a second later: PostgreSQL would search for those first, and
-    /// compare each with every key.
+    /// estimate how many rows match it. There may be a handful of pending or running rows when a
+    /// table is analyzed, and thousands a second later; PostgreSQL would then search for those rows
+    /// first and compare each with every key.
     pub(crate) fn of_found(&self, condition: &str) -> String {
         if self.is_postgres() {
             format!("CASE WHEN {condition} THEN true ELSE false END")
@@ -169,7 +169,8 @@ impl Dialect {
     }
 
     /// The stamp for `changed` in a statement that writes `table`. For runs, it is also greater
-    /// than all stamps that were counted, even of removed runs: the roll-ups read on from there.
+    /// than all stamps that were counted, even those of removed runs, because the roll-ups continue
+    /// from there.
     pub fn stamp(&self, table: &str) -> String {
         if self.is_postgres() {
             "pg_current_xact_id()::text::bigint".to_owned()
@@ -182,8 +183,8 @@ impl Dialect {
         }
     }
 
-    /// The stamp that the last statement of this transaction that wrote `table` assigned. It is the
-    /// greatest, because stamps increase and SQLite has one writer.
+    /// The stamp that the last statement of this transaction that wrote `table` has assigned. It is
+    /// the greatest, because stamps increase and SQLite has one writer.
     pub fn last_stamp(&self, table: &str) -> String {
         if self.is_postgres() {
             self.stamp(table)
@@ -192,7 +193,7 @@ impl Dialect {
         }
     }
 
-    /// Stamps below this are complete: no open transaction can still write one.
+    /// All stamps below this one are complete: no open transaction can still write one.
     pub fn horizon(&self) -> &'static str {
         if self.is_postgres() {
             "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
@@ -201,20 +202,26 @@ impl Dialect {
         }
     }
 
-    /// A column of rows that another condition narrows to a few, although an index on this column
-    /// would match many. PostgreSQL knows this from its statistics; SQLite has none, and a plus
-    /// sign keeps it from using that index.
+    /// A column whose index would match many rows, although another condition narrows them to a
+    /// few. PostgreSQL knows this from its statistics; SQLite has none, and a plus sign keeps it
+    /// from using that index.
     pub(crate) fn of_few(&self, column: &'static str) -> String {
         if self.is_postgres() { column.to_owned() } else { format!("+{column}") }
     }
 
-    /// Whether the JSON list in `column` contains the placeholder's text.
+    /// Whether the JSON list in `column` contains the text in the placeholder.
     pub fn list_has(&self, column: &str, placeholder: &str) -> String {
         if self.is_postgres() {
             format!("jsonb_exists({column}, {placeholder})")
         } else {
             format!("EXISTS (SELECT 1 FROM json_each({column}) WHERE value = {placeholder})")
         }
+    }
+
+    /// Whether the JSON list in `column` has no items.
+    pub fn list_is_empty(&self, column: &str) -> String {
+        let kind = if self.is_postgres() { "jsonb" } else { "json" };
+        format!("{kind}_array_length({column}) = 0")
     }
 
     /// Whether the JSON list in `column` contains any text of the placeholder's JSON list.
@@ -230,7 +237,7 @@ impl Dialect {
         }
     }
 
-    /// Whether the placeholder's JSON list contains all texts of the JSON list in `column`.
+    /// Whether the JSON list in the placeholder contains all texts of the JSON list in `column`.
     pub fn list_within(&self, column: &str, placeholder: &str) -> String {
         if self.is_postgres() {
             format!("{column} <@ CAST({placeholder} AS jsonb)")
@@ -253,7 +260,7 @@ impl Dialect {
                 (sql.into(), values.into_iter().collect());
             if let Some(clock) = self.clock.as_ref().filter(|_| sql.contains(OWN_NOW)) {
                 values.push(clock.now().timestamp_millis().into());
-                // A batch on SQLite binds numbered parameters, and named ones would get numbers
+                // A batch on SQLite binds numbered parameters, and named ones would be numbered,
                 // too.
                 let mark = if self.is_postgres() { '$' } else { '?' };
                 let now = format!("CAST({mark}{} AS bigint)", values.len());

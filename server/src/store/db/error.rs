@@ -3,10 +3,10 @@ use std::{borrow::Cow, io, path::PathBuf, time::Duration};
 use crate::store::Refusing;
 use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr, SqlErr, SqlxError};
 
-/// Why the store could not answer. Messages read after "failed to".
+/// Why the store failed. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The URL names no database that Carillon supports.
+    /// The URL does not name a database that Carillon supports.
     #[error(
         "use database.url: '{url}' is neither sqlite:PATH nor postgres://USER@HOST/NAME; \
          set it in the configuration file, by CARILLON_DATABASE__URL or --database-url"
@@ -15,7 +15,8 @@ pub enum StoreError {
         /// The URL as given, with its password masked.
         url: String,
     },
-    /// Each connection would have its own database, which ends with the connection.
+    /// The URL names a database in memory: each connection would have its own, which would end with
+    /// the connection.
     #[error(
         "use database.url: '{url}' names no file, and a database in memory is not enough; give \
          sqlite:PATH"
@@ -32,7 +33,7 @@ pub enum StoreError {
         /// The problem, and what to do.
         problem: String,
     },
-    /// No server answers there, or the answer is not as expected.
+    /// No server answers at the address, or its answer is not as expected.
     #[error("reach the database at {url}: {source}; check database.url and that it is running")]
     Unreachable {
         /// The URL as given, with its password masked.
@@ -40,7 +41,7 @@ pub enum StoreError {
         /// The driver's error.
         source: DbErr,
     },
-    /// A newer version of Carillon has migrated it.
+    /// A newer version of Carillon has migrated the database.
     #[error(
         "use the database at {url}: its schema has the migration '{migration}', which this \
          version of Carillon does not know; run the newer version, or restore a backup"
@@ -51,7 +52,7 @@ pub enum StoreError {
         /// The first unknown migration.
         migration: String,
     },
-    /// It has pending migrations.
+    /// The database has pending migrations.
     #[error(
         "use the database at {url}: {pending} migrations are pending; run 'carillon migrate', \
          or start with database.migrate = true"
@@ -75,7 +76,7 @@ pub enum StoreError {
         /// The other server's process id.
         process: Option<u32>,
     },
-    /// The file cannot be locked.
+    /// The lock on the file cannot be taken.
     #[error(
         "lock {}: {source}; the server needs to write beside its database, and one server writes \
          to it alone",
@@ -111,7 +112,7 @@ pub enum StoreError {
         /// The time limit.
         limit: Duration,
     },
-    /// Anything else that the driver reports.
+    /// Any other error that the driver reports.
     #[error("query the database: {0}")]
     Database(#[source] DbErr),
 }
@@ -131,7 +132,7 @@ pub enum Constraint {
     UserName,
     /// Another user has that identity at the provider.
     UserIdentity,
-    /// Another token of the same owner, or another one without an owner, has the name.
+    /// Another token of the same owner, or another token without an owner, has the name.
     TokenName,
     /// Another feed of the same owner has the name.
     FeedName,
@@ -149,7 +150,7 @@ pub enum Constraint {
     IdempotencyKey,
 }
 
-/// PostgreSQL reports the index; SQLite the table and columns, or the index if it contains
+/// PostgreSQL reports the index; SQLite reports the table and columns, or the index if it contains
 /// expressions.
 const CONSTRAINTS: [(Constraint, &str, &str); 16] = [
     (Constraint::ScheduleName, "schedule_name", "index 'schedule_name'"),
@@ -203,12 +204,12 @@ impl From<DbErr> for StoreError {
 }
 
 impl StoreError {
-    /// The database did not answer for as long as a caller waits.
+    /// The error if the database did not answer for as long as a caller waits.
     pub fn unanswered() -> Self {
         Self::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))
     }
 
-    /// The database's own error, if it is not a more specific one.
+    /// The database's own error, if this error is not a more specific one.
     fn database_error(&self) -> Option<&DbErr> {
         match self {
             Self::Database(error) => Some(error),
@@ -232,8 +233,8 @@ impl StoreError {
         matches!(self, Self::Database(error) if code(error).as_deref() == Some("55P03"))
     }
 
-    /// Whether the same call may succeed if it is repeated: after a lost connection, on a server
-    /// that has become a standby, after a lock timeout, a serialisation failure or a full disk.
+    /// Whether the same call may succeed if it is repeated: after a lost connection, a standby's
+    /// refusal, a lock timeout, a serialisation failure or a full disk.
     pub fn is_transient(&self) -> bool {
         if matches!(self, Self::DiskFull { .. }) {
             return true;
@@ -252,8 +253,8 @@ impl StoreError {
         }
     }
 
-    /// Why the database cannot serve a call now, as a text for the caller, if that passes on its
-    /// own or after an operator's action: the call is valid and may be sent again.
+    /// Why the database cannot serve a call now, as a text for the caller, if the reason passes on
+    /// its own or after an operator's action. The call is valid and may be sent again.
     pub fn unavailable(&self) -> Option<&'static str> {
         if matches!(self, Self::DiskFull { .. }) {
             return Some(Refusing::DiskFull.problem());
@@ -269,8 +270,8 @@ impl StoreError {
         self.is_transient().then_some(AWAY)
     }
 
-    /// Whether the database refuses the data, so that the same call can never succeed: a value that
-    /// no column can store, a violated constraint, or too much data.
+    /// Whether the database refuses the data, so that the same call can never succeed: because no
+    /// column can store a value, a constraint is violated, or there is too much data.
     pub fn is_refusal(&self) -> bool {
         let error = match self {
             Self::Broken { .. } | Self::Nul => return true,
@@ -290,12 +291,12 @@ impl StoreError {
     }
 }
 
-/// The database is away. After an error in the middle of a change, it is unknown whether the change
-/// was made.
+/// The text for a database that is away. After an error in the middle of a change, it is unknown
+/// whether the change was made.
 pub const AWAY: &str = "the database does not answer; if this was a change, look whether it was \
     made before it is sent again, or send it with an idempotency key";
 
-/// A lock was not granted in time.
+/// The text for a lock that was not granted in time.
 const LOCKED: &str = "what this call needs is locked in the database; nothing was changed, and it \
     may be sent again";
 
@@ -304,7 +305,7 @@ fn is_busy(code: &str) -> bool {
     code.len() < 5 && code.parse::<u32>().is_ok_and(|number| matches!(number & 0xff, 5 | 6))
 }
 
-/// Whether a value was read that does not fit its column's type: the next read will fail in the
+/// Whether a value that was read does not fit its column's type: the next read will fail in the
 /// same way.
 fn is_unreadable(error: &SqlxError) -> bool {
     matches!(
@@ -317,9 +318,9 @@ fn is_unreadable(error: &SqlxError) -> bool {
     )
 }
 
-/// Whether the condition behind a code is transient: for PostgreSQL lost connections, rollbacks in
-/// favour of other transactions, lack of resources, lock timeouts, operator interventions, standbys
-/// and transactions that were idle for too long; for SQLite BUSY and LOCKED.
+/// Whether the condition behind a code is transient. For PostgreSQL: lost connections, rollbacks in
+/// favour of other transactions, lack of resources, lock timeouts, operator interventions,
+/// standbys, and transactions that were idle for too long. For SQLite: BUSY and LOCKED.
 fn passes(code: &str) -> bool {
     const CLASSES: [&str; 4] = ["08", "40", "53", "57"];
     const CODES: [&str; 3] = ["25006", "25P03", "55P03"];
@@ -347,8 +348,9 @@ pub(in crate::store) fn is_disk_full(code: &str) -> bool {
     matches!(code, "53100" | "13" | "4874")
 }
 
-/// PostgreSQL's codes have five characters, the first two of which are a class; SQLite's are
-/// numbers whose lowest byte is the kind.
+/// Whether a code means that the database refuses the data. PostgreSQL's codes have five
+/// characters, of which the first two are a class; SQLite's are numbers whose lowest byte is the
+/// kind.
 fn refuses(code: &str) -> bool {
     const CLASSES: [&str; 4] = ["21", "22", "23", "54"];
     /// TOOBIG, CONSTRAINT, MISMATCH.
@@ -366,7 +368,7 @@ mod tests {
     use super::{AWAY, StoreError, is_busy, passes, refuses};
 
     #[test]
-    fn a_database_that_is_away_is_told_from_one_that_is_locked_or_refuses() {
+    fn an_unavailable_database_differs_from_one_that_is_locked_or_refuses() {
         let away = StoreError::unanswered();
         assert_eq!(away.unavailable(), Some(AWAY));
         let full = StoreError::DiskFull { source: DbErr::Custom("full".to_owned()) };
@@ -379,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_told_from_what_stays() {
+    fn transient_errors_are_distinguished_from_permanent_ones() {
         // Deadlock, shutdown, standby, lock timeout, idle transaction; busy, locked.
         for code in ["40P01", "57P01", "25006", "55P03", "25P03", "5", "517", "6"] {
             assert!(passes(code), "{code}");
@@ -390,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_be_stored_is_told_from_what_may_be_stored_later() {
+    fn values_that_can_never_be_stored_are_distinguished_from_temporary_failures() {
         // Text with NUL, a violated constraint, a value too large; a trigger, a value too large on
         // SQLite.
         for code in ["22P05", "22021", "23514", "54000", "1811", "18"] {

@@ -1,5 +1,5 @@
 //! Faults that a simulation injects into a store: errors, delays and crashes, at the places where a
-//! database and its answers can really be lost. A store outside a simulation has none of this.
+//! database and its answers can really be lost. A store outside a simulation has no faults.
 
 use std::{fmt, sync::Arc};
 
@@ -8,14 +8,14 @@ use sea_orm::Statement;
 
 use crate::store::StoreError;
 
-/// A point between two database operations of a transaction.
+/// A moment between two database operations of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// Before it begins.
     Begin,
-    /// Before it commits: an error or a crash of the caller rolls it back.
+    /// Before it commits: an error, or a crash of the caller, rolls it back.
     Commit,
-    /// After it has committed: an error or a crash of the caller loses the answer.
+    /// After it has committed: an error, or a crash of the caller, loses the answer.
     Committed,
 }
 

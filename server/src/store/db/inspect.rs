@@ -12,17 +12,17 @@ use crate::store::{Dialect, Options, Schema, StoreError};
 pub struct Inspection {
     /// `sqlite` or `postgres`.
     pub kind: &'static str,
-    /// Its version, as reported.
+    /// The database's version, as reported.
     pub version: String,
-    /// The same as PostgreSQL's number: 150018 is 15.18.
+    /// The same as PostgreSQL's number: 15.18 is 150018.
     pub version_number: i64,
     /// The time on its clock.
     pub now: Timestamp,
     /// The state of its schema.
     pub schema: Result<Schema, StoreError>,
-    /// Why it does not accept Carillon's writes, if it does not.
+    /// Why it does not accept Carillon's writes; `None` if it does.
     pub refuses: Option<String>,
-    /// Settings that are off although commits are not safe without them.
+    /// Settings that are off, although commits are not safe without them.
     pub unsafe_settings: Vec<String>,
     /// Open connections, and the maximum; only for PostgreSQL.
     pub connections: Option<(i64, i64)>,
@@ -42,7 +42,7 @@ struct PostgresFacts {
     closed: Option<String>,
 }
 
-/// The privileges are checked table by table, so that a missing one can be named.
+/// The query checks the privileges for each table, so that a missing one can be named.
 const SERVER: &str = "SELECT current_setting('server_version') AS version, \
        current_setting('server_version_num')::bigint AS version_number, \
        (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, \
@@ -115,7 +115,7 @@ async fn look_at_file(
     let sql = format!("SELECT sqlite_version() AS version, {} AS now", dialect.now());
     let file = SqliteFacts::find_by_statement(dialect.statement(sql, [])).one(single).await?;
     let file = file.ok_or_else(nothing)?;
-    // A table that never becomes visible: the statement waits for its turn to write, and is rolled
+    // A table that never becomes visible: the statement waits for its turn to write and is rolled
     // back.
     let attempt = "BEGIN IMMEDIATE; CREATE TABLE carillon_doctor (x INTEGER); ROLLBACK";
     let refuses = single.execute_unprepared(attempt).await.err().map(|error| error.to_string());

@@ -5,12 +5,12 @@
 //! running it. So each process queries every few seconds where the oldest and the newest live rows
 //! are, and such statements name the days in between as constants.
 //!
-//! Rows that become live later are created now, so they lie within a day of the present, which
-//! every range includes. There are three exceptions. A run has the key of its fire, so pending
-//! fires also count among the runs by their keys. Rows that this process itself writes widen the
-//! range at once. And an instant that is caught up on may be long past: a caller that decides by a
-//! schedule's live rows states how far back it catches up. A result that has not been refreshed for
-//! a minute is not used: all days are searched then.
+//! Rows that become live after a scan have just been created, so they lie within a day of the
+//! present, which every range includes. There are three exceptions. A run has the key of its fire,
+//! so pending fires also count among the runs by their keys. Rows that this process itself writes
+//! widen the range at once. And an instant that is caught up on may be long past, so a caller that
+//! decides by a schedule's live rows states how far back it catches up. A result that has not been
+//! refreshed for a minute is not used; instead, all days are searched.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,22 +21,22 @@ use uuid::Uuid;
 use super::days::{DAY_MS, Days, first_key, made_at};
 use crate::store::{Store, StoreError};
 
-/// New rows are at most this far from the present, in milliseconds: the clocks of nodes differ by
+/// How far new rows are from the present at most, in milliseconds. The clocks of nodes differ by
 /// less.
 const MARGIN: i64 = DAY_MS;
 
 /// How long a scan result stays valid, in milliseconds.
 const VALID: i64 = 60_000;
 
-/// Where the live rows are. Cheap to clone; clones share their state.
+/// The days that can contain live rows. Cheap to clone; clones share their state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveDays(Arc<Mutex<ScanState>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ScanState {
     found: Option<ScannedRanges>,
-    /// The rows that this process wrote since the last scan, and between the two scans before that:
-    /// a scan may have begun before they were committed.
+    /// The rows that this process has written since the last scan, and between the two scans before
+    /// that: a scan may have begun before they were committed.
     written: [Spans; 2],
 }
 
@@ -93,8 +93,8 @@ impl LiveDays {
         Days::of_keys(column, [first, last].map(first_key).into_iter()).condition()
     }
 
-    /// The condition that a fire, by the instant in `column`, can be pending at `now`; `since` is
-    /// how far in the past a recent write may lie.
+    /// The condition that a fire, by the instant in `column`, can be pending at `now`. `since` says
+    /// how far back recent writes of others may lie.
     pub(crate) fn of_fires(&self, column: &'static str, now: Timestamp, since: Since) -> String {
         let Some(spans) = self.believed(now) else { return String::new() };
         let caught_up = match since {
@@ -135,10 +135,10 @@ impl LiveDays {
     }
 }
 
-/// How far in the past rows may lie that others have written since the last scan.
+/// How far back rows may lie that others have written since the last scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// Not further than the margin, or it does no harm if they are seen a moment later.
+    /// At most as far as the margin, or it does no harm if they are seen a moment later.
     Margin,
     /// Not before this instant.
     Instant(Timestamp),
@@ -156,8 +156,8 @@ struct Row {
 }
 
 impl Store {
-    /// Finds out where the live rows are, for later statements. On SQLite, the ledger is one table,
-    /// so this does nothing.
+    /// Scans where the live rows are, for later statements. Does nothing on SQLite, where the
+    /// ledger is one table.
     pub async fn refresh_live_days(&self, now: Timestamp) -> Result<(), StoreError> {
         if !self.dialect().is_postgres() {
             return Ok(());
@@ -180,7 +180,7 @@ impl Store {
                      WHERE verdict = 'pending' AND queue_position IS NOT NULL) p) f";
         let row =
             Row::find_by_statement(self.dialect().statement(sql, [])).one(self.rounds()).await;
-        // If the result is unknown, everything is searched.
+        // If the result is unknown, all days are searched.
         let found = row.as_ref().ok().and_then(Option::as_ref).map(|row| {
             let made = |key: &Option<String>| {
                 let key = key.as_deref().and_then(|key| Uuid::try_parse(key).ok());
@@ -235,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_alive_the_present_is_named() {
+    fn without_live_rows_only_the_present_days_are_named() {
         let live = LiveDays::default();
         live.replace(Some(ScannedRanges { at: NOW.0, spans: Spans::default() }));
         assert_eq!(days(&live.of_fires("at", NOW, Since::Margin)), Some((99, 102)));
     }
 
     #[test]
-    fn what_may_be_caught_up_elsewhere_is_within_the_days() {
+    fn the_named_days_include_catch_ups_of_other_nodes() {
         let found = live(100, 100);
         let since = Since::Instant(Timestamp(90 * DAY_MS + 5));
         assert_eq!(days(&found.of_fires("at", NOW, since)), Some((89, 102)));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_process_writes_is_within_the_days_at_once() {
+    fn the_named_days_include_own_writes_at_once() {
         let found = live(100, 100);
         found.widen(std::iter::once((first_key(80 * DAY_MS), Timestamp(70 * DAY_MS))));
         assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((70, 102)));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_while_a_look_is_under_way_outlives_it() {
+    fn writes_during_a_query_outlive_its_result() {
         let found = live(100, 100);
         let looked = Some(ScannedRanges { at: NOW.0, spans: Spans::default() });
         found.widen(std::iter::once((Uuid::nil(), Timestamp(70 * DAY_MS))));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_long_ago_is_not_believed() {
+    fn an_old_query_result_is_not_used() {
         let found = live(100, 100);
         for later in [NOW.0 + VALID + 1, NOW.0 - VALID - 1] {
             assert_eq!(found.of_runs("run.id", Timestamp(later)), "");

@@ -1,4 +1,4 @@
-//! How the rows of an object type are found and written one by one: the same for each type.
+//! How the rows of an object type are found and written one by one, in the same way for each type.
 
 /// Defines the lookups of an object type, in the module that has its `Entity`, `Column` and `Model`
 /// in scope; for lookups that write, also its `ActiveModel`.

@@ -1,11 +1,11 @@
 //! Access to the database, and the building blocks of every statement.
 //!
 //! - `primary`: follows a fail-over; `open`: connects and migrates; `inspect`, `stored`, `backup`,
-//!   `database_file`: what else is done with a database as a whole
+//!   `database_file`: other operations on a database as a whole
 //! - `dialect`: what differs between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
-//!   `by_place`: rows read by column position; `lookups`: the lookup functions of each noun
-//! - `days`: the days that a statement touches; `live`: those in which rows can be live
-//! - `page`, `total`: lists; `within`: the namespaces that they are read from; `changes`: changed
+//!   `by_place`: rows read by column position; `lookups`: the lookup functions of each object type
+//! - `days`: the days that a statement touches; `live`: the days that can contain live rows
+//! - `page`, `total`: lists; `within`: the namespaces from which they are read; `changes`: changed
 //!   rows, for followers
 //! - `searching`: how long a caller may let the database search
 //! - `error`, `writes`: errors, and whether the database accepts writes

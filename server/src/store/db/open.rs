@@ -1,4 +1,4 @@
-//! Opening the database: connect, check or migrate the schema, then build the pools.
+//! Opens the database: connects, checks or migrates the schema, then builds the pools.
 
 use std::{
     fmt,
@@ -43,7 +43,7 @@ pub struct Options {
     pub connections: u32,
     /// How long to wait for a connection.
     pub acquire_timeout: Duration,
-    /// After how long an idle PostgreSQL transaction is ended.
+    /// How long a PostgreSQL transaction can be idle before it is ended.
     pub idle_transaction: Duration,
     /// The time limit of a search.
     pub search_limit: Duration,
@@ -102,12 +102,12 @@ impl Store {
     /// Connects, brings the schema up to date or checks that it is, and opens the pools.
     pub async fn open(options: &Options) -> Result<Self, StoreError> {
         let place = DatabaseLocation::of(&options.url)?;
-        // Before anything is read: a migration must not surprise a running server.
+        // Locked before anything is read, because a migration must not surprise a running server.
         let path = place.path(&options.url);
         let locked = path.filter(|_| options.is_server).map(database_file::lock).transpose()?;
-        // A SQLite connection that was opened before another one created an index does not see it
-        // until its next statement: so migrate on a separate connection, and close it before the
-        // pools open.
+        // A SQLite connection does not see an index that another connection has created since it
+        // was opened until its next statement. So migrate on a separate connection, and close it
+        // before the pools open.
         let single = place.open_one(options).await?;
         let checked = migrate(&single, options).await;
         single.close().await?;
@@ -156,7 +156,7 @@ impl DatabaseLocation {
         Ok(Self::Servers(Address::parse(url).map_err(bad)?))
     }
 
-    /// The path of the file, if it is one.
+    /// The path of the file, if the URL refers to one.
     fn path<'a>(&self, url: &'a str) -> Option<&'a Path> {
         match self {
             Self::File => Some(path_in(url)),
@@ -219,7 +219,7 @@ fn backend(url: &str) -> Result<DbBackend, StoreError> {
     }
 }
 
-/// A connection to a SQLite file for searches, and the deadline of its statements.
+/// A connection to a SQLite file for searches, with the deadline of its statements.
 async fn lane(options: &Options) -> Result<(DatabaseConnection, Until), DbErr> {
     let until = Until::new();
     let kept = until.clone();
@@ -250,21 +250,22 @@ fn file(options: &Options, connections: u32) -> ConnectOptions {
         .sqlx_logging(false)
         .test_before_acquire(false)
         .map_sqlx_sqlite_opts(|sqlite| {
-            // FULL: an acknowledged commit is on the disk. The guarantee depends on it.
+            // FULL means that an acknowledged commit is on the disk, on which the guarantee
+            // depends.
             sqlite
                 .create_if_missing(true)
                 .pragma("journal_mode", "WAL")
                 .pragma("synchronous", "FULL")
                 .pragma("busy_timeout", "10000")
                 .pragma("cache_size", "-32768")
-                // A batch is unpacked into a temporary table: in memory, not in a new file each
-                // time.
+                // A batch is unpacked into a temporary table, which should be in memory instead of
+                // a new file each time.
                 .pragma("temp_store", "MEMORY")
                 .foreign_keys(true)
-                // SQLite's thread reads a whole claim, instead of waiting after every 50 rows.
+                // Lets SQLite's thread read a whole claim instead of waiting after every 50 rows.
                 .row_buffer_size(ROWS)
         });
-    // A connection that is not clean is closed, and the pool opens another.
+    // A connection that is still in a transaction is closed, and the pool opens another.
     connect.map_sqlx_sqlite_before_acquire(|connection, _| {
         let is_clean = is_outside_transactions(&*connection);
         Box::pin(async move { Ok(is_clean) })
@@ -272,16 +273,17 @@ fn file(options: &Options, connections: u32) -> ConnectOptions {
     connect
 }
 
-/// Whether a pooled connection is outside a transaction for its driver, too. If SQLite runs out of
-/// space or fails, it rolls a transaction back itself; the driver's own rollback then fails, and it
-/// still counts that transaction as open. The next transaction would then be treated as nested, and
-/// a later one would run in a transaction that is never committed.
+/// Whether the driver, too, considers a pooled connection to be outside a transaction. If SQLite
+/// runs out of space or fails, it rolls a transaction back itself. The driver's own rollback then
+/// fails, and the driver still counts that transaction as open: it would treat the next one as
+/// nested, and a later one would run in a transaction that is never committed.
 fn is_outside_transactions(connection: &impl Connection) -> bool {
     !connection.is_in_transaction()
 }
 
-/// Held while the schema is checked and migrated, so that only one of several servers that start at
-/// once does it. The lock belongs to the connection and ends with it, whatever happens.
+/// The id of the lock that is held while the schema is checked and migrated, so that only one of
+/// several servers that start at once does it. The lock belongs to the connection and always ends
+/// with it.
 const MIGRATING: i64 = 0x6361_7269_6d69_6772;
 
 async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(), StoreError> {
@@ -304,15 +306,14 @@ pub(in crate::store) async fn schema(
     connection: &DatabaseConnection,
     url: &str,
 ) -> Result<Schema, StoreError> {
-    // An inspection must change nothing, and the table of migrations is itself created by the first
-    // migration.
+    // An inspection must change nothing, and the first migration creates the table of migrations.
     let is_there = SchemaManager::new(connection).has_table("seaql_migrations").await?;
     let applied =
         if is_there { Migrator::get_migration_models(connection).await? } else { Vec::new() };
     compare(applied.into_iter().map(|row| row.version).collect(), url)
 }
 
-/// The schema state of a database with these migrations.
+/// The schema state of a database that has applied these migrations.
 pub(in crate::store) fn compare(applied: Vec<String>, url: &str) -> Result<Schema, StoreError> {
     let known = Migrator::migrations();
     let known = known.iter().map(|migration| migration.name().to_owned());
@@ -334,8 +335,8 @@ fn path_in(url: &str) -> &Path {
     Path::new(path.split('?').next().unwrap_or(path))
 }
 
-/// Creates the file, if it does not exist, for this user alone: it contains contexts, outputs and
-/// password hashes. SQLite gives its companion files the same mode.
+/// Creates the file for this user alone, if it does not exist, because it contains contexts,
+/// outputs and password hashes. SQLite gives its companion files the same mode.
 fn make_file(url: &str) -> Result<(), StoreError> {
     let path = path_in(url);
     if url.contains("mode=ro") {
@@ -351,8 +352,8 @@ fn make_file(url: &str) -> Result<(), StoreError> {
     }
 }
 
-/// Creates the folder of a SQLite file if it is missing, for its owner alone: it contains the
-/// inputs and outputs of runs.
+/// Creates the folder of a SQLite file for its owner alone, if it is missing, because it contains
+/// the inputs and outputs of runs.
 fn make_folder(url: &str) -> Result<(), StoreError> {
     let Some(folder) = path_in(url).parent().filter(|folder| !folder.as_os_str().is_empty()) else {
         return Ok(());

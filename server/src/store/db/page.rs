@@ -1,5 +1,5 @@
-//! Pages by keyset: a page begins after a key, not after a number of rows, so it costs the same
-//! however far down it is, and inserted or deleted rows never shift it.
+//! Pages by keyset: a page begins after a key, not after a number of rows. So its cost does not
+//! depend on its position, and inserted or deleted rows never shift it.
 
 use sea_orm::{EntityTrait, Select};
 
@@ -24,12 +24,13 @@ impl<K> PageWindow<K> {
         Self { after: None, before: None, limit, from_end: false }
     }
 
-    /// One more row is read than requested, to see whether there are more.
+    /// The number of rows to read: one more than requested, to see whether there are more.
     pub(crate) fn reach(&self) -> u64 {
         self.limit.saturating_add(1)
     }
 
-    /// Makes a page of the rows that were read up to [`PageWindow::reach`], in reading order.
+    /// Makes a page of the rows that were read, which are at most [`PageWindow::reach`], in reading
+    /// order.
     pub(crate) fn page<T>(&self, mut rows: Vec<T>) -> Page<T> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let more = rows.len() > limit;
@@ -42,7 +43,7 @@ impl<K> PageWindow<K> {
         } else {
             (self.after.is_some(), more)
         };
-        // A window that begins or ends at a key does not look beyond it.
+        // A window that begins or ends at a key does not show what is beyond that key.
         let is_open = self.after.is_none() && self.before.is_none();
         let is_whole = is_open && !has_previous && !has_next;
         let known = i64::try_from(rows.len()).ok().filter(|_| is_whole);

@@ -1,12 +1,12 @@
 //! The time limit of database searches.
 //!
-//! A search may have no index: rows are then compared one by one until a page is full, and if
-//! hardly any match, that is all of them. So a search ends after a while with an error that says
-//! what to narrow, whether or not the caller is still waiting.
+//! A search may have no index. Then rows are compared one by one until a page is full, and if
+//! hardly any match, that means all rows. So a search ends after a while with an error that says
+//! how to narrow it, whether or not the caller is still waiting.
 //!
 //! PostgreSQL enforces the limit itself. SQLite periodically calls a handler that decides whether
 //! to continue; the handler belongs to a connection, so SQLite searches have dedicated connections:
-//! lanes. Their small number has a second benefit: searches take no connections from other readers.
+//! lanes. This has a second benefit: searches take no connections from other readers.
 
 use std::{
     sync::{
@@ -56,13 +56,13 @@ impl Until {
         Self { origin: Clock::system().instant(), nanos: Arc::default() }
     }
 
-    /// Statements from now on may take this long.
+    /// Allows this time for statements from now on.
     fn allow(&self, time: Duration) {
         let until = self.origin.elapsed().saturating_add(time).as_nanos();
         self.nanos.store(u64::try_from(until).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Ends the current statement: its caller has stopped waiting.
+    /// Ends the current statement, because its caller has stopped waiting.
     fn end(&self) {
         self.nanos.store(0, Ordering::Relaxed);
     }
@@ -151,7 +151,7 @@ impl Searching {
 }
 
 impl Store {
-    /// The result of a statement; if it contains a search, within the time limit of searches.
+    /// The result of a statement. If it contains a search, the time limit of searches applies.
     pub(in crate::store) async fn found<M: FromQueryResult>(
         &self,
         statement: Statement,
@@ -165,7 +165,7 @@ impl Store {
         let too_long = || StoreError::SearchTooLong { limit };
         let Some(lanes) = &self.searching.lanes else {
             let tx = self.read().begin(TransactionOptions::default()).await?;
-            // PostgreSQL would take 0 as no limit.
+            // PostgreSQL would treat 0 as no limit.
             let most = limit.as_millis().max(1);
             tx.execute_unprepared(&format!("SET LOCAL statement_timeout = {most}")).await?;
             let found = rows.all(&tx).await;
@@ -174,7 +174,7 @@ impl Store {
         };
         let taken = Clock::system().timeout(limit.max(MIN_WAIT), lanes.take()).await;
         let (lane, _busy) = taken.ok().flatten().ok_or_else(too_long)?;
-        // After an abandoned search, this waits until that has ended, which is soon.
+        // After an abandoned search, this waits until that search has ended, which is soon.
         let tx = lane.link.begin(TransactionOptions::default()).await?;
         lane.until.allow(limit);
         let found = rows.all(&tx).await;
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_goes_on_while_it_may() {
+    fn a_statement_continues_within_its_time_limit() {
         let until = Until::new();
         assert!(!until.goes_on());
         until.allow(Duration::from_secs(3_600));

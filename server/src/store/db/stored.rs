@@ -1,58 +1,258 @@
-//! Reads what another version has stored, without requiring the schema of this one.
+//! Reads what another version has stored, without requiring this version's schema.
 
-use entity::Strings;
-use sea_orm::{DatabaseConnection, FromQueryResult};
+use migration::SchemaManager;
+use sea_orm::{DatabaseConnection, FromQueryResult, Value};
 use uuid::Uuid;
 
 use super::open::DatabaseLocation;
 use crate::store::{Dialect, Options, StoreError};
 
-/// A connection to a database whose schema may be an earlier one.
+/// A connection to a database that may have the schema of an earlier version.
 #[derive(Debug)]
 pub struct Stored {
     single: DatabaseConnection,
     dialect: Dialect,
 }
 
-/// When a schedule fires.
-#[derive(Clone, Debug, FromQueryResult)]
-pub struct StoredTiming {
-    /// The schedule.
-    pub id: Uuid,
-    /// Its name.
-    pub name: String,
-    /// The name of its namespace.
-    pub namespace: String,
-    /// See `entity::schedule`.
-    pub expressions: Strings,
-    /// See `entity::schedule`.
-    pub zone: String,
+/// What the database keeps as JSON and a version must parse to use it. Left out is what lasts for
+/// minutes or days, and whose loss costs a sign-in or a repeated message: sessions, answers of
+/// repeated calls, messages on their way, jobs of workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredKind {
+    /// When a schedule fires.
+    Schedule,
+    /// The tags of a schedule.
+    ScheduleTags,
+    /// The keys of the calendars of a schedule.
+    ScheduleCalendars,
+    /// The addresses that a schedule calls about its runs.
+    Ping,
+    /// The versions of a schedule.
+    ScheduleVersion,
+    /// The definition of a workflow.
+    Workflow,
+    /// A calendar.
+    Calendar,
+    /// The earlier versions of a calendar.
+    CalendarVersion,
+    /// What a module declared.
+    Module,
+    /// An alert rule.
+    AlertRule,
+    /// The part of an alert channel that is not sealed.
+    AlertChannel,
+    /// The quotas of a namespace.
+    Quotas,
+    /// The console settings of a user, with their saved views.
+    UserSettings,
+    /// The permissions of a user that an identity provider gave.
+    UserGrants,
+    /// The queues that a token opens.
+    TokenQueues,
 }
 
-/// What a workflow does.
+/// One stored text. It is not parsed yet: one that cannot be parsed must not hide the others.
 #[derive(Clone, Debug, FromQueryResult)]
-pub struct StoredDefinition {
-    /// The workflow.
+pub struct StoredText {
+    /// The object; for a module its namespace.
     pub id: Uuid,
-    /// Its name.
+    /// The version, for what is kept in several.
+    pub version: i32,
+    /// The object's name.
     pub name: String,
-    /// The name of its namespace.
-    pub namespace: String,
-    /// The current definition.
-    pub definition: serde_json::Value,
+    /// The name of its namespace; `None` for what belongs to none.
+    pub namespace: Option<String>,
+    /// The text to parse.
+    pub json: String,
+    /// What the parser needs besides: a schedule's zone, a channel's kind, a calendar's mode. For a
+    /// workflow, whether it is the current version.
+    pub about: Option<String>,
 }
 
-/// A node that is alive, or died without a word.
+/// A node that is alive, or that died without leaving the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct StoredNode {
-    /// Its name.
+    /// The node's name.
     pub name: String,
     /// The version of its program.
     pub version: String,
 }
 
-/// How many rows are read at once.
+/// Where texts of a kind are stored. The table is `r` in all parts.
+struct Source {
+    table: &'static str,
+    column: &'static str,
+    /// Its other tables; `n` is the namespace.
+    join: &'static str,
+    condition: &'static str,
+    /// The key of the object, and what follows it in the key of the row.
+    id: &'static str,
+    then: KeyEnd,
+    name: &'static str,
+    namespace: &'static str,
+    about: &'static str,
+    /// How many rows are read at once.
+    page: i64,
+}
+
+/// The second part of a key.
+enum KeyEnd {
+    Nothing,
+    Version,
+    Name,
+}
+
+/// How many rows of a few bytes are read at once.
 const PAGE: i64 = 1_000;
+/// The same for definitions, which may be large.
+const LARGE_PAGE: i64 = 200;
+/// The same for modules, which contain definitions.
+const MODULES_PAGE: i64 = 20;
+
+const NAMESPACE: &str = "JOIN namespace n ON n.id = r.namespace_id";
+const NOTHING: &str = "CAST(NULL AS text)";
+
+impl Source {
+    /// Of an object in a namespace.
+    const fn of(table: &'static str, column: &'static str) -> Self {
+        Self {
+            table,
+            column,
+            join: NAMESPACE,
+            condition: "1 = 1",
+            id: "r.id",
+            then: KeyEnd::Nothing,
+            name: "r.name",
+            namespace: "n.name",
+            about: NOTHING,
+            page: LARGE_PAGE,
+        }
+    }
+
+    /// Of a schedule.
+    const fn of_schedule(column: &'static str, condition: &'static str) -> Self {
+        Self { condition, page: PAGE, ..Self::of("schedule", column) }
+    }
+
+    /// Of a table that belongs to no namespace.
+    const fn of_all(table: &'static str, column: &'static str, condition: &'static str) -> Self {
+        Self { join: "", namespace: NOTHING, condition, ..Self::of(table, column) }
+    }
+
+    /// The statement that reads the rows after a key. Its values are the parts of that key, and the
+    /// limit.
+    fn sql(&self) -> String {
+        let Self { table, column, join, condition, id, then, name, namespace, about, page: _ } =
+            self;
+        let (version, key, after, limit) = match then {
+            KeyEnd::Nothing => ("0", (*id).to_owned(), "$1", "$2"),
+            KeyEnd::Version => ("r.version", format!("{id}, r.version"), "$1, $2", "$3"),
+            KeyEnd::Name => ("0", format!("{id}, r.name"), "$1, $2", "$3"),
+        };
+        format!(
+            "SELECT {id} AS id, {version} AS version, {name} AS name, {namespace} AS namespace, \
+               CAST(r.{column} AS text) AS json, {about} AS about \
+             FROM \"{table}\" r {join} WHERE {condition} AND ({key}) > ({after}) \
+             ORDER BY {key} LIMIT {limit}"
+        )
+    }
+}
+
+impl StoredKind {
+    /// All of them, in the order in which they are read.
+    pub const ALL: [Self; 15] = [
+        Self::Schedule,
+        Self::ScheduleTags,
+        Self::ScheduleCalendars,
+        Self::Ping,
+        Self::ScheduleVersion,
+        Self::Workflow,
+        Self::Calendar,
+        Self::CalendarVersion,
+        Self::Module,
+        Self::AlertRule,
+        Self::AlertChannel,
+        Self::Quotas,
+        Self::UserSettings,
+        Self::UserGrants,
+        Self::TokenQueues,
+    ];
+
+    fn source(self) -> Source {
+        match self {
+            Self::Schedule => Source {
+                about: "r.zone",
+                ..Source::of_schedule("expressions", "r.deleted_at IS NULL")
+            },
+            Self::ScheduleTags => Source::of_schedule("tags", "r.deleted_at IS NULL"),
+            Self::ScheduleCalendars => {
+                Source::of_schedule("calendars", "r.deleted_at IS NULL AND r.calendars IS NOT NULL")
+            }
+            Self::Ping => {
+                Source::of_schedule("ping", "r.deleted_at IS NULL AND r.ping IS NOT NULL")
+            }
+            Self::ScheduleVersion => Source {
+                join: "JOIN schedule s ON s.id = r.schedule_id \
+                    JOIN namespace n ON n.id = s.namespace_id",
+                condition: "s.deleted_at IS NULL",
+                id: "r.schedule_id",
+                then: KeyEnd::Version,
+                name: "s.name",
+                ..Source::of("schedule_version", "snapshot")
+            },
+            Self::Workflow => Source {
+                join: "JOIN workflow w ON w.id = r.workflow_id \
+                    JOIN namespace n ON n.id = w.namespace_id",
+                condition: "w.deleted_at IS NULL",
+                id: "r.workflow_id",
+                then: KeyEnd::Version,
+                name: "w.name",
+                about: "CASE WHEN r.version = w.version THEN 'current' END",
+                ..Source::of("workflow_version", "definition")
+            },
+            Self::Calendar => Source {
+                condition: "r.deleted_at IS NULL",
+                about: "r.mode",
+                ..Source::of("calendar", "definition")
+            },
+            Self::CalendarVersion => Source {
+                join: "JOIN calendar c ON c.id = r.calendar_id \
+                    JOIN namespace n ON n.id = c.namespace_id",
+                condition: "c.deleted_at IS NULL",
+                id: "r.calendar_id",
+                then: KeyEnd::Version,
+                name: "c.name",
+                about: "r.mode",
+                ..Source::of("calendar_version", "definition")
+            },
+            Self::Module => Source {
+                id: "r.namespace_id",
+                then: KeyEnd::Name,
+                page: MODULES_PAGE,
+                ..Source::of("module", "declared")
+            },
+            Self::AlertRule => Source::of("alert_rule", "definition"),
+            Self::AlertChannel => {
+                Source { about: "r.kind", ..Source::of("alert_channel", "shown") }
+            }
+            Self::Quotas => Source::of_all("namespace", "quotas", "r.quotas IS NOT NULL"),
+            Self::UserSettings => Source {
+                join: "JOIN \"user\" u ON u.id = r.user_id",
+                id: "r.user_id",
+                name: "u.name",
+                ..Source::of_all("user_setting", "settings", "1 = 1")
+            },
+            Self::UserGrants => {
+                Source::of_all("user", "given_elsewhere", "r.given_elsewhere IS NOT NULL")
+            }
+            Self::TokenQueues => Source::of_all(
+                "api_token",
+                "queues",
+                "r.queues IS NOT NULL AND r.revoked_at IS NULL",
+            ),
+        }
+    }
+}
 
 impl Stored {
     /// Connects. The file of a SQLite database must exist.
@@ -62,27 +262,32 @@ impl Stored {
         Ok(Self { single, dialect })
     }
 
-    /// Some timings of schedules that are not deleted, after that schedule, in key order; none at
-    /// the end.
-    pub async fn timings_after(&self, after: Uuid) -> Result<Vec<StoredTiming>, StoreError> {
-        let sql = "SELECT s.id, s.name, n.name AS namespace, s.expressions, s.zone \
-             FROM schedule s JOIN namespace n ON n.id = s.namespace_id \
-             WHERE s.deleted_at IS NULL AND s.id > $1 ORDER BY s.id LIMIT $2";
-        let statement = self.dialect.statement(sql, [after.into(), PAGE.into()]);
-        Ok(StoredTiming::find_by_statement(statement).all(&self.single).await?)
+    /// Whether the schema has a place for this kind already. An earlier one may not: then none is
+    /// stored.
+    pub async fn has(&self, kind: StoredKind) -> Result<bool, StoreError> {
+        let Source { table, column, .. } = kind.source();
+        Ok(SchemaManager::new(&self.single).has_column(table, column).await?)
     }
 
-    /// The same for the current definitions of workflows.
-    pub async fn definitions_after(
+    /// Some texts of this kind, in the order of their keys, after the last one that was read; none
+    /// at the end. Deleted objects are left out.
+    pub async fn after(
         &self,
-        after: Uuid,
-    ) -> Result<Vec<StoredDefinition>, StoreError> {
-        let sql = "SELECT w.id, w.name, n.name AS namespace, v.definition \
-             FROM workflow w JOIN namespace n ON n.id = w.namespace_id \
-               JOIN workflow_version v ON v.workflow_id = w.id AND v.version = w.version \
-             WHERE w.deleted_at IS NULL AND w.id > $1 ORDER BY w.id LIMIT $2";
-        let statement = self.dialect.statement(sql, [after.into(), PAGE.into()]);
-        Ok(StoredDefinition::find_by_statement(statement).all(&self.single).await?)
+        kind: StoredKind,
+        last: Option<&StoredText>,
+    ) -> Result<Vec<StoredText>, StoreError> {
+        let source = kind.source();
+        let mut values: Vec<Value> = vec![last.map_or_else(Uuid::nil, |last| last.id).into()];
+        match source.then {
+            KeyEnd::Nothing => {}
+            KeyEnd::Version => values.push(last.map_or(0, |last| last.version).into()),
+            KeyEnd::Name => {
+                values.push(last.map_or_else(String::new, |last| last.name.clone()).into());
+            }
+        }
+        values.push(source.page.into());
+        let statement = self.dialect.statement(source.sql(), values);
+        Ok(StoredText::find_by_statement(statement).all(&self.single).await?)
     }
 
     /// The nodes that have not been declared dead.

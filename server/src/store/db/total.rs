@@ -1,4 +1,4 @@
-//! The length of a list, counted on demand and up to a limit: a page does not need it.
+//! The length of a list, counted on demand up to a limit, because a page does not need it.
 
 use sea_orm::{
     EntityTrait, FromQueryResult, QuerySelect, QueryTrait, Select, Statement,
@@ -10,13 +10,13 @@ use crate::store::{Store, StoreError};
 /// Lists are counted up to this length.
 pub const MAX_TOTAL: u64 = 10_000;
 
-/// The number of rows in a page's list.
+/// The number of rows in the list of a page.
 #[derive(Clone, Debug)]
 pub enum Total {
     /// The page itself shows it.
     Known(i64),
-    /// The number of rows of this query, without order; `is_search` says that it may read many
-    /// more.
+    /// The number of rows of this query, without an order. With `is_search`, the query may read
+    /// many more rows than it counts.
     Counted {
         /// The list's rows, at most [`MAX_TOTAL`] of them.
         rows: Box<SelectStatement>,

@@ -12,14 +12,14 @@ use uuid::Uuid;
 pub enum Within {
     /// This namespace.
     One(Uuid),
-    /// These namespaces.
+    /// Only these namespaces.
     Some(Vec<Uuid>),
     /// All namespaces.
     All,
 }
 
 impl Within {
-    /// The namespaces, unless they are all.
+    /// The namespaces; `None` if they are all.
     pub fn few(&self) -> Option<&[Uuid]> {
         match self {
             Self::One(id) => Some(std::slice::from_ref(id)),
@@ -49,7 +49,8 @@ impl Within {
         }
     }
 
-    /// The same, written so that an index over the namespace is used even for all of them.
+    /// The same, written so that an index that begins with the namespace is used even for all
+    /// namespaces.
     pub(in crate::store) fn holds_each<C: ColumnTrait>(&self, namespace: C) -> Condition {
         match self {
             Self::One(_) | Self::Some(_) => self.holds(namespace),
@@ -57,8 +58,8 @@ impl Within {
         }
     }
 
-    /// What a column of namespaces is compared with in a statement, whose values get the keys; `None`
-    /// for all namespaces.
+    /// The operand with which a statement compares a column of namespaces, whose keys are added to
+    /// `values`; `None` for all namespaces.
     pub(in crate::store) fn compared(&self, values: &mut Vec<Value>) -> Option<String> {
         let mut bound = |id: &Uuid| {
             values.push((*id).into());

@@ -1,8 +1,8 @@
 //! Whether the database accepts writes.
 //!
-//! If nothing can be written, much can often still be read: on a full disk, on a standby, in a
-//! folder with changed permissions. Each service that fails because of this logs it repeatedly; the
-//! health check reports it once, with advice, from the state recorded here.
+//! Even when nothing can be written, much can often still be read: on a full disk, on a standby, in
+//! a folder with changed permissions. Each service that fails because of this logs it repeatedly.
+//! The health check reports it once, with advice, from the state recorded here.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -17,20 +17,20 @@ use crate::clock::Clock;
 /// Why the database rejects writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusing {
-    /// Its disk is full.
+    /// The database's disk is full.
     DiskFull,
-    /// It is read-only.
+    /// The database is read-only.
     ReadOnly,
     /// The database user may not write.
     Forbidden,
-    /// Its disk returns errors.
+    /// The database's disk returns errors.
     Failing,
     /// The file at its path was removed or replaced.
     FileReplaced,
 }
 
-/// After a rejected write, some writes may still succeed, if they find a little room: the database
-/// counts as healthy again when no write was rejected for this long.
+/// Even after a rejected write, some writes may succeed because they find a little room. So the
+/// database counts as healthy again only when no write was rejected for this long.
 const LINGERS: Duration = Duration::from_secs(5);
 
 impl Refusing {
@@ -104,8 +104,8 @@ impl Writes {
         self.refused(Refusing::of(error));
     }
 
-    /// The same for a statement that changes tables, not rows: a user without permission to change
-    /// a table may still be able to write its rows.
+    /// The same for a statement that changes tables: a user without permission to change a table
+    /// may still be able to write its rows.
     pub(in crate::store) fn failed_order(&self, error: &DbErr) {
         self.refused(Refusing::of(error).filter(|why| !matches!(why, Refusing::Forbidden)));
     }

@@ -6,10 +6,10 @@ use sea_orm::FromQueryResult;
 use super::candidates::{Candidate, but};
 use crate::store::{Store, StoreError, db::live::Since};
 
-/// A cursor, for the planner's look ahead.
+/// A cursor that will fall due, for the planner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CursorAhead {
-    /// The schedule's shard; `None` for work that belongs to no node first.
+    /// The schedule's shard; `None` for work that no node owns first.
     pub shard: Option<u8>,
     /// When it falls due, or fell due.
     pub at: Timestamp,
@@ -19,13 +19,13 @@ pub struct CursorAhead {
 pub const LOOKED_AT: usize = 64;
 
 impl Store {
-    /// The first instant at which something falls due: a schedule to be claimed, an intent that
-    /// waits for its time, or the end of a pause. Overdue ones count.
+    /// The first instant at which a schedule must be claimed, an intent has waited for its time, or
+    /// a pause ends. Overdue instants count, too.
     pub async fn next_due_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         self.next_due_but(now, &[]).await
     }
 
-    /// The same without the schedules that are `passed`.
+    /// The same without the schedules in `passed`.
     pub async fn next_due_but(
         &self,
         now: Timestamp,
@@ -53,8 +53,8 @@ impl Store {
         Ok(row.and_then(|row| row.at).map(Timestamp))
     }
 
-    /// The same for one of several nodes: the first cursors that were due by `now`, the first that
-    /// come after it, and the first of the work that belongs to no node first.
+    /// The same for one of several nodes: the first cursors that are due at `now`, the first that
+    /// come after it, and the first of the work that no node owns first.
     pub async fn due_ahead_but(
         &self,
         now: Timestamp,

@@ -1,5 +1,5 @@
-//! A backfill's hand-off: the ledger rows, the runs and the backfill's own rows, in one transaction
-//! that locks schedule and backfill.
+//! A backfill's hand-off: writes the ledger rows, the runs and the backfill's own rows in one
+//! transaction that locks the schedule and the backfill.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ pub struct BackfillRun {
     pub id: Uuid,
     /// The instant's position.
     pub position: i32,
-    /// The instant.
+    /// The instant that it represents.
     pub scheduled_at: Timestamp,
     /// The effect of a clock change at that instant.
     pub kind: fire::Kind,
@@ -32,10 +32,10 @@ pub struct BackfillRun {
     pub idempotency_key: String,
 }
 
-/// What the runs of one turn share.
+/// The values that the runs of one turn share.
 #[derive(Clone, Debug)]
 pub struct BackfillRuns {
-    /// The backfill.
+    /// The key of the backfill.
     pub backfill_id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
@@ -55,7 +55,7 @@ pub struct BackfillRuns {
     pub runs_on: Option<Strings>,
     /// See `entity::run`.
     pub origin: Option<String>,
-    /// The group whose limit they count against.
+    /// The group whose limit applies to them.
     pub group_id: Option<Uuid>,
     /// See `entity::run`.
     pub priority: i16,
@@ -65,8 +65,8 @@ pub struct BackfillRuns {
 
 impl Store {
     /// Writes the ledger rows of runs whose fire has the run's key, unless the instant has got a
-    /// row in the meantime; returns the ones written. The others belong to another writer: the
-    /// unique key decided.
+    /// row in the meantime. Returns the rows that were written; the unique key left the others to
+    /// another writer.
     pub async fn insert_backfilled_fires(
         &self,
         tx: &DatabaseTransaction,
@@ -101,7 +101,7 @@ impl Store {
         returned_ids(tx, statement).await
     }
 
-    /// Queues runs for waiting fires of a locked backfill, and marks these fires as at work.
+    /// Queues runs for waiting fires of a locked backfill, and marks these fires as running.
     pub async fn start_backfill_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -128,8 +128,8 @@ impl Store {
         self.queue_backfill_runs(tx, of, runs, now).await
     }
 
-    /// Writes the runs into the rows of fires that did not run themselves: the ledger shows what
-    /// made up for them. Their verdict stays, because it was their outcome at the time.
+    /// Writes the runs into the rows of fires that did not run themselves, so that the ledger shows
+    /// what made up for them. Their verdict stays, because it was their outcome at the time.
     async fn link_made_up_fires(
         &self,
         tx: &DatabaseTransaction,
@@ -166,7 +166,7 @@ impl Store {
         runs: &[BackfillRun],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        // They share one context, which can be large: only the first row carries it.
+        // They share one context, which can be large, so only the first row contains it.
         let context = (0..runs.len()).map(|row| (row == 0).then(|| of.context.clone()));
         let sql = format!(
             "INSERT INTO run (id, namespace_id, schedule_id, fire_id, workflow_id, \

@@ -1,7 +1,7 @@
 //! Backfills: creating them, changing their state, and the operations of their service.
 //!
-//! Every write of a backfill's rows happens in a transaction that locks the backfill's row. If the
-//! schedule is locked too, it is locked first.
+//! Every write of a backfill's rows is in a transaction that locks the backfill's row. A
+//! transaction that also locks the schedule locks it first.
 
 use std::collections::HashSet;
 
@@ -23,14 +23,14 @@ use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 pub struct OpenBackfill {
     /// Key.
     pub id: Uuid,
-    /// Its schedule.
+    /// The backfill's schedule.
     pub schedule_id: Uuid,
 }
 
 /// The next instant to run.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct NextFire {
-    /// Its position.
+    /// The fire's position.
     pub position: i32,
     /// The instant.
     pub scheduled_at: Timestamp,
@@ -38,10 +38,10 @@ pub struct NextFire {
     pub kind: fire::Kind,
 }
 
-/// An instant whose run was live at the last look, and its run.
+/// An instant whose run was live when last read, with that run.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct FireAtWork {
-    /// Its position.
+    /// The fire's position.
     pub position: i32,
     /// The run.
     pub run_id: Uuid,
@@ -53,14 +53,14 @@ pub struct FireAtWork {
     pub cancel_requested_at: Option<Timestamp>,
 }
 
-/// An instant to be ended.
+/// An instant that has ended.
 #[derive(Clone, Debug)]
 pub struct EndedFire {
-    /// Its position.
+    /// The fire's position.
     pub position: i32,
-    /// Its final state.
+    /// The fire's final state.
     pub state: backfill_fire::State,
-    /// The reason.
+    /// The reason for that state.
     pub detail: Option<String>,
     /// When it ended.
     pub at: Timestamp,
@@ -177,7 +177,7 @@ impl Store {
         Ok(OpenBackfill::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// The runs that open backfills wait for, according to the backfills' rows.
+    /// The runs for which open backfills wait, according to the backfills' rows.
     pub async fn backfill_runs_at_work(&self) -> Result<HashSet<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -192,7 +192,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| row.run_id).collect())
     }
 
-    /// The fires at work of a locked backfill, with their runs.
+    /// The fires of a locked backfill whose runs are live, with these runs.
     pub async fn fires_at_work(
         &self,
         tx: &DatabaseTransaction,
@@ -223,7 +223,7 @@ impl Store {
         Ok(NextFire::find_by_statement(statement).all(tx).await?)
     }
 
-    /// Those of these instants that have a backfill row at work.
+    /// Which of these instants have a backfill row whose run is live.
     pub async fn instants_at_work(
         &self,
         tx: &DatabaseTransaction,

@@ -1,5 +1,5 @@
-//! The schedules that a node is about to claim, read before they are locked: for nodes that
-//! coordinate elsewhere which one goes first.
+//! The schedules that a node is about to claim, read before they are locked: for nodes that use
+//! locks elsewhere to decide which of them goes first.
 
 use std::collections::HashSet;
 
@@ -15,14 +15,14 @@ use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 pub struct Candidate {
     /// The schedule.
     pub id: Uuid,
-    /// Its cursor.
+    /// The schedule's cursor.
     pub at: Timestamp,
 }
 
 impl Store {
-    /// The schedules that [`Store::lock_due_schedules`] would lock, without locking them. Skips the
-    /// few in `long`, which are skipped for a longer time, and any number in `passed`, which are
-    /// skipped just now.
+    /// The schedules that [`Store::lock_due_schedules`] would lock, without locking them. Leaves
+    /// out the few in `long`, which are left out for some time, and those in `passed`, which are
+    /// only left out now and may be many.
     pub async fn due_candidates(
         &self,
         now: Timestamp,
@@ -51,7 +51,7 @@ impl Store {
         lock: &str,
     ) -> Statement {
         let mut values = vec![now.0.into(), limit.cast_signed().into()];
-        // Not with an index on shards: see docs/decisions/0004.
+        // Without an index on shards: see docs/decisions/0004.
         let turn = if let Some(turns) = turns {
             values.extend([turns.of_shards.into(), turns.second.0.into(), turns.last.0.into()]);
             "AND next_fire_at <= CASE substr(CAST($3 AS text), shard + 1, 1) \
@@ -70,7 +70,7 @@ impl Store {
         self.dialect().statement(sql, values)
     }
 
-    /// Those of `schedules` that are due at `now`, for whichever node; not locked.
+    /// Which of `schedules` are due at `now`, whichever node owns them. They are not locked.
     pub async fn due_of(
         &self,
         now: Timestamp,
@@ -91,8 +91,8 @@ impl Store {
         Ok(Candidate::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// Those of the candidates whose cursor has not moved, locked for this transaction; candidates
-    /// that another node is claiming anyway are skipped.
+    /// The candidates whose cursor has not moved, locked for this transaction. Candidates that
+    /// another node is just claiming are left out.
     pub async fn lock_if_still_due(
         &self,
         tx: &DatabaseTransaction,
@@ -118,8 +118,8 @@ impl Store {
     }
 }
 
-/// A condition that skips some schedules while their cursors are at these positions; keep them few,
-/// because each one adds two values to the statement.
+/// A condition that leaves out schedules while their cursors are at these positions. It should be
+/// used for few, because each adds two values to the statement.
 pub(in crate::store) fn but(passed: &[Candidate], values: &mut Vec<Value>) -> String {
     let mut condition = String::new();
     for Candidate { id, at } in passed {

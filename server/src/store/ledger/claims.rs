@@ -1,5 +1,5 @@
-//! Claims due schedules: reads them with a lock, writes their fires, moves their cursors. The
-//! planner calls these functions inside one transaction; the guarantee depends on that.
+//! Claims due schedules: reads and locks them, writes their fires, moves their cursors. The planner
+//! calls these functions inside one transaction; the guarantee depends on that.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,8 +22,8 @@ use crate::store::{
     },
 };
 
-/// The part of a schedule that the planner needs. The context is left out: it can be large, and the
-/// hand-off copies it inside the database.
+/// The part of a schedule that the planner needs. The context is left out, because it can be large
+/// and the hand-off copies it inside the database.
 #[derive(Clone, Debug)]
 pub struct DueSchedule {
     /// Key.
@@ -101,7 +101,7 @@ pub struct NewFire {
     pub namespace_id: Uuid,
     /// The schedule.
     pub schedule_id: Uuid,
-    /// Its version.
+    /// The schedule's version.
     pub schedule_version: i32,
     /// The instant.
     pub scheduled_at: Timestamp,
@@ -113,17 +113,17 @@ pub struct NewFire {
     pub count: i64,
     /// The effect of a clock change at that instant.
     pub kind: Kind,
-    /// Its verdict.
+    /// The fire's verdict.
     pub verdict: Verdict,
     /// The reason for the verdict.
     pub reason: Reason,
     /// Details of the reason.
     pub detail: Option<String>,
-    /// The node that will hand it over; `None` for any node, once it is due.
+    /// The node that will hand it over. `None` means any node, once it is due.
     pub claimed_by: Option<Uuid>,
-    /// Its position in the buffer, if it waits there.
+    /// The fire's position in the buffer, if it waits there.
     pub queue_position: Option<i64>,
-    /// What it makes up for, if it is a catch-up.
+    /// For a catch-up, the reason why it is made up for; also set on a fire that follows one.
     pub made_up_for: Option<MadeUpFor>,
 }
 
@@ -142,19 +142,19 @@ pub struct Advance {
     pub fires: i64,
 }
 
-/// A node whose clock differs from the database's by more than this schedules nothing. A smaller
-/// difference is corrected.
+/// A node whose clock differs from the database's by more than this schedules nothing. Smaller
+/// differences are corrected.
 pub const MAX_OFFSET_MS: i64 = 5_000;
 
-/// A claim at a time that is ahead of the database's clock by more than this finds nothing due: no
-/// fire starts earlier.
+/// If the time of a claim is ahead of the database's clock by more than this, nothing is due, so
+/// that no fire starts earlier.
 pub const MAX_AHEAD_MS: i64 = 100;
 
 /// When a node may claim due schedules, by shard.
 #[derive(Clone, Copy, Debug)]
 pub struct ShardTurns<'a> {
-    /// One digit per shard: `1` if it claims at once, `2` and `3` if schedules must have been due
-    /// for some time.
+    /// One digit per shard: `1` if this node claims at once, `2` or `3` if schedules must have been
+    /// due for some time.
     pub of_shards: &'a str,
     /// Schedules in shards with `2` must have been due by then.
     pub second: Timestamp,
@@ -163,10 +163,10 @@ pub struct ShardTurns<'a> {
 }
 
 impl Store {
-    /// The schedules that are due at `now`, most overdue first, locked for this transaction. It
-    /// skips schedules that another node is claiming, those whose turn on this node has not come,
-    /// and those that are `passed`. Nothing is due if `now` is ahead of the database's clock: a
-    /// node whose clock was just stepped must not claim anything.
+    /// The schedules that are due at `now`, most overdue first, locked for this transaction. Leaves
+    /// out schedules that another node is claiming, those that are not yet this node's turn, and
+    /// those in `passed`. Nothing is due if `now` is ahead of the database's clock, because a node
+    /// whose clock was just stepped must not claim anything.
     pub async fn lock_due_schedules(
         &self,
         tx: &DatabaseTransaction,
@@ -180,8 +180,9 @@ impl Store {
         Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
     }
 
-    /// For each of `schedules` with a live run or an intent that will become one: how many, and the
-    /// latest of them. Runs of backfills do not count: they have a limit of their own.
+    /// The number of live runs, and of intents that will become runs, for each of `schedules` that
+    /// has any, and the latest of them. Runs of backfills do not count, because they have a limit
+    /// of their own.
     pub async fn live_by_schedule(
         &self,
         tx: &DatabaseTransaction,
@@ -221,10 +222,10 @@ impl Store {
         Ok(rows.into_iter().map(live).collect())
     }
 
-    /// Writes the fires that do not exist yet and returns them. If a slot is taken, another writer
-    /// was first: the unique key decided.
+    /// Writes the fires that do not exist yet, and returns them. If an instant already has a row,
+    /// another writer was first, as the unique key decided.
     ///
-    /// Usually all are written, as the row count shows. Returning one key per row, here, in the
+    /// Usually all are written, as the row count shows. Returning a key for each row, here, in the
     /// hand-off and in the settlement, took a seventh of the time of a storm on SQLite.
     pub async fn insert_fires_if_absent(
         &self,
@@ -280,7 +281,7 @@ impl Store {
         if tx.execute_raw(statement).await?.rows_affected() == fires.len() as u64 {
             return Ok(fires.iter().map(|fire| fire.id).collect());
         }
-        // The keys are new: a row with one of them was written here.
+        // The keys are new, so a row with one of them was written by this statement.
         let statement = Bulk::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .int("scheduled_at", fires.iter().map(|fire| fire.scheduled_at.0))
@@ -295,7 +296,7 @@ impl Store {
     }
 
     /// Moves the cursors of schedules that this transaction has locked, and counts the fires that
-    /// start: when a schedule reaches its limit of fires, none is left.
+    /// start. A schedule that has reached its limit of fires has no more.
     pub async fn advance_cursors(
         &self,
         tx: &DatabaseTransaction,
@@ -330,7 +331,7 @@ impl Store {
 /// The live runs of a schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
-    /// Their number.
+    /// The number of the runs.
     pub runs: i64,
     /// The latest one.
     pub latest: Uuid,

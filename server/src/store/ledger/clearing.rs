@@ -1,5 +1,5 @@
-//! Runs that must give way to a fire of their schedule: asked to stop, or ended. Runs of backfills
-//! block nothing and are left alone.
+//! Runs that must give way to a fire of their schedule: they are asked to stop, or ended. Runs of
+//! backfills do not block fires and are left alone.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ pub struct BlockedFire {
     pub schedule_id: Uuid,
     /// The fire.
     pub fire_id: Uuid,
-    /// Why the runs are stopped: names the fire.
+    /// The reason for stopping the runs, which names the fire.
     pub reason: String,
 }
 
@@ -30,14 +30,15 @@ pub struct BlockedFire {
 const IS_ALIVE: &str =
     "run.state IN ('queued', 'running', 'retrying') AND run.trigger <> 'backfill'";
 
-/// When a run ends: not before it began or was created, which may have just happened on another
-/// node with a different clock.
+/// When a run ends: not before it began or was created, because either may just have happened on
+/// another node with a different clock.
 const FINISHED: &str = "CASE WHEN coalesce(run.started_at, run.created_at) > {0} \
     THEN coalesce(run.started_at, run.created_at) ELSE {0} END";
 
 impl Store {
-    /// Asks the live runs that block the fires in `ways` to stop, at most `most`, unless already
-    /// requested: waiting runs are cancelled, runs at work through their node. Returns these runs.
+    /// Asks at most `most` live runs to stop that block the fires in `ways`, unless they have
+    /// already been asked. Waiting runs are cancelled at once, running ones through their node.
+    /// Returns these runs.
     pub async fn cancel_live(
         &self,
         tx: &DatabaseTransaction,
@@ -63,9 +64,8 @@ impl Store {
         returned_ids(tx, statement).await
     }
 
-    /// Ends the live runs that block the fires in `ways` at once, at most `most`, and skips intents
-    /// that have not become runs yet. The nodes that held these runs have lost them. Returns these
-    /// runs.
+    /// Ends at most `most` live runs that block the fires in `ways`, and skips intents that have
+    /// not become runs yet. The nodes that held these runs lose them. Returns these runs.
     pub async fn terminate_live(
         &self,
         tx: &DatabaseTransaction,
@@ -76,8 +76,8 @@ impl Store {
         if ways.is_empty() {
             return Ok(HashSet::new());
         }
-        // The fires first: a hand-off in progress has them locked, and the runs that it creates by
-        // its commit are among those that the next statement reads.
+        // The fires come first: a hand-off in progress has locked them, and the runs that its
+        // commit creates are among those that the next statement reads.
         let intents = ways_of(ways).statement(
             self.dialect(),
             "UPDATE fire SET verdict = 'skipped', reason = 'replaced', detail = v.detail, \
@@ -120,7 +120,7 @@ impl Store {
         Ok(ended)
     }
 
-    /// The live runs that block the fires in `ways`, at most `most`: each with the reason for
+    /// The live runs that block the fires in `ways`, at most `most`, each with the reason for
     /// stopping it.
     async fn in_the_way(
         &self,

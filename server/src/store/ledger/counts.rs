@@ -1,5 +1,5 @@
-//! The totals of a minute of a namespace, or of any number of minutes: the columns of `run_stat`,
-//! each named once, and how two values are merged.
+//! The totals of a minute of a namespace, or of several minutes: the columns of `run_stat`, each
+//! defined once, and how two values are merged.
 
 use entity::run;
 use sea_orm::FromQueryResult;
@@ -17,15 +17,15 @@ pub struct Counts {
     pub timed_out: i64,
     #[expect(missing_docs, reason = "run::State says it")]
     pub cancelled: i64,
-    /// How many of them recovery had started or taken over.
+    /// How many of these runs recovery had started or taken over.
     pub recovered: i64,
-    /// How many of them had started: only these have durations.
+    /// How many of these runs had started: only these have durations.
     pub started: i64,
     /// The sum of their durations, from start to end.
     pub duration_sum_ms: i64,
     /// The longest duration.
     pub duration_max_ms: i64,
-    /// How many of them a fire had started: only these have latenesses.
+    /// How many of these runs a fire had started: only these have latenesses.
     pub fired: i64,
     /// The sum of their latenesses, from the due time to the hand-off.
     pub lateness_sum_ms: i64,
@@ -65,7 +65,7 @@ impl Counts {
         };
     }
 
-    /// How many of them failed or timed out.
+    /// How many runs failed or timed out.
     pub fn ended_badly(&self) -> i64 {
         self.failed + self.timed_out
     }
@@ -76,9 +76,9 @@ impl Counts {
 pub struct Rollup {
     /// The totals.
     pub counts: Counts,
-    /// From start to end.
+    /// The durations of the runs, from start to end.
     pub durations: Spread,
-    /// From the due time to the hand-off.
+    /// The latenesses of the runs, from due time to hand-off.
     pub latenesses: Spread,
 }
 
@@ -102,7 +102,7 @@ impl Rollup {
         }
         counts.recovered += i64::from(run.is_recovery);
         if let Some(started_at) = run.started_at {
-            // The times may come from the clocks of two nodes.
+            // The two times may come from the clocks of two nodes.
             let took = (run.finished_at.0 - started_at.0).max(0);
             counts.started += 1;
             counts.duration_sum_ms += took;
@@ -122,13 +122,13 @@ impl Rollup {
 /// How two values are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum MergeRule {
-    /// They are added.
+    /// The values are added.
     Sum,
     /// The greater one is kept.
     Greatest,
 }
 
-/// A column of counts.
+/// A column with a count.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::store) struct CountColumn {
     pub(in crate::store) name: &'static str,

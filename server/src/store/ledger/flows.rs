@@ -1,5 +1,5 @@
-//! Runs of several tasks: reads the history of one, and writes its next step. Every step names its
-//! hold (run, attempt, node, epoch); zero rows means that it was lost.
+//! Runs of several tasks: reads the history of a run, and writes its next step. Every step names
+//! its hold (run, attempt, node, epoch); zero rows means that the node has lost the run.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -26,7 +26,7 @@ pub struct FlowStep {
     pub hold: RunLease,
     /// What happens to the run.
     pub turn: RunChange,
-    /// Attempts that are over.
+    /// Attempts that have ended.
     pub ended: Vec<EndedTask>,
     /// Attempts that begin: the task and the attempt's number.
     pub begun: Vec<(String, i32)>,
@@ -39,28 +39,28 @@ pub struct FlowStep {
 /// What happens to a run in a step.
 #[derive(Clone, Debug)]
 pub enum RunChange {
-    /// It remains with the node.
+    /// The run remains with the node.
     Held {
-        /// After how long any node may treat it as stuck.
+        /// How long until any node may treat it as stuck.
         hard_limit: Duration,
     },
-    /// It is parked, to be taken by any node later.
+    /// The run is parked, so that any node can take it later.
     Parked {
-        /// Not before this time.
+        /// No node may take it before this time.
         until: Timestamp,
         /// The last error.
         error: Option<String>,
     },
-    /// It has ended.
+    /// The run has ended.
     Settled {
-        /// Its final state.
+        /// The run's final state.
         state: run::State,
         /// The error, if it did not succeed.
         error: Option<String>,
     },
 }
 
-/// An attempt at a task that is over.
+/// An attempt at a task that has ended.
 #[derive(Clone, Debug)]
 pub struct EndedTask {
     /// The task.
@@ -109,12 +109,12 @@ impl RunChange {
 }
 
 impl Store {
-    /// All attempts of a run, those of each task in order.
+    /// All attempts of a run; the attempts of each task are in order.
     pub async fn attempts_of(&self, run: Uuid) -> Result<Vec<task_run::Model>, StoreError> {
         self.attempts_in(self.read(), run).await
     }
 
-    /// The same, as a transaction sees them.
+    /// The same within a transaction.
     pub async fn attempts_in(
         &self,
         connection: &impl ConnectionTrait,
@@ -127,7 +127,8 @@ impl Store {
         Ok(query.all(connection).await?)
     }
 
-    /// The tasks at work in a run, with the attempts' numbers; without the results of other tasks.
+    /// The tasks of a run that are being executed, with the numbers of the attempts, but without
+    /// the results of other tasks.
     pub async fn tasks_at_work(&self, run: Uuid) -> Result<Vec<(String, i32)>, StoreError> {
         let query = task_run::Entity::find()
             .select_only()
@@ -139,9 +140,9 @@ impl Store {
         Ok(query.all(self.read()).await?)
     }
 
-    /// Writes the steps whose hold is unchanged, and returns their holds. The others are not
-    /// written: another node decides about their runs. A batch may contain steps of two holds of
-    /// one run.
+    /// Writes the steps whose hold has not changed, and returns their holds. For the other runs
+    /// another node decides, so their steps are not written. A batch may contain steps of two holds
+    /// on the same run.
     pub async fn step_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -221,7 +222,7 @@ impl Store {
         Ok(())
     }
 
-    /// Rows that already exist were written by this hold: the answer to a commit was lost, and the
+    /// Rows that already exist were written by this hold: the answer to a commit was lost, so the
     /// step is repeated.
     async fn begin_tasks(
         &self,
@@ -270,7 +271,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends all attempts at work for these runs, whose holds this transaction has ended.
+    /// Ends all running attempts of these runs, whose holds this transaction has ended.
     pub async fn end_running_attempts(
         &self,
         tx: &DatabaseTransaction,
@@ -320,7 +321,7 @@ impl Store {
         Ok(())
     }
 
-    /// The instant of the schedule's previous fire before `at`, whatever its outcome.
+    /// The instant of the schedule's last fire before `at`, whatever its outcome.
     pub async fn fire_before(
         &self,
         schedule: Uuid,

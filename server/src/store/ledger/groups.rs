@@ -1,4 +1,4 @@
-//! Concurrency groups: how many runs of several schedules may be at work at once.
+//! Concurrency groups: how many runs of several schedules may be in progress at once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,9 +23,9 @@ use crate::store::{
 pub struct GroupUsage {
     /// The group.
     pub id: Uuid,
-    /// Runs at work.
+    /// Runs in progress.
     pub running: i64,
-    /// Runs that wait: for a place in the group, for a node or for their next attempt.
+    /// Runs that wait: for room in the group, for a node, or for their next attempt.
     pub waiting: i64,
     /// Schedules that refer to it and are not deleted.
     pub schedules: i64,
@@ -34,11 +34,11 @@ pub struct GroupUsage {
 /// A waiting run of any group. The partial indexes have the same condition.
 pub(in crate::store) const GROUPED: &str =
     "run.group_id IS NOT NULL AND run.state IN ('queued', 'retrying')";
-/// A group's run at work.
+/// A group's run in progress.
 const AT_WORK: &str = "run.group_id IS NOT NULL AND run.state = 'running'";
 
-/// The first group with a queue, after the group in `behind`. It is queried by order: for a mere
-/// existence check, PostgreSQL might read all waiting runs.
+/// The first group with a queue after the group in `behind`. The query uses the order, because for
+/// an existence check PostgreSQL might read all waiting runs.
 pub(in crate::store) fn first_group(behind: &str, live: &str) -> String {
     format!(
         "(SELECT run.group_id FROM run WHERE {GROUPED}{behind}{live} \
@@ -47,8 +47,8 @@ pub(in crate::store) fn first_group(behind: &str, live: &str) -> String {
 }
 
 /// `room(id, free)`, for use after `WITH RECURSIVE`: for each group with a queue, how many more of
-/// its runs may be at work. The groups are found by skipping from one to the next in the index of
-/// their queues, which costs the same however long those are. A deleted group limits nothing.
+/// its runs may start. The groups are found by skipping from one to the next in the index of their
+/// queues, whose cost does not depend on the length of the queues. A deleted group has no limit.
 pub(in crate::store) fn room(dialect: &Dialect, now: Timestamp) -> String {
     let live = dialect.live_runs("run.id", now);
     format!(
@@ -65,8 +65,8 @@ pub(in crate::store) fn room(dialect: &Dialect, now: Timestamp) -> String {
 }
 
 impl Store {
-    /// Locks the groups until the transaction ends, and returns how many more runs of each may be
-    /// at work. Deleted groups are left out: they limit nothing.
+    /// Locks the groups until the transaction ends, and returns how many more runs of each may
+    /// start. Deleted groups are left out, because they have no limit.
     pub async fn lock_room(
         &self,
         tx: &DatabaseTransaction,
@@ -83,7 +83,8 @@ impl Store {
         }
         let ids = || Bulk::default().uuid("id", groups.iter().copied());
         if self.dialect().is_postgres() {
-            // A separate statement: the count below must see what the lock's last holder wrote.
+            // A separate statement, because the count below must see what the last holder of the
+            // lock wrote.
             let lock = ids().statement(
                 self.dialect(),
                 "SELECT g.id FROM concurrency_group g WHERE g.id IN (SELECT id FROM v) \
@@ -115,7 +116,7 @@ pub async fn list<C: ConnectionTrait>(
     list_within(connection, &Within::One(namespace), limit).await
 }
 
-/// The same of several namespaces.
+/// The same for several namespaces.
 pub async fn list_within<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
@@ -135,7 +136,7 @@ pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Resul
     Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
 }
 
-/// The group with this name; it cannot be deleted before the transaction ends.
+/// The group with this name. It cannot be deleted before the transaction ends.
 pub async fn keep_by_name<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -179,7 +180,7 @@ pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreErr
     Ok(())
 }
 
-/// The group's runs at work, earliest start first; at most `limit`.
+/// The group's runs in progress, earliest start first; at most `limit`.
 pub async fn at_work(
     store: &Store,
     group: Uuid,
@@ -195,7 +196,7 @@ pub async fn at_work(
     Ok(query.all(store.read()).await?)
 }
 
-/// How many schedules refer to the group, without deleted ones.
+/// How many schedules that are not deleted refer to the group.
 pub async fn users<C: ConnectionTrait>(connection: &C, id: Uuid) -> Result<u64, StoreError> {
     use entity::schedule;
     let query = schedule::Entity::find()

@@ -1,7 +1,7 @@
 //! The lock between hand-offs and changes of schedules.
 //!
 //! Hand-offs hold it shared. A change that stops schedules from firing as before takes it
-//! exclusively, so that it returns only when no run can start any more from the old state. Only
+//! exclusively, and so does not return while a run can still start from the old state. Only
 //! PostgreSQL needs it: on SQLite, the single writer already acts as that lock.
 
 use sea_orm::ConnectionTrait;
@@ -11,29 +11,29 @@ use crate::store::{DatabaseTransaction, StoreError};
 /// The id of the advisory lock.
 const NAME: i64 = 0x6361_7269_6861_6e64;
 
-/// How long a change first waits for the lock; doubled each time, up to the longest. In between, it
-/// lets hand-offs pass for as long: with many hand-offs in progress, it takes a longer wait until
-/// the last of them has ended.
+/// How long a change first waits for the lock; doubled each time, up to the longest wait. Between
+/// two waits, it lets hand-offs pass for as long. The more hand-offs are in progress, the longer it
+/// must wait until the last of them has ended.
 const FIRST_WAIT_MS: u32 = 50;
 const LONGEST_WAIT_MS: u32 = 1_000;
 
-/// About twenty seconds of waiting and letting others pass: longer than an idle transaction can
-/// keep its locks.
+/// Maximum number of waits. With the pauses between them, they take about twenty seconds, longer
+/// than an idle transaction can keep its locks.
 const TRIES: u32 = 13;
 
-/// Takes a hand-off's share of the lock until the transaction ends.
+/// Takes the lock for a hand-off, shared, until the transaction ends.
 pub(in crate::store) async fn share(transaction: &DatabaseTransaction) -> Result<(), StoreError> {
     let lock = format!("SELECT pg_advisory_xact_lock_shared({NAME})");
     transaction.execute_unprepared(&lock).await?;
     Ok(())
 }
 
-/// Waits until the hand-offs in progress have ended; no other one begins until the transaction
-/// ends.
+/// Waits until the hand-offs in progress have ended. No other hand-off begins before the
+/// transaction ends.
 ///
-/// PostgreSQL grants no shared lock while an exclusive request is waiting. Behind a hand-off that
-/// hangs because its node is frozen or cut off, such a request would hold up the hand-offs of all
-/// nodes: so each wait is short, and repeated.
+/// PostgreSQL grants no shared lock while an exclusive request is waiting. If a hand-off hangs
+/// because its node is frozen or cut off, such a request would hold up the hand-offs of all nodes.
+/// So each wait is short, and is repeated.
 pub(in crate::store) async fn take(transaction: &DatabaseTransaction) -> Result<(), StoreError> {
     let lock = format!("SELECT pg_advisory_xact_lock({NAME})");
     let mut wait = FIRST_WAIT_MS;

@@ -1,4 +1,4 @@
-//! The hand-off: turns an intent in the ledger into a run. Phase 2 of a fire.
+//! The hand-off: turns an intent in the ledger into a run. This is phase 2 of a fire.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -43,13 +43,13 @@ pub struct Intent {
     pub claimed_at: Timestamp,
     /// How often recovery has tried to hand it over.
     pub recovery_attempts: i32,
-    /// Its position in the buffer, while it waits there.
+    /// The fire's position in the buffer, while it waits there.
     pub queue_position: Option<i64>,
     /// Whether it waits, or has waited, for a blocking run.
     pub waited: bool,
-    /// What it makes up for, if it is a catch-up.
+    /// For a catch-up, the reason why it is made up for; also set on a fire that follows one.
     pub made_up_for: Option<MadeUpFor>,
-    /// What delayed it, as found by its claim; for a waiting fire, the blocking run.
+    /// The cause of its delay, as its claim found it; for a waiting fire, the run that blocks it.
     pub detail: Option<String>,
 }
 
@@ -64,15 +64,15 @@ pub(in crate::store) const INTENT_COLUMNS: &str = "fire.id, fire.namespace_id, f
 pub struct CurrentSchedule {
     /// The schedule.
     pub id: Uuid,
-    /// Its name, for the targets.
+    /// The schedule's name, for the targets.
     pub name: String,
-    /// Its version.
+    /// The schedule's version.
     pub version: i32,
     /// See `entity::schedule`.
     pub fires_version: i32,
-    /// Whether it may fire.
+    /// Whether the schedule may fire.
     pub enabled: bool,
-    /// Set if it was deleted.
+    /// Set if the schedule was deleted.
     pub deleted_at: Option<Timestamp>,
     /// See `entity::schedule`.
     pub start_deadline_ms: Option<i64>,
@@ -125,7 +125,7 @@ pub struct NewRun {
     pub runs_on: Option<Strings>,
     /// See `entity::run`.
     pub origin: Option<Arc<str>>,
-    /// Its context, if it differs from the schedule's: that one is copied inside the database.
+    /// The run's context, if it differs from the schedule's, which is copied inside the database.
     pub context: Option<serde_json::Value>,
     /// Whether recovery starts it.
     pub is_recovery: bool,
@@ -135,10 +135,10 @@ pub struct NewRun {
     pub reason: Reason,
     /// Details of the reason.
     pub detail: Option<String>,
-    /// The group whose limit it counts against. A run with a group is never started here: the
-    /// dispatcher enforces the limit.
+    /// The group whose limit applies to it. A run with a group never starts with the hand-off,
+    /// because the dispatcher enforces the limit.
     pub group_id: Option<Uuid>,
-    /// Its priority while it waits.
+    /// The run's priority while it waits.
     pub priority: i16,
     /// Set when this node starts it in the same transaction.
     pub start: Option<Start>,
@@ -150,7 +150,7 @@ pub struct Start {
     /// The task whose first attempt starts with it; `None` for a flow, which starts its tasks
     /// itself.
     pub task: Option<String>,
-    /// After how long any node may declare it timed out.
+    /// How long until any node may declare it timed out.
     pub hard_limit: Duration,
 }
 
@@ -159,9 +159,9 @@ pub struct Start {
 pub struct Decided {
     /// The fire.
     pub id: Uuid,
-    /// Its instant.
+    /// The fire's instant.
     pub scheduled_at: Timestamp,
-    /// Its verdict.
+    /// The fire's verdict.
     pub verdict: Verdict,
     /// The reason for the verdict.
     pub reason: Reason,
@@ -199,7 +199,8 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.id, row)).collect())
     }
 
-    /// Links the intents to their runs, unless they already have one; returns the linked ones.
+    /// Links the intents to their runs, unless they already have one; returns the intents that were
+    /// linked.
     pub async fn start_fires_if_pending(
         &self,
         tx: &DatabaseTransaction,
@@ -229,7 +230,7 @@ impl Store {
         if tx.execute_raw(statement).await?.rows_affected() == runs.len() as u64 {
             return Ok(runs.iter().map(|run| run.id).collect());
         }
-        // An intent that was linked before already has its run: both are written in one
+        // An intent that was linked before already has its run, because both are written in one
         // transaction.
         let sql = "SELECT fire.id FROM v JOIN fire ON fire.id = v.id \
                AND fire.scheduled_at = v.scheduled_at {days} \
@@ -267,7 +268,7 @@ impl Store {
     }
 
     /// Writes the runs of fires that this transaction has just linked: those with a `start` as
-    /// running on `node`, with their first attempt; the others into the queue.
+    /// running on `node`, with their first attempt; the others as queued.
     pub async fn insert_fired_runs(
         &self,
         tx: &DatabaseTransaction,

@@ -1,9 +1,9 @@
 //! How much history a namespace has, for its quotas of rows and of log bytes.
 //!
-//! Counted in periods of ten minutes, apart for each retention that schedules of the namespace
-//! have, so that a period stops counting when retention has removed it. Fires are read once by
-//! their keys, settled runs with their attempts from the change feed, and log bytes are added by
-//! the nodes that wrote them: firing writes nothing extra.
+//! It is counted in periods of ten minutes, separately for each retention that schedules of the
+//! namespace have, so that a period stops counting when retention has removed it. Fires are read
+//! once by their keys, settled runs with their attempts from the change feed, and log bytes are
+//! added by the nodes that wrote them: firing writes nothing extra.
 
 use std::collections::BTreeMap;
 
@@ -25,23 +25,23 @@ use crate::store::{
 /// The length of a period in milliseconds.
 pub const PERIOD_MS: i64 = 600_000;
 
-/// The rows of a period that are kept equally long.
+/// A period in which rows are counted that are kept equally long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Period {
     /// The namespace.
     pub namespace_id: Uuid,
-    /// When it starts.
+    /// When the period starts.
     pub period: Timestamp,
-    /// The retention of their schedules in days; 0 if these have none of their own.
+    /// The retention of the rows' schedules in days; 0 if these have none of their own.
     pub days: i32,
 }
 
 /// The number of rows of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct PeriodRows {
-    /// When it starts.
+    /// When the period starts.
     pub period: Timestamp,
-    /// The retention of their schedules in days; 0 if these have none of their own.
+    /// The retention of the rows' schedules in days; 0 if these have none of their own.
     pub days: i32,
     /// Fires, runs and attempts.
     pub row_count: i64,
@@ -61,7 +61,7 @@ pub struct History {
 pub struct Cut {
     /// The namespace.
     pub name: String,
-    /// Settled history from before this was removed.
+    /// Settled history from before this instant was removed.
     pub until: Timestamp,
 }
 
@@ -76,7 +76,7 @@ pub struct WrittenLog {
     pub bytes: i64,
 }
 
-/// The fires of a batch, by period, and the key of the last one.
+/// The fires of a batch by period, and the key of the last fire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedFires {
     /// The counts.
@@ -142,8 +142,8 @@ impl Store {
         Ok(Some(CountedFires { rows, last, count: found.len() }))
     }
 
-    /// Adds counted fires and moves the position, unless another node has already counted on from
-    /// `after`. Returns whether it did.
+    /// Adds counted fires and moves the position, unless another node has already counted beyond
+    /// `after`. Returns whether it did so.
     pub async fn add_fires_if_at(
         &self,
         tx: &DatabaseTransaction,
@@ -168,7 +168,7 @@ impl Store {
         Ok(true)
     }
 
-    /// The rows that settled runs have together with their attempts, by period.
+    /// The rows that settled runs have, including their attempts, by period.
     pub async fn rows_of_settled(
         &self,
         runs: &[SettledRun],
@@ -207,7 +207,7 @@ impl Store {
     }
 
     /// Adds to the rows of periods. Every statement that changes several of them does so in the
-    /// order of their keys: two that did not could wait for each other.
+    /// order of their keys, because otherwise two statements could wait for each other.
     pub async fn add_history(
         &self,
         tx: &DatabaseTransaction,
@@ -234,8 +234,8 @@ impl Store {
         Ok(())
     }
 
-    /// Adds log bytes that this node has written, to the period that contains `now`: at most
-    /// [`LOG_BATCH`] at once.
+    /// Adds bytes of log lines that this node has written to the period that contains `now`, at
+    /// most [`LOG_BATCH`] entries at once.
     pub async fn add_log_bytes(
         &self,
         tx: &DatabaseTransaction,
@@ -265,7 +265,7 @@ impl Store {
         Ok(())
     }
 
-    /// The periods of a namespace that are not too old at `now`, oldest first; `usual` is the
+    /// The periods of a namespace that are not too old at `now`, oldest first. `usual` is the
     /// retention of a namespace without its own.
     pub async fn history_periods(
         &self,
@@ -284,7 +284,7 @@ impl Store {
         Ok(PeriodRows::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// How much history a namespace has at `now`; `usual` is the retention of a namespace without
+    /// How much history a namespace has at `now`. `usual` is the retention of a namespace without
     /// its own.
     pub async fn history_of(
         &self,
@@ -304,8 +304,8 @@ impl Store {
         Ok(History::find_by_statement(statement).one(self.read()).await?.unwrap_or_default())
     }
 
-    /// How many rows of history these namespaces have at `now`; those without any are left out.
-    /// `usual` is the retention of a namespace without its own.
+    /// How many rows of history these namespaces have at `now`; namespaces without rows are left
+    /// out. `usual` is the retention of a namespace without its own.
     pub async fn history_rows(
         &self,
         namespaces: &[Uuid],
@@ -335,7 +335,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// The bytes of log that these namespaces have at `now`, by name.
+    /// The bytes of log lines that these namespaces have at `now`, by name.
     pub async fn log_bytes_kept(
         &self,
         namespaces: &[Uuid],
@@ -364,7 +364,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.name, row.log_bytes)).collect())
     }
 
-    /// The bytes of log lines from before `until` that a cut has left to a namespace, by the
+    /// The bytes of log lines from before `until` that a namespace keeps after a cut, by the
     /// retention of their schedules: they belong to runs with keys after `first` that were still
     /// live then.
     pub async fn log_bytes_left(
@@ -412,7 +412,7 @@ impl Store {
     }
 
     /// Records that a namespace's settled history from before `until` was removed at `now`. The
-    /// bytes of log that are `left`, by days, count as if they were written then.
+    /// bytes of log lines in `left`, by days, count as if they were written then.
     pub async fn record_cut(
         &self,
         tx: &DatabaseTransaction,
@@ -423,7 +423,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let values = || [Value::from(namespace), until.0.into()];
         if self.dialect().is_postgres() {
-            // In the order in which others change them.
+            // In the order in which other statements change them.
             let sql = "SELECT period FROM history_stat WHERE namespace_id = $1 AND period < $2 \
                  ORDER BY period, days FOR UPDATE";
             tx.execute_raw(self.dialect().statement(sql, values())).await?;
@@ -453,7 +453,7 @@ impl Store {
         Ok(())
     }
 
-    /// Those of the namespaces whose history was cut at or after `since`.
+    /// Which of the namespaces had their history cut at or after `since`.
     pub async fn cuts_since(
         &self,
         within: &Within,
@@ -477,7 +477,7 @@ impl Store {
         Ok(cut.map(|cut| cut.until))
     }
 
-    /// The bytes of log of a run.
+    /// The bytes of a run's log lines.
     pub async fn log_bytes_of_run(&self, run: Uuid) -> Result<i64, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -490,8 +490,8 @@ impl Store {
     }
 }
 
-/// The SQL condition that a period is not too old, by the parameters for now and for the retention
-/// of a namespace without its own.
+/// The SQL condition that a period is not too old, with the parameters for the current time and for
+/// the retention of a namespace without its own.
 fn kept(now: &str, usual: &str) -> String {
     format!(
         "h.period > {now} - (CASE WHEN h.days > 0 THEN h.days \

@@ -1,5 +1,5 @@
 //! A node's holds on attempts: settling, querying and ending them. Every write of a holder names
-//! its hold (run, attempt, node, epoch); zero rows means that it was lost.
+//! its hold (run, attempt, node, epoch); zero rows means that the node has lost the run.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{
     telemetry::TracedRun,
 };
 
-/// A node's hold on an attempt. A write counts only if all of this is unchanged.
+/// A node's hold on an attempt. A write has an effect only if none of these values has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
 pub struct RunLease {
     /// The run.
@@ -48,12 +48,12 @@ pub struct Settlement {
     pub output: Option<serde_json::Value>,
     /// The attempt's last lines, which are written with it.
     pub lines: Option<NewChunk>,
-    /// Added to the maximum number of attempts: one for an attempt that was lost through no fault
-    /// of its own.
+    /// Added to the maximum number of attempts: 1 for an attempt that was lost without being at
+    /// fault.
     pub extra_attempts: i32,
-    /// When it ended.
+    /// When the attempt ended.
     pub at: Timestamp,
-    /// How long the attempt took; for the metrics.
+    /// How long the attempt took, for the metrics.
     pub took: Duration,
     /// The run's trace data, to be reported once this is written.
     pub traced: Option<TracedRun>,
@@ -81,11 +81,11 @@ pub(in crate::store) fn of_holds(holds: impl Iterator<Item = RunLease> + Clone) 
 }
 
 impl Store {
-    /// Settles the attempts whose hold is unchanged, and returns their holds. The others were lost:
-    /// another node decides about their runs.
+    /// Settles the attempts whose hold has not changed, and returns their holds. The others were
+    /// lost: another node decides about their runs.
     ///
-    /// A batch may contain two settlements of one run: of a lost hold, and of the next one. So
-    /// results are reported by hold, never by run.
+    /// A batch may contain two settlements of one run: one for a lost hold, and one for the next.
+    /// So results are reported by hold, never by run.
     pub async fn settle_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -130,7 +130,7 @@ impl Store {
         Ok(held)
     }
 
-    /// Those of `settlements` that are already written, by an earlier try whose commit's answer was
+    /// Those of `settlements` that are already written, because the answer to an earlier commit was
     /// lost. No other writer records the same outcome of the same attempt at the same millisecond.
     pub async fn settled_before(
         &self,
@@ -167,7 +167,7 @@ impl Store {
         Ok(holds.filter(|hold| rows.contains(&row(hold))).collect())
     }
 
-    /// Those of `holds` whose runs the previous statement has changed: they have its stamp.
+    /// Those of `holds` whose runs the previous statement has changed, as their stamp shows.
     async fn just_written(
         &self,
         tx: &DatabaseTransaction,
@@ -216,7 +216,7 @@ impl Store {
         self.held_if(node, "").await
     }
 
-    /// The same while that life is alive: the holds of a dead life are taken over by others.
+    /// The same while that life is alive, because other nodes take over the holds of a dead life.
     pub async fn held_alive(&self, node: Uuid) -> Result<Vec<RunLease>, StoreError> {
         let goes_on = "AND EXISTS (SELECT 1 FROM node WHERE node.id = $1 AND node.state = 'alive')";
         self.held_if(node, goes_on).await
@@ -232,8 +232,8 @@ impl Store {
         Ok(RunLease::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Ends a node's holds that it does not know: their runs become orphans, like those of a dead
-    /// node. Returns how many still existed.
+    /// Ends holds of a node that the node does not know: their runs become orphans, like those of a
+    /// dead node. Returns how many still existed.
     pub async fn disown_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -256,7 +256,7 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// The runs at work on `node` that have a cancel request.
+    /// The runs in progress on `node` that have a cancel request.
     pub async fn cancel_requests(&self, node: Uuid) -> Result<Vec<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {

@@ -1,7 +1,8 @@
-//! Hourly roll-ups of old minutes: one per namespace and hour instead of one per minute. So a chart
-//! over weeks reads a bounded number of small rows.
+//! Hourly roll-ups of old minutes: one per namespace and hour instead of one per minute, so that a
+//! chart over weeks reads a bounded number of small rows.
 //!
-//! A minute that is counted into such an hour later is a separate row until the next merge.
+//! If runs are counted later for a minute of such an hour, that minute is a separate row until the
+//! next merge.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
@@ -18,18 +19,18 @@ use crate::store::{DatabaseTransaction, Dialect, Store, StoreError};
 /// An hour in milliseconds. The statements below and their index contain it as a literal.
 pub const HOUR_MS: i64 = 3_600_000;
 
-/// For how long roll-ups stay per minute.
+/// How long roll-ups are kept per minute.
 const BY_MINUTE: TimeDelta = TimeDelta::days(2);
 
-/// The start of the per-minute roll-ups at `now`: earlier ones are hourly.
+/// The start of the per-minute roll-ups at `now`: those before it are hourly.
 pub fn by_minute_since(now: DateTime<Utc>) -> Timestamp {
     let ms = Timestamp::from(now - BY_MINUTE).0;
     Timestamp(ms - ms.rem_euclid(HOUR_MS))
 }
 
 impl Store {
-    /// The hours before `until` that still have minute rows, oldest first: those of the first
-    /// `most` such minutes.
+    /// The hours before `until` that still have minute rows, oldest first, of the first `most` such
+    /// minutes.
     pub async fn hours_by_minute(
         &self,
         until: Timestamp,

@@ -1,6 +1,5 @@
-//! The facts in the tables about given instants of a schedule: ledger rows and runs. All of this is
-//! found by index, instant by instant, so it costs the same however much else the schedule has in
-//! its ledger.
+//! The facts in the tables about given instants of a schedule: ledger rows and runs. Each instant
+//! is looked up in an index, so the cost does not depend on the size of the schedule's ledger.
 
 use std::collections::HashSet;
 
@@ -14,7 +13,7 @@ use crate::store::{
     db::{bulk::Bulk, days::Days},
 };
 
-/// The ledger row of exactly that instant. It may be the first of a range.
+/// The ledger row of exactly this instant. It may be the first of a range.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct RowAt {
     /// The instant.
@@ -23,7 +22,7 @@ pub struct RowAt {
     pub fire_id: Uuid,
     /// How many instants it accounts for.
     pub count: i64,
-    /// Its verdict.
+    /// The fire's verdict.
     pub verdict: Verdict,
 }
 
@@ -34,7 +33,7 @@ pub struct RunAt {
     pub at: Timestamp,
     /// The run.
     pub run_id: Uuid,
-    /// Its state.
+    /// The run's state.
     pub state: run::State,
 }
 
@@ -45,9 +44,9 @@ pub struct RangeOver {
     pub fire_id: Uuid,
     /// The version whose timing produced its instants.
     pub schedule_version: i32,
-    /// Its first instant.
+    /// The range's first instant.
     pub scheduled_at: Timestamp,
-    /// Its last instant.
+    /// The range's last instant.
     pub last_scheduled_at: Timestamp,
 }
 
@@ -119,8 +118,8 @@ impl Store {
     /// The last instant of a schedule that had passed when its row was written. Instants that were
     /// skipped in advance on request do not count.
     ///
-    /// A range that begins before other rows may end after them. Ranges are few, and have their own
-    /// index.
+    /// A range that begins before other rows may end after them. There are few ranges, and they
+    /// have their own index.
     pub async fn last_past_instant(
         &self,
         connection: &impl ConnectionTrait,
@@ -144,8 +143,7 @@ impl Store {
         Ok(row.and_then(|row| row.at))
     }
 
-    /// Those of these schedules that have rows in the time from one instant to another, both
-    /// inclusive.
+    /// Which of these schedules have rows between two instants, both inclusive.
     pub async fn schedules_with_rows(
         &self,
         connection: &impl ConnectionTrait,

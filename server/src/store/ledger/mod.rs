@@ -3,7 +3,7 @@
 //! - `ahead`, `candidates`, `claims`: due schedules, and claiming them
 //! - `handoffs`, `handoff_lock`: from an intent to a run
 //! - `runs`, `queue`, `groups`, `untaken`: live runs and waiting runs
-//! - `holds`, `flows`, `definitions`: attempts at work, and runs of several tasks
+//! - `holds`, `flows`, `definitions`: attempts in progress, and runs of several tasks
 //! - `buffers`, `clearing`, `pauses`, `instants`: waiting fires, runs that must give way, pauses
 //! - `backfills`, `backfill_runs`: past instants
 //! - `recoveries`: failures that the tables show

@@ -1,4 +1,4 @@
-//! Pauses: those that begin automatically, and how pauses end.
+//! Pauses: how automatic pauses begin, and how pauses end.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult};
@@ -19,8 +19,8 @@ struct Id {
 const IS_OVER: &str = "paused_until IS NOT NULL AND paused_until <= $1 AND NOT enabled \
     AND deleted_at IS NULL";
 
-/// Each change of a schedule gets a later time than the one before, even if a clock was set back:
-/// the time of the last change shows from where its cursor was computed.
+/// The time of a change of a schedule. It is later than that of the previous change, even if a
+/// clock was set back, because it shows the instant from which the cursor was computed.
 fn later(now: &str) -> String {
     format!("CASE WHEN updated_at >= {now} THEN updated_at + 1 ELSE {now} END")
 }
@@ -46,7 +46,7 @@ impl Store {
         Ok(())
     }
 
-    /// A paused schedule, locked. Without a cursor, it gets one that never comes.
+    /// A paused schedule, locked. If it has no cursor, it gets one that is never reached.
     pub async fn lock_paused_schedule(
         &self,
         tx: &DatabaseTransaction,
@@ -57,7 +57,7 @@ impl Store {
     }
 
     /// A schedule that is not deleted, paused or not, which this transaction has locked or only
-    /// reads. Without a cursor, it gets one that never comes.
+    /// reads. If it has no cursor, it gets one that is never reached.
     pub async fn schedule_with_cursor<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -114,8 +114,8 @@ impl Store {
         self.find_pauses_over(tx, now, limit, &self.dialect().skip_locked("schedule")).await
     }
 
-    /// Locks a schedule if its pause should have ended by `now`; returns false if that is not, or
-    /// no longer, so, or if another transaction has locked it.
+    /// Locks a schedule if its pause should have ended by `now`. Returns false if it should not, or
+    /// no longer, or if another transaction has locked the schedule.
     pub async fn lock_pause_if_over(
         &self,
         tx: &DatabaseTransaction,

@@ -1,9 +1,9 @@
-//! Runs that wait for a node, and which of them come next.
+//! Runs that wait for a node, and their order.
 //!
-//! Runs that wait in groups are queried group by group, for each only as many as it has room for:
-//! an index contains their queues one after another, so a round costs what it takes plus one lookup
-//! per group with a queue, however long that is. Runs without a group have a separate index, so
-//! group queues do not slow them down.
+//! Runs that wait in groups are queried group by group, each up to the room that it has. An index
+//! contains their queues one after another. So the cost of a round depends on the runs that it
+//! takes, plus one lookup per group with a queue, but not on the length of the queues. Runs without
+//! a group have a separate index, so group queues do not slow them down.
 
 use std::cmp::Reverse;
 
@@ -19,7 +19,7 @@ use crate::store::{DatabaseTransaction, Store, StoreError};
 pub struct WaitingRun {
     /// The run.
     pub id: Uuid,
-    /// The schedule, if one was involved.
+    /// The schedule, if the run has one.
     pub schedule_id: Option<Uuid>,
     /// The schedule's name.
     pub schedule: Option<String>,
@@ -33,9 +33,9 @@ pub struct WaitingRun {
     pub workflow_version: i32,
     /// See [`run::Trigger`].
     pub trigger: run::Trigger,
-    /// The instant that it is for.
+    /// The instant that the run represents.
     pub scheduled_at: Timestamp,
-    /// When it was due.
+    /// When the run was due.
     pub due_at: Timestamp,
     /// See `entity::schedule`, also for the next field; `None` without a schedule.
     pub start_deadline_ms: Option<i64>,
@@ -49,34 +49,33 @@ pub struct WaitingRun {
     pub max_attempts: i32,
     /// The epoch of the last hold.
     pub epoch: i64,
-    /// Its context.
+    /// The run's context.
     pub context: serde_json::Value,
     /// The key by which the receiver recognises duplicates.
     pub idempotency_key: String,
-    /// The group whose limit it counts against.
+    /// The group whose limit applies to it.
     pub group_id: Option<Uuid>,
     /// The tags that its node must have.
     pub runs_on: Option<Strings>,
-    /// Since when it has been able to start.
+    /// Since when the run has been able to start.
     pub available_at: Timestamp,
     /// Among waiting runs, the highest priority is taken first.
     pub priority: i16,
 }
 
-/// The work that still waits after a dispatcher's look.
+/// The work that still waits after a dispatcher's round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// When the next run may start that no group holds back; overdue runs count.
+    /// When the next run may start that no group holds back. Overdue runs count, too.
     pub next: Option<Timestamp>,
-    /// Whether a run of any group has reached its start time: it waits for another run of its
-    /// group.
+    /// Whether a run of any group could start, but waits for another run of its group.
     pub grouped: bool,
 }
 
-/// A node that looks for runs.
+/// A node that takes runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Taker<'a> {
-    /// Its current life.
+    /// The node's current life.
     pub node: Uuid,
     /// The tags that runs can require of it.
     pub tags: &'a [String],
@@ -96,7 +95,7 @@ pub struct Without {
 }
 
 impl Without {
-    /// The condition, to be appended to another one; its values are appended to `values`.
+    /// The condition, to be appended to another; its values are appended to `values`.
     fn condition(&self, values: &mut Vec<Value>) -> String {
         let mut condition = String::new();
         let origins = self.origins.iter().map(|origin| Value::from(origin.clone()));
@@ -124,9 +123,10 @@ impl Without {
 const ORDER: &str = "run.priority DESC, run.available_at, run.id";
 
 impl Store {
-    /// The waiting runs that may start, highest priority and then longest waiting first, locked. Of
-    /// each group, only as many as it has room for are included, so the ones it holds back block no
-    /// others; [`Store::lock_room`] checks whether the room still exists.
+    /// The waiting runs that may start, locked: highest priority first, and longest waiting first
+    /// among equals. Of each group, only as many are included as it has room for, so that the runs
+    /// that it holds back do not block others; [`Store::lock_room`] checks whether the room still
+    /// exists.
     pub async fn lock_waiting_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -185,8 +185,8 @@ impl Store {
         Ok(waiting)
     }
 
-    /// Whether a run of any group waits. In most rounds none does, and PostgreSQL spends more time
-    /// planning the query for those that may start than the rest takes.
+    /// Whether a run of any group waits. In most rounds none does, and planning the query for those
+    /// that may start would take PostgreSQL longer than the rest of the round.
     async fn is_any_grouped<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -200,7 +200,7 @@ impl Store {
         Ok(row.map(|row| row.try_get("", "found")).transpose()?.unwrap_or_default())
     }
 
-    /// When the next run that is not yet due at `now` may start, among those for a node with these
+    /// When the next run may start that is not yet due at `now`, of those for a node with these
     /// tags.
     pub async fn next_available(
         &self,

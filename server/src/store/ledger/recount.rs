@@ -1,8 +1,8 @@
 //! Counts the rows of history that a namespace really has.
 //!
-//! The counts for quotas assume that a row is kept as long as its schedule's retention said when it
-//! was counted. When somebody shortens that retention, rows are gone that still count. So nothing
-//! is removed for a quota before the real rows have corrected the counts.
+//! The counts for quotas assume that a row is kept as long as its schedule's retention required
+//! when it was counted. If that retention is shortened, rows that still count are already gone. So
+//! nothing is removed for a quota before the counts have been corrected by the real rows.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::store::{
     db::days::{DAY_MS, day_of, first_key},
 };
 
-/// The counts of a namespace's history at one moment, and what had been counted by then.
+/// The counts of a namespace's history at one moment, and how far had been counted by then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedHistory {
     /// The namespace.
@@ -30,7 +30,7 @@ pub struct CountedHistory {
 }
 
 impl CountedHistory {
-    /// What to add to the counts so that they are `real`, from the period `oldest` on.
+    /// The amounts to add to the counts so that they match `real`, from the period `oldest` on.
     pub fn corrections(
         &self,
         real: &BTreeMap<Period, i64>,
@@ -45,8 +45,8 @@ impl CountedHistory {
     }
 }
 
-/// The days, as ranges of milliseconds, whose rows can lie in the periods from `oldest` on at
-/// `now`: a run settles up to a day after its key was made, and a clock may be ahead.
+/// The days, as ranges of milliseconds, whose rows can be in the periods from `oldest` on at `now`:
+/// a run settles up to a day after its key was created, and a clock may be ahead.
 pub fn days_to_recount(oldest: Timestamp, now: Timestamp) -> impl Iterator<Item = (i64, i64)> {
     let (from, to) = (day_of(oldest.0 - DAY_MS), now.0.saturating_add(DAY_MS));
     let starts = std::iter::successors(Some(from), |from| from.checked_add(DAY_MS));
@@ -54,7 +54,7 @@ pub fn days_to_recount(oldest: Timestamp, now: Timestamp) -> impl Iterator<Item 
 }
 
 impl Store {
-    /// A namespace's counts, those included that no longer count because of their age; `None` if
+    /// A namespace's counts, including those that no longer count because of their age; `None` if
     /// there are none yet.
     pub async fn counted_history(
         &self,
@@ -69,7 +69,7 @@ impl Store {
             run_id: Uuid,
             fire_id: Uuid,
         }
-        // One statement: the counts and the positions must be of the same moment.
+        // One statement, because the counts and the positions must be of the same moment.
         let sql = "SELECT h.period, h.days, h.row_count, r.changed, r.id AS run_id, \
                f.id AS fire_id \
              FROM history_stat h JOIN stat_position r ON r.feed = 'run' \
@@ -91,8 +91,8 @@ impl Store {
         }))
     }
 
-    /// Adds to `real` the rows of the namespace whose keys were made between these instants, as far
-    /// as they had been counted.
+    /// Adds to `real` the rows of the namespace whose keys were created between these instants, as
+    /// far as they had been counted.
     pub async fn recount_history(
         &self,
         counted: &CountedHistory,
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_no_longer_counts_and_what_another_retention_keeps_counts_there() {
+    fn removed_rows_do_not_count_and_rows_of_another_retention_count_there() {
         let counted = CountedHistory {
             namespace_id: Uuid::nil(),
             rows: [(at(1, 0), 5), (at(2, 0), 6), (at(3, 0), 7), (at(4, 0), 8)].into(),

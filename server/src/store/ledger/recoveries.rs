@@ -1,5 +1,5 @@
 //! Queries for failures that the tables show: intents that were never handed over, runs on dead
-//! nodes, attempts that outlived every limit.
+//! nodes, attempts that have exceeded every limit.
 
 use std::time::Duration;
 
@@ -23,15 +23,15 @@ pub struct Stray {
     pub id: Uuid,
     /// The fire that started it.
     pub fire_id: Option<Uuid>,
-    /// Its schedule, if it has one.
+    /// The run's schedule, if it has one.
     pub schedule_id: Option<Uuid>,
     /// The workflow.
     pub workflow_id: Uuid,
     /// The workflow's version.
     pub workflow_version: i32,
-    /// The instant that it is for.
+    /// The instant that the run represents.
     pub scheduled_at: Timestamp,
-    /// When it was handed over.
+    /// When the run was handed over.
     pub created_at: Timestamp,
     /// The start of its first attempt.
     pub started_at: Option<Timestamp>,
@@ -41,21 +41,21 @@ pub struct Stray {
     pub max_attempts: i32,
     /// How often recovery has taken it over.
     pub recovery_attempts: i32,
-    /// The node that held it.
+    /// How often recovery has taken the run over.
     pub node_id: Uuid,
-    /// The epoch of that hold.
+    /// The node that held the run.
     pub epoch: i64,
-    /// When it has outlived every limit, by the database's clock.
+    /// When the attempt exceeds every limit, by the database's clock.
     pub hard_deadline_at: Option<Timestamp>,
-    /// Its context.
+    /// The run's context.
     pub context: serde_json::Value,
     /// When its cancellation was requested.
     pub cancel_requested_at: Option<Timestamp>,
     /// The task at work.
     pub task: Option<String>,
-    /// Whether the schedule that fired it was deleted; false without one.
+    /// Whether its schedule was deleted; false if it has none.
     pub deleted: bool,
-    /// Whether that schedule is paused; false without one.
+    /// Whether its schedule is paused; false if it has none.
     pub paused: bool,
 }
 
@@ -78,14 +78,14 @@ pub struct OverdueAttempt {
 pub struct Astray {
     /// Nodes whose heartbeat has expired, or runs whose node is gone.
     pub orphans: bool,
-    /// Attempts over their hard deadline.
+    /// Attempts past their hard deadline.
     pub overruns: bool,
     /// Intents without a run.
     pub intents: bool,
 }
 
-/// Since when the present owner has had an intent: `claimed_at` stays unchanged when recovery takes
-/// it over, because the intent's age counts from there.
+/// Since when the present owner has had an intent. When recovery takes an intent over, `claimed_at`
+/// stays unchanged, because the intent's age counts from there.
 const OWNED_SINCE: &str = "coalesce(fire.recovery_at, fire.claimed_at)";
 
 const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.schedule_id, run.workflow_id, \
@@ -97,13 +97,13 @@ const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.schedule_id, run.workflow_
     (run.trigger = 'schedule' AND NOT coalesce(s.enabled, true)) AS paused";
 
 impl Astray {
-    /// Assumes everything, for when the check failed.
+    /// Assumes that everything needs recovery, for use after the check failed.
     pub const ANY: Self = Self { orphans: true, overruns: true, intents: true };
 }
 
 impl Store {
     /// Whether there is anything to recover, checked without locks: usually there is not, and a
-    /// lock is a write that others would have to wait for.
+    /// lock is a write for which others would have to wait.
     pub async fn astray(
         &self,
         own: Uuid,
@@ -146,8 +146,8 @@ impl Store {
         }))
     }
 
-    /// Intents without a run whose owner is gone, or that the owner has had since before `before`;
-    /// locked.
+    /// Intents without a run whose owner is gone, or whose owner has had them since before
+    /// `before`; locked.
     pub async fn lock_lost_intents(
         &self,
         tx: &DatabaseTransaction,
@@ -240,7 +240,7 @@ impl Store {
         Ok(OverdueAttempt::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// Running attempts whose hold is unchanged; locked.
+    /// Running attempts whose hold has not changed; locked.
     pub async fn lock_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -262,8 +262,8 @@ impl Store {
         Ok(Stray::find_by_statement(statement).all(tx).await?)
     }
 
-    /// Marks runs that this transaction has settled as taken over by recovery, in their context
-    /// too, and ends the old hold's epoch.
+    /// Marks runs that this transaction has settled as taken over by recovery, also in their
+    /// context, and ends the epoch of the old hold.
     pub async fn mark_recovered(
         &self,
         tx: &DatabaseTransaction,

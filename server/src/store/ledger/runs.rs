@@ -23,7 +23,7 @@ pub struct Take {
     pub attempt: i32,
     /// The new hold's epoch.
     pub epoch: i64,
-    /// After how long any node may declare it timed out.
+    /// How long until any node may declare it timed out.
     pub hard_limit: Duration,
 }
 
@@ -97,8 +97,8 @@ impl Store {
         Ok(())
     }
 
-    /// Ends runs that this transaction has locked and whose fires have waited for a place beyond
-    /// their start deadline: the fires are skipped after all.
+    /// Ends runs that this transaction has locked and whose fires have waited for a place past
+    /// their start deadline: the fires are skipped.
     pub async fn skip_locked_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -155,7 +155,7 @@ impl Store {
         Ok(row)
     }
 
-    /// Cancels a run that is not at work, or asks its node to stop it.
+    /// Cancels a run at once if it is not running, or else asks its node to stop it.
     pub async fn cancel_if_live(
         &self,
         tx: &DatabaseTransaction,
@@ -175,7 +175,7 @@ impl Store {
         Ok(result.rows_affected() > 0)
     }
 
-    /// Does so for those of `runs` that are live and not locked by another transaction: it never
+    /// The same for those of `runs` that are live and not locked by another transaction. It never
     /// waits, so the caller may hold other locks. A caller that needs all of them must call it
     /// again.
     pub async fn cancel_if_live_and_free(
@@ -203,7 +203,8 @@ impl Store {
         Ok(())
     }
 
-    /// The columns to write for a run that should be stopped; the first requester is kept.
+    /// The columns to write for a run that should be stopped. If it was already requested, the
+    /// first requester stays.
     fn cancelled(&self, at: &str, by: &str, reason: &str) -> String {
         format!(
             "cancel_requested_at = coalesce(cancel_requested_at, {at}), \

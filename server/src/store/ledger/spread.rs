@@ -1,7 +1,7 @@
 //! The distribution of durations: counts by size class, small enough to fit in a row.
 //!
 //! Durations below 16 ms are counted per millisecond, longer ones in eight classes per doubling, so
-//! a value read from it is off by at most a sixteenth, however long the duration. As text, it is
+//! its values are off by at most a sixteenth, however long the duration. As text, it is
 //! `size:count` separated by spaces. A size may appear several times, so two distributions are
 //! added by concatenating them, in SQL as well.
 
@@ -11,12 +11,12 @@ use std::{collections::BTreeMap, fmt};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spread(BTreeMap<u16, i64>);
 
-/// The text is not a distribution.
+/// The error for a text that is not a distribution.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("read how durations are spread: {0:?} is no size and count")]
 pub struct NotASpread(String);
 
-/// Below this, each millisecond is a separate size.
+/// Below this, each millisecond has a size class of its own.
 const EXACT: u64 = 16;
 /// The number of classes per doubling, as a power of two.
 const PARTS: u32 = 3;

@@ -1,9 +1,9 @@
 //! Roll-ups for charts: what settled in a namespace, by minute.
 //!
 //! They are counted from the change feed of runs, so that firing writes nothing extra: a settled
-//! run never changes again, and appears in the feed once as settled. The counts and the new feed
-//! position are written by one transaction, which also checks the old position: after a crash, or
-//! beside another writer, nothing is counted twice. Old minutes are merged into hours (`hours`).
+//! run never changes again, and appears in the feed once as settled. One transaction writes the
+//! counts and the new position in the feed, and checks the old position. So nothing is counted
+//! twice after a crash, or if there is another writer. Old minutes are merged into hours (`hours`).
 
 use std::collections::HashSet;
 
@@ -25,25 +25,25 @@ use crate::store::{
 pub struct SettledRun {
     /// The run.
     pub id: Uuid,
-    /// Its stamp in the feed.
+    /// The run's stamp in the feed.
     pub changed: i64,
     /// The namespace.
     pub namespace_id: Uuid,
-    /// The schedule, if there was one.
+    /// The schedule, if the run had one.
     pub schedule_id: Option<Uuid>,
-    /// How it ended.
+    /// How the run ended.
     pub state: run::State,
     /// See [`run::Trigger`].
     pub trigger: run::Trigger,
-    /// Whether recovery started it or took it over.
+    /// Whether recovery started the run or took it over.
     pub is_recovery: bool,
-    /// When it was due.
+    /// When the run was due.
     pub due_at: Timestamp,
-    /// When it was handed over.
+    /// When the run was handed over.
     pub created_at: Timestamp,
     /// The start of the first attempt.
     pub started_at: Option<Timestamp>,
-    /// When it settled.
+    /// When the run settled.
     pub finished_at: Timestamp,
 }
 
@@ -56,7 +56,7 @@ pub struct NamespaceMinute {
     pub minute: Timestamp,
 }
 
-/// The verdicts of a minute and namespace that led to no run.
+/// The verdicts of a minute and namespace without a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct UnrunVerdicts {
     /// The namespace.
@@ -67,7 +67,8 @@ pub struct UnrunVerdicts {
     pub missed: i64,
     /// Instants that were skipped: because of a live run, a calendar, a pause or a request.
     pub skipped: i64,
-    /// Fires that were abandoned before they had a run; an abandoned run counts as one that ended.
+    /// Fires that were abandoned before they had a run; an abandoned run counts as a run that
+    /// ended.
     pub abandoned: i64,
 }
 
@@ -78,7 +79,7 @@ type DistributionOf = fn(&Rollup) -> &Spread;
 const FEED: &str = "run";
 
 impl Store {
-    /// How far the runs have been counted; `None` before the first time.
+    /// How far runs have been counted; `None` before the first time.
     pub async fn counted_until(&self) -> Result<Option<Cursor>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -110,7 +111,7 @@ impl Store {
     }
 
     /// Adds the totals of the runs between two positions, unless another node has already counted
-    /// on from the first one. Returns whether it did.
+    /// beyond the first. Returns whether it did so.
     pub async fn add_counts_if_at(
         &self,
         tx: &DatabaseTransaction,
@@ -213,7 +214,7 @@ impl Store {
         Ok(UnrunVerdicts::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Sets the counts of verdicts without a run in these minutes, replacing earlier values.
+    /// Sets the counts of verdicts without a run in these minutes; replaces earlier values.
     pub async fn set_unrun(
         &self,
         tx: &DatabaseTransaction,

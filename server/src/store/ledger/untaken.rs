@@ -1,5 +1,5 @@
-//! Runs that have waited for a node for too long. A node that takes one would notice; but there may
-//! be no node that can: none has its tags or a free place, or its group is full.
+//! Runs that have waited for a node for too long. A node that takes such a run would notice, but
+//! there may be no node that can: none has its tags or a free place, or its group is full.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult, Statement};
@@ -24,16 +24,16 @@ pub struct Late {
     pub scheduled_at: Timestamp,
 }
 
-/// A run that has begun, waits for another attempt and has no time left.
+/// A run that has begun, waits for another attempt, and has used up its time limit.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct OverdueRun {
     /// The run.
     pub id: Uuid,
-    /// The schedule, if one was involved.
+    /// The schedule, if the run has one.
     pub schedule_id: Option<Uuid>,
     /// When its first attempt started.
     pub started_at: Timestamp,
-    /// Its time limit in milliseconds.
+    /// The run's time limit in milliseconds.
     pub limit_ms: i64,
 }
 
@@ -42,15 +42,15 @@ pub struct OverdueRun {
 pub struct Allowed {
     /// The workflow.
     pub workflow_id: Uuid,
-    /// Its version.
+    /// The schedule's version.
     pub version: i32,
-    /// In milliseconds from the start of the first attempt.
+    /// The limit in milliseconds from the start of the first attempt.
     pub limit_ms: i64,
 }
 
 /// A run without any attempt whose fire is past its start deadline at `$1`, as the engine computes
 /// it. The partial index has the first part of this condition. The schedule is looked up for each
-/// such run: with a join, PostgreSQL might start from all schedules.
+/// such run, because with a join PostgreSQL might start from all schedules.
 const IS_LATE: &str = "run.state IN ('queued', 'retrying') AND run.state = 'queued' \
     AND run.trigger = 'schedule' AND run.attempt = 0 \
     AND (SELECT s.start_deadline_ms + CASE WHEN run.due_at < run.scheduled_at + s.jitter_ms \
@@ -154,7 +154,7 @@ impl Store {
             .statement(self.dialect(), &sql, vec![now.0.into(), limit.cast_signed().into()])
     }
 
-    /// Ends runs that this transaction has locked and that have used up their time limit; each with
+    /// Ends runs that this transaction has locked and that have used up their time limit, each with
     /// its error text.
     pub async fn time_out_locked_runs(
         &self,

@@ -1,8 +1,8 @@
 //! The zone data by which cursors are computed: one release for all nodes.
 //!
-//! A transaction that moves a cursor by its zone's rules checks whether the rules are still those
-//! in use. On PostgreSQL, the answer holds until that transaction ends, so a change of the release
-//! waits for transactions that computed by the old one.
+//! A transaction that moves a cursor by its zone's rules checks that the release is still in use.
+//! On PostgreSQL, the answer holds until that transaction ends, so a change of the release waits
+//! for transactions that computed by the old one.
 
 use entity::{Timestamp, zone_rules};
 use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
@@ -21,7 +21,7 @@ pub struct ZonedCursor {
     pub last_fire_at: Option<Timestamp>,
 }
 
-/// A cursor that other rules place elsewhere.
+/// A cursor whose place differs under other rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MovedCursor {
     /// The schedule.
@@ -30,13 +30,13 @@ pub struct MovedCursor {
     pub version: i32,
     /// Where the cursor was.
     pub from: Timestamp,
-    /// Where it belongs.
+    /// Where the cursor belongs.
     pub to: Option<Timestamp>,
     /// When to claim it there.
     pub fire_at: Option<Timestamp>,
 }
 
-/// The condition that the nodes schedule by another release than the one in `column`. If they do
+/// The condition that the nodes schedule by a release other than the one in `column`. If they do
 /// not, that holds until the transaction ends.
 pub(in crate::store) fn is_other(dialect: &Dialect, column: &str) -> String {
     let lock = dialect.share();
@@ -67,7 +67,7 @@ impl Store {
         Ok(row.map(|row| row.zone_data).filter(|theirs| theirs != own))
     }
 
-    /// Makes this the release by which the nodes schedule; no cursor has been checked by it yet.
+    /// Makes this the release by which the nodes schedule. No cursor has been checked by it yet.
     pub async fn set_zone_rules(&self, zone_data: &str) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let sql = "INSERT INTO zone_rules (id, zone_data) VALUES (1, $1) \

@@ -1,4 +1,4 @@
-//! Wrong guesses at passwords, by the database's clock, so that all nodes count alike.
+//! Wrong guesses at passwords, by the database's clock, so that all nodes agree.
 //!
 //! Rows are written in key order, so that two writers of the same rows cannot deadlock, and the
 //! removal of rows never waits.
@@ -10,29 +10,30 @@ use crate::store::{Store, StoreError};
 /// An allowance from which a guess is taken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Guess {
-    /// What the allowance is for.
+    /// The subject of the allowance.
     pub id: String,
     /// How long it takes until one more guess is available.
     pub pause_ms: i64,
-    /// The total of its pauses, in milliseconds.
+    /// The size of the allowance: the sum of its pauses, in milliseconds.
     pub room_ms: i64,
 }
 
 /// The rest of an allowance.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct AllowanceLeft {
-    /// What the allowance is for.
+    /// The subject of the allowance.
     pub id: String,
-    /// How long it takes until it is full again; more than its total if nothing was left.
+    /// How long it takes until the allowance is full again; more than its size if nothing was left.
     pub missing_ms: i64,
 }
 
 /// The result of a guess.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuessOutcome {
-    /// It was taken from all allowances.
+    /// The guess was taken from all allowances.
     Taken(Vec<AllowanceLeft>),
-    /// One allowance has nothing left, and nothing was taken. Each as if it had been taken.
+    /// One allowance has nothing left, and nothing was taken. Contains the allowances as if the
+    /// guess had been taken.
     Refused(Vec<AllowanceLeft>),
 }
 
@@ -42,7 +43,8 @@ pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<GuessOutco
     guesses.sort_unstable();
     let tx = store.begin().await?;
     let now = store.dialect().now();
-    // No row extends further than its allowance: a clock that was set back locks no user out.
+    // No row extends further than its allowance, so that a clock that was set back locks no user
+    // out.
     let most = guesses.iter().map(|guess| guess.room_ms).max().unwrap_or_default();
     let rows = rows(&guesses, |pause| format!("{now} + {pause}"));
     let sql = format!(
@@ -66,12 +68,11 @@ pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<GuessOutco
     Ok(GuessOutcome::Taken(left))
 }
 
-/// The database's clock advances between the start and the end of a statement.
+/// How far the database's clock may advance between the start and the end of a statement.
 const MOMENT_MS: i64 = 1_000;
 
-/// Shortens rejected allowances that extend further than `most`, as happens after a clock was set
-/// back: otherwise each try would find them as far away as the previous one, however long the user
-/// waits.
+/// Shortens rejected allowances that extend further than `most`, as they do after a clock was set
+/// back. Otherwise each attempt would find them as far away as before, however long the user waits.
 async fn cut_back(
     store: &Store,
     guesses: &[Guess],
@@ -111,8 +112,8 @@ pub async fn give_back(store: &Store, guesses: &[Guess]) -> Result<(), StoreErro
     store.commit_unseen(tx).await
 }
 
-/// Removes allowances that are full, and of the rest all but the `most` that are furthest from
-/// full: guesses at many names do not reset the count of a name that is under attack.
+/// Removes allowances that are full, and all others except the `most` that are furthest from full.
+/// So guesses at many names do not reset the count of a name that is under attack.
 pub async fn remove_needless(store: &Store, most: u32) -> Result<u64, StoreError> {
     let tx = store.begin().await?;
     let (now, skip) = (store.dialect().now(), store.dialect().skip_locked("guess"));

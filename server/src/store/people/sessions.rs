@@ -1,5 +1,5 @@
-//! Signed-in browsers. Keys are passed hashed: reading the table does not permit taking a session
-//! over.
+//! Signed-in browsers. Keys are passed hashed, so that reading the table does not allow anyone to
+//! take over a session.
 
 use entity::{
     Timestamp,
@@ -33,8 +33,8 @@ pub async fn insert_if_new<C: ConnectionTrait>(
     Ok(matches!(inserted.await?, TryInsertResult::Inserted(1..)))
 }
 
-/// Updates an existing session. One that has ended in the meantime stays ended: a request in
-/// progress must not restore it.
+/// Updates an existing session. A session that has ended in the meantime stays ended, because a
+/// request in progress must not restore it.
 pub async fn save_if_there<C: ConnectionTrait>(
     tx: &C,
     id: &str,

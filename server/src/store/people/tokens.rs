@@ -29,7 +29,7 @@ pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, Stor
     Ok(Entity::find().order_by_asc(Column::Name).all(connection).await?)
 }
 
-/// A page of the tokens, in creation order; only those of `owner`, if given.
+/// A page of the tokens in creation order; of all owners, or only those of `owner`.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     owner: Option<Uuid>,
@@ -73,7 +73,7 @@ pub async fn revoke_all_of<C: ConnectionTrait>(
     Ok(())
 }
 
-/// The token with this name that belongs to `owner`, or to no user.
+/// The token with this name that belongs to `owner`, or to no user if that is absent.
 pub async fn by_name<C: ConnectionTrait>(
     connection: &C,
     owner: Option<Uuid>,

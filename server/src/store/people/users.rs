@@ -62,9 +62,9 @@ pub async fn page<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(Entity::find()))
 }
 
-/// Administrators of everything who can sign in with a password, locked, so that two concurrent
-/// removals cannot remove the last one. Users of an identity provider do not count: the provider
-/// may be away, or be removed.
+/// Administrators of the instance who can sign in with a password, locked, so that two concurrent
+/// removals cannot remove the last one. Users of an identity provider do not count, because the
+/// provider may be away or be removed.
 pub async fn lock_administrators<C: ConnectionTrait>(tx: &C) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find()
         .filter(Column::Role.eq(Role::Admin))
@@ -134,6 +134,25 @@ pub async fn is_empty<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreE
     Ok(Entity::find().limit(1).one(connection).await?.is_none())
 }
 
+/// Whether a user has ever signed in.
+pub async fn has_anyone_signed_in<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
+    let found = Entity::find().filter(Column::SignedInAt.is_not_null()).limit(1);
+    Ok(found.one(connection).await?.is_some())
+}
+
+/// The administrator who was added first, of those who can sign in.
+pub async fn first_administrator<C: ConnectionTrait>(
+    connection: &C,
+) -> Result<Option<Model>, StoreError> {
+    let found = Entity::find()
+        .filter(Column::Role.eq(Role::Admin))
+        .filter(Column::IsService.eq(false))
+        .filter(Column::DisabledAt.is_null())
+        .order_by_asc(Column::Id)
+        .limit(1);
+    Ok(found.one(connection).await?)
+}
+
 /// Adds a user; fails with [`crate::store::Constraint::UserName`] if the name exists or looks like
 /// an existing one.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
@@ -151,7 +170,8 @@ pub async fn set_password_hash<C: ConnectionTrait>(
     Ok(update.filter(Column::Id.eq(id)).exec(tx).await?.rows_affected > 0)
 }
 
-/// Disables the user from `at` on, which also ends existing sessions; null enables the user again.
+/// Disables the user from `at` on, which also ends existing sessions; `None` enables the user
+/// again.
 pub async fn set_disabled<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,

@@ -18,9 +18,9 @@ use crate::store::{Page, PageWindow, Store, StoreError, db::bulk::Bulk};
 /// Selects backfills. A field that is `None` does not narrow the selection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter {
-    /// Only of this schedule.
+    /// Only backfills of this schedule.
     pub schedule_id: Option<Uuid>,
-    /// Only in this state.
+    /// Only backfills in this state.
     pub state: Option<State>,
 }
 
@@ -92,8 +92,8 @@ pub async fn fires(
     Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
-/// The progress of each of these backfills, counted in an index, and so always consistent with the
-/// fires themselves.
+/// The progress of each of these backfills. It is counted in an index, so it is always consistent
+/// with the fires.
 pub async fn progress(
     store: &Store,
     backfills: &[Uuid],

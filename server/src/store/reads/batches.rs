@@ -1,4 +1,4 @@
-//! Rows by many keys, with one statement each: for the API's data loaders.
+//! Rows by many keys, with one statement per kind of row, for the API's data loaders.
 
 use std::collections::HashMap;
 
@@ -51,13 +51,13 @@ pub async fn first_task_runs(
     Ok(task_run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
-/// How the latest attempt of a run ended, as texts from its output: a worker may return any value
-/// under these names.
+/// How the latest attempt of a run ended, as texts from its output, because a worker may return any
+/// value under these names.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct AttemptEnding {
     /// The run.
     pub run_id: Uuid,
-    /// The exit code of a program that ended on its own.
+    /// The exit code of a program that was not killed.
     pub exit_code: Option<String>,
     /// The status of the response to a request.
     pub status: Option<String>,

@@ -13,18 +13,18 @@ pub const NAME: &str = "canary";
 /// An enabled canary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Canary {
-    /// Since when it has been in this state: created or enabled.
+    /// Since when the canary has existed or been enabled.
     pub since: Timestamp,
     /// When its last successful fire was due.
     pub due_at: Option<Timestamp>,
-    /// When the run of that fire had settled.
+    /// When the run of that fire settled.
     pub finished_at: Option<Timestamp>,
 }
 
 impl Store {
     /// The canary, if there is an enabled one.
     pub async fn canary(&self) -> Result<Option<Canary>, StoreError> {
-        // The last successful run is the last by key, or close to it.
+        // The last successful run is the last one by key, or close to it.
         let sql = "WITH its AS (SELECT s.id, s.updated_at FROM schedule s \
                JOIN namespace n ON n.id = s.namespace_id \
                WHERE n.name = $1 AND s.name = $2 AND lower(s.name) = $2 \

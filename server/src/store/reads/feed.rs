@@ -1,8 +1,8 @@
 //! Changes since a cursor, in the order of the changes.
 //!
-//! A read first determines how far the feed is complete, then reads up to there. When it has read
-//! everything, its position is that point, not the last row that matched its filter: the rows in
-//! between need not be read again.
+//! A read first determines up to where the feed is complete, and then reads up to there. When it
+//! has read everything, its position is that point, not the last row that matched its filter, so
+//! that the rows in between need not be read again.
 
 use entity::{node, run, schedule};
 use sea_orm::{
@@ -18,24 +18,24 @@ use crate::store::{Cursor, Store, StoreError};
 /// Changed rows.
 #[derive(Debug)]
 pub struct ChangedRows<T> {
-    /// In the order of their last change.
+    /// The rows, in the order of their last change.
     pub rows: Vec<T>,
-    /// Where to continue reading.
+    /// The position from which to continue.
     pub position: Cursor,
-    /// Whether there is more to read there.
+    /// Whether there is more to read from there.
     pub more: bool,
 }
 
 /// Selects the runs to follow. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct RunFilter {
-    /// Only of this schedule.
+    /// Only runs of this schedule.
     pub schedule_id: Option<Uuid>,
     /// Only this run.
     pub run_id: Option<Uuid>,
 }
 
-/// The end of the feed of runs: later changes come after it.
+/// The end of the feed of runs; later changes follow it.
 pub async fn end_of_runs(store: &Store) -> Result<Cursor, StoreError> {
     end(store, "run").await
 }
@@ -50,7 +50,7 @@ pub async fn end_of_nodes(store: &Store) -> Result<Cursor, StoreError> {
     end(store, "node").await
 }
 
-/// The lives of nodes that changed after `after`: each heartbeat is a change.
+/// The lives of nodes that have changed since `after`. Each heartbeat is a change.
 pub async fn nodes(
     store: &Store,
     after: Cursor,
@@ -116,8 +116,8 @@ fn between<E: EntityTrait>(
         .order_by_asc(id)
 }
 
-/// Whether rows have stamps that this database has not assigned yet. They came with a dump of
-/// another PostgreSQL cluster, and followers wait until this one has caught up.
+/// Whether rows have stamps that this database has not assigned yet. They come from a dump of
+/// another PostgreSQL cluster, and followers wait until this one has caught up with them.
 pub async fn is_ahead(store: &Store) -> Result<bool, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

@@ -12,11 +12,11 @@ use crate::store::{Page, PageWindow, Store, StoreError};
 /// Selects fires. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only with one of these verdicts.
+    /// Only fires with one of these verdicts.
     pub verdicts: Option<Vec<Verdict>>,
-    /// Only scheduled at this instant or later.
+    /// Only fires scheduled at this instant or later.
     pub after: Option<Timestamp>,
-    /// Only scheduled before this instant.
+    /// Only fires scheduled before this instant.
     pub before: Option<Timestamp>,
 }
 

@@ -31,11 +31,12 @@ pub struct Figures {
     pub failed: i64,
     /// Runs past their hard deadline, or held by a node that is gone.
     pub stalled: i64,
-    /// How long the oldest due schedule has been waiting to be claimed.
+    /// How long the oldest due schedule has waited to be claimed.
     pub oldest_unclaimed_ms: Option<i64>,
     /// Claimed fires without a run.
     pub pending_handoffs: i64,
-    /// Nodes that are not declared dead: a silent one counts until its heartbeat has expired.
+    /// Nodes that have not been declared dead: a silent node counts until its heartbeat has
+    /// expired.
     pub nodes_alive: i64,
 }
 
@@ -72,7 +73,7 @@ pub async fn figures(
         let has = dialect.list_has("s.tags", &format!("${}", values.len()));
         of_schedule.push_str(&format!(" AND {has}"));
     }
-    // Without a scope, schedules need not be read, and runs without a schedule count too.
+    // For all schedules, schedules need not be read, and runs without a schedule count, too.
     let within = |row: &str| {
         if of_schedule.is_empty() {
             String::new()

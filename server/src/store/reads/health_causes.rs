@@ -22,14 +22,14 @@ pub enum HealthFigure {
     Unclaimed,
 }
 
-/// A schedule's part of a figure.
+/// A schedule's contribution to a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct FigureCause {
     /// The schedule.
     pub schedule_id: Uuid,
     /// The amount.
     pub count: i64,
-    /// Since when it has been so.
+    /// Since when the schedule has contributed.
     pub since: Timestamp,
 }
 
@@ -93,7 +93,7 @@ pub async fn causes(
         HealthFigure::PendingHandoffs => ("schedule_id", "claimed_at"),
         HealthFigure::Unclaimed => ("id", "next_fire_at"),
     };
-    // Among due schedules, the one that has waited longest is the worst.
+    // Of the due schedules, the one that has waited longest is the worst.
     let order = if counted == HealthFigure::Unclaimed { "since" } else { "count DESC, since" };
     let sql = format!(
         "SELECT {id} AS schedule_id, CAST({what} AS bigint) AS count, min({at}) AS since \

@@ -1,9 +1,9 @@
 //! The ledger of one, several or all namespaces, newest first by scheduled time, then by key.
 //!
-//! A page of one namespace is a scan along the index `fire_ledger`. A page of several takes the
-//! first rows of each namespace in that order and merges them, so it reads at most one page of rows
-//! per namespace. A filter may match few of many rows, so a filtered page ends at the time limit of
-//! searches, as do the totals.
+//! A page of one namespace is a scan along the index `fire_ledger`. A page of several namespaces
+//! takes the first rows of each in that order and merges them, so it reads at most one page of rows
+//! per namespace. A filter may match few of many rows, so the time limit of searches applies to
+//! filtered pages and to totals.
 
 use entity::{
     Timestamp,
@@ -23,32 +23,32 @@ use crate::store::{Page, PageWindow, Store, StoreError, Total};
 /// Selects fires. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only with one of these verdicts.
+    /// Only fires with one of these verdicts.
     pub verdicts: Option<Vec<Verdict>>,
-    /// Only with one of these reasons.
+    /// Only fires with one of these reasons.
     pub reasons: Option<Vec<Reason>>,
-    /// Only of these schedules.
+    /// Only fires of these schedules.
     pub schedules: Option<Vec<Uuid>>,
-    /// Only scheduled at this instant or later.
+    /// Only fires scheduled at this instant or later.
     pub after: Option<Timestamp>,
-    /// Only scheduled before this instant.
+    /// Only fires scheduled before this instant.
     pub before: Option<Timestamp>,
-    /// Only of schedules that match this search.
+    /// Only fires of schedules that match this search.
     pub search: Option<Sought>,
 }
 
 /// The key of a page: the scheduled time, and the fire.
 pub type Key = (Timestamp, Uuid);
 
-/// Maximum number of rows counted for totals: the newest.
+/// Maximum number of rows counted for totals: the newest ones.
 pub const MAX_COUNTED: u64 = 200_000;
 
 /// Instants of the ledger with the same verdict and reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerdictGroup {
-    /// Their verdict.
+    /// The verdict of the group's fires.
     pub verdict: Verdict,
-    /// The reason for it.
+    /// The reason for the verdict.
     pub reason: Reason,
     /// The number of instants.
     pub count: i64,
@@ -57,14 +57,14 @@ pub struct VerdictGroup {
 /// The counts of the fires that match a filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// By verdict and reason, the most frequent first.
+    /// The groups by verdict and reason, the most frequent first.
     pub groups: Vec<VerdictGroup>,
-    /// The earliest row that was counted; `None` if all were.
+    /// The earliest row that was counted; `None` if all rows were.
     pub counted_from: Option<Timestamp>,
 }
 
 impl Filter {
-    /// Whether it may skip many rows before a page is full.
+    /// Whether the query may skip many rows before a page is full.
     fn is_search(&self) -> bool {
         self.verdicts.is_some()
             || self.reasons.is_some()
@@ -162,7 +162,7 @@ fn windowed(list: Select<Entity>, window: &PageWindow<Key>) -> Select<Entity> {
         .apply_if(window.before, |query, key| query.filter(beyond(key, &Order::Asc)))
 }
 
-/// The rows after the key. The separate condition on the instant lets the database use the index.
+/// The rows after the key. A separate condition on the instant lets the database use the index.
 fn beyond((at, id): Key, order: &Order) -> Condition {
     let (from, further, later) = if matches!(order, Order::Desc) {
         (Column::ScheduledAt.lte(at), Column::ScheduledAt.lt(at), Column::Id.lt(id))

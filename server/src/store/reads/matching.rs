@@ -26,8 +26,8 @@ fn lower<C: ColumnTrait>(column: C) -> SimpleExpr {
     Func::lower(column.into_simple_expr()).into()
 }
 
-/// A text in lower case, converted by the database, so that it follows the same rules as the
-/// column; on SQLite, these only cover ASCII.
+/// A text in lower case. The database converts it, so that it follows the same rules as the column;
+/// on SQLite, these only cover ASCII.
 fn folded(text: impl Into<String>) -> SimpleExpr {
     Func::lower(Expr::val(text.into())).into()
 }
@@ -50,7 +50,7 @@ pub(super) fn contains<C: ColumnTrait>(column: C, text: &str) -> Condition {
 pub(super) fn in_name_or_note(dialect: &Dialect, text: &str) -> Condition {
     let like = |column: SimpleExpr| column.binary(BinOper::Like, part(text));
     if dialect.is_postgres() {
-        // A stored column with both of them in lower case.
+        // A stored column contains both in lower case.
         any_of(like(Expr::col((schedule::Entity, "search_text"))))
     } else {
         // LIKE ignores case in the same way as lower(), so lower() need not be called for each row.
@@ -59,8 +59,8 @@ pub(super) fn in_name_or_note(dialect: &Dialect, text: &str) -> Condition {
     }
 }
 
-/// The LIKE pattern for texts that contain the given one. It is converted to lower case in a
-/// subquery, once: in a generic plan, PostgreSQL would otherwise convert it for each row.
+/// The LIKE pattern for texts that contain the given one. A subquery converts it to lower case
+/// once; in a generic plan, PostgreSQL would otherwise convert it for each row.
 fn part(text: &str) -> SimpleExpr {
     let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     let once = Query::select().expr(folded(format!("%{escaped}%"))).take();

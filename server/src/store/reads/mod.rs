@@ -1,9 +1,10 @@
 //! The reads of the control plane: pages, batches for the data loaders, figures, the change feed.
 //!
-//! Every list has a limit and a key order; every batch answers for many keys with one statement, so
-//! a page needs the same number of statements however long it is.
+//! Every list has a limit and a key order. Every batch looks up many keys in one statement, so a
+//! page needs the same number of statements however long it is.
 //!
-//! - `schedules`: the list with its filters; `schedule_groups`: the same counted by tag or module
+//! - `schedules`: the list with its filters; `schedule_groups`: its schedules counted by tag or
+//!   module
 //! - `runs`, `fires`, `logs`: history; `ledger`: the fires of all schedules
 //! - `sorted`: pages in the order of a number
 //! - `search`: what the terms of a search mean in SQL; `matching`: conditions on columns
@@ -12,7 +13,7 @@
 //! - `schedule_stats`: outcomes of schedules' runs
 //! - `tally`: fires by outcome
 //! - `overview`: counts and what comes next
-//! - `stats`: roll-ups, added up for charts; `run_series`: the same of a tag or a schedule
+//! - `stats`: roll-ups, added up for charts; `run_series`: the same for a tag or a schedule
 //! - `canary`: the server's own schedule
 //! - `health`: the figures of the health checks
 //! - `health_causes`: the schedules behind these figures; `problems`: schedules that fail or lose

@@ -10,22 +10,23 @@ use crate::store::{MAX_TOTAL, Page, PageWindow, Store, StoreError, Total};
 /// A module with at least one existing schedule or workflow.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Module {
-    /// Where it is deployed.
+    /// The namespace in which it is deployed.
     pub namespace_id: Uuid,
-    /// Its name, unique in its namespace.
+    /// The module's name, unique in its namespace.
     pub name: String,
     /// How many schedules it declares, without deleted ones.
     pub schedules: i64,
     /// How many workflows it declares, without deleted ones.
     pub workflows: i64,
-    /// When one of these last changed.
+    /// When one of these objects last changed.
     pub changed_at: Timestamp,
 }
 
 /// The key of a page: the name and the namespace.
 pub type Key = (String, Uuid);
 
-/// What a module can declare: the table, and whether what is deleted stays in it.
+/// The tables of the objects that a module can declare, and whether deleted objects stay in the
+/// table.
 const TABLES: [(&str, bool); 6] = [
     ("schedule", true),
     ("workflow", true),
@@ -70,8 +71,8 @@ fn counting(store: &Store, within: &Within) -> Statement {
     store.dialect().statement(sql, values)
 }
 
-/// Everything that modules have declared, a row each, and what that binds: it stands before the
-/// rest of a statement, for SQLite numbers what is bound in the order of the text.
+/// A subquery with a row for each object that a module has declared, and its bound values. It must
+/// precede the rest of a statement, because SQLite numbers values in the order of the text.
 fn declared(within: &Within) -> (String, Vec<Value>) {
     let (lies_within, values) = lies_within(within);
     let of = |(table, is_kept): (&str, bool)| {

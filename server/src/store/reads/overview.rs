@@ -17,9 +17,9 @@ use crate::store::{Store, StoreError};
 pub struct OverviewCounts {
     /// Schedules that are not deleted.
     pub schedules: i64,
-    /// Those of them that will fire.
+    /// Schedules of these that will fire.
     pub active: i64,
-    /// Those of them that are paused.
+    /// Schedules of these that are paused.
     pub paused: i64,
     /// Runs that have not settled.
     pub live_runs: i64,
@@ -101,7 +101,7 @@ pub async fn runs_by_node(store: &Store) -> Result<HashMap<Uuid, i64>, StoreErro
         node_id: Uuid,
         runs: i64,
     }
-    // All live states are listed; otherwise, the partial index could not be used.
+    // All live states are listed, because otherwise the partial index could not be used.
     let statement = store.dialect().statement(
         "SELECT node_id, count(*) AS runs FROM run \
          WHERE state IN ('queued', 'running', 'retrying') AND state = 'running' \

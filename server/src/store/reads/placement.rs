@@ -12,11 +12,11 @@ use crate::store::{Store, StoreError};
 pub struct WaitingCount {
     /// The tags.
     pub runs_on: Strings,
-    /// The runs.
+    /// The number of runs.
     pub runs: i64,
 }
 
-/// A holder that shares the places of a node.
+/// A holder with a share of the places of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// See `entity::run`.
@@ -28,7 +28,7 @@ pub enum Sharing {
 /// Maximum number of waiting runs that are counted.
 pub const MAX_COUNTED: i64 = 10_000;
 
-/// How many waiting runs of a holder could start by `now`.
+/// How many of a holder's waiting runs could start by `now`.
 pub async fn waiting_for_share(
     store: &Store,
     sharing: &Sharing,

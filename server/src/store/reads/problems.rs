@@ -17,7 +17,7 @@ use uuid::{Builder, Uuid};
 use super::{runs::ended_badly, within::Within};
 use crate::store::{Store, StoreError, db::bulk::Bulk};
 
-/// Maximum number of runs, and of fires, that are examined: the newest.
+/// Maximum number of runs, and of fires, that are examined: the newest ones.
 pub const MAX_LOOKED_AT: u64 = 2_000;
 /// The number of characters by which errors are compared.
 const COMPARED: i32 = 500;
@@ -28,7 +28,7 @@ const COMPARED: i32 = 500;
 pub struct ProblemGroup {
     /// The schedule.
     pub schedule_id: Uuid,
-    /// What the runs or fires have in common.
+    /// The common cause of the runs or fires.
     pub what: What,
     /// The number of runs or instants.
     pub count: i64,
@@ -38,7 +38,7 @@ pub struct ProblemGroup {
     pub last: Timestamp,
 }
 
-/// What went wrong.
+/// The common cause of failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// Runs failed or timed out.
@@ -56,8 +56,8 @@ pub enum What {
 }
 
 impl ProblemGroup {
-    /// A key for the schedule and what its failures have in common. It is the same for as long as
-    /// the same thing goes wrong, and reveals nothing of the error.
+    /// A key for the schedule and the common cause of its failures. It stays the same while the
+    /// cause does, and reveals nothing of the error.
     pub fn key(&self) -> Uuid {
         let (kind, text) = match &self.what {
             What::Failing { error, .. } => ("failing", error.clone()),
@@ -138,7 +138,7 @@ async fn failing(
     Ok(groups.into_values().collect())
 }
 
-/// The condition that a fire lies in a namespace, for a query of few fires.
+/// The condition that a fire belongs to a namespace, for a query that finds few fires.
 fn of_few_in(store: &Store, within: &Within) -> Condition {
     use sea_orm::sea_query::ExprTrait;
     let column = Expr::cust(store.dialect().of_few("fire.namespace_id"));
@@ -191,8 +191,8 @@ async fn losing(
     Ok(groups.into_values().collect())
 }
 
-/// The indexes of the problems that are over: a later run of the schedule succeeded, or a later
-/// fire of it started.
+/// The indexes of the problems that are over, because a later run of the schedule has succeeded or
+/// a later fire of it has started.
 pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i64>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

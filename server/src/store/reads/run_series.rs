@@ -1,6 +1,6 @@
-//! Ended runs and unrun fires per step of a chart, for the schedules with a tag or for one
-//! schedule. Roll-ups are kept by namespace, so the runs and fires themselves are read here: the
-//! newest, up to a limit, and within the time limit of searches.
+//! Ended runs, and fires without a run, per step of a chart, for the schedules with a tag or for
+//! one schedule. Roll-ups are kept by namespace, so the runs and fires themselves are read here:
+//! the newest ones up to a limit, and within the time limit of searches.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub const MAX_READ: u64 = 50_000;
 pub struct ChartSubject {
     /// The namespaces.
     pub within: Within,
-    /// Only schedules that have this tag.
+    /// Only schedules with this tag.
     pub tag: Option<String>,
     /// Only this schedule.
     pub schedule: Option<Uuid>,
@@ -42,7 +42,7 @@ pub struct ChartSubject {
 /// The totals by step, numbered from 0.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// In ascending order; steps without events are left out.
+    /// The steps in ascending order; steps without events are left out.
     pub steps: Vec<(i64, Rollup)>,
     /// Whether everything was read.
     pub is_complete: bool,
@@ -131,7 +131,7 @@ async fn settled(
     store.found(query.build(store.dialect().backend()), true).await
 }
 
-/// A fire that led to no run.
+/// A fire without a run.
 #[derive(FromQueryResult)]
 struct UnrunFire {
     verdict: Verdict,
@@ -139,8 +139,8 @@ struct UnrunFire {
     count: i64,
 }
 
-/// The fires that were decided within the range without leading to a run, and were scheduled at
-/// most a day before it.
+/// The fires that were decided within the range, have no run, and were scheduled at most a day
+/// before the range.
 async fn unrun(
     store: &Store,
     of: &ChartSubject,
@@ -156,7 +156,7 @@ async fn unrun(
         .filter(C::DecidedAt.gte(from))
         .filter(C::DecidedAt.lt(until))
         .filter(C::Verdict.is_in([Verdict::Skipped, Verdict::Missed, Verdict::Abandoned]))
-        // An abandoned run counts as one that ended.
+        // An abandoned run counts as a run that ended.
         .filter(Condition::any().add(C::Verdict.ne(Verdict::Abandoned)).add(C::RunId.is_null()))
         .order_by_desc(C::ScheduledAt)
         .limit(MAX_READ);

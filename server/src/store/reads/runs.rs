@@ -21,17 +21,17 @@ use crate::store::{Page, PageWindow, Store, StoreError, Total};
 /// Selects runs. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only in one of these states.
+    /// Only runs in one of these states.
     pub states: Option<Vec<State>>,
-    /// Only of this schedule.
+    /// Only runs of this schedule.
     pub schedule_id: Option<Uuid>,
-    /// Only live ones, or only settled ones.
+    /// Only live runs, or only settled ones.
     pub live: Option<bool>,
-    /// Only those for this instant or a later one.
+    /// Only runs for this instant or a later one.
     pub after: Option<Timestamp>,
-    /// Only those for an earlier instant.
+    /// Only runs for an earlier instant.
     pub before: Option<Timestamp>,
-    /// Only those that match this search.
+    /// Only runs that match this search.
     pub search: Option<Sought>,
 }
 
@@ -41,8 +41,8 @@ pub const LIVE: [State; 3] = [State::Queued, State::Running, State::Retrying];
 /// The states of runs that ended without success.
 const ENDED_BADLY: [State; 3] = [State::Failed, State::TimedOut, State::Cancelled];
 
-/// A run ended without success. The condition must match that of the index over such runs, or the
-/// index is not used.
+/// The condition that a run ended without success. It must match that of the index over such runs,
+/// or the index is not used.
 pub(super) fn ended_badly() -> SimpleExpr {
     Expr::cust("run.state IN ('failed', 'timed_out', 'cancelled')")
 }
@@ -57,7 +57,7 @@ impl Filter {
     }
 
     /// The key by which runs are sorted. If only live runs are selected, which are few, SQLite must
-    /// not scan the key index of all runs: using an expression prevents that.
+    /// not scan the key index of all runs; an expression prevents that.
     fn key(&self, store: &Store) -> SimpleExpr {
         if self.is_of_live() && !store.dialect().is_postgres() {
             Expr::cust("+run.id")
@@ -67,7 +67,7 @@ impl Filter {
     }
 }
 
-/// A run is live. The condition matches that of the indexes over such runs.
+/// The condition that a run is live. It matches that of the indexes over such runs.
 pub(super) fn alive() -> SimpleExpr {
     Expr::cust("run.state IN ('queued', 'running', 'retrying')")
 }
@@ -98,11 +98,11 @@ pub async fn page(
 pub enum ByFigure {
     /// The start of the first attempt.
     Started,
-    /// From start to end, for runs that have ended.
+    /// The time from start to end, for runs that have ended.
     Duration,
 }
 
-/// Maximum number of runs that are sorted by a figure: the newest.
+/// Maximum number of runs that are sorted by a figure: the newest ones.
 const MAX_SORTED: u64 = 10_000;
 
 impl ByFigure {
@@ -125,7 +125,7 @@ impl ByFigure {
     }
 }
 
-/// A page of the matching runs, sorted by a figure: of the newest `MAX_SORTED` that match.
+/// A page of the newest `MAX_SORTED` matching runs, sorted by a figure.
 pub async fn page_by_figure(
     store: &Store,
     within: &Within,
@@ -164,8 +164,8 @@ fn matching(store: &Store, within: &Within, filter: &Filter) -> Select<Entity> {
         .filter(within.holds(Column::NamespaceId))
         .apply_if(filter.is_of_live().then(alive), |query, alive| query.filter(alive))
         .apply_if(filter.states.clone(), |query, states| {
-            // Among the runs of one schedule, the states are compared directly: SQLite, which has
-            // no statistics, would otherwise scan those of all other schedules.
+            // Among the runs of one schedule, the states are compared directly: SQLite has no
+            // statistics, and would otherwise scan those of all other schedules.
             let is_of_few = filter.schedule_id.is_some() && !store.dialect().is_postgres();
             let ended_so = states.iter().all(|state| ENDED_BADLY.contains(state));
             let query = if ended_so && !is_of_few { query.filter(ended_badly()) } else { query };

@@ -9,15 +9,15 @@ use super::{
 };
 use crate::store::{Store, StoreError, Total};
 
-/// Maximum number of groups: the largest.
+/// Maximum number of groups: the largest ones.
 pub const MAX_GROUPS: usize = 200;
 
-/// What schedules are grouped by.
+/// How schedules are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// A schedule is in the group of each of its tags.
+    /// Groups by tag: a schedule is in the group of each of its tags.
     Tag,
-    /// The module that declares it.
+    /// Groups by the module that declares the schedule.
     Module,
 }
 
@@ -33,9 +33,10 @@ pub struct Group {
 /// The groups of a list of schedules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// The largest ones, by name.
+    /// The largest groups, by name.
     pub groups: Vec<Group>,
-    /// The number of schedules in none, counted up to [`MAX_TOTAL`](crate::store::MAX_TOTAL).
+    /// The number of schedules that are in no group, counted up to
+    /// [`MAX_TOTAL`](crate::store::MAX_TOTAL).
     pub without: i64,
     /// Whether there are more groups.
     pub is_cut: bool,
@@ -80,7 +81,7 @@ pub async fn groups(
             (Filter { declared: Some(false), ..filter.clone() }, filter.declared == Some(true))
         }
     };
-    // A filter for those in a group leaves none outside.
+    // If the filter selects schedules in a group, none are outside.
     let without = if is_empty {
         0
     } else {

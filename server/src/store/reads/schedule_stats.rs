@@ -1,5 +1,5 @@
-//! Figures about the runs of schedules over a range, read from the runs themselves: the newest of
-//! each schedule, through the index over a schedule's runs.
+//! Figures about the runs of schedules over a range, read from the runs themselves: from the newest
+//! of each schedule, through the index over a schedule's runs.
 
 use std::collections::HashMap;
 
@@ -23,15 +23,15 @@ pub struct RunFigures {
     pub failed: i64,
     /// Runs that were stopped.
     pub cancelled: i64,
-    /// Durations from start to end, ascending.
+    /// Durations from start to end, in ascending order.
     pub durations: Vec<i64>,
     /// Durations of the successful runs.
     pub successes: Vec<i64>,
-    /// Times from the due time to the start, for ended runs that fires started, ascending.
+    /// Times from the due time to the start, for ended runs that fires started, in ascending order.
     pub waits: Vec<i64>,
-    /// Times from the due time to the end, for the same runs, ascending.
+    /// Times from the due time to the end, for the same runs, in ascending order.
     pub spans: Vec<i64>,
-    /// Times from the due time to the hand-off, for runs that fires started, ascending.
+    /// Times from the due time to the hand-off, for runs that fires started, in ascending order.
     pub latenesses: Vec<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! The list of schedules, by case-insensitive name, or by a time; then by key.
+//! The list of schedules, sorted by name (ignoring case) or by a time, and then by key.
 
 use entity::{
     schedule::{Column, Entity, Model},
@@ -22,36 +22,36 @@ use crate::store::{Page, PageWindow, Store, StoreError, Total};
 /// The state of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduleStatus {
-    /// It will fire.
+    /// The schedule will fire.
     Active,
     /// A user paused it.
     Paused,
-    /// Its timing has no instants left.
+    /// The schedule's timing has no instants left.
     Finished,
-    /// It has reached its limit of fires.
+    /// The schedule has reached its limit of fires.
     Exhausted,
 }
 
 /// Selects schedules. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only if the name or the note contains this text, ignoring case.
+    /// Only schedules whose name or note contains this text, ignoring case.
     pub text: Option<String>,
-    /// Only with this tag.
+    /// Only schedules with this tag.
     pub tag: Option<String>,
-    /// Only in this state.
+    /// Only schedules in this state.
     pub standing: Option<ScheduleStatus>,
-    /// Only those that run the workflow with this name.
+    /// Only schedules that run the workflow with this name.
     pub workflow: Option<String>,
-    /// Only among these; with false, only others.
+    /// With true, only the schedules with these keys; with false, only all others.
     pub among: Option<(Vec<Uuid>, bool)>,
-    /// Only those that refer to one of these calendars.
+    /// Only schedules that refer to one of these calendars.
     pub calendars: Option<Vec<Uuid>>,
-    /// Only those with a tag; with false, only those without.
+    /// Only schedules with a tag, or, with false, only schedules without one.
     pub tagged: Option<bool>,
-    /// Only those that a module declares; with false, only others.
+    /// Only schedules that a module declares, or, with false, only others.
     pub declared: Option<bool>,
-    /// Only those that match this search.
+    /// Only schedules that match this search.
     pub search: Option<Sought>,
 }
 
@@ -128,6 +128,12 @@ pub async fn page(
     Ok(window.page(rows.await?).counted(|| Total::of(list, is_search)))
 }
 
+/// The list without its rows, to be counted.
+pub fn length(store: &Store, within: &Within, filter: &Filter) -> Page<Model> {
+    let total = Total::of(matching(store, within, filter), filter.search.is_some());
+    Page { rows: Vec::new(), has_previous: false, has_next: false, total: Some(total) }
+}
+
 /// The schedules that match a filter and fire next, soonest first.
 pub async fn soonest(
     store: &Store,
@@ -159,7 +165,7 @@ pub async fn keys(
     store.found_keys(query, filter.search.is_some()).await
 }
 
-/// It has only the manual timing, so it is never finished.
+/// The condition that a schedule only has the manual timing, so that it is never finished.
 pub(in crate::store) fn is_manual() -> SimpleExpr {
     Expr::cust("lower(CAST(schedule.expressions AS text)) = '[\"@manually\"]'")
 }
@@ -210,10 +216,8 @@ pub(in crate::store) fn matching(
             query.filter(Column::Calendars.is_not_null()).filter(any)
         })
         .apply_if(filter.tagged, |query, tagged| {
-            let length = if store.dialect().is_postgres() { "jsonb" } else { "json" };
-            let operator = if tagged { ">" } else { "=" };
-            let some = format!("{length}_array_length(schedule.tags) {operator} 0");
-            query.filter(Expr::cust(some))
+            let none = Expr::cust(store.dialect().list_is_empty("schedule.tags"));
+            query.filter(if tagged { none.not() } else { none })
         })
         .apply_if(filter.declared, |query, declared| {
             let module = Column::Module;
@@ -239,7 +243,7 @@ fn spent() -> SimpleExpr {
     most.is_not_null().and(spent)
 }
 
-/// The rows after the key. The separate condition on the name lets the database use the index.
+/// The rows after the key. A separate condition on the name lets the database use the index.
 fn beyond((name, id): &Key, order: Order) -> Condition {
     let id_column = Expr::col((Entity, Column::Id));
     let same_name = folded().eq(name.as_str());

@@ -1,13 +1,14 @@
-//! Translates the terms of a search to SQL. Every word is a bound value; only the code here writes
-//! statement text.
+//! Translates the terms of a search to SQL. Every word is a bound value; all statement text comes
+//! from this module.
 //!
-//! A condition is never NULL, because its negation would be NULL too and match nothing: every
-//! nullable column is checked first.
+//! A condition is never NULL, because its negation would then be NULL, too, and match nothing: so
+//! every nullable column is checked first.
 //!
 //! Indexes: the lists themselves are read in the order of an index (`schedule_name`, the key of
-//! runs) until the page is full. `next` also uses `schedule_due`; `state`, for live runs and
+//! runs) until the page is full. `next` also uses `schedule_due`; `state` uses, for live runs and
 //! unsuccessful ones, the partial indexes over such runs; a schedule, workflow, group or node is
-//! looked up once by its name. Everything else is compared row by row.
+//! looked up once by its name; `lost` uses the partial index over lost fires, and `late` of a
+//! schedule the key of its newest run. Everything else is compared row by row.
 
 use super::{
     matching::{
@@ -24,9 +25,10 @@ use crate::{
     },
     store::Dialect,
 };
-use entity::{Timestamp, concurrency_group, node, run, schedule, workflow};
+use entity::{Timestamp, concurrency_group, fire, node, run, schedule, workflow};
 use sea_orm::{
-    ColumnTrait, Condition, EntityTrait, IntoSimpleExpr, QueryFilter, QuerySelect, QueryTrait,
+    ColumnTrait, Condition, EntityTrait, IntoSimpleExpr, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait,
     sea_query::{Expr, ExprTrait, Func, SelectStatement, SimpleExpr},
 };
 
@@ -87,9 +89,13 @@ impl ConditionInputs<'_> {
                 states.iter().fold(Condition::any(), |any, state| any.add(self.standing(*state)))
             }
             Test::Word(field, words) => self.schedule_word(*field, words),
+            Test::No(fields) => {
+                fields.iter().fold(Condition::any(), |any, field| any.add(self.schedule_no(*field)))
+            }
             Test::Time(field, moment) => self.schedule_time(*field, *moment),
+            Test::Span(field, order, span) => self.schedule_span(*field, *order, *span),
             // Schedules do not have these; the parser rejects them.
-            Test::Trigger(_) | Test::Span(..) => nothing(),
+            Test::Id(_) | Test::Trigger(_) => nothing(),
         }
     }
 
@@ -106,10 +112,14 @@ impl ConditionInputs<'_> {
             Test::State(states) => {
                 states.iter().fold(Condition::any(), |any, state| any.add(run_stands(*state)))
             }
+            Test::Id(ids) => any_of(C::Id.is_in(ids.iter().copied())),
             Test::Trigger(triggers) => {
                 any_of(C::Trigger.is_in(triggers.iter().map(|trigger| trigger_of(*trigger))))
             }
             Test::Word(field, words) => self.run_word(*field, words),
+            Test::No(fields) => {
+                fields.iter().fold(Condition::any(), |any, field| any.add(self.run_no(*field)))
+            }
             Test::Time(field, moment) => self.run_time(*field, *moment),
             Test::Span(field, order, span) => self.run_span(*field, *order, *span),
         }
@@ -133,7 +143,7 @@ impl ConditionInputs<'_> {
             WordField::Module => is_some(C::Module, words),
             WordField::Zone => is(C::Zone, words),
             WordField::Group => self.in_group(C::GroupId, words),
-            // Schedules do not have these.
+            // Schedules do not have these fields.
             WordField::Node | WordField::Error => nothing(),
         }
     }
@@ -165,6 +175,43 @@ impl ConditionInputs<'_> {
         }
     }
 
+    /// The schedule has no value in the field.
+    fn schedule_no(&self, field: WordField) -> Condition {
+        use schedule::Column as C;
+        match field {
+            WordField::Tag => any_of(Expr::cust(self.dialect.list_is_empty("schedule.tags"))),
+            WordField::Module => any_of(C::Module.is_null()),
+            WordField::Group => any_of(C::GroupId.is_null()),
+            WordField::Note => any_of(C::Note.eq("")),
+            // Schedules always have these, or never; the parser rejects them.
+            WordField::Workflow
+            | WordField::Schedule
+            | WordField::Name
+            | WordField::Zone
+            | WordField::Node
+            | WordField::Error => nothing(),
+        }
+    }
+
+    /// The run has no value in the field. One whose schedule is gone has no tag and no module.
+    fn run_no(&self, field: WordField) -> Condition {
+        use run::Column as C;
+        match field {
+            WordField::Tag | WordField::Module => {
+                self.by_schedule(self.schedule_no(field).not()).not()
+            }
+            WordField::Group => any_of(C::GroupId.is_null()),
+            WordField::Node => any_of(C::NodeId.is_null()),
+            // The parser rejects these.
+            WordField::Workflow
+            | WordField::Schedule
+            | WordField::Name
+            | WordField::Note
+            | WordField::Zone
+            | WordField::Error => nothing(),
+        }
+    }
+
     fn schedule_time(&self, field: TimeField, moment: TimeOperand) -> Condition {
         use schedule::Column as C;
         let column = match field {
@@ -179,10 +226,11 @@ impl ConditionInputs<'_> {
                 };
             }
             TimeField::Last => C::LastFireAt,
+            TimeField::Lost => return self.last_lost(moment),
             TimeField::Paused => C::PausedAt,
             TimeField::Created => C::CreatedAt,
             TimeField::Updated => C::UpdatedAt,
-            // Schedules do not have these.
+            // Schedules do not have these fields.
             TimeField::Scheduled | TimeField::Started | TimeField::Finished => return nothing(),
         };
         self.time(column, field, moment)
@@ -195,11 +243,65 @@ impl ConditionInputs<'_> {
             TimeField::Scheduled => C::ScheduledAt,
             TimeField::Started => C::StartedAt,
             TimeField::Finished => C::FinishedAt,
-            TimeField::Next | TimeField::Last | TimeField::Paused | TimeField::Updated => {
+            TimeField::Next
+            | TimeField::Last
+            | TimeField::Lost
+            | TimeField::Paused
+            | TimeField::Updated => {
                 return any_of(self.by_schedule(self.schedule_time(field, moment)));
             }
         };
         self.time(column, field, moment)
+    }
+
+    /// The time of the schedule's last lost fire matches. It is at or after an instant if and only
+    /// if some lost fire is.
+    fn last_lost(&self, moment: TimeOperand) -> Condition {
+        let since = |at: i64| any_of(schedule::Column::Id.in_subquery(lost_since(at)));
+        let before = |at: i64| Condition::all().add(since(i64::MIN)).add(since(at).not());
+        let compared = |order: Order, at: i64| match order {
+            Order::Less => before(at),
+            Order::AtMost => before(at.saturating_add(1)),
+            Order::More => since(at.saturating_add(1)),
+            Order::AtLeast => since(at),
+        };
+        match moment {
+            TimeOperand::Never => since(i64::MIN).not(),
+            TimeOperand::On(day) => {
+                let from = day.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_millis();
+                Condition::all().add(since(from)).add(since(from + DAY).not())
+            }
+            TimeOperand::At(order, at) => compared(order, at.timestamp_millis()),
+            TimeOperand::Away(order, span) => {
+                compared(order.reversed(), self.now.saturating_sub(span.millis()))
+            }
+        }
+    }
+
+    /// The lateness of the schedule's newest run matches. One that has not started is late until it
+    /// settled, or until now; without a run, nothing matches.
+    fn schedule_span(&self, field: SpanField, order: Order, span: Span) -> Condition {
+        use run::Column as C;
+        if field != SpanField::Late {
+            // Schedules do not have it; the parser rejects it.
+            return nothing();
+        }
+        let of_run = |column: C| Expr::col((run::Entity, column));
+        let ends = [of_run(C::StartedAt), of_run(C::FinishedAt), Expr::val(self.now)];
+        let late = SimpleExpr::from(Func::coalesce(ends)).sub(of_run(C::DueAt));
+        let newest = run::Entity::find()
+            .select_only()
+            .expr(late)
+            .filter(of_run(C::ScheduleId).equals((schedule::Entity, schedule::Column::Id)))
+            .order_by_desc(C::Id)
+            .limit(1)
+            .into_query();
+        let none = match order {
+            Order::Less | Order::AtMost => i64::MAX,
+            Order::More | Order::AtLeast => i64::MIN,
+        };
+        let late = Func::coalesce([SimpleExpr::from(newest), Expr::val(none)]);
+        any_of(compare(SimpleExpr::from(late), order, span.millis()))
     }
 
     fn run_span(&self, field: SpanField, order: Order, span: Span) -> Condition {
@@ -216,7 +318,7 @@ impl ConditionInputs<'_> {
         some(C::StartedAt, compare(took, order, span.millis()))
     }
 
-    /// A time matches.
+    /// The condition that a time matches.
     fn time<C: ColumnTrait>(&self, column: C, field: TimeField, moment: TimeOperand) -> Condition {
         let value = || column.into_simple_expr();
         let condition = match moment {
@@ -260,10 +362,10 @@ impl ConditionInputs<'_> {
         }
     }
 
-    /// The newest run of the schedule is in this state. The state words are constants, so they are
-    /// written into the text: a partial index is used only if the condition in its text matches.
-    /// For rare states, such runs are found first, and then it is checked whether each is the
-    /// newest of its schedule.
+    /// The condition that the newest run of the schedule is in this state. The names of states are
+    /// constants, so they are written into the text: a partial index is used only if the condition
+    /// in its text matches. For rare states, such runs are found first, and then it is checked
+    /// whether each is the newest of its schedule.
     fn last_run_stands(&self, state: State) -> Condition {
         let word = state.word();
         let newest = format!(
@@ -292,7 +394,7 @@ impl ConditionInputs<'_> {
         all.add(Expr::cust(newest))
     }
 
-    /// The run belongs to a matching schedule.
+    /// The condition that the run belongs to a matching schedule.
     fn by_schedule(&self, condition: Condition) -> Condition {
         use schedule::Column as C;
         let such = schedule::Entity::find()
@@ -302,7 +404,8 @@ impl ConditionInputs<'_> {
             .filter(condition)
             .into_query();
         // SQLite would read all runs of all of these schedules and sort them. A plus sign keeps it
-        // from the index by schedule, so that it reads runs in their order until the page is full.
+        // from using the index by schedule, so that it reads runs in their order until the page is
+        // full.
         let column = if self.dialect.is_postgres() {
             run::Column::ScheduleId.into_simple_expr()
         } else {
@@ -332,10 +435,21 @@ impl ConditionInputs<'_> {
     }
 }
 
+/// The schedules that have lost a fire at this instant or later. The text of the condition must
+/// match that of the index over such fires.
+fn lost_since(at: i64) -> SelectStatement {
+    fire::Entity::find()
+        .select_only()
+        .column(fire::Column::ScheduleId)
+        .filter(Expr::cust("fire.verdict IN ('missed', 'abandoned')"))
+        .filter(fire::Column::DecidedAt.gte(Timestamp(at)))
+        .into_query()
+}
+
 fn run_stands(state: State) -> Condition {
     use run::State as R;
     let wanted = match state {
-        // Runs do not have these states; the parser rejects them.
+        // Runs do not have these states, and the parser rejects them.
         State::Active | State::Paused | State::Finished | State::Exhausted => return nothing(),
         State::Queued => R::Queued,
         State::Running => R::Running,

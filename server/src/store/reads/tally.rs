@@ -17,15 +17,15 @@ use crate::store::{
 /// The number of fires per outcome. Fires whose run was cancelled are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Its run succeeded.
+    /// The fires whose run succeeded.
     pub succeeded: i64,
-    /// Its run failed or timed out.
+    /// The fires whose run failed or timed out.
     pub failed: i64,
-    /// Its hand-off is pending, or its run has not settled.
+    /// The fires whose hand-off is pending, or whose run has not settled.
     pub running: i64,
-    /// It was skipped.
+    /// The fires that were skipped.
     pub skipped: i64,
-    /// It was missed, collapsed into a later one, or abandoned.
+    /// The fires that were missed, collapsed into a later one, or abandoned.
     pub missed: i64,
 }
 
@@ -66,7 +66,7 @@ pub async fn of_schedules(
     Ok(tallies)
 }
 
-/// A fire's run is created after its instant; one day is allowed for differing clocks.
+/// A fire's run is created after its instant. One day is allowed for differences between clocks.
 fn runs_since(store: &Store, since: Timestamp) -> String {
     if !store.dialect().is_postgres() {
         return String::new();

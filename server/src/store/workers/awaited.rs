@@ -1,15 +1,16 @@
 use entity::{
     Strings, Timestamp,
-    job::{ActiveModel, Column, Entity, State},
+    job::{ActiveModel, Column, Entity, Model, State},
     job_line,
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, Set, Statement,
-    sea_query::Expr,
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
+    QuerySelect, Set, Statement, sea_query::Expr,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::jobs::JobHead;
 use crate::store::{
     Store, StoreError,
     db::bulk::{Bulk, returned_ids},
@@ -18,11 +19,11 @@ use crate::store::{
 /// A job to create, for any worker of its queue.
 #[derive(Clone, Debug)]
 pub struct NewJob {
-    /// Its key.
+    /// The job's key.
     pub id: Uuid,
     /// The namespace.
     pub namespace_id: Uuid,
-    /// The run that it is an attempt of.
+    /// The run to which the attempt belongs.
     pub run_id: Uuid,
     /// The name of the task in the run's workflow.
     pub run_task: String,
@@ -34,19 +35,19 @@ pub struct NewJob {
     pub task: String,
     /// The tags that its worker must have.
     pub tags: Option<Strings>,
-    /// Its input.
+    /// The job's input.
     pub input: Value,
-    /// What its worker receives about the run.
+    /// The facts about the run that its worker receives.
     pub about: Value,
-    /// Jobs with a higher one are handed over first.
+    /// Jobs with a higher priority are handed over first.
     pub priority: i16,
-    /// How long it may take, in milliseconds.
+    /// How long the job may take, in milliseconds.
     pub timeout_ms: i64,
-    /// How long it stays leased without a report from its worker, in milliseconds.
+    /// How long the job stays leased without a report from its worker, in milliseconds.
     pub lease_ms: i64,
-    /// When it was created.
+    /// When the job was created.
     pub created_at: Timestamp,
-    /// Until when its node waits for it, unless it renews that.
+    /// Until when the job's node waits for it, unless the node renews the wait.
     pub awaited_until: Timestamp,
 }
 
@@ -57,21 +58,23 @@ pub struct JobProgress {
     pub id: Uuid,
     /// See [`State`].
     pub state: State,
-    /// How many lines it has printed.
+    /// How many lines the job has printed; of a long output, those of the beginning.
     pub lines: i64,
-    /// The worker that has it, or had it.
+    /// How many lines the beginning of a long output has.
+    pub head_lines: Option<i64>,
+    /// The worker that has the job, or had it.
     pub worker: Option<String>,
-    /// The result, if it succeeded.
+    /// The result, if the job succeeded.
     pub output: Option<Value>,
-    /// The error, if it failed.
+    /// The error, if the job failed.
     pub error: Option<String>,
     /// Whether another attempt would fail as well.
     pub is_final: bool,
 }
 
 impl Store {
-    /// Creates jobs. Open jobs of earlier attempts at the same tasks are cancelled: the node that
-    /// waited for them is gone.
+    /// Creates jobs. Open jobs of earlier attempts at the same tasks are cancelled, because the
+    /// node that waited for them is gone.
     pub async fn add_jobs(&self, jobs: &[NewJob], now: Timestamp) -> Result<(), StoreError> {
         let again: Vec<&NewJob> = jobs.iter().filter(|job| job.attempt > 1).collect();
         let statement = self.inserted(jobs);
@@ -133,8 +136,8 @@ impl Store {
         rows.statement(self.dialect(), &sql, vec![])
     }
 
-    /// Extends the wait for these jobs and, if `may_lose`, marks those as lost whose workers did
-    /// not report in time.
+    /// Extends the wait for these jobs. If `may_lose`, also marks those jobs as lost whose workers
+    /// did not report in time.
     pub async fn await_jobs(
         &self,
         ids: &[Uuid],
@@ -167,15 +170,17 @@ impl Store {
         self.commit_unseen(tx).await
     }
 
-    /// The progress of these jobs; without those that wait for a worker, unless `with_waiting`.
+    /// The progress of these jobs. Those that wait for a worker are included only if
+    /// `with_waiting`.
     pub async fn progress_of_jobs(
         &self,
         ids: &[Uuid],
         with_waiting: bool,
     ) -> Result<Vec<JobProgress>, StoreError> {
         let sql = format!(
-            "SELECT job.id AS id, job.state AS state, job.lines AS lines, worker.name AS worker, \
-               job.output AS output, job.error AS error, job.is_final AS is_final \
+            "SELECT job.id AS id, job.state AS state, \
+               COALESCE(job.head_lines, job.lines) AS lines, job.head_lines AS head_lines, \
+               worker.name AS worker, job.output AS output, job.error AS error, job.is_final AS is_final \
              FROM v JOIN job ON job.id = v.id LEFT JOIN worker ON worker.id = job.worker_id{}",
             if with_waiting { "" } else { " WHERE job.state <> 'waiting'" }
         );
@@ -224,9 +229,9 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Removes jobs that have not been waited for since `since`, at most `limit`, and workers that
-    /// were not heard from since then; returns the number of jobs. Their workers only learn that
-    /// the jobs are gone.
+    /// Removes at most `limit` jobs for which no node has waited since `since`, and workers that
+    /// have not reported since then. Returns the number of jobs. Their workers only learn that the
+    /// jobs are gone.
     pub async fn forget_jobs(&self, since: Timestamp, limit: u64) -> Result<u64, StoreError> {
         #[derive(FromQueryResult)]
         struct Old {
@@ -251,16 +256,61 @@ impl Store {
     }
 }
 
-/// The lines that a job has printed after number `after`, in order, at most a hundred.
-pub async fn lines_after<C: ConnectionTrait>(
+/// The job, if it is not removed.
+pub async fn job<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).one(connection).await?)
+}
+
+/// The lines that a job has printed after number `after` and up to number `last`, in order, at most
+/// a hundred.
+pub async fn lines_between<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
     after: i64,
+    last: i64,
 ) -> Result<Vec<job_line::Model>, StoreError> {
-    use sea_orm::{QueryOrder, QuerySelect};
     let query = job_line::Entity::find()
         .filter(job_line::Column::JobId.eq(id))
         .filter(job_line::Column::Seq.gt(after))
+        .filter(job_line::Column::Seq.lte(last))
         .order_by_asc(job_line::Column::Seq);
     Ok(query.limit(100).all(connection).await?)
+}
+
+/// What is kept of a long output behind its beginning.
+#[derive(Clone, Debug)]
+pub struct JobTail {
+    /// The lines, in order.
+    pub lines: Vec<job_line::Model>,
+    /// How many lines were removed before them.
+    pub removed_lines: u64,
+    /// How many bytes these lines had, with their line ends.
+    pub removed_bytes: u64,
+}
+
+/// The end of a job's output, if the output is long. To be read after the job has ended.
+pub async fn tail_of_job<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+) -> Result<Option<JobTail>, StoreError> {
+    let Some(job) = Entity::find_by_id(id).one(connection).await? else { return Ok(None) };
+    let Some(head) = JobHead::of(&job) else { return Ok(None) };
+    let query = job_line::Entity::find()
+        .filter(job_line::Column::JobId.eq(id))
+        .filter(job_line::Column::Seq.gt(head.lines))
+        .order_by_asc(job_line::Column::Seq);
+    let lines = query.all(connection).await?;
+    let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    let kept_bytes: usize = lines.iter().map(|line| line.text.len() + 1).sum();
+    let behind = job.lines - head.lines;
+    let removed_lines = behind - count(lines.len());
+    let removed_bytes = job.line_bytes - head.bytes + behind - count(kept_bytes);
+    Ok(Some(JobTail {
+        lines,
+        removed_lines: u64::try_from(removed_lines).unwrap_or_default(),
+        removed_bytes: u64::try_from(removed_bytes).unwrap_or_default(),
+    }))
 }

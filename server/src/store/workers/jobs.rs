@@ -34,10 +34,26 @@ pub struct JobClaim {
 /// How a job ended, according to its worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JobEnd {
-    /// It completed with this result.
+    /// The job completed with this result.
     Completed(Json),
     /// The error, and whether another attempt would fail as well.
     Failed(String, bool),
+}
+
+/// The beginning of a job's long output, which is kept whatever follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobHead {
+    /// The number of its last line.
+    pub lines: i64,
+    /// The bytes of its lines.
+    pub bytes: i64,
+}
+
+impl JobHead {
+    /// The beginning of a job's output, if a part of what followed may have been removed.
+    pub fn of(job: &Model) -> Option<Self> {
+        Some(Self { lines: job.head_lines?, bytes: job.head_bytes? })
+    }
 }
 
 /// What waiting jobs require.
@@ -45,7 +61,7 @@ pub enum JobEnd {
 pub struct JobKind {
     /// The namespace.
     pub namespace_id: Uuid,
-    /// Their queue.
+    /// The queue of the jobs.
     pub queue: String,
     /// The tags that their worker must have.
     pub tags: Option<Strings>,
@@ -117,7 +133,7 @@ impl Store {
         self.lock_jobs(tx, kept.iter().map(|claim| claim.id)).await?;
         let statement = claims(kept.iter()).statement(
             self.dialect(),
-            // A lease that was extended is not shortened.
+            // A lease that was extended further is not shortened.
             "UPDATE job SET lease_until = CASE WHEN job.lease_until > {0} + job.lease_ms \
                THEN job.lease_until ELSE {0} + job.lease_ms END FROM v \
              WHERE job.id = v.id AND job.worker_id = v.worker_id AND job.token = v.token \
@@ -130,8 +146,8 @@ impl Store {
     }
 
     /// Ends jobs as their workers report, if the workers still hold them; returns those that were
-    /// ended. A job that must be stopped can only fail: the outcome of its attempt is already
-    /// decided. No job may be named twice.
+    /// ended. A job that must be stopped can only fail, because the outcome of its attempt is
+    /// already decided. No job may be named twice.
     pub async fn settle_jobs_if_held(
         &self,
         ends: &[(JobClaim, JobEnd)],
@@ -171,7 +187,7 @@ impl Store {
         Ok(ended)
     }
 
-    /// Locks these jobs in a fixed order, so that no deadlock arises.
+    /// Locks these jobs in a fixed order, to prevent deadlocks.
     pub(in crate::store) async fn lock_jobs(
         &self,
         tx: &DatabaseTransaction,
@@ -186,6 +202,28 @@ impl Store {
                 Bulk::default().uuid("id", ids).statement(self.dialect(), &lock, vec![]);
             tx.execute_raw(statement).await?;
         }
+        Ok(())
+    }
+
+    /// Removes lines between the beginning of a job's output and its end: of what follows the
+    /// beginning, the last lines of each stream stay, up to these limits.
+    pub async fn trim_lines_of_job(
+        &self,
+        tx: &DatabaseTransaction,
+        job: Uuid,
+        head: JobHead,
+        max_lines: i64,
+        max_bytes: i64,
+    ) -> Result<(), StoreError> {
+        let sql = "DELETE FROM job_line WHERE job_id = $1 AND seq IN (SELECT seq FROM ( \
+                     SELECT seq, row_number() OVER w AS place, \
+                       SUM(OCTET_LENGTH(text) + 1) OVER w AS bytes \
+                     FROM job_line WHERE job_id = $1 AND seq > $2 \
+                     WINDOW w AS (PARTITION BY is_error ORDER BY seq DESC) \
+                   ) AS ends WHERE place > $3 OR (place > 1 AND bytes > $4))";
+        let values: [Value; 4] =
+            [job.into(), head.lines.into(), max_lines.into(), max_bytes.into()];
+        tx.execute_raw(self.dialect().statement(sql, values)).await?;
         Ok(())
     }
 
@@ -244,8 +282,8 @@ pub async fn held_by_each<C: ConnectionTrait>(
     Ok(held.into_iter().collect())
 }
 
-/// The jobs that were handed over to a worker, that it has not reported on and that are not among
-/// those it knows, at most `limit`: they are handed over once more, but not a third time.
+/// At most `limit` jobs that were handed over to a worker, but that it has not reported on and does
+/// not know. They are handed over again, but not a third time.
 pub async fn hand_over_again(
     tx: &DatabaseTransaction,
     worker: Uuid,
@@ -261,8 +299,8 @@ pub async fn hand_over_again(
     Ok(rows)
 }
 
-/// Returns jobs to their queues that were handed over to a worker but never arrived: jobs that it
-/// has not reported on and does not know.
+/// Returns jobs to their queues that were handed over to a worker but did not reach it: jobs that
+/// it has not reported on and does not know.
 pub async fn put_back<C: ConnectionTrait>(
     tx: &C,
     worker: Uuid,
@@ -325,7 +363,7 @@ fn update_of(claim: &JobClaim) -> sea_orm::UpdateMany<Entity> {
         .filter(Column::State.eq(State::Held))
 }
 
-/// Extends a job's lease once; it never becomes shorter.
+/// Extends a job's lease once; never shortens it.
 pub async fn extend_if_held<C: ConnectionTrait>(
     tx: &C,
     claim: &JobClaim,
@@ -350,19 +388,18 @@ pub async fn lock_if_held(
     Ok(query.lock_exclusive().one(tx).await?)
 }
 
-/// Adds lines to the output of a locked job, and sets the new number of bytes.
+/// Adds lines to the output of a locked job, and sets where its beginning ends.
 pub async fn add_lines(
     tx: &DatabaseTransaction,
     job: &Model,
     lines: &[(bool, String)],
-    bytes: i64,
+    head: Option<JobHead>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let added = i64::try_from(lines.len()).unwrap_or(i64::MAX);
     let row = ActiveModel {
-        lines: Set(job.lines.saturating_add(added)),
-        line_bytes: Set(bytes),
-        ..ActiveModel::default()
+        head_lines: Set(head.map(|head| head.lines)),
+        head_bytes: Set(head.map(|head| head.bytes)),
+        ..counted(job, lines)
     };
     Entity::update_many().set(row).filter(Column::Id.eq(job.id)).exec(tx).await?;
     let rows = (job.lines + 1..).zip(lines).map(|(seq, (is_error, text))| job_line::ActiveModel {
@@ -374,4 +411,27 @@ pub async fn add_lines(
     });
     job_line::Entity::insert_many(rows).exec_without_returning(tx).await?;
     Ok(())
+}
+
+/// Counts lines of a locked job without storing them.
+pub async fn count_lines(
+    tx: &DatabaseTransaction,
+    job: &Model,
+    lines: &[(bool, String)],
+) -> Result<(), StoreError> {
+    let row = counted(job, lines);
+    Entity::update_many().set(row).filter(Column::Id.eq(job.id)).exec(tx).await?;
+    Ok(())
+}
+
+/// The new counts of a job's lines with these lines.
+fn counted(job: &Model, lines: &[(bool, String)]) -> ActiveModel {
+    let added = i64::try_from(lines.len()).unwrap_or(i64::MAX);
+    let bytes: usize = lines.iter().map(|(_, text)| text.len()).sum();
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    ActiveModel {
+        lines: Set(job.lines.saturating_add(added)),
+        line_bytes: Set(job.line_bytes.saturating_add(bytes)),
+        ..ActiveModel::default()
+    }
 }

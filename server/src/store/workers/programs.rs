@@ -16,7 +16,7 @@ pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), 
     Ok(())
 }
 
-/// The worker with this key, if it was heard from since `since`.
+/// The worker with this key, if it has reported since `since`.
 pub async fn heard_since<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -26,7 +26,7 @@ pub async fn heard_since<C: ConnectionTrait>(
     Ok(query.one(connection).await?)
 }
 
-/// The workers of a namespace that were heard from since `since`, by name.
+/// The workers of a namespace that have reported since `since`, by name.
 pub async fn list<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -41,7 +41,7 @@ pub async fn list<C: ConnectionTrait>(
     Ok(query.limit(limit).all(connection).await?)
 }
 
-/// How many workers of a namespace were heard from since `since`.
+/// How many workers of a namespace have reported since `since`.
 pub async fn count<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -51,7 +51,7 @@ pub async fn count<C: ConnectionTrait>(
     Ok(query.filter(Column::HeartbeatAt.gte(since)).count(connection).await?)
 }
 
-/// How many workers registered with a token and were heard from since `since`.
+/// How many workers that registered with a token have reported since `since`.
 pub async fn count_of_token<C: ConnectionTrait>(
     connection: &C,
     token: Uuid,
@@ -61,12 +61,12 @@ pub async fn count_of_token<C: ConnectionTrait>(
     Ok(query.filter(Column::HeartbeatAt.gte(since)).count(connection).await?)
 }
 
-/// The worker, locked, so that its jobs are counted and added by one transaction at a time.
+/// The worker, locked, so that only one transaction at a time counts its jobs and adds others.
 pub async fn lock(tx: &DatabaseTransaction, id: Uuid) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
 }
 
-/// Records that the worker was heard from, and whether it takes no new jobs, if it reports that.
+/// Records that the worker has reported, and whether it takes no new jobs, if it says so.
 pub async fn beat<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -81,8 +81,8 @@ pub async fn beat<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Removes a worker. The jobs that it holds are lost, except those that never arrived, if it
-/// reports which ones it knows.
+/// Removes a worker. The jobs that it holds are lost, except those that never reached it, if it
+/// says which ones it knows.
 pub async fn remove(
     store: &Store,
     tx: &DatabaseTransaction,
@@ -116,7 +116,7 @@ pub async fn remove(
     Ok(())
 }
 
-/// Removes workers that were not heard from since `since`.
+/// Removes workers that have not reported since `since`.
 pub async fn forget_silent<C: ConnectionTrait>(tx: &C, since: Timestamp) -> Result<(), StoreError> {
     Entity::delete_many().filter(Column::HeartbeatAt.lt(since)).exec(tx).await?;
     Ok(())

@@ -12,20 +12,20 @@ use uuid::Uuid;
 
 use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::within::Within};
 
-/// The waiting jobs and the jobs at work in a queue.
+/// The number of waiting jobs and of jobs in progress in a queue.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
 pub struct Depth {
-    /// Its name.
+    /// The queue's name.
     pub queue: String,
     /// Jobs that wait for a worker.
     pub waiting: i64,
-    /// Since when the oldest of them has been waiting.
+    /// Since when the oldest of these jobs has waited.
     pub oldest: Option<Timestamp>,
     /// Jobs that a worker holds.
     pub held: i64,
 }
 
-/// Jobs that wait in a queue without a worker that may take them.
+/// Jobs that wait in a queue in which no worker may take them.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
 pub struct Unserved {
     /// The namespace's name.
@@ -39,7 +39,7 @@ pub struct Unserved {
 /// Totals over all namespaces.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct WorkerLoad {
-    /// Workers that were heard from recently.
+    /// Workers that have reported recently.
     pub workers: i64,
     /// Jobs that wait for a worker.
     pub waiting: i64,
@@ -47,7 +47,7 @@ pub struct WorkerLoad {
     pub held: i64,
 }
 
-/// The number of jobs, and of workers that were heard from since `silent`.
+/// The number of jobs, and of workers that have reported since `silent`.
 pub async fn load(
     store: &Store,
     now: Timestamp,
@@ -68,7 +68,7 @@ pub async fn load(
     Ok(found.unwrap_or(WorkerLoad { workers: 0, waiting: 0, held: 0 }))
 }
 
-/// The queues of a namespace with waiting jobs or jobs at work, by name.
+/// The queues of a namespace with waiting jobs or jobs in progress, by name.
 pub async fn depths(
     store: &Store,
     namespace: Uuid,
@@ -113,7 +113,7 @@ pub async fn lock_limit(
     Ok(query.one(tx).await?)
 }
 
-/// Sets a queue's limit, replacing an existing one.
+/// Sets a queue's limit; replaces an existing one.
 pub async fn limit<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     let replaced = OnConflict::columns([Column::NamespaceId, Column::Name])
         .update_columns([Column::MaxJobs, Column::UpdatedAt])
@@ -128,8 +128,8 @@ pub async fn remove_limit<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), St
     Ok(())
 }
 
-/// How many more jobs may be handed over in those of the queues that have a limit. The limits are
-/// locked, in name order, so that two workers do not take the same last place.
+/// How many more jobs may be handed over in those queues that have a limit. The limits are locked
+/// in the order of their names, so that two workers cannot both use the last free place.
 pub async fn lock_rooms(
     tx: &DatabaseTransaction,
     namespace: Uuid,
@@ -161,8 +161,8 @@ pub async fn lock_rooms(
     Ok(rows.into_iter().map(room).collect())
 }
 
-/// The condition that no worker can take the row `job`: none that was heard from since `$silent`,
-/// still takes jobs, pulls from its queue and has its tags.
+/// The condition that no worker can take the row `job`: none has reported since `$silent`, still
+/// takes jobs, pulls from its queue and has its tags.
 pub(in crate::store) fn unserved(dialect: &Dialect, silent: &str) -> String {
     let (pulls, has) =
         (dialect.list_has("w.queues", "job.queue"), dialect.list_within("job.tags", "w.tags"));
@@ -173,8 +173,8 @@ pub(in crate::store) fn unserved(dialect: &Dialect, silent: &str) -> String {
     )
 }
 
-/// The queues in which jobs have been waiting since `before` or longer without a worker that may
-/// take them, those with most jobs first: at most a hundred.
+/// The queues in which jobs have waited since `before` or longer without a worker that may take
+/// them, those with the most jobs first; at most 100.
 pub async fn without_worker(
     store: &Store,
     within: &Within,

@@ -24,12 +24,12 @@ use crate::target::result::{MAX_RESULT_BYTES, too_large};
 pub(super) struct AttemptFile {
     path: PathBuf,
     file: File,
-    /// Keeps the directory as long as a program may write into it.
+    /// Keeps the directory while a program may write into it.
     _folder: Arc<Folder>,
 }
 
 impl AttemptFile {
-    /// Creates the file, empty and for the server's own user, under a name that cannot be guessed.
+    /// Creates the file, empty and owned by the server's user, under a name that cannot be guessed.
     pub(super) fn new(folder: Arc<Folder>, run: Uuid) -> io::Result<Self> {
         let name = format!("{}-{:016x}", run.simple(), rand::random::<u64>());
         let path = folder.path().join(name);
@@ -38,12 +38,12 @@ impl AttemptFile {
         Ok(Self { path, file, _folder: folder })
     }
 
-    /// Its path, for the program.
+    /// The file's path, for the program.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file itself, to give to the program's user.
+    /// The open file, in order to give it to the program's user.
     pub(super) fn file(&self) -> io::Result<OwnedFd> {
         Ok(self.file.try_clone()?.into())
     }
@@ -53,7 +53,7 @@ impl AttemptFile {
         self.file.write_all_at(text.as_bytes(), 0)
     }
 
-    /// What the program wrote: nothing, or JSON.
+    /// Reads what the program wrote to the file: nothing, or JSON.
     pub(super) fn read(&self) -> Result<Option<Value>, String> {
         let unreadable = |error: io::Error| format!("its output file could not be read: {error}");
         let size = self.file.metadata().map_err(unreadable)?.len();
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_and_the_file_goes_away() {
+    fn the_written_output_is_read_and_its_file_removed() {
         let (_temp, file) = file();
         assert_eq!(file.read(), Ok(None));
         fs::write(file.path(), " {\"rows\": 7}\n").unwrap();

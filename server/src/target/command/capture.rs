@@ -9,22 +9,26 @@ use tokio::{
 use super::{
     error_lines::ErrorLines,
     lines::{Lines, OutputLine},
-    tail::{Tail, cost},
 };
-use crate::target::{Stream, log::Log, text::Bytes};
+use crate::target::{
+    Stream,
+    log::Log,
+    tail::{Tail, cost},
+    text::Bytes,
+};
 
-/// How many bytes one read takes at most.
+/// Maximum number of bytes per read.
 const READ_BYTES: usize = 16 * 1024;
 
-/// The number of reads that empties two pipes of the maximum size, one mebibyte each.
+/// Enough reads to empty two pipes of the maximum size, which is one mebibyte each.
 const LAST_READS: usize = 2 * 1024 * 1024 / READ_BYTES;
 
-/// What was read of a program's output. The lines themselves go to the log: the first ones as they
-/// come, and beyond the limit only the last ones, when the output has ended.
+/// The summary of a program's output. The lines themselves go to the log: the first ones as they
+/// come, and beyond the limit only the last ones, after the output has ended.
 #[derive(Debug)]
 pub(super) struct Capture {
     limit: usize,
-    /// How many bytes of the beginning may still be written.
+    /// How many more bytes of the beginning may be written.
     head_left: usize,
     /// Whether the beginning is complete.
     is_beyond_head: bool,
@@ -34,7 +38,7 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    /// Keeps at most `limit` bytes, and the last line of each stream in any case.
+    /// Keeps at most `limit` bytes, but always the last line of each stream.
     pub(super) fn new(limit: usize) -> Self {
         let (head_left, tail) = Tail::divide(limit);
         Self {
@@ -47,7 +51,7 @@ impl Capture {
         }
     }
 
-    /// Whether the output exceeded what was kept.
+    /// Whether the output exceeded the limit.
     pub(super) fn truncated(&self) -> bool {
         self.tail.is_cut() || self.has_cut_line
     }
@@ -60,9 +64,9 @@ impl Capture {
     /// Reads both streams to their ends and writes each line to the log as soon as it is complete,
     /// up to the limit.
     ///
-    /// Beyond the limit it continues to read and keeps the last lines, since a program must not
-    /// block on a full pipe. After `gone` it reads what the pipes still contain, however far behind
-    /// the log is, and waits for no more. Returns whether it reached the ends of both.
+    /// Beyond the limit it continues to read and keeps the last lines, because a program must not
+    /// block on a full pipe. After `gone` it reads the remaining contents of the pipes, however far
+    /// behind the log is, and then stops. Returns whether it reached the ends of both.
     pub(super) async fn read(
         &mut self,
         stdout: impl AsyncRead + Unpin,
@@ -232,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_kept_whole() {
+    fn output_within_the_limit_is_kept_whole() {
         let text: String = (0..20).map(|number| format!("{number:03}\n")).collect();
         let (lines, capture) = captured(80, text.as_bytes(), b"");
         assert_eq!(shown(&lines).concat(), text.replace('\n', ""));
@@ -246,7 +250,7 @@ mod tests {
         assert_eq!(lines.len(), head + 2 + 2_000);
     }
 
-    /// Output that programs should not print, but do.
+    /// Output that programs should not print, but sometimes do.
     fn pieces() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             3 => vec(any::<u8>(), 0..200),
@@ -285,7 +289,8 @@ mod tests {
                 prop_assert!(line.text.len() <= MAX_LINE_BYTES);
                 prop_assert!(!line.text.contains(['\0', '\n']));
             }
-            // The log contains the lines of each stream from the first one on and up to the last.
+            // The log contains the lines of each stream without a gap up to the limit, and the last
+            // ones.
             for (stream, bytes) in [(Stream::Stdout, &stdout), (Stream::Stderr, &stderr)] {
                 let mut split = Lines::default();
                 let mut all = split.push(bytes);

@@ -21,8 +21,8 @@ use nix::{
 
 use crate::target::CommandLimits;
 
-/// What a program gives up before it starts: the server's user and groups, its capabilities and the
-/// ability to gain others, and its open files; and the program's resource limits.
+/// The restrictions of a program: it loses the server's user and groups, its capabilities and the
+/// ability to gain others, and the server's open files; and it has resource limits.
 #[derive(Debug)]
 pub(super) struct Confinement {
     user: Option<(Uid, Gid)>,
@@ -49,8 +49,8 @@ impl Confinement {
     /// Applies the confinement to `command`, and makes the kernel kill it when the thread that
     /// starts it ends.
     ///
-    /// That tie does not survive a change of the user, so it is made afterwards, and it does not
-    /// extend to the program's children.
+    /// This tie does not survive a change of the user, so it is made after that. It does not extend
+    /// to the program's children.
     pub(super) fn apply(self, command: &mut Command) {
         let server = getpid();
         let hook = move || {
@@ -65,12 +65,13 @@ impl Confinement {
             for (resource, soft, hard) in &self.limits {
                 setrlimit(*resource, *soft, *hard)?;
             }
-            // As the program's user: a directory that it may not enter cannot be its working
-            // directory.
+            // Done as the program's user, because a directory that the user may not enter cannot be
+            // its working directory.
             chdir(&*self.directory)?;
             close_descriptors_on_exec();
             set_pdeathsig(Signal::SIGKILL)?;
-            // The server may have died before the tie was made: then the tie would never trigger.
+            // The server may have died before the tie was made, and then the tie would never
+            // trigger.
             if getppid() == server { Ok(()) } else { Err(Errno::ESRCH.into()) }
         };
         // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes
@@ -85,15 +86,15 @@ pub(super) fn tie(command: &mut Command) {
     let hook = move || {
         close_descriptors_on_exec();
         set_pdeathsig(Signal::SIGKILL)?;
-        // The server may have died before the tie was made: then the tie would never trigger.
+        // The server may have died before the tie was made, and then the tie would never trigger.
         if getppid() == server { Ok(()) } else { Err(Errno::ESRCH.into()) }
     };
     // SAFETY: as above.
     unsafe { command.pre_exec(hook) };
 }
 
-/// Makes this process survive a request to end. The programs that it starts still react to it:
-/// unlike an ignored signal, a handler is not inherited by another program.
+/// Makes this process survive a request to end. The programs that it starts still react to such a
+/// request, because another program does not inherit a handler, unlike an ignored signal.
 pub(super) fn stay_when_asked_to_end() -> io::Result<()> {
     extern "C" fn stay(_: libc::c_int) {}
     let action = SigAction::new(SigHandler::Handler(stay), SaFlags::SA_RESTART, SigSet::empty());
@@ -124,29 +125,31 @@ fn set_of(limits: CommandLimits) -> nix::Result<Vec<(Resource, rlim_t, rlim_t)>>
         }
     }
     if let Some(limit) = limits.open_files {
-        // The hard limit stays: a program may raise its own soft limit.
+        // The hard limit stays, so that a program may raise its own soft limit.
         let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
         set.push((Resource::RLIMIT_NOFILE, hard.min(limit), hard));
     }
     Ok(set)
 }
 
-/// Capabilities that a service manager gave the server are not meant for its programs.
+/// Drops capabilities that a service manager gave the server, because they are not meant for its
+/// programs.
 fn drop_ambient_capabilities() -> io::Result<()> {
-    // The width that the kernel expects.
+    // The argument type that the kernel expects.
     const CLEAR_ALL: libc::c_ulong = 4;
     const NONE: libc::c_ulong = 0;
     // SAFETY: a system call on integers.
     let done = unsafe { libc::prctl(libc::PR_CAP_AMBIENT, CLEAR_ALL, NONE, NONE, NONE) };
     match Errno::result(done) {
-        // An old kernel does not have them, so there are none to drop.
+        // An old kernel does not have these capabilities, so there are none to drop.
         Ok(_) | Err(Errno::EINVAL) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// A pipe belongs to its creator, and only its owner may open it by name, as a script does with
-/// `/dev/stderr`. If the ownership cannot be changed, it can still be written to.
+/// Gives the program's streams to its user. A pipe belongs to its creator, and only its owner may
+/// open it by name, as a script does with `/dev/stderr`. If the owner cannot be changed, the
+/// program can still write to the pipe.
 fn give_streams(user: Uid, group: Gid) {
     for stream in 0..=2 {
         // SAFETY: a system call on integers.
@@ -154,7 +157,7 @@ fn give_streams(user: Uid, group: Gid) {
     }
 }
 
-/// Rust closes its own descriptors anyway; these are ones that the server was started with.
+/// Closes descriptors with which the server was started. Rust closes its own descriptors anyway.
 fn close_descriptors_on_exec() {
     const FIRST: libc::c_uint = 3;
     // SAFETY: a system call on integers. An old kernel does not know it, which must not prevent the

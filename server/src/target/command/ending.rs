@@ -21,11 +21,11 @@ pub(super) struct ProgramEnding {
 /// What ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EndCause {
-    /// The program itself, or something outside.
+    /// The program itself, or something other than the server.
     Own,
     /// The time limit.
     TimeLimit,
-    /// A stop from outside.
+    /// A request to stop.
     Stop,
 }
 
@@ -67,7 +67,7 @@ impl ProgramEnding {
 
     fn signal(&self) -> Option<String> {
         let number = self.status.signal()?;
-        // Real-time signals have numbers only.
+        // Real-time signals only have numbers.
         let name = Signal::try_from(number).map(Signal::as_str);
         Some(name.map_or_else(|_| format!("signal {number}"), str::to_owned))
     }
@@ -82,8 +82,8 @@ impl ProgramEnding {
     }
 }
 
-/// The last lines of the program's standard error. Complete, because masking must see whole
-/// secrets.
+/// The last lines of the program's standard error. They are complete, because masking must see
+/// whole secrets.
 fn quoted(capture: &Capture) -> String {
     capture.error_lines().map_or_else(String::new, |said| format!(": {said}"))
 }

@@ -5,14 +5,14 @@ use chrono::SecondsFormat;
 use super::definition::Command;
 use crate::target::Invocation;
 
-/// Where programs without a path are looked up.
+/// The folders in which programs without a path are looked up.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A larger context is passed only by file and on standard input: the environment's size is
-/// limited.
+/// A larger context is passed only by file and on standard input, because the size of the
+/// environment is limited.
 pub(super) const MAX_CONTEXT_BYTES: usize = 64 * 1024;
 
-/// The variables of one attempt, apart from those about the user. Later ones win.
+/// The variables of one attempt, except those about the user. Later ones override earlier ones.
 pub(super) fn variables(
     definition: &Command,
     invocation: &Invocation,

@@ -3,12 +3,13 @@ use std::collections::VecDeque;
 /// Maximum number of lines of standard error that an attempt's error quotes.
 const MAX_LINES: usize = 5;
 
-/// Their maximum total size in bytes, unless the last line alone is larger.
+/// The maximum total size of the lines in bytes. A last line that is larger on its own is kept.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// The last lines on standard error that are not empty: usually the reason of a failure.
+/// The last lines on standard error that are not empty, which usually contain the reason for a
+/// failure.
 ///
-/// They are complete, and not yet masked: a part of a secret cannot be recognised.
+/// They are complete and not masked yet, because a part of a secret could not be recognised.
 #[derive(Debug, Default)]
 pub(super) struct ErrorLines {
     lines: VecDeque<String>,
@@ -17,7 +18,7 @@ pub(super) struct ErrorLines {
 }
 
 impl ErrorLines {
-    /// Adds the next line. `is_cut`: its end was left out.
+    /// Adds the next line. `is_cut` says that its end was left out.
     pub(super) fn push(&mut self, text: &str, is_cut: bool) {
         let text = text.trim();
         if text.is_empty() {
@@ -37,7 +38,7 @@ impl ErrorLines {
         }
     }
 
-    /// All of them in one line.
+    /// All of these lines as one.
     pub(super) fn joined(&self) -> Option<String> {
         let lines: Vec<&str> = self.lines.iter().map(|line| &**line).collect();
         (!lines.is_empty()).then(|| lines.join(" | "))

@@ -1,7 +1,7 @@
 //! The directory in which this process keeps the files of its programs' attempts.
 //!
-//! It is locked as long as the process lives, however it dies: a directory without a lock belongs
-//! to a dead process, and is removed when the next one starts. Several servers may share a machine,
+//! It is locked until the process ends, in whatever way. So a directory without a lock belongs to a
+//! dead process, and the next process that starts removes it. Several servers may share a machine,
 //! and tools that remove old files (systemd-tmpfiles) leave locked ones alone.
 
 use std::{
@@ -20,7 +20,7 @@ use super::{attempt_file::AttemptFile, user::may_switch_user};
 /// The prefix of these directories' names.
 const PREFIX: &str = "carillon-outputs-";
 
-/// A cleanup may remove a directory that is not locked yet: then another one is created.
+/// How often creating a directory is tried: a cleanup may remove one that is not locked yet.
 const TRIES: usize = 8;
 
 /// Creates the files of attempts.
@@ -31,7 +31,8 @@ pub(super) struct AttemptFiles {
 }
 
 impl AttemptFiles {
-    /// Uses the system's directory for temporary files; removes what dead processes left there.
+    /// Uses the system's directory for temporary files, and removes the directories of dead
+    /// processes there.
     pub(super) fn new(within: PathBuf) -> Self {
         clear_up(&within);
         Self { within, folder: Mutex::default() }
@@ -40,7 +41,7 @@ impl AttemptFiles {
     /// A new file for an attempt of that run.
     pub(super) fn file(&self, run: Uuid) -> io::Result<AttemptFile> {
         match AttemptFile::new(self.folder()?, run) {
-            // The directory was removed by someone else.
+            // Another process has removed the directory.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.lock().take();
                 AttemptFile::new(self.folder()?, run)
@@ -49,7 +50,7 @@ impl AttemptFiles {
         }
     }
 
-    /// Removes the directory, once no program writes into it any more.
+    /// Removes the directory. Must be called when no program writes into it any more.
     pub(super) fn close(&self) {
         self.lock().take();
     }
@@ -83,7 +84,7 @@ impl Folder {
             let path = within.join(format!("{PREFIX}{:016x}", rand::random::<u64>()));
             DirBuilder::new().mode(0o700).create(&path)?;
             let lock = match open(&path) {
-                // A cleanup was faster.
+                // Another process has already removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened?,
             };
@@ -93,8 +94,8 @@ impl Folder {
                 continue;
             }
             if may_switch_user() {
-                // Programs of other users must be able to open their own files; the other files
-                // here they can neither list nor read.
+                // Programs of other users must be able to open their own files, but can neither
+                // list nor read the other files here.
                 lock.set_permissions(Permissions::from_mode(0o711))?;
             }
             return Ok(Self { path, _lock: lock });
@@ -102,7 +103,7 @@ impl Folder {
         Err(io::Error::other("the folder for it is taken away again and again"))
     }
 
-    /// Its path.
+    /// The directory's path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -110,7 +111,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // If a link has replaced it, the link is not followed.
+        // If a link has replaced the directory, the link is not followed.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_dead_left_goes_and_nothing_else() {
+    fn leftovers_of_dead_servers_are_removed_and_nothing_else() {
         let temp = tempfile::tempdir().unwrap();
         let (dead, link) = (format!("{PREFIX}dead"), format!("{PREFIX}link"));
         let [dead, link] = [dead, link].map(|name| temp.path().join(name));
@@ -194,7 +195,8 @@ mod tests {
             fs::create_dir(folder).unwrap();
             fs::write(folder.join("output"), "{}").unwrap();
         }
-        // Neither the target of a link in a dead directory nor that of a link in its place.
+        // The target of a link must survive, whether the link is in a dead directory or in its
+        // place.
         unix::fs::symlink(&elsewhere, dead.join("inner")).unwrap();
         unix::fs::symlink(&elsewhere, &link).unwrap();
         let plain = temp.path().join(format!("{PREFIX}file"));

@@ -23,15 +23,15 @@ impl ProcessGroup {
         self.signal(Signal::SIGKILL);
     }
 
-    /// Leaves the group alone: its leader has ended, and the rest was killed. Its number may soon
-    /// be reused.
+    /// Leaves the group alone, because its leader has ended and the rest was killed. Its number may
+    /// soon be reused.
     pub(super) fn close(mut self) {
         self.0 = None;
     }
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.0 {
-            // It fails if no process is left, which is the goal.
+            // This fails if no process is left, which is the goal.
             let _ = killpg(group, signal);
         }
     }

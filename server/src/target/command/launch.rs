@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{confinement::Confinement, prepare::Invoked, user::check_account};
 use crate::target::{CommandLimits, text::WithSeparators};
 
-/// A program to start, with everything that it needs apart from its files.
+/// A program to start, with everything that it needs except its files.
 #[derive(Serialize, Deserialize, Debug)]
 pub(super) struct Launch {
     pub(super) invoked: Invoked,
@@ -31,7 +31,7 @@ pub(super) struct Launch {
 
 impl Launch {
     /// Starts the program in its own process group, and gives `files` to its user. Returns the
-    /// reason if it fails.
+    /// reason if that fails.
     pub(super) fn start(&self, streams: [OwnedFd; 3], files: &[OwnedFd]) -> Result<Child, String> {
         let program = &self.invoked.program;
         let failed = |reason: String| format!("could not start {program}: {reason}");
@@ -84,15 +84,15 @@ impl Launch {
         }
     }
 
-    /// Like with cron, a program starts in the user's home.
+    /// As with cron, a program starts in the user's home by default.
     fn directory(&self, account: Option<&User>) -> PathBuf {
         let home = || account.map(|account| account.dir.clone()).filter(|home| home.is_dir());
         self.directory.clone().or_else(home).unwrap_or_else(|| PathBuf::from("/"))
     }
 }
 
-/// The system's "not found" can mean the directory or the program, and so can its "permission
-/// denied".
+/// The reason for a failed start. The system's "not found" can mean the directory or the program,
+/// and so can its "permission denied".
 fn reason(error: &io::Error, directory: &Path, user: Option<&str>) -> String {
     if !directory.is_dir() {
         format!("there is no directory {}", directory.display())
@@ -106,7 +106,7 @@ fn reason(error: &io::Error, directory: &Path, user: Option<&str>) -> String {
     }
 }
 
-/// The system's message, extended for one limit by its name.
+/// The system's message. If it is about a limit, the message also names that limit.
 pub(super) fn words(error: &io::Error) -> String {
     if error.raw_os_error() != Some(Errno::EMFILE as i32) {
         return error.to_string();

@@ -7,7 +7,7 @@ pub(super) const MAX_LINE_BYTES: usize = 16 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OutputLine {
     pub(super) text: String,
-    /// How many bytes were left out at the end of a longer line.
+    /// How many bytes were left out at the end of the line.
     pub(super) left_out: usize,
 }
 
@@ -56,7 +56,7 @@ impl Lines {
         }
         let mut text = storable(&self.kept);
         self.kept.clear();
-        // Invalid bytes become three bytes each.
+        // Each invalid byte becomes three bytes.
         if text.len() > MAX_LINE_BYTES {
             let fitting = text.floor_char_boundary(MAX_LINE_BYTES);
             left_out += text.len() - fitting;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_line_the_beginning_is_kept_in_whole_characters() {
+    fn the_beginning_of_a_long_line_is_kept_in_whole_characters() {
         let long = format!("x{}", "ü".repeat(MAX_LINE_BYTES));
         let text = format!("{long}\nshort");
         let lines = read(text.as_bytes().chunks(1000));

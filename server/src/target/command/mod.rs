@@ -5,13 +5,13 @@
 //! cannot gain privileges, and has its own resource limits. While it runs, its output goes to the
 //! log line by line. It is stopped by SIGTERM to the whole group, and killed by SIGKILL after the
 //! grace time. The rest of the group is killed when its leader has ended, and everything is killed
-//! when the attempt's future is dropped. So no program outlives its attempt, unless it leaves the
-//! group on purpose.
+//! when the attempt's future is dropped. So no program outlives its attempt, unless it deliberately
+//! leaves the group.
 //!
-//! On Linux the kernel also kills the leader when the server dies, however it dies: an attempt that
-//! recovery repeats elsewhere does not continue here. That tie is to the thread that started the
-//! program, so one process, which lives as long as the executor, starts them all: `starter`
-//! explains why it is a separate process.
+//! On Linux the kernel also kills the leader when the server dies, in whatever way, so that an
+//! attempt that recovery repeats elsewhere does not continue here. The kernel ties a program to the
+//! thread that started it. So one process, which lives as long as the executor, starts all of them:
+//! `starter` explains why it is a separate process.
 //!
 //! A [`Runner`] exists only if the policy allows commands.
 //!
@@ -21,13 +21,13 @@
 //! - `launch`: starts a program
 //! - `spawner`: requests the start of programs; `starter`: the process or thread that starts them;
 //!   `wire`: the socket between them
-//! - `confinement`: what a program gives up before it starts, and what ties it to its starter
+//! - `confinement`: the restrictions of a program, and its tie to its starter
 //! - `user`: which user programs run as
 //! - `programs`: which programs tasks may start
+//! - `code_variables`: variables with which a task leads a program to other code; pure
 //! - `group`: signals to a process group
 //! - `capture`: reads the output within limits
 //! - `lines`: divides bytes into lines; pure
-//! - `tail`: the end of an output that exceeds the limit; pure
 //! - `error_lines`: the last lines on standard error; pure
 //! - `attempt_file`: the files with a program's context and its output; `folder`: the directory of
 //!   these files, which lives as long as the server
@@ -36,6 +36,7 @@
 
 mod attempt_file;
 mod capture;
+mod code_variables;
 mod confinement;
 mod definition;
 mod ending;
@@ -50,7 +51,6 @@ mod programs;
 mod runner;
 mod spawner;
 mod starter;
-mod tail;
 mod user;
 mod wire;
 

@@ -2,29 +2,37 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{definition::Command, environment::PATH, prepare::Invoked};
-use crate::target::TargetError;
+use super::{
+    code_variables::{is_allowed, leads_elsewhere},
+    definition::Command,
+    environment::PATH,
+    prepare::Invoked,
+};
+use crate::target::{CommandPolicy, TargetError};
 
 /// Maximum number of listed programs that an error names.
 const MAX_NAMED: usize = 8;
 
-/// Checks the program of a task against the list of `programs`; an empty list allows all.
+/// Checks the program of a task, and its variables, against the lists of the policy; an empty list
+/// of programs allows all.
 ///
-/// The file that is checked is the file that is started: a name is looked up here, not by the
-/// system in a `PATH` that the task sets.
+/// The checked file is the file that is started: a name is looked up here, and not by the system in
+/// a `PATH` that the task sets.
 pub(super) fn admitted(
     definition: &Command,
     invoked: Invoked,
-    programs: &[PathBuf],
+    policy: &CommandPolicy,
 ) -> Result<Invoked, TargetError> {
+    let programs = &policy.programs;
     if programs.is_empty() {
         return Ok(invoked);
     }
-    if let Some(name) = definition.env.keys().find(|name| leads_elsewhere(name)) {
+    let is_refused = |name: &str| leads_elsewhere(name) && !is_allowed(name, &policy.variables);
+    if let Some(name) = definition.env.keys().find(|name| is_refused(name)) {
         return Err(TargetError::invalid(
             format!("command.env.{name}"),
             "changes which code a program runs, and this server starts listed programs only",
-            "leave it out",
+            "leave it out, or ask for it to be added to commands.variables",
         ));
     }
     let program = located(&invoked.program).map(|path| place(&path));
@@ -48,11 +56,6 @@ fn refusal(definition: &Command, programs: &[PathBuf]) -> TargetError {
     TargetError::invalid("command.program", problem, help)
 }
 
-/// Variables with which a task could make a listed program run other code.
-fn leads_elsewhere(name: &str) -> bool {
-    matches!(name, "PATH" | "ENV" | "BASH_ENV") || name.starts_with("LD_")
-}
-
 /// The location of a program: the path itself, or the first file of that name in the usual
 /// directories.
 fn located(program: &str) -> Option<PathBuf> {
@@ -62,8 +65,8 @@ fn located(program: &str) -> Option<PathBuf> {
     PATH.split(':').map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
 }
 
-/// A path with its directory resolved. The file itself may be a link: if programs are one file
-/// under many names, only the listed names are allowed.
+/// A path with its directory resolved. The file itself may be a link: if several programs are one
+/// file under several names, only the listed names are allowed.
 fn place(path: &Path) -> PathBuf {
     match (path.parent().map(Path::canonicalize), path.file_name()) {
         (Some(Ok(folder)), Some(name)) => folder.join(name),
@@ -81,10 +84,22 @@ mod tests {
     use crate::target::command::prepare::prepare;
 
     fn judged(definition: Value, programs: &[&str]) -> Result<String, String> {
+        judged_with(definition, programs, &[])
+    }
+
+    fn judged_with(
+        definition: Value,
+        programs: &[&str],
+        variables: &[&str],
+    ) -> Result<String, String> {
         let definition: Command = serde_json::from_value(definition).unwrap();
         let invoked = prepare(&definition).unwrap();
-        let programs: Vec<PathBuf> = programs.iter().map(PathBuf::from).collect();
-        let admitted = admitted(&definition, invoked, &programs);
+        let policy = CommandPolicy {
+            programs: programs.iter().map(PathBuf::from).collect(),
+            variables: variables.iter().map(|name| (*name).to_owned()).collect(),
+            ..CommandPolicy::default()
+        };
+        let admitted = admitted(&definition, invoked, &policy);
         admitted.map(|invoked| invoked.program).map_err(|error| error.to_string())
     }
 
@@ -122,11 +137,16 @@ mod tests {
 
     #[test]
     fn a_listed_program_is_not_led_to_other_code() {
-        for name in ["LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "BASH_ENV"] {
+        for name in ["LD_PRELOAD", "PATH", "BASH_ENV", "PERL5OPT", "NODE_OPTIONS", "PYTHONPATH"] {
             let definition = json!({"program": "/bin/sh", "env": { name: "/tmp/mine" }});
             let refused = judged(definition.clone(), &["/bin/sh"]).unwrap_err();
             assert!(refused.starts_with(&format!("command.env.{name}: ")), "{refused}");
+            assert!(refused.ends_with("added to commands.variables"), "{refused}");
+            assert!(judged_with(definition.clone(), &["/bin/sh"], &[name]).is_ok());
+            assert!(judged_with(definition.clone(), &["/bin/sh"], &["OTHER_*"]).is_err());
             assert!(judged(definition, &[]).is_ok());
         }
+        let harmless = json!({"program": "/bin/sh", "env": { "TZ": "UTC", "NODE_ENV": "test" }});
+        assert!(judged(harmless, &["/bin/sh"]).is_ok());
     }
 }

@@ -29,8 +29,8 @@ use crate::{
     },
 };
 
-/// How long the output may stay open after the group is gone: only a process that left the group
-/// can hold it open. Output written before that is read, however long it takes.
+/// How long the output may stay open after the group is gone, because only a process that left the
+/// group can hold it open. Output that was written before is read, however long that takes.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// Runs programs.
@@ -61,16 +61,20 @@ impl Runner {
         self.prepare(definition).map(drop)
     }
 
-    /// Whether some namespaces may run programs and others not.
-    pub(in crate::target) fn is_restricted_to_namespaces(&self) -> bool {
-        self.policy.namespaces.is_some()
+    /// Whether not all namespaces may run the same programs as the same users.
+    pub(in crate::target) fn depends_on_namespace(&self) -> bool {
+        self.policy.namespaces.is_some() || !self.policy.user_of.is_empty()
     }
 
-    /// Whether tasks of that namespace may run programs.
-    pub(in crate::target) fn check_namespace(&self, namespace: &str) -> Result<(), TargetError> {
+    /// Whether tasks of that namespace may run programs, and as the user that this one names.
+    pub(in crate::target) fn check_namespace(
+        &self,
+        definition: &Command,
+        namespace: &str,
+    ) -> Result<(), TargetError> {
         let allowed = &self.policy.namespaces;
         if allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|name| name == namespace)) {
-            return Ok(());
+            return user::check_namespace(definition, &self.policy, namespace);
         }
         let problem = format!("tasks of the namespace '{namespace}' may not run programs here");
         let help =
@@ -81,10 +85,10 @@ impl Runner {
     fn prepare(&self, definition: &Command) -> Result<Invoked, TargetError> {
         let invoked = prepare(definition)?;
         user::check(definition, &self.policy, (Uid::effective(), self.may_switch))?;
-        programs::admitted(definition, invoked, &self.policy.programs)
+        programs::admitted(definition, invoked, &self.policy)
     }
 
-    /// Runs the program to its end, or ends it when the time limit passes or `stop` is cancelled.
+    /// Runs the program until it ends by itself, the time limit passes or `stop` is cancelled.
     pub(in crate::target) async fn execute(
         &self,
         definition: &Command,
@@ -94,7 +98,7 @@ impl Runner {
     ) -> Outcome {
         let started = self.clock.instant();
         let failed = |message| Outcome::Failed { message, output: Value::Null };
-        let checked = self.check_namespace(&invocation.namespace);
+        let checked = self.check_namespace(definition, &invocation.namespace);
         let invoked = match checked.and_then(|()| self.prepare(definition)) {
             Ok(invoked) => invoked,
             Err(error) => return failed(error.to_string()),
@@ -122,7 +126,10 @@ impl Runner {
             invoked,
             variables: variables(definition, invocation, (&context, given.path()), offer.path()),
             directory: definition.directory.as_ref().map(Into::into),
-            user: definition.user.clone().or_else(|| self.policy.user.clone()),
+            user: definition
+                .user
+                .clone()
+                .or_else(|| self.policy.user_in(&invocation.namespace).map(str::to_owned)),
             limits: self.policy.limits,
         };
         let files = given.file().and_then(|given| Ok([given, offer.file()?]));
@@ -168,7 +175,7 @@ impl Runner {
                 ended.cancel();
                 ending
             },
-            // Processes that remain after the program's end get no input.
+            // Processes that remain after the end of the program get no input.
             async { ended.run_until_cancelled(feed(stdin, context)).await.unwrap_or_default() },
             capture.read(stdout, stderr, log, gone),
         );
@@ -179,7 +186,7 @@ impl Runner {
         ending
     }
 
-    /// Waits for the program's end and ensures that nothing of its group outlives it.
+    /// Waits until the program has ended, and makes sure that nothing of its group outlives it.
     async fn end(
         &self,
         exit: &mut Exit,
@@ -195,7 +202,7 @@ impl Runner {
         ending
     }
 
-    /// Waits for the program's end, and ends it if necessary.
+    /// Waits until the program has ended, and ends it if necessary.
     async fn wait(
         &self,
         exit: &mut Exit,
@@ -215,7 +222,7 @@ impl Runner {
             }
         };
         group.ask();
-        // The log may be behind; that must not delay the kill.
+        // The log may be behind, which must not delay the kill.
         let (ending, ()) = join!(
             async {
                 let asked = self.clock.timeout(invocation.kill_grace, exit.wait()).await;
@@ -235,7 +242,7 @@ impl Runner {
     }
 }
 
-/// Adds the program's output to a success; a failure if the output cannot be accepted.
+/// Adds the program's output to a success. If the output cannot be accepted, returns a failure.
 fn taken(outcome: Outcome, offer: &AttemptFile) -> Outcome {
     let Outcome::Succeeded { mut output } = outcome else { return outcome };
     let kept = match offer.read() {
@@ -251,6 +258,6 @@ fn taken(outcome: Outcome, offer: &AttemptFile) -> Outcome {
 
 /// Writes the context to the program's standard input and closes it.
 async fn feed(mut stdin: pipe::Sender, context: String) {
-    // A program need not read it.
+    // The program need not read it.
     let _ = stdin.write_all(context.as_bytes()).await;
 }

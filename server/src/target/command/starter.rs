@@ -2,15 +2,15 @@
 //!
 //! Starting a program copies the page tables of the starting process. A server has much memory and
 //! many busy threads; this process has little memory and does nothing else. The kernel ties each
-//! program to the thread that started it, and this process to the server: so they end with the
-//! server, however it ends.
+//! program to the thread that started it, and this process to the server. So they all end with the
+//! server, in whatever way it ends.
 
 use std::{
     ffi::OsString,
     fs::File,
     io::{self, Write},
     os::{
-        fd::{AsFd, OwnedFd},
+        fd::{AsFd, AsRawFd, OwnedFd},
         unix::process::{CommandExt, ExitStatusExt},
     },
     process::{Child, Command, ExitCode, Stdio},
@@ -20,6 +20,7 @@ use std::{
 use nix::{
     sys::{
         signal::{Signal, killpg},
+        socket::{Shutdown, shutdown},
         wait::{Id, WaitPidFlag, waitid},
     },
     unistd::Pid,
@@ -28,17 +29,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{confinement, launch::Launch, wire};
 
-/// The argument with which the server's executable becomes that process.
+/// The argument with which the server's executable becomes this process.
 pub(super) const WORD: &str = "start-programs";
 
-/// A report about a program, one line of JSON each.
+/// A report about a program, as one line of JSON.
 #[derive(Serialize, Deserialize, Debug)]
 pub(super) enum StarterReport {
-    /// It has started; its process and its group have this number.
+    /// The program has started; its process and its group have this number.
     Started(i32),
-    /// It could not be started.
+    /// The program could not be started.
     Failed(String),
-    /// It has ended, with this status of `wait`.
+    /// The program has ended, with this status of `wait`.
     Ended(i32),
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn start_programs(arguments: &[OsString]) -> Option<ExitCode> {
     }
     let serve = || -> io::Result<()> {
         confinement::drop_dumpable()?;
-        // A service manager asks all processes of a service to end: this one ends only with the
+        // A service manager asks all processes of a service to end, but this one ends only with the
         // server.
         confinement::stay_when_asked_to_end()?;
         serve(&io::stdin().as_fd().try_clone_to_owned()?)
@@ -78,8 +79,31 @@ pub(super) fn process(socket: OwnedFd) -> io::Result<Child> {
     command.spawn()
 }
 
+/// How many threads start programs. Each waits for the kernel until its program is executed, and
+/// others can be started meanwhile.
+const THREADS: usize = 4;
+
 /// Starts the programs requested on `socket`, until the other end is gone.
 pub(super) fn serve(socket: &OwnedFd) -> io::Result<()> {
+    let take = || {
+        let taken = take_launches(socket);
+        // Where one thread fails, the others end as well, and another starter takes their place.
+        let _ = shutdown(socket.as_raw_fd(), Shutdown::Both);
+        taken
+    };
+    thread::scope(|scope| {
+        let spawn = |_| thread::Builder::new().name("starter".to_owned()).spawn_scoped(scope, take);
+        // Where the system allows no further thread, fewer of them do the same work.
+        let threads: Vec<_> = (1..THREADS).filter_map(|number| spawn(number).ok()).collect();
+        let panicked = |_| Err(io::Error::other("a thread that starts programs panicked"));
+        let own = take();
+        threads
+            .into_iter()
+            .fold(own, |ended, thread| ended.and(thread.join().unwrap_or_else(panicked)))
+    })
+}
+
+fn take_launches(socket: &OwnedFd) -> io::Result<()> {
     while let Some((launch, files)) = wire::receive::<6, Launch>(socket)? {
         let [stdin, stdout, stderr, told, given, offered] = files;
         start(&launch, [stdin, stdout, stderr], &[given, offered], File::from(told));
@@ -103,14 +127,14 @@ fn start(launch: &Launch, streams: [OwnedFd; 3], files: &[OwnedFd], mut told: Fi
     let await_end = move || await_end(child, group, told);
     let waiter = thread::Builder::new().name("program".to_owned()).stack_size(64 * 1024);
     if let Err(error) = waiter.spawn(await_end) {
-        // Its end cannot be reported: the other end sees the pipe closed.
+        // The end cannot be reported, but the other side sees that the pipe is closed.
         eprintln!("could not wait for a program: {error}");
         let _ = killpg(group, Signal::SIGKILL);
     }
 }
 
 fn await_end(mut child: Child, group: Pid, mut told: File) {
-    // The number cannot be reused before it is waited for, so the rest of its group is killed
+    // The number cannot be reused before it is waited for, so the rest of the group is killed
     // first.
     let ended = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(group), ended) == Err(nix::errno::Errno::EINTR) {}

@@ -1,4 +1,4 @@
-//! The user that programs run as.
+//! The user as which programs run.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use nix::unistd::{Uid, User};
 use super::definition::Command;
 use crate::target::{CommandPolicy, TargetError};
 
-/// The users that programs run as if the configuration names none: the first that exists.
+/// The users as which programs run if the configuration names none: the first that exists.
 const DEFAULT_USERS: [&str; 2] = ["carillon-task", "nobody"];
 
 /// The capabilities needed to change the user: CAP_CHOWN (0) for the program's files, CAP_KILL (5)
@@ -23,15 +23,15 @@ pub enum UserError {
          --no-create-home {0}), or name another"
     )]
     Unknown(String),
-    /// It could not be looked up.
+    /// The user could not be looked up.
     #[error("look up commands.user {name:?}: {problem}")]
     Lookup {
-        /// Its name.
+        /// The user's name.
         name: String,
         /// The system's error.
         problem: String,
     },
-    /// It is root.
+    /// The user is root.
     #[error(
         "use commands.user: {0:?} is root, and programs must not run as root; name a user \
          without rights of its own, such as 'nobody'"
@@ -48,12 +48,29 @@ pub enum UserError {
         /// The user that the server runs as.
         own: Uid,
     },
+    /// The user of a single namespace cannot be used.
+    #[error("use commands.user_of.{namespace}: {problem}")]
+    OfNamespace {
+        /// The namespace.
+        namespace: String,
+        /// Why not, and what to do.
+        problem: String,
+    },
     /// The configuration names no user, and none of the default users exists.
     #[error(
         "find a user for programs: commands.user is not given, and this machine has neither \
          'carillon-task' nor 'nobody'; make one (useradd --system --no-create-home carillon-task)"
     )]
     NoDefault,
+}
+
+impl UserError {
+    /// The same error about the user of a namespace.
+    pub fn of_namespace(&self, namespace: &str) -> Self {
+        let problem = self.to_string();
+        let problem = problem.strip_prefix("use commands.user: ").unwrap_or(&problem).to_owned();
+        Self::OfNamespace { namespace: namespace.to_owned(), problem }
+    }
 }
 
 /// Whether this process may run programs as another user.
@@ -66,8 +83,8 @@ pub fn may_switch_user() -> bool {
     }
 }
 
-/// The user that programs run as here, given the configured one; `None` means the server's own, if
-/// it may not change the user.
+/// The user as which programs run here, given the configured one. `None` means the server's own
+/// user, if the server may not change the user.
 pub fn programs_user(configured: Option<&str>) -> Result<Option<String>, UserError> {
     choose(configured, may_switch_user(), Uid::effective())
 }
@@ -124,8 +141,9 @@ pub(super) fn check(
             "leave it out, or run the server as root",
         ));
     }
-    let is_own = policy.user.as_ref() == Some(name);
-    if !is_own && !policy.users.contains(name) {
+    let mut of_namespaces = policy.user_of.values().chain([&policy.user]).flatten();
+    let is_usual = of_namespaces.any(|user| user == name);
+    if !is_usual && !policy.users.contains(name) {
         let problem = format!("{} may not run programs here", shown(name));
         let help = "leave it out, or ask for the user to be added to commands.users";
         return Err(TargetError::invalid(FIELD, problem, help));
@@ -137,6 +155,23 @@ pub(super) fn check(
         }),
         Ok(None) | Err(_) => Ok(()),
     }
+}
+
+/// Whether a task of a namespace may use the user that it names: the user of one namespace is not
+/// for another.
+pub(super) fn check_namespace(
+    definition: &Command,
+    policy: &CommandPolicy,
+    namespace: &str,
+) -> Result<(), TargetError> {
+    let Some(name) = &definition.user else { return Ok(()) };
+    let is_own = policy.user_in(namespace) == Some(name.as_str());
+    if policy.user_of.is_empty() || is_own || policy.users.contains(name) {
+        return Ok(());
+    }
+    let problem = format!("{} may not run programs of the namespace '{namespace}'", shown(name));
+    let help = "leave it out, or ask for the user to be added to commands.users";
+    Err(TargetError::invalid("command.user", problem, help))
 }
 
 /// Whether programs may run as that user, if it is not the server's own.
@@ -174,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_user_that_cannot_be_is_told() {
+    fn an_impossible_configured_user_is_reported() {
         for (name, may_switch, own, said) in [
             ("root", true, ROOT, "\"root\" is root, and programs must not run as root"),
             ("no-such-user", true, ROOT, "there is no user \"no-such-user\" on this machine"),
@@ -183,6 +218,42 @@ mod tests {
             let error = choose(Some(name), may_switch, own).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
+    }
+
+    #[test]
+    fn the_user_of_one_namespace_is_not_for_another() {
+        let named = |user: &str| -> Command {
+            serde_json::from_value(json!({ "program": "id", "user": user })).unwrap()
+        };
+        let policy = CommandPolicy {
+            user: Some("nobody".to_owned()),
+            user_of: [("billing".to_owned(), Some("bin".to_owned()))].into(),
+            users: vec!["deploy".to_owned()],
+            ..CommandPolicy::default()
+        };
+        assert_eq!(policy.user_in("billing"), Some("bin"));
+        assert_eq!(policy.user_in("shop"), Some("nobody"));
+        let judged = |user: &str, namespace: &str| {
+            let command = named(user);
+            let checked = check(&command, &policy, (ROOT, true));
+            checked.and_then(|()| check_namespace(&command, &policy, namespace))
+        };
+        for (user, namespace) in
+            [("bin", "billing"), ("nobody", "shop"), ("deploy", "shop"), ("deploy", "billing")]
+        {
+            assert!(judged(user, namespace).is_ok(), "{user} {namespace}");
+        }
+        for (user, namespace) in [("bin", "shop"), ("nobody", "billing"), ("games", "billing")] {
+            let refused = judged(user, namespace).unwrap_err();
+            assert_eq!(refused.field(), Some("command.user"), "{user} {namespace}");
+        }
+    }
+
+    #[test]
+    fn the_user_of_a_namespace_that_cannot_be_is_told_by_its_setting() {
+        let error = choose(Some("root"), true, ROOT).unwrap_err().of_namespace("billing");
+        let said = "use commands.user_of.billing: \"root\" is root, and programs must not run";
+        assert!(error.to_string().starts_with(said), "{error}");
     }
 
     #[test]

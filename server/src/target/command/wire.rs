@@ -1,5 +1,5 @@
-//! How launches reach the starter of programs: one message on a socket for each, with the open
-//! files that belong to it.
+//! How launches reach the starter of programs: each is one message on a socket, with the open files
+//! that belong to it.
 
 use std::{
     fs::File,
@@ -19,13 +19,14 @@ use nix::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Both ends of a socket that preserves message boundaries and reports when the other end is gone.
+/// The two ends of a socket that preserves message boundaries and reports when the other end is
+/// closed.
 pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = SockFlag::SOCK_CLOEXEC;
     Ok(socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)?)
 }
 
-/// Sends a message with `files`. It may be of any size: it is sent as a file as well.
+/// Sends a message with `files`. It may have any size, because it is sent as a file as well.
 pub(super) fn send(
     socket: &OwnedFd,
     message: &impl Serialize,
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_receives_is_an_error() {
+    fn a_message_without_a_receiver_is_an_error() {
         let (near, far) = pair().unwrap();
         drop(far);
         assert!(send(&near, &1, &[]).is_err());

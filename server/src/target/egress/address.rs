@@ -1,11 +1,11 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The class of an address, for deciding whether to reach it. Ordered from open to closed.
+/// The class of an address, which decides whether it may be reached, ordered from open to closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     /// An address on the internet.
     Public,
-    /// Within the node or its own networks: reached only if the configuration says so.
+    /// Within the node or its own networks: reached only if the configuration allows it.
     Private(&'static str),
     /// Never reached.
     Forbidden(&'static str),
@@ -62,22 +62,22 @@ fn v6(address: Ipv6Addr) -> Reach {
     embedded(address).map(v4).fold(own, Reach::max)
 }
 
-/// The IPv4 addresses that an IPv6 address leads to, or may lead to through a translator.
+/// The IPv4 addresses to which an IPv6 address leads, or may lead through a translator.
 fn embedded(address: Ipv6Addr) -> impl Iterator<Item = Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let tail = Some(joined(g, h));
     let (first, second) = match [a, b, c, d, e, f] {
-        // `::` and `::1` are classified as they are, not as 0.0.0.0 and 0.0.0.1.
+        // `::` and `::1` are classified as such, not as 0.0.0.0 and 0.0.0.1.
         [0, 0, 0, 0, 0, 0] if g == 0 && h <= 1 => (None, None),
         // Compatible, mapped, translated (RFC 2765), NAT64 with the well-known prefix.
         [0, 0, 0, 0, 0, 0 | 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] => {
             (tail, None)
         }
-        // NAT64 with a local prefix, of which the most common is 96 bits long.
+        // NAT64 with a local prefix, usually of 96 bits.
         [0x64, 0xff9b, 1, ..] => (tail, None),
         // 6to4.
         [0x2002, ..] => (Some(joined(b, c)), None),
-        // Teredo: the relay as it is, the client inverted.
+        // Teredo: the relay's address unchanged, the client's inverted.
         [0x2001, 0, ..] => (Some(joined(c, d)), Some(joined(!g, !h))),
         // ISATAP, under any prefix.
         [.., 0 | 0x200, 0x5efe] => (tail, None),

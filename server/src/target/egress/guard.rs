@@ -27,15 +27,15 @@ pub(crate) enum EgressRefusal {
     Forbidden {
         /// The address.
         address: IpAddr,
-        /// Its class.
+        /// The address's class.
         what: &'static str,
     },
-    /// An address that is reached only if the configuration says so.
+    /// An address that may be reached only if the configuration allows it.
     #[error("{address} is {what}, and the configuration does not allow private addresses")]
     Private {
         /// The address.
         address: IpAddr,
-        /// Its class.
+        /// The address's class.
         what: &'static str,
     },
 }
@@ -55,13 +55,13 @@ impl EgressRefusal {
 }
 
 impl Egress {
-    /// Private addresses are reached only if `private_addresses`.
+    /// A guard. Private addresses may be reached only with `private_addresses`.
     pub(crate) fn new(private_addresses: bool) -> Self {
         Self { private_addresses }
     }
 
-    /// Whether a request may be sent to `url`, as far as the URL shows: the addresses of a host
-    /// name are checked again on connecting.
+    /// Fails if a request must not be sent to `url`, as far as the URL shows. The addresses of a
+    /// host name are checked again on connecting.
     pub(crate) fn admit(&self, url: &Url) -> Result<(), EgressRefusal> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(EgressRefusal::Scheme(url.scheme().to_owned()));
@@ -77,7 +77,7 @@ impl Egress {
         }
     }
 
-    /// Whether a connection may be opened to `address`.
+    /// Fails if no connection may be opened to `address`.
     pub(crate) fn admit_address(&self, address: IpAddr) -> Result<(), EgressRefusal> {
         match reach(address) {
             Reach::Public => Ok(()),
@@ -88,7 +88,7 @@ impl Egress {
     }
 }
 
-/// A name whose addresses are all refused, with the reason of the first.
+/// A name whose addresses are all refused, with the reason for the first.
 #[derive(Debug)]
 pub(crate) struct NameRefused {
     pub(super) name: String,

@@ -19,7 +19,7 @@ impl Resolver {
     /// A resolver that uses the system's name resolution and checks each answer against `egress`.
     pub(crate) fn new(egress: Egress) -> Self {
         Self::asking(egress, |name| {
-            // Port 0 stands for the one in the URL.
+            // Port 0 means the port in the URL.
             Box::pin(async move { Ok(tokio::net::lookup_host((&*name, 0)).await?.collect()) })
         })
     }

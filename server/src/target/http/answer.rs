@@ -21,18 +21,18 @@ pub(super) struct KeptResponse {
     redirects: u8,
 }
 
-/// The headers that are useful to an operator or a later task. Cookies are not among them.
+/// The headers that are useful to an operator or a later task. Cookies are not included.
 const KEPT: [&str; 6] =
     ["content-type", "content-length", "etag", "location", "retry-after", "x-request-id"];
 
-/// A JSON body is stored if it is no larger than a context may be.
+/// A JSON body is stored if it is not larger than a context may be.
 const MAX_JSON: usize = 256 * 1024;
 
-/// How many leading bytes of any other body are stored, for operators to read.
+/// How many bytes of any other body are stored, from its beginning, for operators to read.
 const MAX_TEXT: usize = 64 * 1024;
 
 impl KeptResponse {
-    /// Reads a response, its body up to `limit` bytes.
+    /// Reads a response, with at most `limit` bytes of its body.
     pub(super) async fn read(
         mut response: Response,
         limit: usize,
@@ -44,7 +44,7 @@ impl KeptResponse {
             let room = limit - answer.body.len();
             answer.body.extend(chunk.iter().take(room));
             if chunk.len() > room {
-                // A larger body is not read to its end: the connection is dropped.
+                // A larger body is not read to its end; the connection is dropped.
                 answer.truncated = true;
                 break;
             }
@@ -52,7 +52,7 @@ impl KeptResponse {
         Ok(answer)
     }
 
-    /// Whether the response is what the definition expects; otherwise how it differs.
+    /// Whether the response is as the definition expects; if not, how it differs.
     pub(super) fn judge(&self, definition: &Http) -> Result<(), String> {
         if !definition.expected_status.contains(self.status.as_u16()) {
             let expected = &definition.expected_status;
@@ -94,10 +94,10 @@ impl KeptResponse {
         })
     }
 
-    /// The body as JSON if it is valid, otherwise as text; and whether some of it is left out.
+    /// The body, as JSON if it is valid, otherwise as text; and whether part of it is left out.
     fn body(&self) -> (Value, bool) {
-        // An escaped NUL cannot be stored as JSON in every database, and JSON that nests too deep
-        // could not be read again; both can be stored as text.
+        // Not every database can store an escaped NUL as JSON, and JSON that nests too deep could
+        // not be read again. Both can be stored as text.
         let plain = !self.truncated
             && self.body.len() <= MAX_JSON
             && !memmem(&self.body, br"\u0000")

@@ -6,12 +6,12 @@ use rustls::{ClientConfig, RootCertStore};
 use super::identity::Identity;
 use crate::target::{TargetError, egress::Resolver, tls};
 
-/// Timeout for opening a connection; the whole request is limited by the invocation.
+/// Timeout for opening a connection. The invocation limits the whole request.
 pub(super) const CONNECT_SECONDS: u64 = 10;
 
-/// As many as a node may have attempts at work: with fewer, a burst to one host opens a connection
-/// for nearly every request and closes it again. The pool closes connections that are idle for 90
-/// seconds.
+/// As many as the attempts that a node may run at once. With fewer, a burst to one host would open
+/// and close a connection for nearly every request. The pool closes connections that are idle for
+/// 90 seconds.
 const MAX_IDLE_PER_HOST: usize = 1_024;
 
 const USER_AGENT: &str = concat!("carillon/", env!("CARGO_PKG_VERSION"));
@@ -33,7 +33,7 @@ impl ClientFactory {
         &self.roots
     }
 
-    /// A client without a certificate: most requests share it.
+    /// The client without a certificate, which most requests share.
     pub(super) fn client(&self) -> Result<Client, TargetError> {
         let tls = tls::config(&self.roots)?.with_no_client_auth();
         client(Arc::clone(&self.resolver), tls)

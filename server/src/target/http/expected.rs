@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn expected_statuses_survive_writing_and_reading() {
         let set = parse(r#"[200, "301-308"]"#).unwrap();
         assert_eq!(parse(&serde_json::to_string(&set).unwrap()).unwrap(), set);
     }

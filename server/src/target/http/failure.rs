@@ -14,8 +14,8 @@ pub(super) enum Failure {
     TimeLimit(String),
 }
 
-/// Names the step of a request that failed. The client's own message is left out, as it contains
-/// the URL.
+/// Names the step of a request that failed. The client's own message is left out, because it
+/// contains the URL.
 pub(super) fn explain(error: &reqwest::Error, url: &Url) -> String {
     let place = authority(url);
     if let Some(refused) = chain(error).find_map(|cause| cause.downcast_ref::<NameRefused>()) {
@@ -44,7 +44,7 @@ fn chain(error: &reqwest::Error) -> impl Iterator<Item = &Cause> {
 }
 
 fn beneath(error: &Cause) -> Option<&Cause> {
-    // An io error displays the error it wraps, and does not return it as its source.
+    // An io error displays the error that it wraps, but does not return it as its source.
     match error.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref()) {
         Some(wrapped) => Some(wrapped),
         None => error.source(),
@@ -55,7 +55,7 @@ fn is_tls(error: &Cause) -> bool {
     error.is::<rustls::Error>()
 }
 
-/// The cause at the end of the chain, unless that is the client's error itself.
+/// The cause at the end of the chain, unless it is the client's error itself.
 fn root(error: &reqwest::Error) -> String {
     let cause = chain(error).last().filter(|last| !last.is::<reqwest::Error>());
     cause.map_or_else(|| "the client gave no reason".to_owned(), ToString::to_string)

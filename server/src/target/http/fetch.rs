@@ -13,11 +13,11 @@ use crate::target::{
 
 /// Timeout for a whole response.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A longer response cannot be an expected document.
+/// Maximum size of a response; no expected document is longer.
 const MAX_BYTES: usize = 1024 * 1024;
 
 /// Sends the server's own requests to destinations that its operator configured: within the egress
-/// policy, without following redirects, with limits of time and size.
+/// policy, without following redirects, and with limits of time and size.
 #[derive(Debug)]
 pub struct Fetcher {
     client: Client,
@@ -35,7 +35,7 @@ pub struct Fetched {
     pub body: Vec<u8>,
 }
 
-/// Why there was no response. Messages read after "failed to", and name the origin only.
+/// Why there was no response. Messages read after "failed to", and name only the origin.
 #[derive(Debug, thiserror::Error)]
 #[error("ask {origin}: {problem}")]
 pub struct FetchError {

@@ -21,7 +21,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Parses PEM. The error says what is missing and shows nothing of the text.
+    /// Parses PEM. The error says what is missing, and shows nothing of the text.
     pub(super) fn from_pem(pem: &str) -> Result<Self, String> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
         let chain = chain.map_err(|_| "its certificate cannot be read".to_owned())?;
@@ -51,7 +51,7 @@ impl<C> Default for Clients<C> {
 }
 
 impl<C: Clone> Clients<C> {
-    /// The client of that identity; `make` creates it if there is none yet.
+    /// The client of this identity; `make` creates it if there is none yet.
     pub(super) fn get<E>(
         &self,
         identity: &Identity,
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn a_missing_part_of_a_certificate_is_named() {
         let (certificate, key) = pem();
         let problem = |pem: &str| Identity::from_pem(pem).unwrap_err();
         assert_eq!(problem(""), "there is no certificate in it");

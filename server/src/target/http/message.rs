@@ -46,7 +46,7 @@ pub(super) fn compose(
         }
     }
     headers.insert(IDEMPOTENCY_KEY, key);
-    // A malformed trace context is our mistake, not the user's: the request is sent without it.
+    // A malformed trace context is a bug in Carillon, so the request is sent without it.
     if let Some(Ok(parent)) = invocation.traceparent.as_deref().map(HeaderValue::try_from) {
         headers.insert(TRACEPARENT, parent);
     }
@@ -70,14 +70,14 @@ fn body(request: &Prepared<'_>, invocation: &Invocation) -> (Vec<u8>, Option<&'s
     }
 }
 
-/// Whether a text is a JSON object or array, as templates often produce. A word or a number may be
-/// JSON by chance.
+/// Whether a text is a JSON object or array, as templates often produce. A word or a number could
+/// be JSON by chance.
 fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// The body of a request whose definition has none: it identifies the fire.
+/// The body of a request whose definition has none. It identifies the fire.
 fn announcement(invocation: &Invocation) -> Value {
     json!({
         "id": invocation.idempotency_key,

@@ -1,11 +1,12 @@
 //! HTTP requests.
 //!
-//! A definition is parsed into a `Prepared` request by the same code when it is saved and when it
-//! is sent: what was accepted can be sent. One client serves all requests without a client
-//! certificate; it resolves names through the egress guard, uses no proxy and does not follow
-//! redirects itself. Redirects are followed here, since each hop must be checked again and must not
-//! carry secrets to another origin. A response is read up to the output limit and no further.
-//! Messages and log lines name the origin of a URL only: paths and queries may contain tokens.
+//! The same code parses a definition into a `Prepared` request when it is saved and when it is
+//! sent, so that every accepted definition can be sent. One client serves all requests without a
+//! client certificate; it resolves names through the egress guard, uses no proxy and does not
+//! follow redirects itself. This module follows redirects, because each hop must be checked again
+//! and must not carry secrets to another origin. A response is read up to the output limit and no
+//! further. Messages and log lines only name the origin of a URL, because paths and queries may
+//! contain tokens.
 //!
 //! - `definition`: the definition that a user writes
 //! - `expected`: the set of statuses that count as success

@@ -2,7 +2,7 @@ use url::Url;
 
 /// Scheme, host and port of a URL: the only part that may be shown.
 ///
-/// Receivers put tokens into the query and the path alike, and what is shown goes to logs.
+/// Receivers put tokens into queries and paths alike, and shown texts go to logs.
 pub(crate) fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
@@ -12,7 +12,7 @@ pub(crate) fn origin_of(text: &str) -> String {
     Url::parse(text).map_or_else(|_| "(not a URL)".to_owned(), |url| origin(&url))
 }
 
-/// Host and port: where a connection goes.
+/// Host and port: the destination of a connection.
 pub(crate) fn authority(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port_or_known_default().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))

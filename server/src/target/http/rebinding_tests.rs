@@ -1,4 +1,4 @@
-//! A name whose owner returns another address each time: DNS rebinding.
+//! A name whose owner returns a different address each time: DNS rebinding.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -20,10 +20,10 @@ use super::*;
 /// A public address, as far as the policy knows, that nobody can have (RFC 9602).
 const NOWHERE: &str = "5f00::1";
 const HERE: &str = "127.0.0.1";
-/// Also leads to this machine, and is never reached.
+/// An address that also leads to this machine, and is never reached.
 const UNSPECIFIED: &str = "0.0.0.0";
 
-/// A resolver that returns the given answers in order and repeats the last one; and how often it
+/// A resolver that returns the given answers in order and repeats the last one, and how often it
 /// was queried.
 fn rebinding(egress: Egress, answers: &[&[&str]]) -> (Resolver, Arc<AtomicUsize>) {
     let answers: Vec<Vec<SocketAddr>> = answers
@@ -42,8 +42,8 @@ fn rebinding(egress: Egress, answers: &[&[&str]]) -> (Resolver, Arc<AtomicUsize>
     (resolver, asked)
 }
 
-/// Listens on all addresses of this machine; responds to each request with `answer`, and reports
-/// that one came. Returns its port.
+/// Listens on all addresses of this machine, responds to each request with `answer`, and reports
+/// each one. Returns its port.
 async fn listener(answer: String) -> (u16, mpsc::UnboundedReceiver<()>) {
     let listener = TcpListener::bind((UNSPECIFIED, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -84,7 +84,7 @@ async fn attempt(private: bool, answers: &[&[&str]], port: u16) -> (Outcome, usi
         idempotency_key: "key".to_owned(),
         traceparent: None,
         context: json!({}),
-        // A network that drops packets to nowhere delays the test by this time.
+        // If a network drops packets to the unreachable address, the test takes this long.
         timeout: Duration::from_secs(10),
         kill_grace: Duration::ZERO,
     };

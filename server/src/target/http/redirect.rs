@@ -6,7 +6,7 @@ use url::Url;
 
 use super::message::Message;
 
-/// Where a response redirects to, if it does. Fails if the location is invalid.
+/// The destination of a redirect, if the response is one. Fails if the location is invalid.
 pub(super) fn location(
     from: &Url,
     status: StatusCode,
@@ -29,9 +29,9 @@ pub(super) fn location(
 
 /// The part of a message that is sent to the next hop.
 ///
-/// As in browsers, 303 and, unless the method only reads, 301 and 302 turn into a `GET` without a
-/// body. Another origin gets neither the definition's headers, which may contain credentials, nor a
-/// signature that was meant for the first one.
+/// As in browsers, 303 turns any request into a `GET` without a body, and 301 and 302 do so unless
+/// the method only reads. Another origin gets neither the definition's headers, which may contain
+/// credentials, nor a signature that was meant for the first origin.
 pub(super) fn forward(mut message: Message, status: StatusCode, from: &Url, to: &Url) -> Message {
     let asks_only = matches!(message.method, Method::GET | Method::HEAD);
     if matches!(status.as_u16(), 301..=303) && !asks_only {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_goes_on_only_where_the_status_says_so() {
+    fn a_redirect_keeps_the_body_only_if_the_status_says_so() {
         let (from, to) = (url("https://a.example/"), url("https://a.example/new"));
         for code in [301, 302, 303] {
             let sent = forward(message(), status(code), &from, &to);

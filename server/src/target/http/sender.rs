@@ -136,7 +136,7 @@ impl Sender {
         Ok((answer, judged))
     }
 
-    /// Sends the first request and follows redirects; each hop is checked before it is taken.
+    /// Sends the first request and follows redirects. Each hop is checked before it is taken.
     async fn follow(
         &self,
         first: Hop,
@@ -187,7 +187,7 @@ async fn send(
     message: &Message,
     limit: &Limit<'_>,
 ) -> Result<Response, Failure> {
-    // A header of the definition replaces ours of the same name.
+    // A header of the definition replaces ours with the same name.
     let sending = client
         .request(message.method.clone(), url.clone())
         .headers(message.headers.clone())
@@ -219,7 +219,7 @@ fn give_back(output: &mut Value) -> Result<(), String> {
     result::keep(output, body)
 }
 
-/// The time limit of one attempt over all of its steps.
+/// The time limit of one attempt, for all of its steps together.
 struct Limit<'a> {
     clock: &'a Clock,
     started: Instant,
@@ -231,7 +231,7 @@ impl Limit<'_> {
         self.clock.instant().saturating_duration_since(self.started)
     }
 
-    /// Waits for `future` within the remaining time; otherwise returns a message with the limit.
+    /// Waits for `future` within the remaining time. After that, returns a message with the limit.
     async fn keep<F: Future>(&self, future: F) -> Result<F::Output, String> {
         let left = self.limit.saturating_sub(self.elapsed());
         let kept = self.clock.timeout(left, future).await;

@@ -54,7 +54,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The method that it calls, if any. Then its payload has at least four bytes.
+    /// The method that it calls, if any. If it calls one, its payload has at least four bytes.
     pub(super) fn method(&self) -> Option<Method> {
         match (self.kind, &*self.payload) {
             (METHOD, [a, b, c, d, ..]) => {
@@ -97,7 +97,7 @@ fn size([kind, _, _, a, b, c, d]: [u8; HEAD]) -> Result<usize, PublishProblem> {
     Ok(size)
 }
 
-/// The message id in the header of a message that we wrote.
+/// The message id in the header of a message that Carillon wrote.
 pub(super) fn message_id(header: &[u8]) -> Result<String, PublishProblem> {
     let mut reader = Reader::new(header);
     let _class_weight_size = (reader.u32()?, reader.u64()?);
@@ -157,7 +157,7 @@ impl Writer {
         writer
     }
 
-    /// A text of at most 255 bytes; the definition was checked for that.
+    /// A text of at most 255 bytes, as the check of the definition ensures.
     pub(super) fn short(&mut self, text: &str) -> &mut Self {
         let text = &text.as_bytes()[..text.len().min(MAX_SHORT)];
         self.u8(u8::try_from(text.len()).unwrap_or(u8::MAX)).raw(text)
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_is_refused() {
+    fn bytes_that_are_not_a_frame_are_refused() {
         assert!(read(b"AMQP\0\0\x09\x01").is_err());
         assert!(read(b"\x01\0\0\0\0\0\x01x!").is_err());
     }

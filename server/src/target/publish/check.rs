@@ -10,13 +10,13 @@ use super::{
 };
 use crate::target::{TargetError, egress::Egress};
 
-/// The same limit as for a request's body.
+/// The same limit as for the body of a request.
 const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
 const MAX_HEADERS: usize = 32;
-/// Together with those of a CloudEvent these are the ten that an SQS message may have.
+/// Together with the headers of a CloudEvent, these are the ten that an SQS message may have.
 const MAX_SQS_HEADERS: usize = 2;
 const MAX_SERVERS: usize = 8;
-/// Shown instead of a secret.
+/// The text that is shown instead of a secret.
 const MASK: &str = "***";
 /// A limit of the protocols for names, or a lower one that suffices for any name.
 const MAX_NAME_BYTES: usize = 250;
@@ -35,7 +35,7 @@ pub(super) fn default_port(broker: &Broker) -> u16 {
     }
 }
 
-/// Whether the definition can be published.
+/// Fails if the definition cannot be published.
 pub(super) fn check(definition: &Publish, egress: &Egress) -> Result<(), TargetError> {
     available(&definition.to)?;
     event(&definition.event, &definition.to)?;
@@ -52,7 +52,7 @@ pub(super) fn check(definition: &Publish, egress: &Egress) -> Result<(), TargetE
     }
 }
 
-/// Whether this build supports a broker.
+/// Fails if this build does not support a broker.
 fn available(broker: &Broker) -> Result<(), TargetError> {
     let is_there = match broker {
         Broker::Kafka(_) => cfg!(feature = "kafka"),
@@ -69,7 +69,7 @@ fn available(broker: &Broker) -> Result<(), TargetError> {
     Err(TargetError::invalid(field(broker, ""), problem, "use a build with all brokers"))
 }
 
-/// Refuses secrets that are only masks, as when a shown definition is saved elsewhere.
+/// Refuses secrets that are only masks, which occur when a shown definition is saved elsewhere.
 fn no_masks(definition: &Publish) -> Result<(), TargetError> {
     let mut broker = definition.to.clone();
     for (name, secret) in broker.secrets_mut() {
@@ -176,7 +176,7 @@ fn header(name: &str, value: &str) -> Result<(), TargetError> {
         return Err(invalid(field, "is set by Carillon or the broker", "leave it out"));
     }
     if value.is_empty() || value.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
-        // The value itself may be a secret and stays out of the message.
+        // The value itself may be a secret, so it stays out of the message.
         let problem = "its value is empty or has a control character";
         return Err(invalid(field, problem, "use printable text, without line ends"));
     }

@@ -286,8 +286,8 @@ impl Broker {
         }
     }
 
-    /// Whether `other` is the same broker, reached in the same way: a secret that was given for one
-    /// may be sent to the other.
+    /// Whether `other` is the same broker, reached in the same way, so that a secret that was
+    /// entered for one may be sent to the other.
     pub fn is_same_place(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Sqs(one), Self::Sqs(other)) => one.queue_url == other.queue_url,

@@ -22,8 +22,8 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Opens connections where the egress policy allows it: the checked address is the one that is
-/// connected to.
+/// Opens connections where the egress policy allows it. The checked address is the one that it
+/// connects to.
 pub(super) struct Dialer {
     resolver: Resolver,
     egress: Egress,
@@ -57,7 +57,7 @@ impl Dialer {
         for address in self.addresses(place).await? {
             match TcpStream::connect(address).await {
                 Ok(stream) => {
-                    // Without it an acknowledgement may be delayed until the next message.
+                    // Without this, an acknowledgement may be delayed until the next message.
                     let _ = stream.set_nodelay(true);
                     return Ok(stream);
                 }

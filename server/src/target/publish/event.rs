@@ -9,10 +9,10 @@ use crate::target::Invocation;
 /// A message in a form that fits every broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Message {
-    /// The event's id: the same over all attempts.
+    /// The event's id: the same for all attempts.
     pub(super) id: String,
     pub(super) content_type: &'static str,
-    /// Attributes of the event that the body does not contain; each broker spells them differently.
+    /// Attributes of the event that the body does not contain. Each broker spells them differently.
     pub(super) attributes: Vec<(&'static str, String)>,
     /// Headers of the definition.
     pub(super) headers: Vec<(String, String)>,
@@ -79,7 +79,7 @@ fn attributes(
     attributes
 }
 
-/// A reference in the sense of RFC 3986: names are escaped.
+/// A reference in the sense of RFC 3986, so names are escaped.
 fn source(invocation: &Invocation) -> String {
     let escaped = |name: &str| -> String {
         url::form_urlencoded::byte_serialize(name.as_bytes())
@@ -94,7 +94,7 @@ fn source(invocation: &Invocation) -> String {
 }
 
 /// The definition's payload, or the context. A text that contains a JSON object or array is parsed,
-/// as templates often produce one.
+/// because templates often produce one.
 fn payload(event: &Event, invocation: &Invocation) -> Value {
     match &event.payload {
         None => invocation.context.clone(),

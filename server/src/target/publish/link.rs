@@ -1,4 +1,4 @@
-//! A connection that many publishers use at once: their requests are written together, and each
+//! A connection that many publishers use at once. Their requests are written together, and each
 //! waits for its own answer.
 
 use std::{
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// A broker's protocol on an open connection. It is called by one task; it never waits.
+/// A broker's protocol on an open connection. One task calls it, and it never waits.
 pub(super) trait Codec: Send + 'static {
     /// A request, with a channel for its answer.
     type Request: Send + 'static;
@@ -29,8 +29,7 @@ pub(super) trait Codec: Send + 'static {
     /// Encodes a request, and remembers the channel for its answer.
     fn encode(&mut self, request: Self::Request, out: &mut Vec<u8>);
 
-    /// Decodes the complete answers at the beginning of `input` and returns how many bytes they
-    /// have.
+    /// Decodes the complete answers at the beginning of `input`; returns how many bytes they have.
     fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, PublishProblem>;
 
     /// Called periodically, to keep a connection alive.
@@ -45,13 +44,13 @@ pub(super) trait Codec: Send + 'static {
 
 /// How often `tick` is called.
 pub(super) const TICK: Duration = Duration::from_secs(5);
-/// A connection on which nothing arrives for this many ticks while answers are due is given up.
+/// If answers are due and nothing arrives for this many ticks, the connection is given up.
 const SILENT_TICKS: u32 = 12;
 /// A connection that is unused for this many ticks is closed.
 const IDLE_TICKS: u32 = 60;
 /// Maximum number of requests waiting to be written.
 const QUEUE: usize = 4_096;
-/// With this many bytes to write no further request is accepted.
+/// While this many bytes wait to be written, no further request is accepted.
 const MAX_UNWRITTEN: usize = 4 * 1024 * 1024;
 /// Maximum size of a single answer.
 const MAX_UNREAD: usize = 8 * 1024 * 1024;
@@ -97,7 +96,7 @@ impl<R: Send + 'static> Link<R> {
         !self.requests.is_closed()
     }
 
-    /// How often anything was received: a caller that timed out compares it.
+    /// How often anything was received, so that a caller that timed out can compare.
     pub(super) fn heard(&self) -> u64 {
         self.heard.load(Ordering::Relaxed)
     }
@@ -189,7 +188,7 @@ impl<C: Codec> Driver<C> {
         }
     }
 
-    /// Encodes all waiting requests, to send them in as few pieces as possible.
+    /// Encodes all waiting requests, so that they are sent in as few pieces as possible.
     fn give(&mut self, first: C::Request, requests: &mut mpsc::Receiver<C::Request>) {
         self.codec.encode(first, &mut self.output);
         while self.output.len() < MAX_UNWRITTEN
@@ -209,7 +208,7 @@ impl<C: Codec> Driver<C> {
     }
 }
 
-/// Writes some of the bytes; if there are none left, flushes them. It is cancel-safe.
+/// Writes some of the bytes; if none are left, flushes them. The future is cancel-safe.
 async fn write(writer: &mut WriteHalf<Box<dyn Stream>>, bytes: &[u8]) -> io::Result<usize> {
     if bytes.is_empty() { writer.flush().await.map(|()| 0) } else { writer.write(bytes).await }
 }

@@ -1,4 +1,5 @@
-//! Replaces brokers that this build leaves out. A definition that names one is refused earlier.
+//! Replaces brokers that this build leaves out. A definition that names one is refused before it
+//! gets here.
 
 use std::sync::Arc;
 

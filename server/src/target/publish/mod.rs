@@ -1,13 +1,14 @@
 //! Publishes events to brokers, as CloudEvents 1.0.
 //!
-//! An attempt succeeds once the broker has acknowledged the event. A broker that is unreachable,
-//! refuses the event or does not answer within the task's timeout fails the attempt, and the task's
-//! retry policy decides about the next. All attempts have the same event id. An event is sent a
-//! second time only if it is known to be unsent, or numbered so that the broker recognises it
-//! (Kafka): only a recorded attempt can duplicate an event.
+//! An attempt succeeds once the broker has acknowledged the event. If the broker is unreachable,
+//! refuses the event or does not answer within the task's timeout, the attempt fails, and the
+//! task's retry policy decides about the next. All attempts have the same event id. Within an
+//! attempt, an event is sent again only if it certainly was not sent before, or if it is numbered
+//! so that the broker recognises it (Kafka). So only another recorded attempt can duplicate an
+//! event.
 //!
-//! The protocols are implemented here, as far as a publisher needs them, over connections that one
-//! `Dialer` opens: so one policy decides where they go and which authorities they trust
+//! The protocols are implemented here as far as a publisher needs them. One `Dialer` opens all
+//! connections, so that one policy decides where they go and which authorities they trust
 //! (docs/decisions/0080). Tasks with the same connection settings share a connection, which is
 //! reopened when it breaks.
 //!

@@ -1,7 +1,7 @@
 //! NATS JetStream: a message with a reply subject, on which a stream acknowledges it.
 //!
-//! `Nats-Msg-Id` is the event's id, so within the stream's window for duplicates a repetition is
-//! acknowledged and not stored again.
+//! `Nats-Msg-Id` is the event's id. Within the stream's window for duplicates, a repetition is
+//! acknowledged but not stored again.
 
 use std::{collections::HashMap, fmt::Write, sync::Arc};
 
@@ -52,8 +52,8 @@ pub(super) async fn connect(
         PublishProblem::broken(format!("{place} did not let us in: {}", text.trim()))
     };
     let mut plain = dialer.connect(place).await?;
-    // The server begins unencrypted. Read byte by byte, as the following bytes may be encrypted
-    // already.
+    // The server begins unencrypted. Read byte by byte, because the following bytes may be
+    // encrypted already.
     let mut line = Vec::new();
     while !line.ends_with(b"\n") && (line.len() as u64) < MAX_INFO {
         line.push(plain.read_u8().await.map_err(|error| lost(&error))?);
@@ -91,7 +91,7 @@ pub(super) async fn connect(
             _ => return Err(refused(line)),
         }
     }
-    // The server waits for us now: nothing is left in the buffer.
+    // The server waits for the client now, so nothing is left in the buffer.
     let codec = Protocol { inbox, next: 0, waiting: HashMap::new(), pings: 0 };
     let link = Link::start(stream.into_inner(), codec, dialer.clock.clone());
     Ok(Arc::new(NatsSession { link, max_payload: info.max_payload }))
@@ -165,7 +165,7 @@ fn headers(nats: &Nats, message: &Message) -> Vec<u8> {
     headers.into_bytes()
 }
 
-/// Names of schedules are free text.
+/// A text on one line, because names of schedules are free text.
 fn one_line(text: &str) -> String {
     text.replace(['\r', '\n'], " ")
 }
@@ -243,7 +243,7 @@ impl Codec for Protocol {
         for part in [line.as_bytes(), &headers, &body, b"\r\n"] {
             out.extend(part);
         }
-        // Callers that are gone wait for nothing: the table must not grow if a server stays silent.
+        // Callers that are gone no longer wait. The table must not grow if a server stays silent.
         if self.waiting.len() > 1_024 && number.is_multiple_of(1_024) {
             self.waiting.retain(|_, waiting| !waiting.is_closed());
         }
@@ -326,7 +326,7 @@ impl Codec for Protocol {
 }
 
 impl Protocol {
-    /// The server names the subject, not the message: all waiting requests fail.
+    /// The server names the subject, not the message, so all waiting requests fail.
     fn refuse(&mut self, line: &str) {
         let problem = PublishProblem::refused(line["-ERR".len()..].trim());
         for (_, waiting) in self.waiting.drain() {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_finds_who_waits_for_it() {
+    fn an_answer_reaches_its_caller() {
         let (mut protocol, mut out) = (protocol(), Vec::new());
         let (reply, mut answer) = oneshot::channel();
         let asked = NatsRequest {

@@ -1,5 +1,5 @@
-//! The connections to brokers, shared by all tasks with the same connection settings. A broken one
-//! is reopened by the next attempt that needs it.
+//! The connections to brokers, shared by all tasks with the same connection settings. If one
+//! breaks, the next attempt that needs it opens it again.
 
 use std::{
     collections::HashMap,
@@ -44,7 +44,7 @@ use super::redis;
 /// An open connection to a broker.
 #[async_trait]
 pub(super) trait Session: Send + Sync {
-    /// Publishes an event; returns when the broker has acknowledged it, with where it was stored.
+    /// Publishes an event; returns its place of storage when the broker has acknowledged it.
     async fn publish(&self, to: &Broker, message: &Message) -> Result<Value, PublishProblem>;
 
     /// Whether it accepts more events.
@@ -54,7 +54,7 @@ pub(super) trait Session: Send + Sync {
     fn heard(&self) -> u64;
 }
 
-/// What distinguishes connections, including the secrets.
+/// A digest of everything that distinguishes connections, including the secrets.
 type Key = [u8; 32];
 
 /// Maximum number of different connections.
@@ -73,7 +73,7 @@ pub(super) struct Shared {
     broker: &'static str,
     place: String,
     session: tokio::sync::Mutex<Option<Arc<dyn Session>>>,
-    /// How often connecting was tried.
+    /// How often a connection was attempted.
     tries: AtomicU64,
     state: Mutex<State>,
 }
@@ -122,8 +122,8 @@ impl Pool {
         Ok(link)
     }
 
-    /// Its open session; connects if there is none. Callers that wait during a connection attempt
-    /// share its result.
+    /// The open session of the link; connects if there is none. Callers that wait during a
+    /// connection attempt share its result.
     pub(super) async fn session(
         &self,
         link: &Shared,
@@ -245,7 +245,7 @@ impl std::fmt::Debug for Pool {
     }
 }
 
-/// Everything that a connection depends on. It is a digest, as it includes secrets.
+/// Everything on which a connection depends, as a digest because it includes secrets.
 fn key(broker: &Broker) -> Key {
     let mut hash = Sha256::new();
     let mut add = |text: &str| {

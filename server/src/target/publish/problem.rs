@@ -7,12 +7,12 @@ pub(super) struct PublishProblem {
     kind: Kind,
 }
 
-/// What a problem means for the message and the connection.
+/// The consequence of a problem for the message and the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// The broker refused it, or the message is invalid; the connection is still usable.
     Refused,
-    /// The connection broke before anything of the message was sent.
+    /// The connection broke before any part of the message was sent.
     Unsent,
     /// The connection broke, or could not be opened.
     Broken,
@@ -24,7 +24,7 @@ impl PublishProblem {
         Self { text: text.into(), kind: Kind::Refused }
     }
 
-    /// There is no connection, or no longer one.
+    /// There is no connection, or it no longer exists.
     pub(super) fn broken(text: impl Into<String>) -> Self {
         Self { text: text.into(), kind: Kind::Broken }
     }
@@ -35,7 +35,7 @@ impl PublishProblem {
         Self { text, kind: Kind::Unsent }
     }
 
-    /// Whether sending the message again cannot duplicate it.
+    /// Whether the message was certainly not sent, so that sending it again cannot duplicate it.
     pub(super) fn is_unsent(&self) -> bool {
         self.kind == Kind::Unsent
     }

@@ -68,7 +68,7 @@ impl Publisher {
         })
     }
 
-    /// Whether `definition` could be carried out.
+    /// Fails if `definition` cannot be carried out.
     pub(in crate::target) fn check(&self, definition: &Publish) -> Result<(), TargetError> {
         check(definition, self.pool.dialer().egress())
     }
@@ -137,8 +137,8 @@ impl Publisher {
             return limit.keep(sending, what).await?.map_err(|problem| failed(&problem));
         }
         let link = self.pool.link(&definition.to).map_err(|problem| failed(&problem))?;
-        // A connection that broke a moment ago is noticed when it is used: nothing was sent over it
-        // then.
+        // That a connection has just broken is noticed when it is used, so nothing was sent over
+        // it.
         match self.over(&link, &definition.to, &message, &limit).await? {
             Err(problem) if problem.is_unsent() => {
                 let again = self.over(&link, &definition.to, &message, &limit).await?;
@@ -163,7 +163,7 @@ impl Publisher {
         let heard = session.heard();
         let what = || format!("{} did not acknowledge the event", link.place());
         let published = limit.keep(session.publish(broker, message), what).await;
-        // On a connection that was silent all the time, the next attempts would wait in vain, too.
+        // The next attempts on a connection that was silent all the time would wait in vain, too.
         if published.is_err() && session.heard() == heard {
             self.pool.give_up(link, &session).await;
         }
@@ -175,7 +175,7 @@ fn failed(problem: &PublishProblem) -> Failure {
     Failure::Step(problem.to_string())
 }
 
-/// The time limit of one attempt over all of its steps.
+/// The time limit of one attempt, for all of its steps together.
 struct Limit<'a> {
     clock: &'a Clock,
     started: Instant,
@@ -183,7 +183,7 @@ struct Limit<'a> {
 }
 
 impl Limit<'_> {
-    /// Waits for `future` within the remaining time; otherwise returns a message that `what` was
+    /// Waits for `future` within the remaining time. After that, returns a message that `what` was
     /// not done.
     async fn keep<F: Future>(
         &self,

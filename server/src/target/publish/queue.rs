@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn the_region_stands_in_the_address_or_beside_it() {
+    fn the_region_is_in_the_address_or_given_separately() {
         for (url, found) in [
             ("https://sqs.eu-central-1.amazonaws.com/1/a", Some("eu-central-1")),
             ("https://eu-west-1.queue.amazonaws.com/1/a", Some("eu-west-1")),

@@ -1,8 +1,8 @@
 //! RabbitMQ by AMQP 0-9-1, with publisher confirms.
 //!
-//! A message that reaches no queue is returned (`mandatory`) and thereby refused; all are
-//! persistent. Each exchange has its own channel: a missing exchange closes its channel, with what
-//! was sent over that, but affects nothing else.
+//! A message that reaches no queue is returned (`mandatory`), which counts as refused. All messages
+//! are persistent. Each exchange has its own channel: a missing exchange closes its channel, with
+//! the messages sent over it, but affects nothing else.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -28,7 +28,8 @@ use super::{
     problem::PublishProblem,
 };
 
-/// Our heartbeat interval in seconds; the client and the server agree on the larger of theirs.
+/// Our heartbeat interval in seconds. The client and the server agree on the larger of their
+/// intervals.
 const HEARTBEAT: u16 = 20;
 /// Maximum size of our frames, whatever the server accepts.
 const MAX_FRAME: u32 = 128 * 1024;
@@ -96,11 +97,11 @@ async fn send(stream: &mut Box<dyn Stream>, bytes: &[u8]) -> Result<(), PublishP
     stream.flush().await.map_err(|error| lost(&error))
 }
 
-/// Reads frames until that method arrives.
+/// Reads frames until this method arrives.
 async fn expect(stream: &mut Box<dyn Stream>, method: Method) -> Result<Frame, PublishProblem> {
     let mut input = Vec::new();
     loop {
-        // Byte by byte at the end of a frame: the following bytes belong to the link.
+        // Byte by byte at the end of a frame, because the following bytes belong to the link.
         let want = amqp::missing(&input)?;
         if want > 0 {
             let from = input.len();
@@ -192,12 +193,12 @@ struct UnconfirmedMessage {
     reply: oneshot::Sender<Result<(), PublishProblem>>,
 }
 
-/// A channel: its messages are numbered from 1.
+/// A channel. Its messages are numbered from 1.
 struct Channel {
     exchange: String,
     next: u64,
     waiting: BTreeMap<u64, UnconfirmedMessage>,
-    /// The reason of a returned message whose content follows.
+    /// The reason for returning a message whose content follows.
     returning: Option<String>,
 }
 
@@ -279,7 +280,7 @@ impl Codec for Protocol {
 
 impl Protocol {
     /// The channel number for an exchange; opens a channel if there is none. The following frames
-    /// need not wait for that: the server handles them in order.
+    /// need not wait for that, because the server handles them in order.
     fn channel(&mut self, exchange: &str, out: &mut Vec<u8>) -> Option<u16> {
         if let Some(number) = self.by_exchange.get(exchange) {
             return Some(*number);
@@ -357,7 +358,7 @@ impl Protocol {
 }
 
 impl Channel {
-    /// Settles the message with a number, or all up to it.
+    /// Settles the message with this number, or all up to it.
     fn settle(&mut self, number: u64, is_for_all: bool, why_not: Option<&str>) {
         let settled = if is_for_all {
             let later = self.waiting.split_off(&number.saturating_add(1));
@@ -373,7 +374,7 @@ impl Channel {
         }
     }
 
-    /// Identifies the returned message; its confirmation follows.
+    /// Identifies the returned message. Its confirmation follows.
     fn returned(&mut self, header: &Frame) -> Result<(), PublishProblem> {
         let Some(why) = self.returning.take() else { return Ok(()) };
         let id = amqp::message_id(&header.payload)?;

@@ -114,7 +114,7 @@ struct RedisRequest {
     reply: oneshot::Sender<Result<String, PublishProblem>>,
 }
 
-/// The protocol: answers come in the order of the commands.
+/// The protocol. Answers come in the order of the commands.
 #[derive(Default)]
 struct Resp {
     waiting: VecDeque<oneshot::Sender<Result<String, PublishProblem>>>,
@@ -135,7 +135,7 @@ impl Codec for Resp {
             let Some(waiting) = self.waiting.pop_front() else {
                 return Err(PublishProblem::broken("the server answers what nobody has asked"));
             };
-            // A server that lost its role accepts nothing any more; another may have taken over.
+            // A server that lost its role accepts no more entries; another may have taken over.
             let is_over = answer.as_ref().is_err_and(|error| {
                 ["READONLY", "LOADING", "MASTERDOWN"].iter().any(|word| error.starts_with(word))
             });

@@ -10,11 +10,11 @@ use crate::telemetry::BrokerCounts;
 pub struct BrokerReport {
     /// Name of the broker's kind.
     pub broker: &'static str,
-    /// Its servers, as a definition names them.
+    /// The broker's servers, as a definition names them.
     pub place: String,
     /// Whether there is a connection.
     pub is_open: bool,
-    /// Since when it cannot be reached, and why, if the last attempt to connect failed.
+    /// Since when it cannot be reached, and why; `None` if the last attempt to connect succeeded.
     pub failing: Option<(Duration, String)>,
 }
 

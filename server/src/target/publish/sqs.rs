@@ -1,7 +1,7 @@
 //! Amazon SQS by its JSON protocol, signed.
 //!
-//! - `entry`: an event as a queue takes it
-//! - `lanes`: what waits for one queue is sent together
+//! - `entry`: an event in the form of a queue's message
+//! - `lanes`: sends the events that wait for one queue together
 //! - `call`: one signed request
 //! - `sign`: the signature
 

@@ -1,6 +1,6 @@
-//! The budget for rendering the templates of one target. The library counts steps, and a step may
-//! be small or process a large text: so filters and their results are charged by the byte, and the
-//! larger the values are, the fewer the steps.
+//! The budget for rendering the templates of one target. The library counts steps, but a step may
+//! be small or process a large text. So filters and their results are charged by the byte, and
+//! large values reduce the number of steps.
 
 use std::sync::{
     Arc,
@@ -18,8 +18,8 @@ const MAX_STEPS: u64 = 20_000;
 /// Maximum number of steps of all templates of one target.
 const MAX_TARGET_STEPS: u64 = 200_000;
 
-/// The bytes that steps may process: each may compare, slice or join values as large as all
-/// together.
+/// The bytes that steps may process: each step may compare, slice or join values as large as all
+/// values together.
 const STEP_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Steps that any template may take, however large its values are.
@@ -36,7 +36,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// A budget for values of `bytes`. Setting `stop` ends the work at its next charge.
+    /// A budget for values of `bytes`. When `stop` is set, the work ends at its next charge.
     pub(super) fn new(bytes: u64, stop: Arc<AtomicBool>) -> Self {
         let fit = STEP_BYTES / bytes.max(1);
         Self {

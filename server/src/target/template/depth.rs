@@ -1,15 +1,15 @@
 //! Computes how deep a template nests, from its tokens. The library parses, compiles and drops a
-//! template recursively: one that nests too deep must not reach it.
+//! template recursively, so a template that nests too deep must not reach it.
 //!
-//! The result is an upper bound, not the exact depth: it is never less than the depth of the tree
-//! that the parser builds.
+//! The result is an upper bound: it is never less than the depth of the tree that the parser
+//! builds.
 
 use super::tokens::{Kind, TemplatePart, Token};
 
 /// Maximum depth of blocks, brackets and chains of operators together.
 pub(super) const MAX_DEPTH: usize = 100;
 
-/// The first part at which a template exceeds the limit.
+/// The first part that exceeds the limit.
 pub(super) fn too_deep<'p, 'a>(parts: &'p [TemplatePart<'a>]) -> Option<&'p TemplatePart<'a>> {
     let mut blocks = Blocks::default();
     parts.iter().find(|part| {
@@ -18,7 +18,7 @@ pub(super) fn too_deep<'p, 'a>(parts: &'p [TemplatePart<'a>]) -> Option<&'p Temp
     })
 }
 
-/// The open blocks. Each `elif` nests in the one before it.
+/// The open blocks. Each `elif` nests inside the one before it.
 #[derive(Default)]
 struct Blocks {
     open: Vec<usize>,
@@ -44,7 +44,7 @@ impl Blocks {
     }
 }
 
-/// The state of one level of brackets, since its last comma.
+/// The state of one level of brackets since its last comma.
 #[derive(Default)]
 struct Level {
     /// Operators between operands, and signs before them.
@@ -98,7 +98,7 @@ fn depth(tokens: &[Token<'_>]) -> usize {
             }
             Kind::Mark(',' | ':') => level.next_element(),
             Kind::Mark('.' | '|') | Kind::Word("is") => level.behind += 1,
-            // A sign or a negation may be before its operand or between two.
+            // A sign or a negation may precede its operand or be between two operands.
             Kind::Mark('-') | Kind::Word("not") => level.operators += 1,
             Kind::Mark(_) | Kind::Word("and" | "or" | "in" | "if" | "else") => {
                 level.next_operand();

@@ -1,4 +1,4 @@
-//! Describes what is wrong with a template.
+//! Describes the mistake in a template.
 
 use minijinja::{Error, ErrorKind};
 
@@ -7,7 +7,7 @@ use super::super::TargetError;
 /// How many characters of a template an error shows.
 const SHOWN: usize = 40;
 
-/// What is wrong with a template: where, what, and what to do.
+/// The mistake in a template: where it is, what it is, and what to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) line: usize,
@@ -58,7 +58,7 @@ fn holds_secrets(field: &str) -> bool {
 }
 
 /// An error for a failed template. The library's message is included only if it cannot contain a
-/// value of the context: some values are secrets.
+/// value of the context, because some values are secrets.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the library may add kinds of errors")]
 pub(super) fn fault(error: &Error) -> Fault {
     let line = error.line().unwrap_or(1);

@@ -1,23 +1,23 @@
-//! The texts of a target that may be templates. A script is not one of them: the shell would run
-//! what a template inserts. A script reads its environment instead.
+//! The texts of a target that may be templates. A script is not one of them, because the shell
+//! would run inserted text. A script reads its environment instead.
 
 use serde_json::Value;
 
 use crate::target::{Broker, Connection, Publish, Secret, Target, TargetError};
 
-/// What must be rendered before a target can be carried out.
+/// How much must be rendered before a target can be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplateUse {
-    /// Nothing: it is used as it is.
+    /// Nothing, because it contains no templates.
     None,
     /// Some of its texts.
     Some {
-        /// Whether they may use the previous fire, which has to be looked up.
+        /// Whether these texts may use the previous fire, which then has to be looked up.
         previous_fire: bool,
     },
 }
 
-/// Returns the replacement for the text in a field: `None` leaves it as it is.
+/// Returns the replacement for the text in a field; `None` leaves the text unchanged.
 type Replace<'a> = dyn FnMut(&str, &str) -> Result<Option<String>, TargetError> + 'a;
 
 /// Calls `with` for each text that may be a template.
@@ -55,7 +55,7 @@ pub(super) fn replace(target: &mut Target, with: &mut Replace<'_>) -> Result<(),
     }
 }
 
-/// All texts of an event, and all of a broker except for the addresses of its servers.
+/// Replaces all texts of an event, and all texts of a broker except the addresses of its servers.
 fn publish(publish: &mut Publish, with: &mut Replace<'_>) -> Result<(), TargetError> {
     broker(&mut publish.to, with)?;
     let event = &mut publish.event;
@@ -136,7 +136,7 @@ fn secret(field: &str, value: &mut Secret, with: &mut Replace<'_>) -> Result<(),
     Ok(())
 }
 
-/// The texts inside a JSON body; its keys stay as they are.
+/// Replaces the texts inside a JSON body; its keys stay unchanged.
 fn json(field: &str, value: &mut Value, with: &mut Replace<'_>) -> Result<(), TargetError> {
     match value {
         Value::String(string) => text(field, string, with),
@@ -158,13 +158,13 @@ pub(super) fn template_use(target: &Target) -> TemplateUse {
         }
         Ok(None)
     };
-    // The closure never fails.
+    // Cannot fail: the closure never does.
     let _ = replace(&mut target.clone(), &mut look);
     found
 }
 
-/// Refuses a URL whose rendered path has a different structure than written: a value inserted
-/// between two slashes must stay between them.
+/// Refuses a URL if the structure of its rendered path differs from the written one: a value
+/// inserted between two slashes must stay between them.
 pub(super) fn check_made(field: &str, made: &str) -> Result<(), TargetError> {
     if field != "http.url" || !climbs(made) {
         return Ok(());
@@ -187,10 +187,10 @@ const SIGNING: &str = "http.signing_secret";
 /// The field of the client's certificate and private key.
 pub(super) const CERTIFICATE: &str = "http.client_certificate";
 
-/// The placeholder for a template while the rest of the target is checked.
+/// The text that replaces a template while the rest of the target is checked.
 pub(super) fn placeholder(field: &str, text: &str) -> Option<String> {
     match field {
-        // If only the scheme is fixed, the scheme can be checked.
+        // If only the scheme is fixed, only the scheme can be checked.
         "http.url" => Some(fixed_part(text).map_or_else(
             || format!("{}://example.com/", scheme(text).unwrap_or("https")),
             str::to_owned,
@@ -199,7 +199,7 @@ pub(super) fn placeholder(field: &str, text: &str) -> Option<String> {
         "publish.to.kafka.partition" => Some("0".to_owned()),
         "publish.event.payload" => None,
         broker if broker.starts_with("publish.") => Some("x".to_owned()),
-        // No certificate, for the check of the rest.
+        // No certificate, in order to check the rest.
         CERTIFICATE => Some(String::new()),
         SIGNING => Some(format!("whsec_{}", "A".repeat(32))),
         _ => None,
@@ -212,7 +212,7 @@ fn scheme(url: &str) -> Option<&str> {
     (!super::is_template(scheme)).then_some(scheme)
 }
 
-/// The part of a URL before its first template, if that determines the server.
+/// The part of a URL before its first template, if that part determines the server.
 pub(super) fn fixed_part(url: &str) -> Option<&str> {
     let end = ["{{", "{%", "{#"].iter().filter_map(|mark| url.find(mark)).min()?;
     let fixed = &url[..end];

@@ -1,5 +1,5 @@
-//! The filters and tests. Each filter is charged for its input and its output, and those that make
-//! texts longer are our own: they refuse before they start.
+//! The filters and tests. Each filter is charged for its input and its output. Filters that make
+//! texts longer are our own, because they must refuse before they start.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -81,7 +81,7 @@ pub(super) fn add(environment: &mut Environment<'_>, budget: &Arc<Budget>) {
     }
 }
 
-/// The approximate size to process: bytes of a text, members of anything else.
+/// The approximate size of a value: the bytes of a text, or the members of anything else.
 fn size(value: &Value) -> usize {
     16 + value.as_str().map_or_else(|| value.len().unwrap_or(0), str::len)
 }
@@ -100,7 +100,7 @@ fn short(value: &Value) -> Result<(), Error> {
     }
 }
 
-/// Only the arguments of `tojson` and `join` are checked here: the filters themselves need the
+/// Only checks the arguments of `tojson` and `join`, because the filters themselves need the
 /// budget.
 fn tojson_given(_value: &Value, _options: Kwargs) {}
 
@@ -111,7 +111,7 @@ fn tojson(value: &Value, budget: &Budget) -> Result<Value, Error> {
     Ok(Value::from(json(value, budget)?))
 }
 
-/// One value is one path segment of a URL: a slash in it is escaped.
+/// Makes a value one path segment of a URL: a slash in it is escaped.
 fn urlencode(value: &Value) -> Result<String, Error> {
     short(value)?;
     Ok(filters::urlencode(value)?.replace('/', "%2F"))

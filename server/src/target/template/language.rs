@@ -1,4 +1,4 @@
-//! The syntax that a template may use, checked on its tokens before it is parsed: in one pass,
+//! The syntax that a template may use. It is checked on the tokens before parsing, in one pass,
 //! whatever the text is.
 
 use super::{
@@ -13,8 +13,8 @@ pub(super) const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
 /// Maximum number of texts that a template may join with `~` and `+`.
 const MAX_JOINS: usize = 16;
 
-/// Maximum number of values that one expression may name. A list with the same large value many
-/// times would be much larger than its parts.
+/// Maximum number of values that one expression may name. A list that contains the same large value
+/// many times would be much larger than its parts.
 const MAX_NAMES: usize = 64;
 
 /// The available statements. The tokenizer handles `raw` itself.
@@ -22,8 +22,8 @@ const STATEMENTS: [&str; 6] = ["if", "elif", "else", "endif", "for", "endfor"];
 
 const HELP: &str = "docs/workflows.md shows what a template may say";
 
-/// Refuses templates that are too long or too deep to be parsed, or that could produce a lot from
-/// little.
+/// Refuses templates that are too long or too deep to be parsed, or that could produce a large text
+/// from a small one.
 pub(super) fn judge(source: &str) -> Result<Vec<TemplatePart<'_>>, Fault> {
     if source.len() > MAX_TEMPLATE_BYTES {
         let problem = format!("it has {} bytes, at most {MAX_TEMPLATE_BYTES} fit", source.len());
@@ -83,8 +83,8 @@ fn is_recursive(tokens: &[Token<'_>]) -> bool {
     tokens.last().is_some_and(|token| token.kind == Kind::Word("recursive")) && !behind_dot
 }
 
-/// Whether a loop iterates over a list literal that contains names. Nested loops could build a
-/// value from it that is exponentially larger than the template.
+/// Whether a loop iterates over a list literal that contains names. From this, nested loops could
+/// build a value that is exponentially larger than the template.
 fn loops_over_names(tokens: &[Token<'_>]) -> bool {
     /// An open bracket.
     struct Bracket {
@@ -119,7 +119,7 @@ fn loops_over_names(tokens: &[Token<'_>]) -> bool {
                     outer.has_names |= closed.has_names;
                 }
             }
-            // A comma makes a group a list.
+            // A comma turns a group into a list.
             Kind::Mark(',') => {
                 if let Some(last) = open.last_mut() {
                     last.is_list |= last.is_group;
@@ -136,7 +136,7 @@ fn loops_over_names(tokens: &[Token<'_>]) -> bool {
     false
 }
 
-/// The positions of names of values: no members, filters or tests.
+/// The positions of names of values; members, filters and tests are not included.
 fn names(tokens: &[Token<'_>]) -> impl Iterator<Item = usize> {
     const FIXED: [&str; 6] = ["true", "True", "false", "False", "none", "None"];
     tokens.iter().enumerate().filter_map(|(at, token)| {

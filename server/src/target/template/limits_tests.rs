@@ -1,4 +1,4 @@
-//! Tests that no text of any shape stops the server: nothing overflows, nothing takes long.
+//! Tests that no text can stop the server: nothing overflows, and nothing takes long.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use crate::{
     target::{Http, Invocation, Secret},
 };
 
-/// A quarter of the runtime's stack size for threads; all of it without optimisation, where frames
-/// are several times as large.
+/// A quarter of the runtime's stack size for threads. Without optimisation all of it, because
+/// frames are several times as large.
 const SMALL_STACK: usize = if cfg!(debug_assertions) { 2048 * 1024 } else { 512 * 1024 };
 
 /// Runs `act` on a thread with a small stack.
@@ -24,7 +24,7 @@ fn on_a_small_stack(act: impl FnOnce() + Send + 'static) {
     assert!(thread.join().is_ok());
 }
 
-/// Everything that is done with a template when it is saved, run and dropped.
+/// Does everything that happens to a template when it is saved, rendered and dropped.
 fn used(text: &str) -> (Result<(), Fault>, Result<Target, TargetError>) {
     let judged = check(text, TemplateScope::ALONE);
     let mut http = Http::post("https://example.org/");
@@ -39,7 +39,7 @@ fn names() -> serde_json::Value {
             "task": "load", "secrets": { "smtp": "sesame" }, "tasks": {} })
 }
 
-/// One way in which a template nests: what opens, what is inside, and what closes.
+/// A way in which a template nests: the opening, the inside, and the closing.
 const SHAPES: [(&str, &str, &str, &str, &str); 26] = [
     ("{{ ", "not ", "task", "", " }}"),
     ("{{ ", "-", "1", "", " }}"),
@@ -94,7 +94,7 @@ fn what_nests_too_deep_is_refused_before_it_is_parsed() {
 }
 
 #[test]
-fn what_is_just_within_the_limit_leaves_the_stack_a_margin() {
+fn a_template_just_within_the_limit_leaves_the_stack_a_margin() {
     on_a_small_stack(|| {
         for shape in SHAPES {
             for times in 1..=MAX_DEPTH {
@@ -130,7 +130,7 @@ fn a_text_that_may_be_a_secret_is_not_shown() {
     }
 }
 
-/// Pieces of templates, and of texts that are none.
+/// Pieces of templates, and of texts that are not templates.
 fn piece() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "{{",
@@ -268,7 +268,7 @@ fn no_text_of_any_shape_stops_the_server() {
     });
 }
 
-/// The best time of three, as other tests run at the same time.
+/// The best time of three, because other tests run at the same time.
 fn took(mut act: impl FnMut()) -> Duration {
     let clock = Clock::system();
     let one = |_| {
@@ -360,7 +360,7 @@ fn made(template: &str) -> String {
 }
 
 #[test]
-fn what_is_no_text_is_written_as_json_writes_it() {
+fn values_other_than_texts_are_written_as_json() {
     for (template, expected) in [
         ("{{ context.yes }} {{ context.no }} {{ context.none }}", "true false null"),
         ("{{ true }} {{ none }} {{ 1 == 2 }} {{ context.n }}", "true null false 1.5"),
@@ -380,9 +380,9 @@ fn what_is_no_text_is_written_as_json_writes_it() {
 }
 
 #[test]
-fn what_the_reader_takes_for_raw_is_judged_as_the_parser_sees_it() {
+fn raw_parts_are_checked_as_the_parser_sees_them() {
     for text in [
-        // Something that looks like the end of the raw part is none, and something that looks like
+        // A text that resembles the end of the raw part does not end it, and a text that resembles
         // a comment is raw.
         "{% raw %}{% endraw x %}{# {% endraw %}{{ 'x' * 9 }}{# #}",
         // Brackets keep an expression open.

@@ -1,14 +1,15 @@
 //! Templates: texts of a definition that are rendered before each attempt.
 //!
 //! The language is minijinja's, reduced to what renders a text: values, filters, `if` and `for`.
-//! Features that could let a small template produce a large text are missing: there are no
+//! Features with which a small template could produce a large text are missing: there are no
 //! assignments, no macros, no includes, no multiplication, and few concatenations. An undefined
-//! name is an error that names it, never an empty text.
+//! name is an error that mentions the name, and never an empty text.
 //!
 //! A template is checked before the library parses it, because the library parses recursively:
-//! [`ParsedTemplate`] is the only way to a parsed template, and it refuses texts that are too long or nest
-//! too deep. Rendering has a budget for each target: of steps, of bytes that filters and outputs
-//! process, and of output. It runs on the blocking pool, with a deadline and a limit per namespace.
+//! [`ParsedTemplate`] is the only way to a parsed template, and it refuses texts that are too long
+//! or nest too deep. Rendering has a budget for each target: of steps, of bytes that filters and
+//! outputs process, and of output. It runs on the blocking pool, with a deadline and a limit per
+//! namespace.
 //!
 //! A text without `{{`, `{%` or `{#` is not a template: it is used as it is and costs nothing.
 //!
@@ -22,7 +23,7 @@
 //! - `filling`: renders a target's templates; `pool`: limits and runs rendering
 //! - `fault`: describes what is wrong with a template
 //! - `fields`: which texts of a target may be templates
-//! - `secrets`: the secrets that templates use; each by its name
+//! - `secrets`: the secrets that templates use, each by its name
 
 mod budget;
 mod depth;
@@ -56,27 +57,28 @@ use super::{Target, TargetError};
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 
 impl Target {
-    /// Whether any of its texts is a template, and what they need.
+    /// Whether any of its texts is a template, and which data the templates need.
     pub fn template_use(&self) -> TemplateUse {
         fields::template_use(self)
     }
 
-    /// The names of the secrets that its templates use, in order, each once.
+    /// The names of the secrets that its templates use, in order and without duplicates.
     pub fn secret_names(&self) -> Vec<String> {
         secrets::of_target(self)
     }
 
-    /// The same with the field of each place that uses one.
+    /// The same, with the field of each use.
     pub fn secret_places(&self) -> Vec<(String, String)> {
         secrets::places(self)
     }
 
-    /// The field of a template that uses anything but secrets, and what it uses; if there is one.
+    /// A field whose template uses anything except secrets, and what it uses; `None` if there is
+    /// none.
     pub fn asks_beside_secrets(&self) -> Option<(String, String)> {
         secrets::beside(self)
     }
 
-    /// Checks that its templates can be parsed and use only names that can exist; returns the
+    /// Checks that its templates can be parsed and only use names that can exist. Returns the
     /// target as far as it can be checked before rendering.
     pub(super) fn with_templates_checked(
         &self,
@@ -101,7 +103,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Whether a template decides the server of a request.
+    /// Whether a template determines the server of a request.
     pub fn has_open_origin(&self) -> bool {
         match self {
             Self::Http(http) => is_template(&http.url) && fields::fixed_part(&http.url).is_none(),
@@ -122,7 +124,7 @@ struct ParsedTemplate<'a> {
 }
 
 impl<'a> ParsedTemplate<'a> {
-    /// Parses a template that will not be rendered here.
+    /// Parses a template that will not be rendered by this value.
     fn new(text: &'a str) -> Result<Self, Fault> {
         Self::within(environment(), text)
     }

@@ -1,6 +1,6 @@
-//! The names that templates may use, checked when they are saved: a name that no attempt will ever
-//! find is refused, and the error lists what is available. What only a run knows is not checked:
-//! the contents of its context, the outputs of tasks, whether a secret exists.
+//! The names that templates may use, checked when they are saved. A name that no attempt can ever
+//! find is refused, and the error lists the available names. Facts that only a run knows are not
+//! checked: the contents of its context, the outputs of tasks, whether a secret exists.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,17 +11,17 @@ use super::{
     tokens::{Kind, TemplatePart, Token, WORDS},
 };
 
-/// What the templates of one target can use beside the common names.
+/// The names that the templates of one target can use in addition to the common ones.
 #[derive(Clone, Copy, Debug)]
 pub struct TemplateScope<'a> {
-    /// The tasks that have ended before it: it may read their outputs.
+    /// The tasks that have ended before it, whose outputs it may read.
     pub before: &'a [String],
     /// Whether there is a context.
     pub has_context: bool,
 }
 
 impl TemplateScope<'_> {
-    /// For a task that waits for no other.
+    /// For a task that does not wait for others.
     pub const ALONE: TemplateScope<'static> = TemplateScope { before: &[], has_context: true };
     /// For a call that is not a task of a run.
     pub const NO_RUN: TemplateScope<'static> = TemplateScope { before: &[], has_context: false };
@@ -53,7 +53,7 @@ pub(super) fn judge(
     let bound = parts.iter().flat_map(targets).collect();
     let judge = NameChecker { free: &free, bound, scope };
     parts.iter().try_for_each(|part| judge.part(&part.tokens))?;
-    // The library analyses a template better than this file does.
+    // The library's analysis of a template is better than the one in this module.
     let unknown = free.iter().find(|name| !is_known(name));
     unknown.map_or(Ok(()), |name| Err(judge.no_name(1, name)))
 }
@@ -77,7 +77,7 @@ pub(super) fn targets<'a>(part: &TemplatePart<'a>) -> Vec<&'a str> {
 struct NameChecker<'a> {
     /// The names that a template expects from outside.
     free: &'a HashSet<String>,
-    /// The names that it defines itself, somewhere.
+    /// The names that the template itself defines, anywhere in it.
     bound: BTreeSet<&'a str>,
     scope: TemplateScope<'a>,
 }
@@ -90,7 +90,7 @@ impl NameChecker<'_> {
             let Kind::Word(word) = token.kind else { continue };
             let is_behind_is = |back| says(at, back, "is") && before(at, back + 1) != DOT;
             if before(at, 1) == DOT {
-                // It is checked together with the name before it.
+                // This name is checked together with the name before it.
             } else if before(at, 1) == Some(&Kind::Mark('|')) {
                 one_of(token.line, "filter", word, filters::FILTERS)?;
             } else if (word != "not" && is_behind_is(1)) || (says(at, 1, "not") && is_behind_is(2))

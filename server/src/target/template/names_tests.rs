@@ -9,7 +9,7 @@ fn judged(template: &str) -> Result<(), String> {
 }
 
 #[test]
-fn what_only_a_run_knows_is_not_judged() {
+fn names_that_only_a_run_knows_are_not_checked() {
     for template in [
         "{{ context }} {{ context.region.name | upper }} {{ context['a b'][0].c }}",
         "{{ context.nope | default('x') }} {{ context[task] }}",
@@ -29,7 +29,7 @@ fn what_only_a_run_knows_is_not_judged() {
 }
 
 #[test]
-fn what_no_attempt_will_find_is_refused_with_what_there_is() {
+fn a_name_that_no_attempt_can_find_is_refused_with_the_available_ones() {
     let names = "there are attempt, idempotency_key, namespace, previous_fire, run_id, schedule, \
                  scheduled_at, task, context, secrets, tasks";
     for (template, said) in [

@@ -1,5 +1,5 @@
-//! Runs rendering on the blocking pool, apart from the event loop, with a deadline, and with a
-//! limit per namespace, so that no namespace takes all threads.
+//! Runs rendering on the blocking pool, away from the event loop, with a deadline and a limit per
+//! namespace, so that no namespace occupies all threads.
 
 use std::{
     collections::HashMap,
@@ -15,10 +15,11 @@ use tokio::sync::Semaphore;
 use super::filling::{self, Names};
 use crate::{clock::Clock, target::Target};
 
-/// How many targets of one namespace are rendered at the same time on one node.
+/// Maximum number of targets of one namespace that are rendered at the same time on one node.
 const MAX_AT_ONCE: usize = 2;
 
-/// Maximum time for rendering one target, including waiting for its turn, if its timeout is longer.
+/// Maximum time for rendering one target, including the wait for its turn, if its timeout is
+/// longer.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// Why a target was not rendered.
@@ -27,7 +28,7 @@ pub enum Unfilled {
     /// A template cannot be rendered.
     #[error("{0}")]
     Refused(String),
-    /// It took longer than the deadline.
+    /// Filling the templates took longer than the deadline.
     #[error("filling in its templates took longer than {} ms", .0.as_millis())]
     TooLong(Duration),
     /// The rendering thread panicked.
@@ -65,7 +66,7 @@ impl Pool {
 
     async fn work(&self, target: &Target, names: &Names<'_>) -> Result<Target, Unfilled> {
         let turns = self.turns(&names.invocation.namespace);
-        // The semaphore is never closed.
+        // Cannot fail: the semaphore is never closed.
         let turn = turns.acquire_owned().await.map_err(|_| Unfilled::Defect)?;
         let stop = Stop(Arc::default());
         let (target, names, stopped) = (target.clone(), names.json(), Arc::clone(&stop.0));

@@ -1,4 +1,4 @@
-//! Writes a value as text: a text as it is, anything else as JSON.
+//! Writes a value as text: a text unchanged, anything else as JSON.
 
 use std::io;
 
@@ -15,7 +15,7 @@ pub(super) fn written(value: &Value, budget: &Budget) -> Result<String, Error> {
     if value.is_undefined() {
         return Err(Error::from(ErrorKind::UndefinedError));
     }
-    // Written as it is: JSON has no infinity.
+    // Written as a number, because JSON has no infinity.
     if value.is_number() {
         return Ok(value.to_string());
     }
@@ -37,7 +37,7 @@ pub(super) fn json(value: &Value, budget: &Budget) -> Result<String, Error> {
 
 pub(super) const TOO_LONG: &str = "the text is too long";
 
-/// Accepts as many bytes as one template may produce, and no more.
+/// Accepts at most as many bytes as one template may produce.
 #[derive(Default)]
 pub(super) struct Bounded {
     pub(super) bytes: Vec<u8>,

@@ -1,5 +1,5 @@
 //! The secrets that templates use. They are known before an attempt begins, so that only these are
-//! opened for it: each is used by its name, `secrets.name`.
+//! decrypted for it. Each is used by its name: `secrets.name`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::target::Target;
 
 const NAME: &str = "secrets";
 
-/// Whether the text is nothing but a reference to a secret: it reveals the name, not the value.
+/// Whether the text is only a reference to a secret: it reveals the name, not the value.
 pub(crate) fn is_reference(text: &str) -> bool {
     let inside = text.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
     let name = inside.and_then(|inside| inside.trim().strip_prefix("secrets."));
@@ -23,7 +23,8 @@ pub(crate) fn is_reference(text: &str) -> bool {
 }
 
 /// Whether a text takes its value from elsewhere: it uses a secret, the run's context or the output
-/// of another task, or it is one expression of what a run knows, without any text of its own.
+/// of another task, or it is a single expression of values that a run has, without any text of its
+/// own.
 pub(crate) fn is_filled_from_elsewhere(text: &str) -> bool {
     if !is_template(text) {
         return false;
@@ -34,10 +35,10 @@ pub(crate) fn is_filled_from_elsewhere(text: &str) -> bool {
     parts.iter().any(|part| roots(part).any(is_source)) || is_bare(text, &parts)
 }
 
-/// The values that are given to a run from outside.
+/// The values that a run gets from outside.
 const SOURCES: [&str; 3] = [NAME, "context", "tasks"];
 
-/// The words of an expression that are not members of another.
+/// The words of an expression that are not members of others.
 fn roots<'a>(part: &TemplatePart<'a>) -> impl Iterator<Item = &'a str> {
     let mut is_member = false;
     part.tokens.iter().filter_map(move |token| {
@@ -72,12 +73,12 @@ pub(super) fn places(target: &Target) -> Vec<(String, String)> {
         places.extend(of_text(text).into_iter().map(|name| (field.to_owned(), name)));
         Ok(None)
     };
-    // The closure never fails.
+    // Cannot fail: the closure never does.
     let _ = fields::replace(&mut target.clone(), &mut look);
     places
 }
 
-/// The first field whose template uses something else as well, and what it uses.
+/// The first field whose template uses anything except secrets, and what it uses.
 pub(super) fn beside(target: &Target) -> Option<(String, String)> {
     let mut found = None;
     let mut look = |field: &str, text: &str| {
@@ -90,7 +91,7 @@ pub(super) fn beside(target: &Target) -> Option<(String, String)> {
         }
         Ok(None)
     };
-    // The closure never fails.
+    // Cannot fail: the closure never does.
     let _ = fields::replace(&mut target.clone(), &mut look);
     found
 }
@@ -104,8 +105,8 @@ pub(super) fn check(template: &Template<'_, '_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A request whose body mentions secrets follows no redirect: with 307 and 308 the body would go
-/// wherever the receiver says.
+/// Makes a request whose body mentions secrets follow no redirects: with 307 and 308 the body would
+/// go wherever the receiver says.
 pub(super) fn keep_from_strangers(target: &mut Target) {
     if let Target::Http(http) = target
         && http.body.as_ref().is_some_and(mentioned)
@@ -135,7 +136,7 @@ fn of_text(text: &str) -> BTreeSet<String> {
         let name = name.split('.').next().unwrap_or(name);
         (root == NAME).then(|| name.to_owned())
     };
-    // The library does not report names of which a slice is taken.
+    // The library does not report names from which a slice is taken.
     let written = read.parts.iter().flat_map(written);
     paths(&read.template).filter_map(name).chain(written).collect()
 }

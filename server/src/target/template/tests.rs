@@ -55,7 +55,7 @@ fn made(template: &str) -> Result<String, String> {
 }
 
 #[test]
-fn a_template_names_what_its_attempt_is_about() {
+fn a_template_can_name_the_values_of_its_attempt() {
     for (template, expected) in [
         ("{{ scheduled_at }}", "2026-03-01T12:00:00Z"),
         ("{{ scheduled_at[:10] }}", "2026-03-01"),
@@ -173,7 +173,7 @@ fn a_target_says_whether_it_has_templates() {
 }
 
 #[test]
-fn only_what_comes_behind_the_server_leaves_the_origin_fixed() {
+fn only_templates_after_the_server_leave_the_origin_fixed() {
     let open = |url: &str| Target::Http(Http::post(url)).has_open_origin();
     for url in ["https://a.example/{{ x }}", "https://a.example?{{ x }}", "https://a.example/"] {
         assert!(!open(url), "{url}");
@@ -228,7 +228,7 @@ fn a_body_with_a_secret_follows_no_redirect() {
 }
 
 #[test]
-fn a_secret_is_asked_for_wherever_its_name_stands() {
+fn a_secret_is_requested_wherever_its_name_occurs() {
     for (template, names) in [
         ("{{ secrets.smtp[:8] }}", vec!["smtp"]),
         ("{{ secrets['smtp'][1:] }}{% if secrets . a[:1] == 'x' %}{% endif %}", vec!["a", "smtp"]),

@@ -1,5 +1,6 @@
-//! The tokens of a template. The library's own tokenizer produces them, so the checks see what the
-//! parser will see. The tokenizer is one loop without recursion: it handles any text.
+//! The tokens of a template. The library's own tokenizer produces them, so that the checks see the
+//! same tokens as the parser. The tokenizer is a single loop without recursion, so it can handle
+//! any text.
 
 use std::borrow::Cow;
 
@@ -15,7 +16,7 @@ use super::{Fault, fault};
 pub(super) struct TemplatePart<'a> {
     /// Whether it is inside `{% %}`.
     pub(super) is_statement: bool,
-    /// Its byte offset in the template.
+    /// The byte offset in the template at which the content starts.
     pub(super) start: usize,
     pub(super) tokens: Vec<Token<'a>>,
 }
@@ -93,7 +94,7 @@ pub(super) fn parts(source: &str) -> Result<Vec<TemplatePart<'_>>, Fault> {
         };
         part.tokens.push(Token { line: usize::from(span.start_line), kind });
     }
-    // An unterminated one: the parser refuses it after the checks.
+    // It is not terminated; the parser refuses it after the checks.
     if !part.tokens.is_empty() {
         parts.push(part);
     }

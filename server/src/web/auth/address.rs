@@ -3,9 +3,9 @@ use std::net::IpAddr;
 use axum::http::HeaderMap;
 use ipnet::IpNet;
 
-/// The client's address: the peer, or, if that is a trusted proxy, the one that the proxy names in
-/// `X-Forwarded-For`. The header is read from the right, where trusted proxies write: the first
-/// address that is not a proxy is the client. Anybody may have written the part before it.
+/// The client's address: the peer, or, if that is a trusted proxy, the address that the proxy names
+/// in `X-Forwarded-For`. The header is read from the right, where trusted proxies write: the first
+/// address that is not a proxy is the client. Anyone may have written the part to the left of it.
 pub(in crate::web) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
     let is_proxy = |address: &IpAddr| proxies.iter().any(|net| net.contains(address));
     let mut client = canonical(peer);
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_wrote_itself_is_not_believed() {
+    fn addresses_that_a_client_wrote_are_not_believed() {
         assert_eq!(seen("10.0.0.1", &["6.6.6.6, 198.51.100.1"]), "198.51.100.1");
         assert_eq!(seen("10.0.0.1", &["198.51.100.1, nonsense"]), "10.0.0.1");
         assert_eq!(seen("10.0.0.1", &[]), "10.0.0.1");

@@ -14,7 +14,7 @@ use crate::{
 /// How long a browser is remembered after the last sign-in.
 const LASTS: Duration = Duration::days(180);
 
-/// The name of the cookie: like the session's, one for each port of a host.
+/// The name of the cookie, which, like the session's, differs for each port of a host.
 fn name(config: &Config) -> Cow<'static, str> {
     match config.is_secure() {
         true => "__Host-carillon-device".into(),
@@ -22,7 +22,7 @@ fn name(config: &Config) -> Cow<'static, str> {
     }
 }
 
-/// The device identified by the browser's cookie.
+/// The device that the browser's cookie identifies.
 pub(super) fn sent(config: &Config, headers: &HeaderMap) -> Option<Device> {
     let name = name(config);
     let texts = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());

@@ -27,7 +27,7 @@ use crate::{
     web::{Web, refusal::Refusal},
 };
 
-/// How long a probe waits for identifying its caller.
+/// How long a probe waits for the identification of its caller.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The header with the reason for a change, for the audit log.
@@ -38,13 +38,13 @@ const REASON: &str = "carillon-reason";
 pub(in crate::web) struct Asking {
     /// `None`, unless a session or a token identifies them.
     pub(in crate::web) viewer: Option<Viewer>,
-    /// How they identified themselves.
+    /// How the caller identified themselves.
     pub(in crate::web) credential: Credential,
-    /// Their address.
+    /// The caller's address.
     pub(in crate::web) address: IpAddr,
 }
 
-/// A caller's credential. Long-lived connections check it again.
+/// A caller's credential, which long-lived connections check again and again.
 #[derive(Clone, Debug)]
 pub(in crate::web) enum Credential {
     /// Nothing.
@@ -53,7 +53,7 @@ pub(in crate::web) enum Credential {
     Session(Id),
     /// A bearer token.
     Token(SecretString),
-    /// The monitoring token: it acts for no user, and gives access only to the monitoring
+    /// The monitoring token. It belongs to no user, and gives access only to the monitoring
     /// endpoints.
     Watcher,
 }
@@ -71,7 +71,7 @@ impl Credential {
             Self::Session(id) => {
                 let store = SessionStore::new(web.store.clone(), web.clock.clone());
                 let session = Session::new(Some(*id), Arc::new(store), None);
-                // An open connection does not count as use: this does not extend the session.
+                // An open connection does not count as use, so this does not extend the session.
                 match standing(web, &session).await? {
                     Some((user, _)) => Ok(Some(viewer(web, user, address, &session).await?)),
                     None => Ok(None),
@@ -121,9 +121,9 @@ pub(in crate::web) async fn identify(
     }
 }
 
-/// Identifies the caller where everybody may ask: an unidentified caller counts as a stranger. So a
-/// server that has lost its database can still say so, and a session used only for monitoring
-/// expires.
+/// Identifies the caller of an endpoint that is open to everyone; an unidentified caller counts as
+/// a stranger. So a server that has lost its database can still report that, and a session that is
+/// only used for monitoring expires.
 pub(in crate::web) async fn recognize(
     State(web): State<Web>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -138,7 +138,7 @@ pub(in crate::web) async fn recognize(
         (None, Some(id)) => Credential::Session(id),
         (None, None) => Credential::None,
     };
-    // In real time, whatever the application's clock shows: probes answer within a second.
+    // In real time rather than the application's, because probes must be answered within a second.
     let looked = Clock::system().timeout(PATIENCE, credential.viewer(&web, address)).await;
     let viewer = looked.ok().and_then(Result::ok).flatten();
     request.extensions_mut().insert(Asking { viewer, credential, address });
@@ -174,7 +174,8 @@ async fn from_session(
     Ok(Some(viewer(web, user, address, session).await?))
 }
 
-/// The user of a session, and its new contents if these must be stored. An expired one is removed.
+/// The user of a session, and its new contents if these must be stored. An expired session is
+/// removed.
 async fn standing(
     web: &Web,
     session: &Session,
@@ -207,7 +208,7 @@ async fn viewer(
     Ok(Viewer { session: session.id().map(|id| hashed(&id)), ..viewer })
 }
 
-/// The reason for a change, if the request gives one for all its mutations.
+/// The reason for a change, if the request states one for all its mutations.
 fn reason(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let Some(value) = headers.get(REASON) else { return Ok(None) };
     let text = std::str::from_utf8(value.as_bytes()).ok().and_then(reason_in);
@@ -231,6 +232,6 @@ pub(in crate::web) fn reason_in(text: &str) -> Option<String> {
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().unwrap_or_default();
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
-    // Another scheme is neither a token of ours nor a session.
+    // Another scheme is neither one of our tokens nor a session.
     Some(if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" })
 }

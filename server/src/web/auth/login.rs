@@ -57,7 +57,7 @@ pub(in crate::web) async fn login(
     }
     metrics.sign_in(SignIn::Accepted);
     // A session key that was planted before is now worthless, and data from another user's earlier
-    // session is not carried over.
+    // session is dropped.
     let opened = async {
         session.clear().await;
         session.cycle_id().await?;
@@ -65,7 +65,7 @@ pub(in crate::web) async fn login(
     };
     opened.await.map_err(|error| Refusal::internal(&error))?;
     tracing::info!(name, %address, "signed in");
-    // A sign-in does not fail because the browser could not be remembered.
+    // A sign-in must not fail because the browser could not be remembered.
     let cookie = device::remember(&web, device, &user).await.unwrap_or_else(|error| {
         tracing::warn!(%error, "failed to remember the browser of a sign-in");
         None
@@ -77,7 +77,7 @@ pub(in crate::web) async fn login(
     Ok(answer)
 }
 
-/// What an attempt was counted by.
+/// The allowance from which an attempt was taken.
 #[derive(Clone, Copy, Debug)]
 enum CountedBy {
     /// The name and the address.
@@ -86,8 +86,8 @@ enum CountedBy {
     Device,
 }
 
-/// Counts an attempt. If the name or the address has none left, a browser in which that user has
-/// signed in before still has its own: guessing at a name does not lock its user out.
+/// Counts an attempt. If the name or the address has no attempts left, a browser in which that user
+/// has signed in before still has its own. So guesses at a name do not lock its user out.
 async fn count(
     web: &Web,
     name: &str,
@@ -118,8 +118,8 @@ pub(super) fn held_up(web: &Web, hindrance: &Hindrance) -> Refusal {
     }
 }
 
-/// Ends the session, if there is one: 204; or 200 and `{"continue_at": ...}` if the browser can
-/// sign out of the identity provider as well.
+/// Ends the session, if there is one: returns 204, or 200 and `{"continue_at": ...}` if the browser
+/// can also sign out of the identity provider.
 pub(in crate::web) async fn logout(
     State(web): State<Web>,
     session: Session,

@@ -11,9 +11,9 @@ const FEW: usize = 64;
 
 /// A short-lived, single-flight lookup cache.
 ///
-/// A result is valid for a moment ([`LookupMoment`]) for all callers: a program that sends many requests
-/// with one token causes ten lookups a second, not one for each request. If a lookup takes longer
-/// than that, callers that arrive meanwhile share the next one.
+/// A result is valid for a moment ([`LookupMoment`]) for all callers, so that a program that sends
+/// many requests with one token causes ten lookups a second, not one per request. If a lookup takes
+/// longer than that, callers that arrive meanwhile share the next one.
 pub(in crate::web) struct LookupCache<V, E> {
     clock: Clock,
     slots: SingleFlight<String, LastResult<V, E>>,
@@ -21,7 +21,7 @@ pub(in crate::web) struct LookupCache<V, E> {
 
 /// The last result.
 struct LastResult<V, E> {
-    /// When its lookup began; for an error, when it ended.
+    /// When the lookup began, or, for an error, when the lookup ended.
     at: LookupMoment,
     found: Result<V, E>,
 }
@@ -47,7 +47,7 @@ impl<V: Clone, E: Clone> LookupCache<V, E> {
         }
         let began = LookupMoment::of(&self.clock);
         let found = look.await;
-        // Callers that waited for a database that does not answer get that error, and do not wait
+        // Callers that waited for a database that does not answer get this error, and do not wait
         // again.
         let at = if found.is_ok() { began } else { LookupMoment::of(&self.clock) };
         *last = Some(LastResult { at, found: found.clone() });
@@ -56,7 +56,7 @@ impl<V: Clone, E: Clone> LookupCache<V, E> {
 }
 
 impl<V, E> LastResult<V, E> {
-    /// Whether it is valid for new callers. An error is only for callers that waited for it.
+    /// Whether it is valid for new callers. An error is only valid for callers that waited for it.
     fn holds(&self, clock: &Clock) -> bool {
         self.found.is_ok() && self.at.is_recent(clock)
     }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_found_holds_for_a_moment() {
+    async fn a_lookup_is_valid_for_a_moment() {
         let (looks, clock) = looks();
         assert_eq!(looks.share("key", ready(Ok(1))).await, Ok(1));
         assert_eq!(looks.share("key", ready(Ok(2))).await, Ok(1));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_comes_during_a_look_is_told_what_it_finds() {
+    async fn requests_during_a_lookup_share_its_result() {
         let (looks, _clock) = looks();
         let (end, ended) = oneshot::channel();
         let mut first = Box::pin(looks.share("key", async { ended.await.unwrap() }));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_comes_during_a_long_look_shares_the_next() {
+    async fn requests_during_a_long_lookup_share_the_next() {
         let (looks, clock) = looks();
         let (end, ended) = oneshot::channel();
         let mut first = Box::pin(looks.share("key", async { ended.await.unwrap() }));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keys_that_nobody_asks_for_any_more_are_forgotten() {
+    async fn keys_that_are_no_longer_requested_are_forgotten() {
         let (looks, clock) = looks();
         let count = || looks.slots.len();
         for key in 0..FEW {

@@ -2,10 +2,10 @@
 //!
 //! A browser signs in at `/auth/login` and gets a session: a random key in a cookie that scripts
 //! cannot read, whose hash is a row in the database. A program sends a bearer token, whose hash is
-//! a row in the database. A session is looked up for each request, a token unless that was done a
-//! moment ago. Changes of rights wait for that moment to pass, so a lowered role, a disabled user,
-//! a changed password or a revoked token takes effect from the next request; an open socket checks
-//! again for each operation, and periodically for those in progress.
+//! a row in the database. A session is looked up for each request, and a token unless it was looked
+//! up a moment ago. Changes of rights wait for that moment to pass, so that a lowered role, a
+//! disabled user, a changed password or a revoked token takes effect from the next request. An open
+//! socket checks again for each operation, and periodically for those in progress.
 //!
 //! - `login`: signing in and out
 //! - `oidc`: redirects to the identity provider and back

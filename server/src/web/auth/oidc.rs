@@ -1,9 +1,9 @@
 //! Redirects the browser to the identity provider and handles its return.
 //!
-//! The expected values are stored in the session of the browser that leaves: a return with anything
-//! else, or a second time, is refused. The session that is opened then has a new key.
+//! The expected values are stored in the browser's session before it leaves. A return with other
+//! values, or a second return, is refused. The session that is then opened has a new key.
 
-use std::{borrow::Cow, net::IpAddr, time::Duration};
+use std::{borrow::Cow, net::IpAddr, sync::atomic::Ordering::Relaxed, time::Duration};
 
 use axum::{
     Json,
@@ -12,6 +12,7 @@ use axum::{
     response::{Html, IntoResponse, Redirect, Response},
 };
 use chrono::{DateTime, TimeDelta, Utc};
+use entity::user;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tower_sessions::{Expiry, Session};
@@ -19,6 +20,7 @@ use tower_sessions::{Expiry, Session};
 use super::{Asking, login::held_up, session::SignedIn};
 use crate::{
     access::oidc::{Identity, OidcError, Provider, SignInOutcome, join},
+    store::{StoreError, users},
     telemetry::SignIn,
     web::{Web, refusal::Refusal, refusals::cut},
 };
@@ -30,7 +32,7 @@ const TOKEN: &str = "oidc_token";
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 /// Maximum number of concurrent sign-ins in one browser.
 const MAX_PENDING: usize = 5;
-/// A longer token is not stored: the provider then asks whether to sign out.
+/// Maximum size of a token that is stored. Without it, the provider asks whether to sign out.
 const MAX_TOKEN: usize = 8 * 1024;
 
 /// A sign-in that has begun in this browser.
@@ -58,10 +60,35 @@ pub(in crate::web) struct Returned {
     iss: Option<String>,
 }
 
-/// The ways to sign in: `{"password": true, "oidc": {"name": "..."} or null}`.
+/// The ways to sign in: `{"password": true, "oidc": {"name": "..."} or null, "first_visit": null}`.
+/// On a new server, `first_visit` is `{"administrator": "..."}`, with the name of the administrator
+/// who was added first, or null if there is none yet.
 pub(in crate::web) async fn methods(State(web): State<Web>) -> Json<serde_json::Value> {
     let oidc = web.oidc.as_ref().map(|provider| json!({ "name": provider.settings().name }));
-    Json(json!({ "password": true, "oidc": oidc }))
+    // Signing in is possible without the hint, so a silent database does not matter here.
+    let first_visit = first_visit(&web).await.unwrap_or_default();
+    Json(json!({ "password": true, "oidc": oidc, "first_visit": first_visit }))
+}
+
+/// For how long after an administrator was added strangers are told the name, if nobody signs in.
+const NEW_FOR: TimeDelta = TimeDelta::days(7);
+
+async fn first_visit(web: &Web) -> Result<Option<serde_json::Value>, StoreError> {
+    if web.has_been_used.load(Relaxed) {
+        return Ok(None);
+    }
+    let is_used = users::has_anyone_signed_in(web.store.read()).await?;
+    let administrator = match is_used {
+        true => None,
+        false => users::first_administrator(web.store.read()).await?,
+    };
+    let is_old = |user: &user::Model| user.created_at.utc() < web.clock.now() - NEW_FOR;
+    if is_used || administrator.as_ref().is_some_and(is_old) {
+        // From now on no stranger's request reads the database for this.
+        web.has_been_used.store(true, Relaxed);
+        return Ok(None);
+    }
+    Ok(Some(json!({ "administrator": administrator.map(|user| user.name) })))
 }
 
 /// Sends the browser to the provider.
@@ -129,7 +156,7 @@ pub(in crate::web) async fn callback(
         Ok(identity) => identity,
         Err(error) if error.is_providers() => return Ok(not_now(&error)),
         Err(error) => {
-            tracing::warn!(%address, "failed to {error}");
+            tracing::warn!(%address, %error, "an answer of the identity provider does not count");
             return Ok(refused(&web, address, "what the provider answered does not count"));
         }
     };
@@ -180,7 +207,7 @@ pub(super) fn farewell(web: &Web, token: &str) -> Option<String> {
     Some(web.oidc.as_ref()?.sign_out_url(token)?.into())
 }
 
-/// The sign-in with that state. It is removed, so that it cannot be used a second time.
+/// The sign-in with this state. It is removed, so that it cannot be used a second time.
 async fn taken(
     session: &Session,
     state: Option<&str>,
@@ -207,7 +234,7 @@ async fn waiting(
     Ok(all.into_iter().filter(|pending| now - pending.at < patience).collect())
 }
 
-/// A path on this server and nothing else: a browser takes `//host` and `/\host` for another one.
+/// Accepts only a path on this server: a browser takes `//host` and `/\host` for another server.
 fn own_path(wanted: Option<&str>) -> &str {
     let is_own = |path: &&str| {
         path.starts_with('/')
@@ -248,11 +275,11 @@ fn refused(web: &Web, address: IpAddr, text: &str) -> Response {
 }
 
 fn not_now(error: &OidcError) -> Response {
-    tracing::error!("failed to {error}");
+    tracing::error!(%error, "the identity provider cannot be used");
     page(StatusCode::BAD_GATEWAY, "the identity provider cannot be used now; the log says why")
 }
 
-/// A page for people: they arrived by a link, without the console around it.
+/// A page for people, because they arrive by a link, without the console around it.
 fn page(status: StatusCode, text: &str) -> Response {
     let text: Cow<'_, str> = text.replace('&', "&amp;").replace('<', "&lt;").into();
     let html = format!(

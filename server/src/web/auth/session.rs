@@ -13,7 +13,7 @@ pub(super) const KEY: &str = "signed_in";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SignedIn {
     pub(super) user: Uuid,
-    /// Derived from the password hash: another password ends the session.
+    /// Derived from the password hash, so that another password ends the session.
     pub(super) mark: String,
     pub(super) since: DateTime<Utc>,
     pub(super) renewed: DateTime<Utc>,
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_is_used_goes_on_until_its_absolute_end() {
+    fn a_used_session_lasts_until_its_absolute_end() {
         let (user, limits) = (user(), config::Session::default());
         let mut session = SignedIn::new(&user, String::new(), hour(0));
         assert_eq!(session.standing(&user, &limits, hour(0)), SessionState::Good);

@@ -15,8 +15,8 @@ use crate::{
     store::{AWAY, Store, StoreError, sessions},
 };
 
-/// Stores sessions in the database, so that they survive a restart and are known to every node. The
-/// key is stored as a hash: a copy of the table gives access to no session.
+/// Stores sessions in the database, so that they survive a restart and every node knows them. The
+/// key is stored as a hash, so that a copy of the table gives access to no session.
 #[derive(Clone, Debug)]
 pub struct SessionStore {
     store: Store,
@@ -53,8 +53,9 @@ impl Backend for SessionStore {
         let found = sessions::live(self.store.read(), &hashed(id), now).await.map_err(backend)?;
         let Some(found) = found else { return Ok(None) };
         let mut data = found.data;
-        // The column takes precedence: a user who changes their password keeps the current session,
-        // while its other requests in progress write back the data that they have read.
+        // The column takes precedence: when a user changes their password, the current session
+        // stays valid, while its other requests in progress write back the data that they have
+        // read.
         if let (Some(signed_in), Some(mark)) = (data.get_mut(KEY), found.mark) {
             signed_in["mark"] = mark.into();
         }
@@ -96,7 +97,7 @@ pub(super) fn hashed(id: &Id) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// An unavailable database is marked by a special text, as the error's type is lost here.
+/// An unavailable database is marked by a special text, because the type of the error is lost here.
 fn backend(error: impl Into<StoreError>) -> Error {
     let error = error.into();
     Error::Backend(error.unavailable().map_or_else(|| error.to_string(), |_| AWAY.to_owned()))

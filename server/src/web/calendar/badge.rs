@@ -49,7 +49,7 @@ pub(in crate::web) async fn picture(
     let Said { label, message, look } = said(&web, peer, &headers, asked).await?;
     let picture = svg::badge(&label, &message, look);
     let mut answer = answer(&headers, CACHED, "image/svg+xml; charset=utf-8", picture);
-    // It is meant to be shown on other sites' pages; opened on its own it runs nothing.
+    // Pages of other sites are meant to show it. When it is opened on its own, it runs nothing.
     let head = answer.headers_mut();
     let (anywhere, nothing) = ("cross-origin", "default-src 'none'");
     let policy = HeaderName::from_static("cross-origin-resource-policy");
@@ -58,7 +58,7 @@ pub(in crate::web) async fn picture(
     Ok(answer)
 }
 
-/// The same as data: the format that Shields expects from an endpoint.
+/// The same as data, in the format that Shields expects from an endpoint.
 pub(in crate::web) async fn endpoint(
     State(web): State<Web>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_badge_says_what_stands_worst() {
+    fn a_badge_shows_the_worst_state() {
         let of = |passing, failing, unknown, paused, schedule: Option<&str>| {
             let schedule = schedule.map(str::to_owned);
             message(&BadgeCounts { schedule, passing, failing, unknown, paused }).0

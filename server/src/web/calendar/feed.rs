@@ -36,7 +36,7 @@ pub(in crate::web) async fn feed(
 ) -> Result<Response, Refusal> {
     let Ok(Query(CalendarQuery { token })) = asked else { return Err(without_token()) };
     let opened = opened(&web, peer, &headers, Kind::Calendar, &token).await?;
-    // It is expensive for the calculator: only a few are built at once.
+    // It is expensive to calculate, so only a few are built at once.
     let _turn = web.feeds.acquire().await.map_err(|closed| Refusal::internal(&closed))?;
     let found = feeds::events(&web.commands, &opened).await;
     let (events, is_whole) = found.map_err(refused)?;

@@ -6,10 +6,10 @@ use crate::commands::feeds::{EventTime, FeedEvent, FeedSchedule};
 
 /// Maximum length of a line, without its end.
 const LINE: usize = 75;
-/// The refresh interval that programs are asked to use.
+/// The refresh interval that programs should use.
 const REFRESH: &str = "PT15M";
 
-/// A calendar of that name. `link` is the address of the console, if browsers have one.
+/// A calendar with this name. `link` is the address of the console, if browsers have one.
 pub(super) fn calendar(
     name: &str,
     events: &[FeedEvent],
@@ -45,7 +45,8 @@ impl CalendarLines {
         self.raw("BEGIN:VEVENT");
         match when {
             EventTime::At(at) => {
-                // The same as the idempotency key of the run, so it stays the same at each reading.
+                // The same as the idempotency key of the run, so that it stays the same at each
+                // reading.
                 let (seconds, ms) = (at.timestamp(), at.timestamp_subsec_millis());
                 let part = if ms == 0 { String::new() } else { format!(".{ms:03}") };
                 self.raw(&format!("UID:{id}-{seconds}{part}@carillon"));
@@ -72,7 +73,7 @@ impl CalendarLines {
         if let Some(link) = link {
             self.raw(&format!("URL:{link}/schedules/{id}"));
         }
-        // It does not mark anybody as busy.
+        // It does not mark anyone as busy.
         self.raw("TRANSP:TRANSPARENT");
         self.raw("END:VEVENT");
     }
@@ -81,7 +82,7 @@ impl CalendarLines {
         self.raw(&format!("{name}:{}", escaped(value)));
     }
 
-    /// A line, folded: continuation lines begin with a space. No character is split.
+    /// Writes a line, folded: continuation lines begin with a space. Characters are not split.
     fn raw(&mut self, line: &str) {
         let mut rest = line;
         let mut room = LINE;

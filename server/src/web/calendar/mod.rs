@@ -1,5 +1,5 @@
-//! Upcoming runs for calendar programs, and badges. A feed's address is all that a program needs to
-//! read it: there is no sign-in.
+//! Upcoming runs for calendar programs, and badges. A program needs only a feed's address to read
+//! it: there is no sign-in.
 //!
 //! - `opened`: from the address to the feed
 //! - `feed`: the route of calendars; `ics`: the text, as in RFC 5545

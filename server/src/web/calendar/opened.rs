@@ -1,5 +1,5 @@
-//! From an address to its feed: guesses are counted, and a response that the client already has is
-//! not sent again.
+//! From an address to its feed: counts guesses, and does not send a response again that the client
+//! already has.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ use crate::{
     web::{Web, auth::client_address, refusal::Refusal},
 };
 
-/// The feed with that token. A wrong token and a revoked feed get the same answer.
+/// The feed with this token. A wrong token and a revoked feed get the same answer.
 pub(super) async fn opened(
     web: &Web,
     peer: SocketAddr,
@@ -28,7 +28,7 @@ pub(super) async fn opened(
     token: &str,
 ) -> Result<OpenFeed, Refusal> {
     let address = client_address(peer.ip(), headers, &web.config.trusted_proxies);
-    // Each wrong token counts for its address. A right one does not: it is taken back below.
+    // Each token counts as a guess of its address. A right one is given back below.
     let guess = format!("{:x}", Sha256::digest(token));
     web.feed_limiter.attempt(&guess, address).map_err(|wait| {
         let text = "too many tokens that are none came from there; try again later";

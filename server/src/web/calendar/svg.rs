@@ -1,4 +1,4 @@
-//! A badge as an image: two boxes with a text each, as wide as the texts.
+//! A badge as an image: two boxes, each as wide as the text in it.
 
 /// The look of the right box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // XML cannot represent these.
+            // XML cannot represent these characters.
             c if c.is_control() => escaped.push(' '),
             c => escaped.push(c),
         }
@@ -93,7 +93,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_label_is_the_picture_has_the_elements_that_it_has(label in any::<String>()) {
+        fn no_label_changes_the_elements_of_the_picture(label in any::<String>()) {
             let picture = badge(&label, "passing", BadgeLook::Passing);
             let plain = badge("x", "passing", BadgeLook::Passing);
             let marks = |text: &str| text.matches(['<', '>']).count();

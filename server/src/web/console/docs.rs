@@ -16,7 +16,7 @@ pub(super) fn is_below(path: &str) -> bool {
     path.strip_prefix("/docs").is_some_and(super::is_end)
 }
 
-/// The requested page or file. The names of its files contain no hash, so each is revalidated.
+/// The requested page or file. Its files have no hash in their names, so each is revalidated.
 pub(super) async fn serve(files: &Files, request: Request) -> Response {
     let (mut parts, body) = request.into_parts();
     match parts.uri.path() {

@@ -18,7 +18,7 @@ pub(in crate::web) enum Files {
     /// In the binary.
     #[cfg_attr(not(feature = "embed"), expect(dead_code, reason = "needs the feature `embed`"))]
     Embedded(Router),
-    /// Nowhere.
+    /// There are no files.
     #[cfg_attr(
         feature = "embed",
         expect(dead_code, reason = "a console that is built in is never missing")

@@ -3,7 +3,7 @@ use axum::{
     response::{Html, IntoResponse, Response},
 };
 
-/// No style, no script: it must read well as it is.
+/// The page has no styles and scripts, so it must read well without them.
 const PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
 <meta name=\"color-scheme\" content=\"light dark\"><title>Carillon</title>\
 <h1>Carillon is running</h1>\
@@ -32,7 +32,7 @@ pub(super) fn docs(has_docs: bool) -> Response {
     (StatusCode::NOT_FOUND, Html(page)).into_response()
 }
 
-/// Explains how to get the console; nothing else is there.
+/// Explains how to get the console, because nothing else is there.
 pub(super) fn answer(path: &str) -> Response {
     match path {
         "/" => Html(PAGE).into_response(),

@@ -1,10 +1,10 @@
 //! The monitoring console: a single-page app, from a directory during development (`console.dist`)
 //! or from the binary (feature `embed`).
 //!
-//! Its router runs in the browser, so a path that is not a file belongs to the app when a person
-//! navigates to it; a program that mistypes a URL gets an error instead of a page. Files whose
-//! names contain a hash of their content never change and may be cached for ever; the page that
-//! names them is revalidated each time.
+//! Its router runs in the browser. So a path that is not a file belongs to the app when a person
+//! navigates to it, while a program that mistypes a URL gets an error. Files whose names contain a
+//! hash of their content never change and may be cached for ever; the page that names them is
+//! revalidated each time.
 //!
 //! The documentation lies beside the app, in the directory `docs`, and is served under `/docs` as
 //! separate pages, which the app's router does not know.
@@ -27,7 +27,7 @@ use axum::{
 
 use super::{Web, refusal::Refusal};
 
-/// Paths for programs: never the app's.
+/// Paths for programs, which never belong to the app.
 const PROGRAMS: [&str; 4] = ["/api", "/auth", "/graphql", "/metrics"];
 
 /// Answers every path that no other route answers.
@@ -47,7 +47,7 @@ pub(super) async fn serve(State(web): State<Web>, request: Request) -> Response 
     let navigates = is_navigation(request.headers());
     let (mut parts, body) = request.into_parts();
     let index = Request::from_parts(parts.clone(), axum::body::Body::empty());
-    // Each page has a single address: `/index.html` is `/`.
+    // Each page has a single address: `/index.html` redirects to `/`.
     if path == "/index.html" {
         parts.uri = Uri::from_static("/");
     }
@@ -69,7 +69,7 @@ fn is_end(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('/')
 }
 
-/// Whether a person's browser navigates there, not a program or a script.
+/// Whether a person's browser navigates there, and not a program or a script.
 fn is_navigation(headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     match text("sec-fetch-mode") {
@@ -100,6 +100,7 @@ mod tests {
     fn only_names_with_a_hash_are_kept_for_ever() {
         assert!(is_hashed("/frontend-0123456789abcdef_bg.wasm"));
         assert!(is_hashed("/tokens-0a1b2c3d4e5f6071.css"));
+        assert!(is_hashed("/fonts/inter-693b77d4f32ee9b8.woff2"));
         assert!(is_hashed("/console-0a1b2c3d4e5f6071/frontend.js"));
         assert!(!is_hashed("/fonts/inter.woff2"));
         assert!(!is_hashed("/0123456789abcdef"));
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_navigation_is_told_from_a_request_of_a_script() {
+    fn a_navigation_is_distinguished_from_a_scripts_request() {
         let of = |pairs: &[(&'static str, &str)]| {
             let mut headers = HeaderMap::new();
             for (name, value) in pairs {

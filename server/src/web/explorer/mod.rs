@@ -1,11 +1,11 @@
 //! A page for trying out GraphQL: a query, its response, subscriptions, the schema for reference,
 //! and completion at the cursor.
 //!
-//! It is our own and not GraphiQL. That has 1.6 MB from a hundred packages, which would come from a
-//! public network or make Node a part of every build; it needs styles that the content security
-//! policy refuses, and would run with its user's session. This page is in the binary, works without
-//! an internet connection, and complies with the console's policy. All responses of the server are
-//! written as text.
+//! It is our own and not GraphiQL, which has 1.6 MB from a hundred packages. These would come from
+//! a public network or make Node a part of every build. GraphiQL also needs styles that the content
+//! security policy refuses, and would run with its user's session. This page is in the binary,
+//! works without an internet connection, and complies with the console's policy. All responses of
+//! the server are written as text.
 //!
 //! - `page/`: the page, its styles, and its scripts, which are unbundled modules
 

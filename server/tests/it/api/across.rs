@@ -20,11 +20,11 @@ use super::{
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    lists_and_figures_of_all_namespaces_hold_what_one_may_see,
+    lists_and_figures_of_all_namespaces_contain_what_the_caller_may_see,
     the_health_of_all_namespaces_is_that_of_those_one_may_see,
-    a_page_of_all_namespaces_goes_on_where_it_ended,
+    a_list_of_all_namespaces_continues_after_its_page,
     runs_of_all_namespaces_are_followed,
-    what_is_made_in_all_namespaces_is_listed_for_whoever_may_see_it,
+    objects_of_all_namespaces_are_listed_for_callers_who_may_see_them,
     modules_of_one_name_in_two_namespaces_are_two,
 );
 
@@ -59,7 +59,9 @@ fn names(answer: &Value) -> Vec<&str> {
     nodes.iter().map(|node| node["name"].as_str().unwrap()).collect()
 }
 
-async fn lists_and_figures_of_all_namespaces_hold_what_one_may_see(database: TestDatabase) {
+async fn lists_and_figures_of_all_namespaces_contain_what_the_caller_may_see(
+    database: TestDatabase,
+) {
     let desk = fleet(database).await;
     // Null means all namespaces; omitting the argument means the default one.
     let all = desk.ask(SEEN, json!({ "in": null })).await;
@@ -120,7 +122,7 @@ async fn the_health_of_all_namespaces_is_that_of_those_one_may_see(database: Tes
     let eve = member_of(namespace(&desk, "west").await, Role::Viewer);
     let seen = desk.send_as(&eve, query, json!({})).await.data.into_json().unwrap();
     let checks = seen["health"]["checks"].as_array().unwrap();
-    // What concerns the whole server is for those who see all of it.
+    // Checks that concern the whole server are for callers who may see all namespaces.
     assert!(checks.iter().all(|check| check["name"] != "brokers"), "{checks:?}");
     let seen = missed(seen);
     assert_eq!((&seen["value"], &seen["schedules"]), (&json!("20"), &json!([{ "name": "Abe" }])));
@@ -128,7 +130,7 @@ async fn the_health_of_all_namespaces_is_that_of_those_one_may_see(database: Tes
     assert_eq!(desk.code_for(&nobody, query, json!({})).await, "FORBIDDEN");
 }
 
-async fn a_page_of_all_namespaces_goes_on_where_it_ended(database: TestDatabase) {
+async fn a_list_of_all_namespaces_continues_after_its_page(database: TestDatabase) {
     let desk = fleet(database).await;
     let query = "query($after: String, $sort: ScheduleSort) {
         schedules(namespace: null, first: 1, after: $after, sort: $sort) {
@@ -169,7 +171,7 @@ async fn runs_of_all_namespaces_are_followed(database: TestDatabase) {
     assert_eq!(seen, ["default", "east", "west"]);
 }
 
-/// The lists of objects that people and modules create, and of what these lead to.
+/// The lists of objects that people and modules create, and of their results.
 const MADE: &str = "query($in: String) {
     alertRules(namespace: $in) { namespace }
     alertChannels(namespace: $in) { namespace }
@@ -225,7 +227,7 @@ fn places<'a>(answer: &'a Value, list: &str) -> (BTreeSet<&'a str>, usize) {
     (rows.iter().map(|row| row["namespace"].as_str().unwrap()).collect(), rows.len())
 }
 
-async fn what_is_made_in_all_namespaces_is_listed_for_whoever_may_see_it(database: TestDatabase) {
+async fn objects_of_all_namespaces_are_listed_for_callers_who_may_see_them(database: TestDatabase) {
     let desk = full_namespaces(database).await;
     let all = desk.ask(MADE, json!({ "in": null })).await;
     // Omitting the argument means the default namespace.

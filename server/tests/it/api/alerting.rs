@@ -1,5 +1,5 @@
 //! Rules and channels over the API: secrets go in and never come out, and no caller reaches another
-//! namespace's.
+//! namespace's objects.
 
 use std::time::Duration;
 
@@ -14,9 +14,10 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_channels_secrets_are_nowhere_to_be_read,
     a_rule_is_made_changed_muted_and_deleted,
-    what_cannot_be_is_refused_with_the_field_and_the_limit,
-    nobody_uses_or_sees_what_is_anothers,
+    an_invalid_input_is_refused_with_its_field_and_the_limit,
+    nobody_uses_or_sees_objects_of_another_namespace,
     an_alert_is_acknowledged_with_a_note_and_an_end,
+    of_two_who_acknowledge_an_alert_at_once_the_second_finds_the_first,
 );
 
 const MAKE: &str = "mutation($input: CreateAlertChannelInput!, $key: String) {
@@ -148,7 +149,7 @@ async fn a_rule_is_made_changed_muted_and_deleted(database: TestDatabase) {
     }
 }
 
-async fn what_cannot_be_is_refused_with_the_field_and_the_limit(database: TestDatabase) {
+async fn an_invalid_input_is_refused_with_its_field_and_the_limit(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let channel = hook(&desk, "ops").await;
     let webhook = |more: Value| {
@@ -193,7 +194,7 @@ async fn what_cannot_be_is_refused_with_the_field_and_the_limit(database: TestDa
     }
 }
 
-async fn nobody_uses_or_sees_what_is_anothers(database: TestDatabase) {
+async fn nobody_uses_or_sees_objects_of_another_namespace(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let channel = hook(&desk, "ops").await;
     let namespace = "mutation { createNamespace(name: \"other\") { namespace { id } } }";
@@ -252,13 +253,13 @@ async fn an_alert_is_acknowledged_with_a_note_and_an_end(database: TestDatabase)
     let by_ada = json!({ "acknowledgedAt": "2026-03-01T12:00:00Z", "acknowledgedBy": "ada",
         "acknowledgedNote": "on it", "acknowledgedUntil": null });
     assert_eq!(done, by_ada);
-    // Who only clicks again does not take it over.
+    // A user who only clicks again does not take it over.
     desk.clock.pass(Duration::from_secs(60));
     assert_eq!(seen(desk.ask(acknowledge, json!({ "id": id })).await).await, by_ada);
     let hour = json!({ "id": id, "until": "2026-03-01T13:00:00Z" });
     let hour = seen(desk.ask(acknowledge, hour).await).await;
     assert_eq!(hour["acknowledgedUntil"], "2026-03-01T13:00:00Z");
-    // Without an end, it lasts as long as the alert from now on.
+    // Without an end, the acknowledgement lasts as long as the alert from now on.
     let endless = seen(desk.ask(acknowledge, json!({ "id": id })).await).await;
     assert_eq!(endless["acknowledgedUntil"], Value::Null);
     desk.ask(acknowledge, json!({ "id": id, "until": "2026-03-01T13:00:00Z" })).await;
@@ -280,5 +281,26 @@ async fn an_alert_is_acknowledged_with_a_note_and_an_end(database: TestDatabase)
     let audit = all_that_was_written(&desk).await;
     for action in ["alert.acknowledge", "alert.unacknowledge"] {
         assert!(audit.contains(&format!("\"{action}\"")), "{action}");
+    }
+}
+
+async fn of_two_who_acknowledge_an_alert_at_once_the_second_finds_the_first(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    let keys = one_of_each(&desk, "default").await;
+    let asked = json!({ "id": keys.iter().find(|(of, _)| *of == "alert").unwrap().1 });
+    let acknowledge = "mutation($id: UUID!) {
+        acknowledgeAlert(id: $id) { alert { acknowledgedBy } } }";
+    let take_back = "mutation($id: UUID!) {
+        unacknowledgeAlert(id: $id) { alert { acknowledgedBy } } }";
+    for round in 1..=25 {
+        let answers = desk.ask_at_once(acknowledge, &asked).await;
+        let [one, other] =
+            answers.map(|answer| answer["acknowledgeAlert"]["alert"]["acknowledgedBy"].clone());
+        assert!(one.is_string() && one == other, "{one} and {other} in round {round}");
+        assert_eq!(desk.audited("alert.acknowledge").await, round);
+        desk.ask_at_once(take_back, &asked).await;
+        assert_eq!(desk.audited("alert.unacknowledge").await, round);
     }
 }

@@ -78,7 +78,7 @@ async fn rules_and_channels_of_a_file_are_planned_made_changed_and_pruned(databa
     ];
     let dry = json!({ "source": SOURCE, "dryRun": true });
     let plan = desk.ask(DEPLOY, dry.clone()).await;
-    // The secrets that its messages would wait for.
+    // The secrets for which its messages would wait.
     let detail = &plan["deployModule"]["changes"][1]["detail"];
     assert_eq!(detail, "made; its messages wait until these secrets are set: team_path");
     assert_eq!(plan["deployModule"]["changes"][0]["detail"], "made");
@@ -103,7 +103,7 @@ async fn rules_and_channels_of_a_file_are_planned_made_changed_and_pruned(databa
                     "channels": [{ "name": "team" }] }],
         })
     );
-    // What a file omits gets the API's default.
+    // A key that the file omits gets the API's default.
     let ids = desk.ask("{ alertChannels { id } }", json!({})).await;
     let input =
         json!({ "name": "api", "on": ["LOSING"], "channelIds": [ids["alertChannels"][1]["id"]] });
@@ -277,8 +277,8 @@ async fn an_export_of_rules_and_channels_is_the_same_when_it_was_applied_elsewhe
         TestDatabase::sqlite().await
     };
     let (here, there) = (Desk::open(database).await, Desk::open(elsewhere).await);
-    // An address is exported as a mask, too, even if it is shown in clear: it must be given by
-    // name, as secrets are.
+    // An address is exported as a mask, too, even if it is shown in clear: it must be given as the
+    // name of a secret.
     let source = SOURCE.replace("/carillon\n", "/{{ secrets.ops_path }}\n");
     deploy(&here, &source).await;
     let made = [

@@ -37,7 +37,7 @@ async fn the_log_says_who_did_what_when_from_where_and_why(database: TestDatabas
     let paused = desk.send_as(&ada, pause, json!({ "id": id, "reason": "flood" })).await;
     assert!(paused.errors.is_empty(), "{:?}", paused.errors);
     later();
-    // If a mutation takes no reason, the request's reason is recorded.
+    // If a mutation takes no reason, the reason of the request is recorded.
     ada.reason = Some("the water is gone".to_owned());
     let resume = "mutation ($id: UUID!) { resumeSchedule(id: $id) { schedule { id } } }";
     let resumed = desk.send_as(&ada, resume, json!({ "id": id })).await;

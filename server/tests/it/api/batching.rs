@@ -9,10 +9,12 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_page_costs_the_same_number_of_statements_however_long_it_is,
     a_page_of_runs_costs_the_same_number_of_statements_however_long_it_is,
+    objects_cost_the_same_number_of_statements_however_many_they_are,
     a_page_that_holds_all_of_a_list_is_not_counted,
+    a_list_of_which_only_the_length_is_requested_is_not_read,
 );
 
-/// With the last run, the next fires, the workflow and the tally of each.
+/// A page of schedules with the last run, the next fires, the workflow and the tally of each.
 const PAGE: &str = "query($first: Int!) { schedules(first: $first) { totalCount nodes {
     id name namespace liveRuns
     timing { description warnings { code } } nextFires { at local }
@@ -20,11 +22,16 @@ const PAGE: &str = "query($first: Int!) { schedules(first: $first) { totalCount 
     lastRun { id state node taskRuns { id } workflow { name } schedule { name } }
     tally { succeeded failed } } } }";
 
-/// With the workflow, the fire and the tasks of each.
+/// A page of runs with the workflow, the fire and the tasks of each.
 const RUNS: &str = "query($first: Int!) { runs(first: $first) { nodes {
     id state node namespace context output group
     schedule { id name timing { description } nextFires { at } } fire { verdict }
     workflow { name tasks { name } } tasks { name state } taskRuns { id } taskRunCount ending { exitCode } backfill { id } } } }";
+
+/// With what the console shows of a schedule once its list is drawn.
+const OBJECTS: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename ... on Schedule {
+    id tally { succeeded } lastRun { state }
+    recentFires(first: 40) { verdict run { state durationMs } } } } }";
 
 type Statements = Arc<Mutex<Vec<String>>>;
 
@@ -64,7 +71,7 @@ async fn a_page_of_runs_costs_the_same_number_of_statements_however_long_it_is(
 
 async fn a_page_costs_the_same_number_of_statements_however_long_it_is(database: TestDatabase) {
     let (desk, statements) = observed(database).await;
-    // One more than the longest page holds, so that not all of them are counted.
+    // One more row than the longest page holds, so that not all of them are counted.
     for number in 0..=100 {
         let id = desk.schedule(&format!("s-{number:03}"), "@hourly").await;
         desk.trigger(&id).await;
@@ -82,6 +89,28 @@ async fn a_page_costs_the_same_number_of_statements_however_long_it_is(database:
     let (few, many) = (cost(10).await, cost(100).await);
     assert_eq!(few, many, "a hop costs a statement a row");
     assert!((1..=16).contains(&many.len()), "{many:#?}");
+}
+
+async fn objects_cost_the_same_number_of_statements_however_many_they_are(database: TestDatabase) {
+    let (desk, statements) = observed(database).await;
+    let mut ids = Vec::new();
+    for number in 0..100 {
+        let id = desk.schedule(&format!("s-{number:03}"), "@hourly").await;
+        desk.trigger(&id).await;
+        ids.push(id);
+    }
+    let cost = async |count: usize| {
+        statements.lock().unwrap().clear();
+        let answer = desk.ask_in_place(OBJECTS, json!({ "ids": ids[..count] })).await;
+        let nodes = answer["nodes"].as_array().unwrap();
+        assert_eq!(nodes.len(), count);
+        assert!(nodes.iter().all(|node| node["lastRun"]["state"] == "QUEUED"));
+        let mut seen = statements.lock().unwrap().clone();
+        seen.sort();
+        seen
+    };
+    let (few, many) = (cost(10).await, cost(100).await);
+    assert_eq!(few, many, "a hop costs a statement an object");
 }
 
 async fn a_page_that_holds_all_of_a_list_is_not_counted(database: TestDatabase) {
@@ -105,6 +134,28 @@ async fn a_page_that_holds_all_of_a_list_is_not_counted(database: TestDatabase) 
     assert_eq!(whole + 1, more_than_a_page);
     let (total, shown, _) = counted(3, "none of them").await;
     assert_eq!((total, shown), (0, 0));
+}
+
+async fn a_list_of_which_only_the_length_is_requested_is_not_read(database: TestDatabase) {
+    let (desk, statements) = observed(database).await;
+    for name in ["first", "other", "third"] {
+        desk.schedule(name, "@hourly").await;
+    }
+    let cost = async |fields: &str| {
+        statements.lock().unwrap().clear();
+        let query = format!("{{ schedules(first: 1) {{ totalCount {fields} }} }}");
+        let answer = desk.ask(&query, json!({})).await;
+        assert_eq!(answer["schedules"]["totalCount"], 3, "{fields}");
+        statements.lock().unwrap().len()
+    };
+    let with_rows = cost("nodes { name }").await;
+    let inline = "... on ScheduleConnection { nodes { name } }";
+    for fields in ["edges { cursor }", "pageInfo { hasNextPage }", inline] {
+        assert_eq!(cost(fields).await, with_rows, "{fields}");
+    }
+    for fields in ["", "__typename"] {
+        assert_eq!(cost(fields).await + 1, with_rows, "{fields}");
+    }
 }
 
 /// The text of a statement, without its values.

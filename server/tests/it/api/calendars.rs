@@ -66,7 +66,7 @@ async fn a_calendar_counts_the_schedules_that_refer_to_it(database: TestDatabase
     assert_eq!(found["schedules"], both);
     let none = desk.ask(list, json!({ "name": "nothing" })).await;
     assert_eq!(none["schedules"]["totalCount"], 0);
-    // Of all namespaces: the calendars of one name.
+    // The calendars of one name in all namespaces.
     let namespace = "mutation { createNamespace(name: \"east\") { __typename } }";
     desk.ask(namespace, json!({})).await;
     let mut calendar = weekends();
@@ -131,7 +131,7 @@ async fn a_calendar_is_made_changed_and_deleted(database: TestDatabase) {
     let list =
         desk.ask("{ calendars { nodes { name } } calendar(name: \"holidays\") { id } }", json!({}));
     assert_eq!(list.await, json!({ "calendars": { "nodes": [] }, "calendar": null }));
-    // Its name is free.
+    // The name of the deleted calendar is free.
     make(&desk, json!({ "name": "holidays", "mode": "EXCLUDE" })).await;
 }
 
@@ -339,7 +339,8 @@ async fn a_module_declares_calendars_and_takes_them_away(database: TestDatabase)
     assert_eq!(list["calendars"]["nodes"], json!([]));
 }
 
-/// The module's own calendar, declared as before, or another owner's.
+/// The deployment changes the module's own calendar, or one of another owner; both silence a
+/// schedule.
 async fn a_deployment_that_silences_a_schedule_is_refused(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let deploy = "mutation($source: String!, $dryRun: Boolean! = false) {
@@ -363,7 +364,7 @@ async fn a_deployment_that_silences_a_schedule_is_refused(database: TestDatabase
         assert!(error["message"].as_str().unwrap().contains("any more of report"), "{error}");
         assert_eq!(desk.ask(calendar, json!({})).await, before, "nothing is half done");
     }
-    // If it changes together with the calendar, it fires again.
+    // If the schedule changes together with the calendar, it fires again.
     desk.ask(deploy, json!({ "source": source("sat", "0 9 * * SAT") })).await;
 
     let mut other = nine_oclock(&["office"]);
@@ -414,7 +415,7 @@ async fn each_bad_use_of_calendars_is_refused_with_its_field() {
         ("calendars[1]", nine_oclock(&["weekends", "missing"])),
         ("calendars[1]", nine_oclock(&["weekends", "weekends"])),
         ("calendars", nine_oclock(&many)),
-        // Together they suppress every fire.
+        // Together the calendars suppress every fire.
         ("calendars", nine_oclock(&["saturdays", "weekends"])),
         ("maxFires", {
             let mut input = nine_oclock(&[]);
@@ -428,7 +429,7 @@ async fn each_bad_use_of_calendars_is_refused_with_its_field() {
     }
     let list = desk.ask("{ schedules { totalCount } workflows { nodes { id } } }", json!({})).await;
     assert_eq!(list, json!({ "schedules": { "totalCount": 0 }, "workflows": { "nodes": [] } }));
-    // If all its fires are in the past anyway, the calendar is not the cause.
+    // If all fires are in the past anyway, the calendar is not the cause.
     let mut past = nine_oclock(&["saturdays"]);
     past["timing"] = json!({ "expressions": ["@at 0"] });
     desk.ask(CREATE, json!({ "input": past })).await;

@@ -174,7 +174,7 @@ async fn a_bad_expression_is_refused_with_the_place() {
 }
 
 #[tokio::test]
-async fn a_preview_tells_what_the_schedule_then_does() {
+async fn a_preview_shows_the_fires_of_a_timing() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     let query = "{ schedulePreview(
         timing: { expressions: [\"30 2 * * *\"], zone: \"Europe/Berlin\" }
@@ -191,7 +191,7 @@ async fn a_preview_tells_what_the_schedule_then_does() {
 }
 
 #[tokio::test]
-async fn what_h_chose_is_called_an_example_until_there_is_a_schedule() {
+async fn values_of_h_are_only_an_example_without_a_schedule() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     let query = "query($id: UUID) { schedulePreview(
         timing: { expressions: [\"H H * * *\"] }, scheduleId: $id

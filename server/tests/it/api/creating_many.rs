@@ -7,7 +7,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     many_are_made_as_one_is_each_with_its_rows,
-    one_that_cannot_be_made_refuses_all_and_is_named_by_its_place,
+    one_invalid_schedule_refuses_all_and_is_named_by_its_position,
     a_name_that_is_taken_is_found_among_many,
     one_runs_the_workflow_that_another_brings_along,
     a_task_gets_a_workflow_of_its_own_where_a_deleted_schedule_had_one,
@@ -42,7 +42,7 @@ async fn rows(desk: &Desk) -> [u64; 5] {
     ]
 }
 
-/// The row without the fields that differ from row to row.
+/// The row without the fields that differ from one schedule to the next.
 fn alike(mut row: schedule::Model) -> Value {
     row.id = uuid::Uuid::nil();
     row.workflow_id = uuid::Uuid::nil();
@@ -97,7 +97,7 @@ async fn many_are_made_as_one_is_each_with_its_rows(database: TestDatabase) {
     assert!(of_one.iter().all(|entry| entry.actor == "ada" && entry.after.is_some()));
 }
 
-async fn one_that_cannot_be_made_refuses_all_and_is_named_by_its_place(database: TestDatabase) {
+async fn one_invalid_schedule_refuses_all_and_is_named_by_its_position(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let cases = [
         ("timing", json!({ "expressions": ["0 99 * * *"] }), "inputs[2].timing.expressions[0]"),

@@ -15,10 +15,10 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     each_of_many_calls_at_once_gets_its_own_answer,
-    what_is_answered_is_what_is_written,
+    the_answer_matches_the_written_row,
     a_name_wanted_by_two_at_once_goes_to_one_of_them,
     a_call_that_is_refused_takes_no_other_along,
-    nothing_is_made_for_who_has_hung_up_before_their_turn,
+    nothing_is_created_for_a_caller_who_hung_up_before_their_turn,
     a_schedule_is_written_in_few_statements,
     what_was_known_of_a_workflow_is_looked_at_again_where_a_schedule_is_written,
     a_workflow_is_not_taken_for_one_that_had_its_name,
@@ -50,13 +50,12 @@ async fn each_of_many_calls_at_once_gets_its_own_answer(database: TestDatabase) 
     let read = desk.database.store.read();
     assert_eq!(schedule::Entity::find().count(read).await.unwrap(), 80);
     assert_eq!(schedule_version::Entity::find().count(read).await.unwrap(), 80);
-    // One row per schedule, one per own workflow, and one for the workflow that others share.
+    // One row per schedule, one per own workflow, and one for the workflow that the others share.
     assert_eq!(audit_event::Entity::find().count(read).await.unwrap(), 80 + 40 + 1);
 }
 
-/// Columns that are not read back are known as well: the audit log shows the definition from the
-/// history.
-async fn what_is_answered_is_what_is_written(database: TestDatabase) {
+/// The answer also contains columns that are not read back: they are known from the input.
+async fn the_answer_matches_the_written_row(database: TestDatabase) {
     let desk = Desk::open(database).await;
     make_workflow(&desk).await;
     let fields = "id name note tags version state pause { reason } timing { expressions zone startAt }
@@ -156,12 +155,12 @@ async fn is_waited_for(store: &Store) -> bool {
     row.unwrap().try_get("", "waits").unwrap()
 }
 
-async fn nothing_is_made_for_who_has_hung_up_before_their_turn(database: TestDatabase) {
+async fn nothing_is_created_for_a_caller_who_hung_up_before_their_turn(database: TestDatabase) {
     let (desk, texts) = observed(database).await;
     let store = &desk.database.store;
     make_workflow(&desk).await;
-    // By then everything needed to compose one is cached: until it is written, a call sends no
-    // query.
+    // By then everything needed to compose a schedule is cached: until it is written, a call sends
+    // no query.
     desk.ask(CREATE, of_workflow("known")).await;
     // Nothing else writes schedules meanwhile; on SQLite nothing else writes at all.
     let busy = store.begin().await.unwrap();

@@ -16,8 +16,9 @@ use carillon::{
     vault::{Key, Vault},
 };
 use chrono::{DateTime, Utc};
-use entity::user::Role;
+use entity::{audit_event, user::Role};
 use futures::stream::BoxStream;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -30,7 +31,7 @@ pub(crate) struct Desk {
     pub(crate) schema: Schema,
 }
 
-/// When the tests begin.
+/// The time at which the tests begin.
 pub(crate) fn noon() -> DateTime<Utc> {
     "2026-03-01T12:00:00Z".parse().unwrap()
 }
@@ -41,7 +42,7 @@ pub(crate) fn viewer(role: Role) -> Viewer {
 }
 
 impl Desk {
-    /// Where commands may run.
+    /// Opens a desk on which commands may run.
     pub(crate) async fn open(database: TestDatabase) -> Self {
         Self::with(database, Policy { commands: true, ..Policy::default() }, |store| store).await
     }
@@ -67,14 +68,14 @@ impl Desk {
         Self { database, clock, schema }
     }
 
-    /// The answer, which must not be an error.
+    /// Sends a query and returns its answer, which must not be an error.
     pub(crate) async fn ask(&self, query: &str, variables: Value) -> Value {
         let response = self.send(Some(Role::Admin), query, variables).await;
         assert!(response.errors.is_empty(), "{query}\n{:#?}", response.errors);
         response.data.into_json().unwrap()
     }
 
-    /// The refusal, which there must be: `message` and `extensions`.
+    /// Sends a query that must be refused, and returns the refusal: `message` and `extensions`.
     pub(crate) async fn refused(&self, query: &str, variables: Value) -> Value {
         self.refused_as(Some(Role::Admin), query, variables).await
     }
@@ -90,8 +91,8 @@ impl Desk {
         serde_json::to_value(error).unwrap()
     }
 
-    /// The data of an answer that is resolved entirely on this thread, so that what its loaders
-    /// batch does not depend on the load of other threads.
+    /// The data of an answer that is resolved entirely on this thread, so that the batches of its
+    /// loaders do not depend on the load of other threads.
     pub(crate) async fn ask_in_place(&self, query: &str, variables: Value) -> Value {
         let response = self.schema.execute(request(Some(Role::Admin), query, variables)).await;
         assert!(response.errors.is_empty(), "{query}: {:?}", response.errors);
@@ -108,6 +109,25 @@ impl Desk {
         api::execute(&self.schema, request.data(who.clone())).await
     }
 
+    /// The answers to two operators who ask the same at the same moment.
+    pub(crate) async fn ask_at_once(&self, query: &str, variables: &Value) -> [Value; 2] {
+        let ask = async |id: u128, name: &str| {
+            let grants = Grants::everywhere(Role::Operator);
+            let who = Viewer::new(Uuid::from_u128(id), name, ViewerKind::User, grants, "test");
+            let answer = self.send_as(&who, query, variables.clone()).await;
+            assert!(answer.errors.is_empty(), "{query}: {:?}", answer.errors);
+            answer.data.into_json().unwrap()
+        };
+        let (one, other) = tokio::join!(ask(21, "cy"), ask(22, "di"));
+        [one, other]
+    }
+
+    /// How often the audit log says that this was done.
+    pub(crate) async fn audited(&self, action: &str) -> usize {
+        let all = audit_event::Entity::find().filter(audit_event::Column::Action.eq(action));
+        all.all(self.database.store.read()).await.unwrap().len()
+    }
+
     /// The code of the refusal that a given viewer gets; empty if there is none.
     pub(crate) async fn code_for(&self, who: &Viewer, query: &str, variables: Value) -> String {
         let response = self.send_as(who, query, variables).await;
@@ -116,7 +136,7 @@ impl Desk {
         error["extensions"]["code"].as_str().unwrap().to_owned()
     }
 
-    /// An account with that name and that role everywhere, and its key.
+    /// Creates an account with that name and that role everywhere; returns its key.
     pub(crate) async fn account(&self, name: &str, role: Option<&str>) -> (String, Uuid) {
         let query = "mutation ($name: String!, $role: Role) {
             createServiceAccount(input: { name: $name, role: $role }) { user { id } }

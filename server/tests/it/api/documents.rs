@@ -15,7 +15,7 @@ use crate::support::TestDatabase;
 const MAX_ANSWER: usize = 17 * 1024 * 1024;
 const CASES: u32 = 3_000;
 
-/// Parts of documents, and things that have no place in one.
+/// Parts of documents, and tokens that have no place in one.
 const TOKENS: [&str; 46] = [
     "{",
     "}",
@@ -126,7 +126,7 @@ const NAMES: &[&str] = &[
     "type",
 ];
 
-/// Selections that fit the schema, more or less.
+/// Selections that roughly match the schema.
 fn selection() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(NAMES).prop_map(str::to_owned);
     leaf.prop_recursive(8, 200, 6, |inner| {
@@ -152,6 +152,6 @@ async fn no_document_breaks_anything() {
             assert!(is_coded, "{error:?} for {document:.300}");
         }
     }
-    // It answers as before.
+    // The server answers as before.
     desk.ask("{ me { name } }", json!({})).await;
 }

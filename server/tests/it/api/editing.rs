@@ -80,12 +80,12 @@ async fn a_change_of_an_old_version_is_refused_with_both(database: TestDatabase)
 async fn an_edited_timing_begins_anew_from_now(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("every", "*/10 * * * *").await;
-    // Nothing was claimed for an hour; the edit does not make up for it.
+    // Nothing was claimed for an hour; the edit does not start these fires.
     desk.clock.set("2026-03-01T13:00:30Z".parse().unwrap());
     let timing = json!({ "expressions": ["*/5 * * * *"] });
     let schedule = update(&desk, &id, 1, json!({ "timing": timing })).await;
     assert_eq!(schedule["nextFireAt"], "2026-03-01T13:05:00Z");
-    // An edit of something else leaves the cursor alone.
+    // An edit of another field leaves the cursor alone.
     desk.clock.set("2026-03-01T13:20:30Z".parse().unwrap());
     let schedule = update(&desk, &id, 2, json!({ "note": "x" })).await;
     assert_eq!(schedule["nextFireAt"], "2026-03-01T13:05:00Z");
@@ -142,7 +142,8 @@ async fn a_deleted_schedule_is_gone_and_its_name_free(database: TestDatabase) {
     assert_eq!(answer, json!({ "schedule": null, "schedules": { "totalCount": 0 } }));
     let error = desk.refused(query, json!({ "id": id })).await;
     assert_eq!(error["extensions"]["code"], "NOT_FOUND");
-    // Its own workflow was deleted with it: the next schedule with that name gets a new one.
+    // The schedule's own workflow was deleted with it: the next schedule with that name gets a new
+    // one.
     let again = desk.schedule("nightly", "0 4 * * *").await;
     assert_ne!(again, id);
     let read = desk.database.store.read();
@@ -172,7 +173,7 @@ async fn a_task_that_changes_is_a_new_version_of_its_workflow(database: TestData
     assert_eq!(error["extensions"]["field"], "name", "{error}");
 }
 
-/// Hour and minute, version, verdict and reason of each row, oldest first.
+/// Time, version, verdict and reason of each row, oldest first.
 async fn fates(desk: &Desk) -> Vec<(String, i32, Verdict, Reason, i64)> {
     let mut fires = fire::Entity::find().all(desk.database.store.read()).await.unwrap();
     fires.sort_by_key(|fire| fire.scheduled_at);
@@ -196,7 +197,7 @@ async fn what_nobody_claimed_before_an_edit_is_accounted_for(database: TestDatab
         [
             row("12:10", Verdict::Missed, Reason::Outage),
             row("12:20", Verdict::Missed, Reason::Outage),
-            // Not yet late beyond the grace: the edit preceded the claim.
+            // The instant is not yet beyond the grace: the edit came before the claim.
             row("12:30", Verdict::Skipped, Reason::StaleVersion),
         ]
     );
@@ -227,7 +228,7 @@ async fn whatever_changes_fires_begins_anew_from_now(database: TestDatabase) {
     ];
     let mut expected = Vec::new();
     let mut accounted = async |version: i32, change: Option<&Value>| {
-        // Two unclaimed instants; by the first version's grace, the second one waits.
+        // Two unclaimed instants; with the first version's grace, the second one waits.
         let hour = 12 + version;
         desk.clock.set(format!("2026-03-01T{hour}:12:00Z").parse().unwrap());
         match change {
@@ -274,12 +275,12 @@ async fn what_waits_for_its_jitter_outlives_an_edit_of_policies(database: TestDa
     };
     let accounted = async || fates(&desk).await.iter().map(|fate| fate.4).sum::<i64>();
 
-    // Two hours without a claim: all instants are overdue except the one that has just come.
+    // Two hours without a claim: all instants are overdue except the latest one.
     update(&desk, id, 1, json!({ "misfire": { "catchUp": "ALL" } })).await;
     let left = cursor().await;
     assert!(left.0 == now && now < left.1, "{left:?}");
     assert_eq!(accounted().await, (left.0 - first).num_minutes() / 10);
-    // Nothing is due now: another edit changes nothing here.
+    // No instant is due now: another edit changes nothing here.
     update(&desk, id, 2, json!({ "overlap": "ALLOW" })).await;
     assert_eq!(cursor().await, left);
     assert_eq!(accounted().await, (left.0 - first).num_minutes() / 10);
@@ -323,7 +324,7 @@ async fn what_nobody_claimed_before_a_deletion_is_accounted_for(database: TestDa
     let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { id } }";
     desk.ask(delete, json!({ "id": id })).await;
     let fates = fates(&desk).await;
-    // Three hours at once, and the five minutes of the grace.
+    // Three hours in one row, up to the five minutes of the grace.
     assert_eq!(fates[0], ("12:01".to_owned(), 1, Verdict::Missed, Reason::Outage, 3 * 60 - 5));
     assert_eq!(fates[1..].iter().map(|fate| fate.4).sum::<i64>(), 5);
     assert!(fates[1..].iter().all(|fate| (fate.2, fate.3) == (Verdict::Skipped, Reason::Deleted)));
@@ -353,10 +354,10 @@ async fn a_maximum_of_fires_is_more_than_have_started(database: TestDatabase) {
     );
     let error = desk.refused(UPDATE, edit(&id, 1, json!({ "maxFires": 2 }))).await;
     assert_eq!(error["extensions"]["field"], "maxFires", "{error}");
-    // An edit of something else leaves it as it is.
+    // An edit of another field leaves the state as it is.
     let schedule = update(&desk, &id, 1, json!({ "note": "x" })).await;
     assert_eq!(schedule["nextFireAt"], Value::Null);
-    // One more means one more from now on.
+    // One more fire counts from now on.
     desk.clock.set("2026-03-01T15:00:30Z".parse().unwrap());
     let schedule = update(&desk, &id, 2, json!({ "maxFires": 4 })).await;
     assert_eq!(schedule["nextFireAt"], "2026-03-01T15:01:00Z");

@@ -29,9 +29,9 @@ on_both!(
     a_chart_has_a_point_for_each_step,
     a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs,
     metrics_are_those_of_the_last_hour,
-    an_overview_tells_what_ended_in_the_last_day,
+    an_overview_shows_the_ended_runs_of_the_last_day,
     ticks_come_at_once_and_again_when_their_time_has_come,
-    who_follows_the_health_hears_when_something_else_is_wrong,
+    a_follower_of_the_health_is_notified_of_new_findings,
 );
 
 const STATS: &str = "query($from: DateTime, $until: DateTime, $step: Int) {
@@ -39,7 +39,7 @@ const STATS: &str = "query($from: DateTime, $until: DateTime, $step: Int) {
         at ended succeeded failed missed skipped averageDurationMs maxDurationMs averageLatenessMs
         durations { p50 p95 p99 } latenesses { p50 p99 } } } }";
 
-/// An end that many minutes before noon.
+/// Adds rows for the given minutes before noon.
 async fn plant(desk: &Desk, minutes: &[(i64, Rollup)], missed: i64) {
     let store = &desk.database.store;
     let namespace_id = namespaces::by_name(store.read(), "default").await.unwrap().unwrap().id;
@@ -120,7 +120,7 @@ async fn a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs(database: TestDataba
     let tag = "mutation($id: UUID!) { updateSchedule(input: {
         id: $id, expectedVersion: 1, tags: [\"billing\"] }) { schedule { id } } }";
     desk.ask(tag, json!({ "id": other })).await;
-    // Created now, by the clock of their keys, and ended in the minute after.
+    // The runs were created now, by the clock of their keys, and ended in the minute after.
     for (schedule, state, took) in [
         (&mine, State::Succeeded, 100),
         (&mine, State::Failed, 300),
@@ -152,7 +152,7 @@ async fn a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs(database: TestDataba
     assert_eq!(desk.refused(query, unknown).await["extensions"]["code"], "NOT_FOUND");
 }
 
-async fn an_overview_tells_what_ended_in_the_last_day(database: TestDatabase) {
+async fn an_overview_shows_the_ended_runs_of_the_last_day(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let mut slow = two_ended();
     slow.counts.timed_out = 4;
@@ -186,7 +186,8 @@ async fn metrics_are_those_of_the_last_hour(database: TestDatabase) {
                 "successRate": 0.4 },
         })
     );
-    // For ten seconds the answer stays the same; then due instants have not been claimed.
+    // For ten seconds the answer stays the same; then it shows due instants that have not been
+    // claimed.
     desk.clock.pass(Duration::from_secs(90));
     let answer = desk.ask(query, json!({})).await;
     assert_eq!(answer["metrics"]["oldestUnclaimedMs"], 30_000);
@@ -210,7 +211,7 @@ async fn ticks_come_at_once_and_again_when_their_time_has_come(database: TestDat
     }
 }
 
-async fn who_follows_the_health_hears_when_something_else_is_wrong(database: TestDatabase) {
+async fn a_follower_of_the_health_is_notified_of_new_findings(database: TestDatabase) {
     let desk = Desk::open(database).await;
     desk.schedule("tick", "* * * * *").await;
     let query = "subscription($since: String) { healthEvents(since: $since) {

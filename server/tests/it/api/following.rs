@@ -50,8 +50,8 @@ async fn a_follower_of_runs_that_goes_and_comes_back_misses_nothing_and_sees_not
         let mut seen = HashSet::new();
         let mut last: BTreeMap<String, String> = BTreeMap::new();
         let mut random = 42_u32;
-        // The writer's last run is not cancelled: all is complete with 60 runs, the 20 cancelled
-        // ones in their last state.
+        // The writer's last run is not cancelled: everything is complete with 60 runs, and the 20
+        // cancelled ones are in their last state.
         while last.len() < 60 || last.values().filter(|state| *state == "CANCELLED").count() < 20 {
             let mut events = desk.subscribe(RUNS, json!({ "since": since }));
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

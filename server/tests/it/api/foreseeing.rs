@@ -1,14 +1,15 @@
-//! What a pause, an edit and an unsaved timing would do.
+//! Previews of a pause, of an edit and of an unsaved timing.
 
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::desk::{CREATE, Desk};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_pause_tells_the_fires_that_would_fall_into_it,
     a_pause_that_is_only_thought_of_tells_each_way_to_resume,
     the_minutes_to_come_are_counted_and_a_candidate_is_tried,
+    what_starts_as_often_in_each_hour_can_be_left_out_of_the_hours_to_come,
     an_edit_tells_the_fires_that_it_adds_and_removes,
 );
 
@@ -59,7 +60,7 @@ async fn a_pause_that_is_only_thought_of_tells_each_way_to_resume(database: Test
     assert_eq!(rows[0], json!({ "scheduledAt": "2026-03-01T13:00:00Z", "verdict": "PENDING" }));
     assert_eq!(preview["choices"][0]["nextFireAt"], "2026-03-01T16:00:00Z");
 
-    // It matches the pause once it is made.
+    // The preview matches the pause once it is made.
     let pause =
         "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
     desk.ask(pause, json!({ "id": id })).await;
@@ -96,7 +97,7 @@ async fn the_minutes_to_come_are_counted_and_a_candidate_is_tried(database: Test
         "minutes": 180, "search": "-name:often", "candidate": candidate, "id": edited
     });
     let tried = ask(variables).await;
-    // Without the schedule that is edited.
+    // The forecast leaves out the schedule that is edited.
     assert_eq!((&tried["schedules"], &tried["starts"][125]), (&json!(3), &json!(0)));
     let at = "2026-03-01T14:00:00Z";
     let quieter = [-1, 1, -2, 2, -3].map(|minutes| json!({ "minutes": minutes, "starts": 1 }));
@@ -122,6 +123,59 @@ async fn the_minutes_to_come_are_counted_and_a_candidate_is_tried(database: Test
     );
 }
 
+async fn what_starts_as_often_in_each_hour_can_be_left_out_of_the_hours_to_come(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    for (name, expression) in [
+        ("second", "* * * * * *"),
+        ("sevens", "@every 7s"),
+        ("minutely", "* * * * *"),
+        ("office", "* 9-17 * * *"),
+        ("nightly", "0 2 * * *"),
+        ("hourly", "0 * * * *"),
+    ] {
+        desk.schedule(name, expression).await;
+    }
+    let ends = json!({
+        "name": "ends", "timing": { "expressions": ["* * * * *"] }, "maxFires": 1_000_000,
+        "task": { "target": { "noop": {} } },
+    });
+    desk.ask(CREATE, json!({ "input": ends })).await;
+    let query = "query($from: DateTime, $hours: Int!, $frequent: Boolean!) {
+        upcoming(from: $from, hours: $hours, first: 3, frequent: $frequent) {
+            isComplete frequentSchedules fires { schedule { name } }
+            hours { fires schedules frequentFires frequentSchedules } } }";
+    let ask = async |variables: Value| desk.ask(query, variables).await["upcoming"].clone();
+    let week = ask(json!({ "hours": 168, "frequent": false })).await;
+    assert_eq!((&week["isComplete"], &week["frequentSchedules"]), (&json!(true), &json!(3)));
+    let figures = |hour: &Value| {
+        let of = |field: &str| hour[field].as_u64().unwrap();
+        let fires = (of("frequentFires"), of("fires") - of("frequentFires"));
+        (fires, of("schedules"), of("frequentSchedules"))
+    };
+    // At 13:00 in office hours, and at 2:00 at night.
+    for (index, others, schedules) in [(1, 60 + 60 + 1, 6), (14, 60 + 1 + 1, 6)] {
+        let ((frequent, rest), all, often) = figures(&week["hours"][index]);
+        assert!((3_660 + 514..=3_660 + 515).contains(&frequent), "{index}: {frequent}");
+        assert_eq!((rest, all, often), (others, schedules, 3), "{index}");
+    }
+    let names = |answer: &Value| {
+        let fires = answer["fires"].as_array().unwrap().iter();
+        fires.map(|fire| fire["schedule"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let listed = names(&week);
+    assert!(listed.iter().all(|name| name == "office" || name == "ends"), "{listed:?}");
+    assert_eq!(names(&ask(json!({ "hours": 1, "frequent": true })).await)[0], "second");
+
+    // One hour is judged in the same way as the week.
+    let hour = json!({ "from": "2026-03-01T13:00:00Z", "hours": 1, "frequent": false });
+    let hour = ask(hour).await;
+    assert_eq!((&hour["frequentSchedules"], &hour["hours"][0]), (&json!(3), &week["hours"][1]));
+    let listed = names(&hour);
+    assert!(!listed.contains(&"minutely".to_owned()) && listed.len() == 3, "{listed:?}");
+}
+
 async fn an_edit_tells_the_fires_that_it_adds_and_removes(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("nightly", "0 2 * * *").await;
@@ -135,7 +189,7 @@ async fn an_edit_tells_the_fires_that_it_adds_and_removes(database: TestDatabase
         (&effect["from"], &effect["until"]),
         (&json!("2026-03-01T12:00:00Z"), &json!("2026-03-31T12:00:00Z"))
     );
-    // Of 30 nights, 22 are weekdays'.
+    // Of 30 nights, 22 are followed by a weekday.
     let figures = ["before", "after", "added", "removed"].map(|of| effect[of].as_i64().unwrap());
     assert_eq!(figures, [30, 44, 22, 8]);
     assert_eq!(

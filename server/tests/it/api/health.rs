@@ -5,7 +5,7 @@ use serde_json::json;
 use super::desk::Desk;
 use crate::support::{TestDatabase, on_both};
 
-on_both!(health_says_what_is_wrong, an_overview_tells_what_comes_and_what_runs);
+on_both!(health_says_what_is_wrong, an_overview_shows_upcoming_fires_and_live_runs);
 
 async fn health_says_what_is_wrong(database: TestDatabase) {
     let desk = Desk::open(database).await;
@@ -22,11 +22,17 @@ async fn health_says_what_is_wrong(database: TestDatabase) {
         "{health}"
     );
     assert!(health["zoneData"]["version"].as_str().unwrap().starts_with("20"), "{health}");
+    // The console and the advice go by the names in the documents.
+    let document = include_str!("../../../../docs/metrics.md");
+    for check in health["checks"].as_array().unwrap() {
+        let name = check["name"].as_str().unwrap();
+        assert!(document.contains(&format!("`{name}`")), "docs/metrics.md lacks the check {name}");
+    }
     let error = desk.refused("{ health(namespace: \"none\") { healthy } }", json!({})).await;
     assert_eq!(error["extensions"]["code"], "NOT_FOUND");
 }
 
-async fn an_overview_tells_what_comes_and_what_runs(database: TestDatabase) {
+async fn an_overview_shows_upcoming_fires_and_live_runs(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let often = desk.schedule("often", "*/20 * * * *").await;
     desk.schedule("hourly", "@hourly").await;

@@ -18,11 +18,11 @@ on_both!(
     a_ledger_is_read_newest_first_and_counted,
     the_ledger_of_all_namespaces_is_paged_in_the_order_of_time,
     totals_add_up_to_what_was_due,
-    the_ledger_is_narrowed_to_what_was_asked_for,
+    the_ledger_is_filtered_as_requested,
     the_newest_fires_of_a_page_of_schedules_are_read_at_once,
 );
 
-/// A ledger row that many minutes before noon.
+/// A ledger row for an instant that many minutes before noon.
 pub(super) fn planted_fire(
     schedule: &str,
     namespace_id: Uuid,
@@ -97,7 +97,7 @@ async fn the_ledger_of_all_namespaces_is_paged_in_the_order_of_time(database: Te
     let home = namespace(&desk, "default").await;
     let (theirs, other) = elsewhere(&desk).await;
     let of_mine = [1, 3, 5, 7].map(|minutes| planted_fire(&mine, home, minutes, STARTED));
-    // One at the same instant as the other's.
+    // One row has the same instant as a row of the other schedule.
     let of_theirs = [2, 3, 4].map(|minutes| planted_fire(&theirs, other, minutes, SKIPPED));
     plant(&desk, of_mine.into_iter().chain(of_theirs)).await;
 
@@ -159,7 +159,7 @@ async fn totals_add_up_to_what_was_due(database: TestDatabase) {
     );
 }
 
-async fn the_ledger_is_narrowed_to_what_was_asked_for(database: TestDatabase) {
+async fn the_ledger_is_filtered_as_requested(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let mine = desk.schedule("mine", "@hourly").await;
     let home = namespace(&desk, "default").await;

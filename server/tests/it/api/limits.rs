@@ -1,13 +1,17 @@
 use std::{fmt::Write, pin::pin};
 
-use carillon::api::{self, AnswerPlace};
+use carillon::{
+    api::{self, AnswerPlace},
+    store::Cursor,
+};
 use entity::user::Role;
+use futures::StreamExt;
 use serde_json::{Value, json};
 
 use super::desk::{CREATE, Desk, request};
 use crate::support::TestDatabase;
 
-/// What the API answers to a request that it refuses.
+/// The refusal of a request.
 async fn refused(query: &str) -> String {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     let error: Value = desk.refused(query, json!({})).await;
@@ -26,7 +30,7 @@ async fn a_request_that_nests_too_deep_is_refused() {
     desk.ask(&nest(6), json!({})).await;
     assert!(refused(&nest(7)).await.contains("nested too deep"));
     assert!(refused(&nest(17)).await.contains("nests deeper than 32"));
-    // Neither a deeper one nor one with only opening braces costs anything.
+    // Neither a deeper document nor one with only opening braces costs anything.
     for query in [nest(1_000), "{ a ".repeat(200_000)] {
         assert!(!refused(&query).await.is_empty());
     }
@@ -40,7 +44,7 @@ async fn a_request_that_asks_for_too_much_is_refused() {
 }
 
 #[tokio::test]
-async fn what_counts_rows_fits_into_a_request_a_few_times() {
+async fn fields_that_count_rows_are_few_in_a_request() {
     let previews: String =
         (0..6).map(|number| format!("a{number}: retentionPreview {{ partitions }} ")).collect();
     let message = refused(&format!("{{ {previews} }}")).await;
@@ -79,7 +83,7 @@ async fn the_same_under_many_names_is_refused() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     desk.ask(&same(500), json!({})).await;
     assert!(refused(&same(501)).await.contains("501 aliases"));
-    // In a fragment they count once for each spread, and once for the fragment.
+    // Aliases in a fragment count once for each spread, and once for the fragment.
     let fragment = "fragment f on Viewer { a: id b: id }";
     let spreads: String = (0..251).map(|number| format!("m{number}: me {{ ...f }} ")).collect();
     let message = refused(&format!("{{ {spreads} }} {fragment}")).await;
@@ -96,11 +100,11 @@ async fn fragments_that_spread_each_other_cost_nothing() {
     }
     query.push_str(" fragment f25 on Schedule { id }");
     assert!(refused(&query).await.contains("the limit is 10000"));
-    // In a cycle.
+    // Fragments in a cycle.
     let circle = "{ schedules { nodes { ...a } } } fragment a on Schedule { id ...b } \
                   fragment b on Schedule { name ...a }";
     assert!(refused(circle).await.contains("spreads itself"));
-    // A long chain.
+    // A long chain of fragments.
     assert!(refused(&chain("...f0", 40)).await.contains("nests deeper"));
     assert!(refused(&chain("...f0", 5_000)).await.contains("5001 fragments"));
     assert!(refused(&chain("...f0", 50_000)).await.contains("more than 50000 tokens"));
@@ -118,10 +122,10 @@ fn chain(begin: &str, length: usize) -> String {
 }
 
 #[tokio::test]
-async fn fragments_that_nobody_spreads_are_counted_as_well() {
+async fn unused_fragments_are_counted_as_well() {
     assert!(refused(&chain("", 5_000)).await.contains("5001 fragments"));
     assert!(refused(&chain("", 40)).await.contains("nests deeper"));
-    // Each spreads the next one twice, and the last one selects an unknown field.
+    // Each fragment spreads the next one twice, and the last one selects an unknown field.
     let mut twice = "{ me { id } }".to_owned();
     for number in 0..25 {
         let next = number + 1;
@@ -171,7 +175,7 @@ async fn directives_by_the_hundred_are_refused() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_not_repeated_in_full() {
+async fn an_error_about_a_document_repeats_only_a_part_of_it() {
     let message = refused(&format!("{{ me {{ {} ! }} }}", "näme ".repeat(10_000))).await;
     assert!(message.chars().count() < 320, "{message}");
     assert!(message.contains("1:") && message.contains("expected"), "{message}");
@@ -186,7 +190,7 @@ async fn introspection_is_for_those_who_have_signed_in() {
         let error = desk.refused_as(None, query, json!({})).await;
         assert_eq!(error["extensions"]["code"], "UNAUTHENTICATED", "{error}");
     }
-    // In a fragment, too; and `__typename` is not introspection.
+    // Introspection in a fragment counts, too; `__typename` is not introspection.
     let hidden = "{ ...f } fragment f on Query { __schema { queryType { name } } }";
     let error = desk.refused_as(None, hidden, json!({})).await;
     assert_eq!(error["extensions"]["code"], "UNAUTHENTICATED", "{error}");
@@ -203,7 +207,7 @@ async fn introspection_that_multiplies_is_refused() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     desk.ask(&nest(1), json!({})).await;
     assert!(refused(&nest(3)).await.contains("more than 2 lists"));
-    // Through fragments, which are not visited again and again.
+    // Fragments are not visited again and again.
     let mut wide = "{ __schema { types { ...f0 } } }".to_owned();
     for number in 0..12 {
         let next = number + 1;
@@ -243,6 +247,11 @@ async fn fields_that_compute_are_few_in_a_request() {
         message.contains("21 fields that compute") && message.contains("limit is 20"),
         "{message}"
     );
+    // So are the texts of workflows, which are written and read back.
+    let texts: String =
+        (0..21).map(|number| format!("a{number}: workflow(name: \"a\") {{ yaml }} ")).collect();
+    let message = refused(&format!("{{ {texts} }}")).await;
+    assert!(message.contains("21 fields that compute"), "{message}");
     // The cost grows with the computation.
     let preview = |expressions: usize| {
         let all = vec!["\"* * * * *\""; expressions].join(" ");
@@ -276,7 +285,7 @@ async fn what_is_said_about_stored_timings_costs_what_it_takes() {
         let message = refused(&query).await;
         assert!(message.contains("fields that compute") && message.contains("timing.warnings"));
     }
-    // In a list they multiply; a single list of them is fine.
+    // In a list the fields multiply; a single list of them is fine.
     let listed = |fields: &str| {
         format!("{{ schedules(first: 200) {{ nodes {{ timing {{ {fields} }} }} }} }}")
     };
@@ -285,6 +294,49 @@ async fn what_is_said_about_stored_timings_costs_what_it_takes() {
         let message = refused(&listed(&many(field, times))).await;
         assert!(message.contains("too complex"), "{message}");
     }
+}
+
+/// The events of a subscription are resolved where all requests are served, so each computes little.
+#[tokio::test]
+async fn events_of_a_subscription_compute_little() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    desk.schedule("seldom", "0 0 31 * *").await;
+    let first = async |fields: &str| {
+        let start = Cursor::START;
+        let query = format!("subscription {{ scheduleEvents(since: \"{start}\") {{ {fields} }} }}");
+        desk.subscribe(&query, json!({})).next().await.unwrap()
+    };
+    // What the console's list shows of a schedule.
+    let shown = "fragment f on Schedule { timing { description warnings { code } } }";
+    let query = format!(
+        "subscription {{ scheduleEvents(since: \"{}\") {{ schedule {{ ...f }} }} }} {shown}",
+        Cursor::START
+    );
+    let event = desk.subscribe(&query, json!({})).next().await.unwrap();
+    assert!(event.errors.is_empty(), "{:?}", event.errors);
+    let event = event.data.into_json().unwrap();
+    let warnings = &event["scheduleEvents"]["schedule"]["timing"]["warnings"];
+    assert!(warnings[0]["code"].is_string(), "{event}");
+    let many = (0..2).map(|number| format!("w{number}: warnings {{ code }} ")).collect::<String>();
+    for fields in [
+        "schedule { nextFires(count: 1000) { at } }".to_owned(),
+        format!("schedule {{ timing {{ {many} }} }}"),
+        // For each row of a list.
+        "schedule { recentFires(first: 60) { schedule { timing { warnings { code } } } } }"
+            .to_owned(),
+    ] {
+        let refused = first(&fields).await;
+        let error = serde_json::to_value(&refused.errors[0]).unwrap();
+        assert_eq!(error["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED", "{fields}: {error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("query the others when an event comes"), "{message}");
+    }
+    // Beside a query that computes, a subscription may stand in the same document.
+    let both = "query Lint { lint(timing: { expressions: [\"* * * * *\"] }) { code } } \
+                subscription Follow { scheduleEvents { cursor } }";
+    let request = request(Some(Role::Admin), both, json!({})).operation_name("Lint");
+    let response = api::execute(&desk.schema, request).await;
+    assert!(response.errors.is_empty(), "{:?}", response.errors);
 }
 
 /// A caller's large answers wait for one another until they are written, and delay nothing else.
@@ -312,7 +364,7 @@ async fn a_caller_has_few_large_answers_at_once() {
     third.await;
 }
 
-/// Results of queries are in memory before their answers are: those beyond six wait.
+/// Results of queries are in memory before their answers are sent: queries beyond six wait.
 #[tokio::test]
 async fn a_caller_has_few_queries_at_once_and_any_number_of_mutations() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
@@ -324,7 +376,7 @@ async fn a_caller_has_few_queries_at_once_and_any_number_of_mutations() {
         api::execute(&desk.schema, request).await;
         written.push(place);
     }
-    // They wait for a place, and so does the next query.
+    // The answers wait for a place, and so does the next query.
     let waiting = futures::future::join_all((0..6).map(|_| desk.ask(large, json!({}))));
     let mut waiting = pin!(waiting);
     let mut next = pin!(desk.ask("{ me { name } }", json!({})));
@@ -405,8 +457,8 @@ async fn what_computes_keeps_nobody_waiting() {
         .collect();
     let heavy = format!("{{ {all} }}");
     let computed = futures::future::join_all((0..6).map(|_| desk.ask(&heavy, json!({}))));
-    // This is the only thread of its runtime and never computes itself, so each probe in between is
-    // answered before the first of them.
+    // This is the only thread of its runtime and never computes itself, so it answers each probe in
+    // between before the first of the computations ends.
     let looked = async {
         for _ in 0..20 {
             desk.ask("{ me { name } }", json!({})).await;

@@ -57,7 +57,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("DeletedSchedule.tags", Limit(32)),
     ("DeployChange.fields", Limit(100)),
     ("DeployChange.warnings", Limit(100)),
-    // What a file declares, and what it declared before.
+    // The objects that a file declares, and those that it declared before.
     ("DeployEffect.schedules", Limit(2_200)),
     ("DeployPayload.changes", Limit(2_000)),
     ("DeployScheduleEffect.addedSample", Limit(3)),
@@ -74,7 +74,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("HttpTarget.headers", Limit(64)),
     // One for each pair of verdict and reason.
     ("LedgerTotals.groups", Own),
-    // A week of minutes, at most.
+    // The minutes of a week, at most.
     ("MinuteForecast.starts", Limit(10_080)),
     ("ModuleDrift.drifted", Limit(1_000)),
     ("Mutation.createSchedules", Limit(1_000)),
@@ -88,7 +88,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("Query.alertRules", Limit(100)),
     ("Query.calendarFeeds", Limit(50)),
     ("Query.concurrencyGroups", Limit(500)),
-    // Of at most 5,000 schedules.
+    // The modules of at most 5,000 schedules.
     ("Query.exportModules", Limit(5_000)),
     ("Query.lint", Own),
     ("Query.nodes", Limit(100)),
@@ -106,10 +106,10 @@ const LISTS: &[(&str, Bound)] = &[
     ("Run.runsOn", Limit(32)),
     ("Run.taskRuns", Asked("first", 1_000)),
     ("Run.tasks", Limit(100)),
-    // The nodes, its group, a share, and places: each is named once.
+    // The nodes, the group, a share, and places: each is named once.
     ("Run.waitsFor", Own),
     ("RunStats.points", Limit(1_500)),
-    // At most 100 by a policy, and three more by recovery.
+    // At most 100 attempts by a policy, and three more by recovery.
     ("RunTask.attempts", Limit(103)),
     ("RunTask.needs", Limit(20)),
     ("RunWait.runs", Limit(10)),
@@ -145,6 +145,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("Workflow.runsOn", Limit(32)),
     ("Workflow.tasks", Limit(100)),
     ("WorkflowPayload.warnings", Limit(100)),
+    ("WorkflowReading.problems", Limit(20)),
     ("WorkflowVersion.tasks", Limit(100)),
     ("Worker.queues", Limit(32)),
     ("Worker.tags", Limit(32)),
@@ -178,7 +179,7 @@ async fn every_list_is_bounded() {
     assert!(known.is_empty(), "there are no such lists any more: {known:?}");
 }
 
-/// How to query each list that takes a number.
+/// A query for each list that takes a number.
 const REACHED: [(&str, &str); 13] = [
     ("Forecast.fires", "{ upcoming(first: N) { isComplete } }"),
     ("Forecast.hours", "{ upcoming(hours: N) { isComplete } }"),

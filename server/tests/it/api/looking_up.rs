@@ -6,7 +6,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     modules_are_listed_by_name,
     a_fire_is_found_by_its_key,
-    what_is_to_come_is_counted_by_the_hour_and_listed,
+    upcoming_fires_are_counted_by_the_hour_and_listed,
 );
 
 async fn modules_are_listed_by_name(database: TestDatabase) {
@@ -47,7 +47,7 @@ async fn a_fire_is_found_by_its_key(database: TestDatabase) {
     assert_eq!(none["fire"], json!(null));
 }
 
-async fn what_is_to_come_is_counted_by_the_hour_and_listed(database: TestDatabase) {
+async fn upcoming_fires_are_counted_by_the_hour_and_listed(database: TestDatabase) {
     let desk = Desk::open(database).await;
     desk.schedule("hourly", "@hourly").await;
     desk.schedule("minutely", "* * * * *").await;
@@ -78,7 +78,7 @@ async fn what_is_to_come_is_counted_by_the_hour_and_listed(database: TestDatabas
     let named = |name: &str| fires.iter().filter(|fire| fire["schedule"]["name"] == name).count();
     assert_eq!((named("minutely"), named("twice"), named("paused")), (4, 2, 0));
 
-    // Later on, earlier instants are used up.
+    // With a later beginning, earlier instants are left out.
     let later = json!({ "from": "2026-03-01T13:30:00Z", "hours": 1 });
     let answer = desk.ask(query, later).await;
     assert_eq!(answer["upcoming"]["hours"], json!([hour("13", 30, 1)]));

@@ -15,13 +15,13 @@ use super::desk::Desk;
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    the_nodes_say_what_they_do_and_what_is_theirs,
-    the_runs_of_all_nodes_are_counted_once_for_all_who_follow,
+    the_nodes_show_their_roles_and_their_shards,
+    the_runs_of_all_nodes_are_counted_once_for_all_followers,
     a_workflow_asks_for_tags,
     a_node_is_drained_and_taken_into_service_again,
 );
 
-async fn the_nodes_say_what_they_do_and_what_is_theirs(database: TestDatabase) {
+async fn the_nodes_show_their_roles_and_their_shards(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let store = &desk.database.store;
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
@@ -51,7 +51,7 @@ async fn the_nodes_say_what_they_do_and_what_is_theirs(database: TestDatabase) {
     assert!(nodes[0]["silentMs"].is_i64(), "{answer}");
 }
 
-async fn the_runs_of_all_nodes_are_counted_once_for_all_who_follow(database: TestDatabase) {
+async fn the_runs_of_all_nodes_are_counted_once_for_all_followers(database: TestDatabase) {
     let counted = Arc::new(AtomicUsize::new(0));
     let count = counted.clone();
     let desk = Desk::with(database, Policy::default(), |store| {

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::support::{TestDatabase, on_both};
 
-on_both!(what_outgrows_an_int_is_told_as_a_long, what_is_in_milliseconds_or_bytes_is_no_int,);
+on_both!(numbers_beyond_an_int_are_longs, fields_in_milliseconds_or_bytes_are_no_ints,);
 
 /// More than an `Int` holds: 58 days in milliseconds.
 const MANY: i64 = 5_000_000_000;
@@ -61,13 +61,13 @@ async fn outgrow(desk: &Desk) {
     store.commit(tx).await.unwrap();
 }
 
-async fn what_outgrows_an_int_is_told_as_a_long(database: TestDatabase) {
+async fn numbers_beyond_an_int_are_longs(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let walk = Walk::begin(&desk).await;
     outgrow(&desk).await;
     let mut large = BTreeSet::new();
     let mut asked: Vec<String> = walk.deep_fields().into_iter().map(|asked| asked.text).collect();
-    // The walk queries those of one schedule, which are read from its runs.
+    // The walk queries the statistics of one schedule, which are read from its runs.
     asked.push("runStats { points { ended missed skipped abandoned maxDurationMs } }".to_owned());
     for text in asked {
         let answer = desk.ask(&format!("{{ {text} }}"), json!({})).await;
@@ -98,7 +98,7 @@ async fn what_outgrows_an_int_is_told_as_a_long(database: TestDatabase) {
     }
 }
 
-async fn what_is_in_milliseconds_or_bytes_is_no_int(database: TestDatabase) {
+async fn fields_in_milliseconds_or_bytes_are_no_ints(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let walk = Walk::begin(&desk).await;
     let measures = [walk.scalars("Ms"), walk.scalars("Bytes")].concat();

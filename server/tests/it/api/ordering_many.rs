@@ -23,7 +23,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     an_order_for_many_is_counted_first_and_then_done,
-    who_cannot_be_ordered_is_told_and_the_others_are_done,
+    refused_items_of_a_bulk_order_are_listed_and_the_others_are_done,
     an_order_for_many_that_is_repeated_is_done_once,
     runs_are_cancelled_and_retried_together,
     tags_are_given_and_taken_together,
@@ -111,7 +111,7 @@ async fn an_order_for_many_is_counted_first_and_then_done(database: TestDatabase
     assert_eq!(left["schedules"]["totalCount"], 3);
 }
 
-async fn who_cannot_be_ordered_is_told_and_the_others_are_done(database: TestDatabase) {
+async fn refused_items_of_a_bulk_order_are_listed_and_the_others_are_done(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let source = "module: billing\nschedules:\n  declared:\n    when: \"@daily\"\n    \
                   task: { target: { noop: {} } }\n";
@@ -136,12 +136,12 @@ async fn an_order_for_many_that_is_repeated_is_done_once(database: TestDatabase)
     let order = json!({ "search": "tag:x", "key": "drill-1" });
     let done = desk.ask(TRIGGER, order.clone()).await;
     assert_eq!(done["triggerSchedules"], json!({ "done": 2, "matched": 2 }));
-    // One more matches now; the repeated call returns the first answer.
+    // One more schedule matches now; the repeated call returns the first answer.
     tagged(&desk, "c", json!(["x"])).await;
     assert_eq!(desk.ask(TRIGGER, order).await, done);
     let runs = || async { run::Entity::find().all(desk.database.store.read()).await.unwrap() };
     assert_eq!(runs().await.len(), 2);
-    // The key belongs to these arguments.
+    // The key belongs to the first call's arguments.
     let error = desk.refused(TRIGGER, json!({ "search": "tag:y", "key": "drill-1" })).await;
     assert_eq!(error["extensions"]["code"], "CONFLICT");
 
@@ -206,8 +206,8 @@ async fn an_order_that_loses_the_database_says_how_many_remain(database: TestDat
     // The other node is busy until the request comes.
     let commits = Arc::new(AtomicUsize::new(1_000));
     let counted = commits.clone();
-    // The request stores what it found, triggers one, and triggers another without having been told
-    // to.
+    // The request stores its matches, triggers the first one, and triggers the second one without
+    // being asked to continue.
     let edge = move |edge: Edge| {
         let is_lost = edge == Edge::Committed && counted.fetch_add(1, Ordering::SeqCst) == 2;
         let answer =
@@ -268,7 +268,7 @@ async fn an_order_for_many_outlives_its_request(database: TestDatabase) {
         _ = desk.ask(PAUSE, order.clone()) => panic!("it waits for the gate"),
         () = reached.notified() => {}
     }
-    // The request is gone.
+    // The request is dropped.
     drop(shut);
     let whole = ("schedule.pause_many".to_owned(), "tag:x".to_owned());
     while !actions(&desk).await.contains(&whole) {

@@ -64,7 +64,7 @@ async fn schedules_are_found_by_text_tag_state_and_workflow(database: TestDataba
     desk.ask(pause, json!({ "id": paused["createSchedule"]["schedule"]["id"] })).await;
     for (filter, expected) in [
         (json!({ "text": "REPO" }), vec!["Report"]),
-        // The end of a name and the beginning of its note.
+        // The search text joins the end of a name with the beginning of its note.
         (json!({ "text": "backupabout" }), vec![]),
         (json!({ "text": "50% of b" }), vec!["backup"]),
         (json!({ "text": "%" }), vec!["backup", "cleanup", "Report"]),

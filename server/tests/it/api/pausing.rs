@@ -6,8 +6,8 @@ use super::desk::Desk;
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    a_pause_is_told_and_makes_no_version,
-    what_fell_into_a_pause_is_accounted_for_when_it_ends,
+    a_pause_is_shown_and_creates_no_version,
+    instants_of_a_pause_are_accounted_for_when_it_ends,
     an_edit_during_a_pause_accounts_for_the_old_timing,
     a_pause_waits_for_the_hand_off_under_way,
 );
@@ -18,7 +18,7 @@ const PAUSE: &str = "mutation($id: UUID!, $reason: String!, $until: DateTime) {
 const RESUME: &str = "mutation($id: UUID!) { resumeSchedule(id: $id) {
     schedule { state version nextFireAt pause { reason } } } }";
 
-async fn a_pause_is_told_and_makes_no_version(database: TestDatabase) {
+async fn a_pause_is_shown_and_creates_no_version(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "* * * * *").await;
     let until = "2026-03-01T18:00:00Z";
@@ -43,7 +43,7 @@ async fn a_pause_is_told_and_makes_no_version(database: TestDatabase) {
     }
 }
 
-async fn what_fell_into_a_pause_is_accounted_for_when_it_ends(database: TestDatabase) {
+async fn instants_of_a_pause_are_accounted_for_when_it_ends(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "* * * * *").await;
     desk.ask(PAUSE, json!({ "id": id, "reason": "lunch" })).await;
@@ -91,7 +91,8 @@ async fn an_edit_during_a_pause_accounts_for_the_old_timing(database: TestDataba
     assert_eq!(answer["resumeSchedule"]["schedule"]["pause"], Value::Null);
 }
 
-/// It read the schedule before the pause: once the pause is answered, nothing starts any more.
+/// The hand-off read the schedule before the pause: once the pause is answered, nothing starts any
+/// more.
 async fn a_pause_waits_for_the_hand_off_under_way(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "* * * * *").await;

@@ -18,7 +18,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     people_come_change_and_go,
     one_administrator_who_can_sign_in_always_remains,
-    an_administrator_of_a_namespace_says_who_its_members_are,
+    an_administrator_of_a_namespace_manages_its_members,
     a_member_sees_and_does_what_the_membership_says,
     a_token_has_no_more_than_its_owner,
     what_groups_gave_outlives_neither_the_sign_in_for_long_nor_the_provider,
@@ -95,7 +95,7 @@ async fn one_administrator_who_can_sign_in_always_remains(database: TestDatabase
     let desk = Desk::open(database).await;
     let made = desk.ask(ADD, json!({ "name": "ada", "role": "ADMIN" })).await;
     let ada = json!({ "id": made["createUser"]["user"]["id"] });
-    // A service account does not count: then no administrator could sign in.
+    // A service account does not count as an administrator: nobody could sign in with it.
     desk.account("robot", Some("ADMIN")).await;
     // Neither does an administrator who signs in only through a provider, which may be down.
     let grace = joined(&desk).await;
@@ -115,7 +115,7 @@ async fn one_administrator_who_can_sign_in_always_remains(database: TestDatabase
 
 const ISSUER: &str = "https://id.example.org";
 
-/// A user let in by the provider, in the resulting state.
+/// A user who signed in through the provider, in the resulting state.
 async fn joined(desk: &Desk) -> entity::user::Model {
     let identity = Identity {
         issuer: ISSUER.to_owned(),
@@ -166,12 +166,12 @@ async fn what_groups_gave_outlives_neither_the_sign_in_for_long_nor_the_provider
     assert_eq!(roles(ours).await, operator);
     desk.clock.advance(Duration::from_secs(1));
     assert_eq!(roles(ours).await, Value::Null);
-    // Signing in again makes it count again.
+    // Signing in again makes the grant valid again.
     joined(&desk).await;
     assert_eq!(roles(ours).await, operator);
 }
 
-async fn an_administrator_of_a_namespace_says_who_its_members_are(database: TestDatabase) {
+async fn an_administrator_of_a_namespace_manages_its_members(database: TestDatabase) {
     let desk = Desk::open(database).await;
     namespace(&desk, "mine").await;
     namespace(&desk, "theirs").await;
@@ -189,7 +189,7 @@ async fn an_administrator_of_a_namespace_says_who_its_members_are(database: Test
     let listed = listed.data.into_json().unwrap();
     assert_eq!(listed["memberships"]["nodes"].as_array().unwrap().len(), 2, "{listed}");
     assert_eq!(desk.code_for(&ada, list, json!({ "namespace": "theirs" })).await, "NOT_FOUND");
-    // Nothing of the instance is theirs.
+    // They may see nothing of the instance.
     for query in [
         "{ users { nodes { id } } }",
         "{ auditEvents { nodes { id } } }",
@@ -287,7 +287,7 @@ async fn a_token_has_no_more_than_its_owner(database: TestDatabase) {
     let more = json!({ "input": { "name": "more", "role": "VIEWER" } });
     assert_eq!(desk.code_for(&program, TOKEN, more).await, "FORBIDDEN");
 
-    // It is removed with its owner.
+    // A token is removed with its owner.
     member(&desk, "ada", "default", "VIEWER", true).await;
     let program = bearer(&desk, secret).await.unwrap();
     assert_eq!(program.grants.strongest(), Some(Role::Viewer));
@@ -330,7 +330,7 @@ async fn a_token_is_shown_once(database: TestDatabase) {
     assert_eq!(desk.code_for(&desk.person(robot).await, revoke, id).await, "");
     assert!(bearer(&desk, secret).await.is_none());
 
-    // An expired token counts as none.
+    // An expired token is treated like a missing one.
     let input = json!({
         "name": "brief", "role": "VIEWER", "serviceAccount": "robot",
         "expiresAt": "2026-03-01T13:00:00Z"

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::desk::{CREATE, Desk};
 use crate::support::{TestDatabase, on_both};
 
-on_both!(whom_a_schedule_calls_is_said_shown_and_taken_away);
+on_both!(the_watchdog_of_a_schedule_is_set_shown_and_removed);
 
 const PING: &str = "query($id: UUID!) { schedule(id: $id) { version
     ping { success start failure last { event } } } }";
@@ -19,7 +19,7 @@ fn schedule(ping: &Value) -> Value {
     } })
 }
 
-async fn whom_a_schedule_calls_is_said_shown_and_taken_away(database: TestDatabase) {
+async fn the_watchdog_of_a_schedule_is_set_shown_and_removed(database: TestDatabase) {
     let desk = Desk::open(database).await;
     for (address, said) in [
         ("https://{{ secrets.host }}/", "template choose the server"),

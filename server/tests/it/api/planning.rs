@@ -6,9 +6,9 @@ use super::desk::Desk;
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    a_plan_tells_each_key_and_each_fire_and_is_what_is_done,
+    a_plan_lists_each_key_and_each_fire_and_matches_the_deployment,
     a_schedule_of_every_second_is_compared_within_bounds,
-    what_was_made_by_hand_is_taken_over_only_when_that_is_asked_for,
+    objects_created_by_hand_are_taken_over_only_on_request,
     operators_own_pauses_and_notes_and_the_drift_report_says_so,
     an_export_applied_again_changes_nothing,
 );
@@ -72,7 +72,7 @@ async fn fires(desk: &Desk, name: &str) -> Vec<String> {
     all.filter(|at| at.as_str() <= "2026-03-31T12:00:00").collect()
 }
 
-async fn a_plan_tells_each_key_and_each_fire_and_is_what_is_done(database: TestDatabase) {
+async fn a_plan_lists_each_key_and_each_fire_and_matches_the_deployment(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let first = plan(&desk, SOURCE).await;
     assert_eq!(told(&first).len(), 6, "{first:#}");
@@ -157,7 +157,7 @@ async fn a_schedule_of_every_second_is_compared_within_bounds(database: TestData
     assert_eq!(halved["effect"]["isComplete"], false);
 }
 
-async fn what_was_made_by_hand_is_taken_over_only_when_that_is_asked_for(database: TestDatabase) {
+async fn objects_created_by_hand_are_taken_over_only_on_request(database: TestDatabase) {
     let desk = Desk::open(database).await;
     desk.schedule("by-hand", "@daily").await;
     let source = "module: m\nschedules: { by-hand: { when: '@daily', tags: [a], task: { target: { noop: {} } } } }";
@@ -174,7 +174,7 @@ async fn what_was_made_by_hand_is_taken_over_only_when_that_is_asked_for(databas
     );
     let again = desk.ask(DEPLOY, adopt).await;
     assert_eq!(told(&again["deployModule"]), [""; 0]);
-    // Never from another module.
+    // Adopting never takes over objects of another module.
     let other = source.replace("module: m", "module: n");
     let error = desk.refused(DEPLOY, json!({ "source": other, "adopt": true })).await;
     assert!(

@@ -17,11 +17,11 @@ use super::{
     ledger::{plant, planted_fire},
 };
 
-/// A value to recognise in contexts, outputs, errors and logs.
+/// A value that is easy to recognise in contexts, outputs, errors and logs.
 pub(super) const PAYLOAD: &str = "4111-passes-through";
 
-/// Creates the objects, and returns their keys by the words that fields have in their names for
-/// them. The first that fits a name counts.
+/// Creates the objects, and returns their keys, each with the word that fields for such a key have
+/// in their names. The first word that occurs in a name counts.
 pub(super) async fn one_of_each(desk: &Desk, namespace: &str) -> Vec<(&'static str, String)> {
     let schedule = json!({
         "namespace": namespace,
@@ -82,7 +82,7 @@ pub(super) async fn one_of_each(desk: &Desk, namespace: &str) -> Vec<(&'static s
     keys
 }
 
-/// A run of the schedule that failed with a long log, and a context before that.
+/// A run of the schedule that failed with a long log, after an earlier run with a context.
 async fn run_of(desk: &Desk, schedule: &str) -> String {
     let edit = "mutation ($id: UUID!, $context: JSON!) {
         updateSchedule(input: { id: $id, expectedVersion: 1, context: $context }) { schedule { id } } }";

@@ -1,4 +1,4 @@
-//! Grouped problems, and what to do about them.
+//! Grouped problems, and how to resolve them.
 
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ on_both!(
     failures_are_grouped_by_schedule_and_first_line,
     lost_fires_are_a_problem_until_a_later_one_has_started,
     a_problem_is_acknowledged_until_it_is_over_or_for_a_while,
+    of_two_who_acknowledge_a_problem_at_once_the_second_finds_the_first,
     an_acknowledgement_does_not_count_once_its_problem_is_no_longer_stored,
     a_finding_says_what_to_do_and_whom_it_counts,
 );
@@ -71,7 +72,7 @@ async fn failures_are_grouped_by_schedule_and_first_line(database: TestDatabase)
     assert_eq!(of("one", "timed out")["count"], 1);
     assert_eq!(of("two", "exit code 1: no disk")["isOpen"], false);
 
-    // Errors may repeat what a program printed.
+    // Errors may repeat the output of a program.
     let viewer = member_of(namespace(&desk, "default").await, Role::Viewer);
     let seen = desk.send_as(&viewer, PROBLEMS, json!({ "in": "default" })).await;
     let seen = seen.data.into_json().unwrap();
@@ -128,10 +129,10 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
     let done = desk.ask(acknowledge, asked.clone()).await["acknowledgeProblem"].clone();
     let seen = json!({ "by": "ada", "note": "the disk is ordered", "until": null });
     assert_eq!(done, json!({ "id": id, "acknowledgement": seen }));
-    // It lasts while the same goes on.
+    // The acknowledgement lasts while the same problem continues.
     desk.clock.pass(Duration::from_secs(60));
     failed(&desk, &schedule, "no disk", 20).await;
-    // Who only clicks again does not take it over.
+    // A user who only clicks again does not take it over.
     let plain = json!({ "schedule": schedule, "id": id });
     desk.ask(acknowledge, plain.clone()).await;
     let kept = problem().await["acknowledgement"].clone();
@@ -139,7 +140,7 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
         (&kept["at"], &kept["note"]),
         (&json!("2026-03-01T12:00:00Z"), &json!("the disk is ordered"))
     );
-    // What is over and begins again is another problem.
+    // A problem that is over and begins again is another problem.
     desk.clock.pass(Duration::from_secs(60));
     let mended = desk.trigger(&schedule).await;
     settle(&desk, &mended, State::Succeeded, 10).await;
@@ -183,6 +184,29 @@ async fn a_problem_is_acknowledged_until_it_is_over_or_for_a_while(database: Tes
     assert!(!audit.to_string().contains("no disk"), "{audit}");
 }
 
+async fn of_two_who_acknowledge_a_problem_at_once_the_second_finds_the_first(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    let schedule = desk.schedule("one", "@hourly").await;
+    failed(&desk, &schedule, "no disk", 10).await;
+    let problems = desk.ask("{ problems { id } }", json!({})).await["problems"].clone();
+    let asked = json!({ "schedule": schedule, "id": problems[0]["id"] });
+    let acknowledge = "mutation($schedule: UUID!, $id: UUID!) {
+        acknowledgeProblem(scheduleId: $schedule, id: $id) { acknowledgement { by } } }";
+    let take_back = "mutation($schedule: UUID!, $id: UUID!) {
+        unacknowledgeProblem(scheduleId: $schedule, id: $id) { acknowledgement { by } } }";
+    for round in 1..=25 {
+        let answers = desk.ask_at_once(acknowledge, &asked).await;
+        let [one, other] =
+            answers.map(|answer| answer["acknowledgeProblem"]["acknowledgement"]["by"].clone());
+        assert!(one.is_string() && one == other, "{one} and {other} in round {round}");
+        assert_eq!(desk.audited("problem.acknowledge").await, round);
+        desk.ask_at_once(take_back, &asked).await;
+        assert_eq!(desk.audited("problem.unacknowledge").await, round);
+    }
+}
+
 async fn an_acknowledgement_does_not_count_once_its_problem_is_no_longer_stored(
     database: TestDatabase,
 ) {
@@ -206,7 +230,7 @@ async fn an_acknowledgement_does_not_count_once_its_problem_is_no_longer_stored(
         desk.ask(acknowledge, asked).await;
     }
     assert_eq!(by().await, ["ada", "ada"]);
-    // As after a time in which everything was removed, and the same began again.
+    // As if retention had removed everything, and the same problem began again.
     let tx = desk.database.store.begin().await.unwrap();
     let old = desk.clock.now() - chrono::TimeDelta::days(31);
     acknowledgement::Entity::update_many()

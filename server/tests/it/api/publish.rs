@@ -10,7 +10,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_password_is_never_shown_and_stays_with_its_servers,
-    what_cannot_be_published_is_refused_by_its_field,
+    an_invalid_publish_target_is_refused_by_its_field,
 );
 
 const SHOWN: &str = "query($id: UUID!) { schedule(id: $id) { workflow { tasks { target {
@@ -82,7 +82,7 @@ async fn a_password_is_never_shown_and_stays_with_its_servers(database: TestData
     assert!(stored.iter().all(|row| row.definition.to_string().matches("hunter2").count() == 2));
 }
 
-async fn what_cannot_be_published_is_refused_by_its_field(database: TestDatabase) {
+async fn an_invalid_publish_target_is_refused_by_its_field(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let server = json!({ "servers": ["broker.example.org"] });
     for (to, event, field) in [

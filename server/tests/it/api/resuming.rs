@@ -11,7 +11,7 @@ on_both!(
     a_long_resume_is_read_page_by_page,
     a_resume_promises_no_run_that_its_deadline_forbids,
     what_a_long_pause_leaves_is_counted_exactly,
-    what_is_not_paused_has_nothing_to_resume,
+    a_schedule_that_is_not_paused_has_nothing_to_resume,
 );
 
 const PREVIEW: &str = "query($id: UUID!) { resumePreview(id: $id) { at paused choices {
@@ -23,7 +23,7 @@ const PAGE: &str = "query($id: UUID!, $at: DateTime, $after: String) {
 const RESUME: &str = "mutation($id: UUID!, $missed: CatchUp!) {
     resumeSchedule(id: $id, missed: $missed) { schedule { nextFireAt } } }";
 
-/// The ledger in the words of the preview.
+/// The ledger in the format of the preview.
 async fn ledger(desk: &Desk, id: &str) -> Vec<Value> {
     let query = "query($id: UUID!) { fires(scheduleId: $id) { nodes {
         scheduledAt lastScheduledAt count verdict reason { code } } } }";
@@ -78,7 +78,7 @@ async fn a_resume_does_exactly_what_its_preview_said(database: TestDatabase) {
         let expected = match *missed {
             "SKIP" => (0, json!("2026-03-01T15:20:00Z")),
             "LATEST" => (1, json!("2026-03-01T15:20:00Z")),
-            // Three fires are left: the last of the four that would run no longer counts.
+            // Three fires are left: the last of the four that would run is not counted any more.
             _ => (3, Value::Null),
         };
         assert_eq!((choice["runs"].as_i64().unwrap(), choice["nextFireAt"].clone()), expected);
@@ -176,7 +176,7 @@ async fn a_resume_promises_no_run_that_its_deadline_forbids(database: TestDataba
     assert_eq!(desk.ask(count, json!({ "id": id })).await["schedule"]["fireCount"], 1);
 }
 
-/// More rows than one transaction writes, and than a page has.
+/// The pause leaves more rows than one transaction writes, and more than a page has.
 async fn what_a_long_pause_leaves_is_counted_exactly(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let time = |minute: i32| format!("{:02}:{:02}", minute / 60, minute % 60);
@@ -211,7 +211,7 @@ fn instant(at: Timestamp) -> String {
     at.utc().to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }
 
-async fn what_is_not_paused_has_nothing_to_resume(database: TestDatabase) {
+async fn a_schedule_that_is_not_paused_has_nothing_to_resume(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "* * * * *").await;
     desk.clock.set("2026-03-01T15:10:00Z".parse().unwrap());

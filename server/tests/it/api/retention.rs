@@ -11,9 +11,9 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_namespace_keeps_history_for_as_long_as_an_admin_says,
     a_schedule_keeps_history_for_as_long_as_it_says,
-    a_preview_names_what_would_go,
+    a_retention_preview_names_the_rows_to_remove,
     a_preview_says_what_another_retention_would_free,
-    who_administers_one_namespace_is_told_what_would_go_of_it,
+    an_administrator_of_a_namespace_previews_only_its_retention,
 );
 
 const SET: &str = "mutation($days: Int, $key: String) {
@@ -77,7 +77,7 @@ async fn a_schedule_keeps_history_for_as_long_as_it_says(database: TestDatabase)
     assert!(error["message"].as_str().unwrap().contains("whole days"), "{error}");
 }
 
-async fn a_preview_names_what_would_go(database: TestDatabase) {
+async fn a_retention_preview_names_the_rows_to_remove(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "@hourly").await;
     let run = desk.trigger(&id).await;
@@ -97,7 +97,7 @@ async fn a_preview_names_what_would_go(database: TestDatabase) {
     assert!(tables[0]["estimatedBytes"].as_i64().unwrap() > 100, "{tables}");
 }
 
-/// Of a namespace and of a schedule, before any is set.
+/// The previews are of a namespace and of a schedule, before any retention is set.
 async fn a_preview_says_what_another_retention_would_free(database: TestDatabase) {
     let desk = Desk::open(database).await;
     for name in ["tick", "tock"] {
@@ -123,7 +123,7 @@ async fn a_preview_says_what_another_retention_would_free(database: TestDatabase
     let of_one = look(json!({ "schedule": "tock", "days": 7 })).await;
     assert_eq!((&of_one["longestDays"], &of_one["shortestDays"]), (&json!(45), &json!(7)));
     assert_eq!(of_one["tables"][0]["rows"], 1);
-    // In the preview its own retention is removed again; the namespace's does not apply to it.
+    // The preview ignores the schedule's own retention again; the namespace's does not apply to it.
     desk.ask(SET, json!({ "days": 7 })).await;
     assert_eq!(look(json!(null)).await["tables"][0]["rows"], 2);
     assert_eq!(look(json!({ "days": null })).await["tables"], json!([]));
@@ -144,7 +144,7 @@ async fn a_preview_says_what_another_retention_would_free(database: TestDatabase
     );
 }
 
-async fn who_administers_one_namespace_is_told_what_would_go_of_it(database: TestDatabase) {
+async fn an_administrator_of_a_namespace_previews_only_its_retention(database: TestDatabase) {
     let desk = Desk::open(database).await;
     desk.ask("mutation { createNamespace(name: \"other\") { namespace { id } } }", json!({})).await;
     for (namespace, times) in [("default", 2), ("other", 1)] {

@@ -11,7 +11,7 @@ const ID: &str = "\"00000000-0000-7000-8000-000000000001\"";
 const WINDOW: &str = "from: \"2026-02-01T00:00:00Z\", to: \"2026-02-02T00:00:00Z\"";
 const TIMING: &str = "timing: { expressions: [\"@daily\"] }";
 
-/// Every root field except `me`, queried in a form that the library accepts.
+/// Every root field except `me`, as a query that the library accepts.
 fn queries() -> Vec<(&'static str, String)> {
     vec![
         ("schedules", "schedules { totalCount }".into()),
@@ -77,6 +77,7 @@ fn queries() -> Vec<(&'static str, String)> {
             "definitionEffect",
             format!("definitionEffect(scheduleId: {ID}, {TIMING}) {{ isComplete }}"),
         ),
+        ("readWorkflow", "readWorkflow(text: \"x\") { definition }".into()),
     ]
 }
 
@@ -92,7 +93,7 @@ fn mutations() -> Vec<(&'static str, String)> {
     .concat()
 }
 
-/// Schedules and calendars.
+/// Mutations of schedules and calendars.
 fn mutations_of_schedules() -> Vec<(&'static str, String)> {
     let create = format!("input: {{ name: \"x\", {TIMING} }}");
     vec![
@@ -135,7 +136,7 @@ fn mutations_of_schedules() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Runs, buffers, groups, workflows and backfills.
+/// Mutations of runs, buffers, groups, workflows and backfills.
 fn mutations_of_work() -> Vec<(&'static str, String)> {
     vec![
         ("triggerSchedule", format!("triggerSchedule(id: {ID}) {{ run {{ id }} }}")),
@@ -178,7 +179,7 @@ fn mutations_of_work() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// All that match a search.
+/// Mutations of all objects that match a search.
 fn bulk_mutations() -> Vec<(&'static str, String)> {
     vec![
         (
@@ -219,7 +220,7 @@ fn bulk_mutations() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Modules, notes, secrets and alerts.
+/// Mutations of modules, notes, secrets and alerts.
 fn mutations_of_modules_and_alerts() -> Vec<(&'static str, String)> {
     vec![
         ("deployModule", "deployModule(source: \"module: x\") { module }".into()),
@@ -266,7 +267,7 @@ fn mutations_of_modules_and_alerts() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Users, members, sessions, tokens and feeds.
+/// Mutations of users, members, sessions, tokens and feeds.
 fn mutations_of_people() -> Vec<(&'static str, String)> {
     vec![
         (
@@ -310,7 +311,7 @@ fn mutations_of_people() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Namespaces, nodes, queues, and what the console keeps for a user.
+/// Mutations of namespaces, nodes, queues, and a user's console settings.
 fn mutations_of_namespaces_and_settings() -> Vec<(&'static str, String)> {
     vec![
         (
@@ -415,7 +416,7 @@ async fn nothing_but_the_question_who_i_am_is_answered_to_nobody() {
 }
 
 #[tokio::test]
-async fn who_may_only_look_changes_nothing() {
+async fn a_viewer_changes_nothing() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     for (name, query) in mutations().into_iter().filter(|(name, _)| !OWN.contains(name)) {
         let query = format!("mutation {{ {query} }}");

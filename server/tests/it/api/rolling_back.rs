@@ -6,6 +6,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_rollback_is_a_new_version_with_the_old_definition,
     a_rollback_brings_back_the_task_of_the_schedule,
+    a_rollback_across_a_rename_brings_back_the_name_and_the_task,
     a_rollback_that_cannot_be_is_refused_and_changes_nothing,
 );
 
@@ -53,7 +54,7 @@ async fn a_rollback_is_a_new_version_with_the_old_definition(database: TestDatab
     assert_eq!(schedule["timing"]["expressions"], json!(["0 2 * * *"]));
     assert_eq!(schedule["calendars"], json!([{ "name": "weekends" }]));
     assert_eq!(schedule["maxFires"], 9);
-    // From now on, and not from where it was then.
+    // The rollback takes effect now, and does not return to the old cursor.
     assert_eq!(schedule["nextFireAt"], "2026-03-02T01:00:00Z");
     let versions = &schedule["versions"]["nodes"];
     assert_eq!(versions[0]["by"], "ada");
@@ -63,7 +64,7 @@ async fn a_rollback_is_a_new_version_with_the_old_definition(database: TestDatab
         "{told}"
     );
     assert_eq!(versions[0]["snapshot"], versions[2]["snapshot"]);
-    // What the hourly timing produced and no planner claimed is accounted for.
+    // The instants of the hourly timing that no planner claimed are accounted for.
     let query = "query($id: UUID!) { fires(scheduleId: $id) { nodes {
         scheduledAt scheduleVersion verdict } } }";
     let fires = desk.ask(query, json!({ "id": id })).await;
@@ -95,6 +96,22 @@ async fn a_rollback_brings_back_the_task_of_the_schedule(database: TestDatabase)
     let schedule = rolled_back(&desk, &id, 1, 5).await;
     assert_eq!(schedule["note"], "");
     assert_eq!(schedule["workflow"], json!({ "version": 4, "tasks": [{ "timeoutSeconds": 9.0 }] }));
+}
+
+async fn a_rollback_across_a_rename_brings_back_the_name_and_the_task(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("nightly", "0 2 * * *").await;
+    let change = json!({ "id": id, "expectedVersion": 1, "name": "hourly" });
+    desk.ask(UPDATE, json!({ "input": change })).await;
+    let task = json!({ "target": { "noop": {} }, "timeoutSeconds": 9 });
+    let change = json!({ "id": id, "expectedVersion": 2, "task": task });
+    desk.ask(UPDATE, json!({ "input": change })).await;
+    let schedule = rolled_back(&desk, &id, 1, 3).await;
+    assert_eq!((&schedule["version"], &schedule["name"]), (&json!(4), &json!("nightly")));
+    assert_eq!(
+        schedule["workflow"],
+        json!({ "version": 3, "tasks": [{ "timeoutSeconds": 300.0 }] })
+    );
 }
 
 async fn a_rollback_that_cannot_be_is_refused_and_changes_nothing(database: TestDatabase) {

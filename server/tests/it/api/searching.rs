@@ -1,13 +1,17 @@
 use std::time::Duration;
 
 use carillon::{
-    store::{Migrations, Options, Store},
+    store::{Migrations, Options, Store, namespaces},
     target::Policy,
 };
+use entity::fire::{Reason, Verdict};
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 
-use super::desk::{CREATE, Desk};
+use super::{
+    desk::{CREATE, Desk},
+    ledger::{plant, planted_fire},
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -64,11 +68,15 @@ async fn schedules_are_counted_by_tag_and_by_module(database: TestDatabase) {
         groups(json!({ "by": "MODULE" })).await,
         json!({ "groups": [group("shop", 1)], "without": 4, "isCut": false })
     );
-    // Of what a search finds, with all tags of it.
+    // The schedules that a search finds, with all of their tags.
     assert_eq!(
         groups(json!({ "by": "TAG", "search": "tag:ops" })).await,
         json!({ "groups": [group("db", 1), group("ops", 2)], "without": 0, "isCut": false })
     );
+    // The term for the schedules in no group finds as many as are counted.
+    assert_eq!(found(&desk, "no:tag").await, ["bare"]);
+    assert_eq!(found(&desk, "no:module").await, ["backup", "bare", "once", "report"]);
+    assert_eq!(found(&desk, "-no:module").await, ["nightly"]);
     let filter = json!({ "tag": "db", "declared": true });
     assert_eq!(
         groups(json!({ "by": "MODULE", "filter": filter })).await,
@@ -100,6 +108,12 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
     let cancel = "mutation($id: UUID!) { cancelRun(id: $id) { run { state } } }";
     desk.ask(cancel, json!({ "id": run })).await;
     desk.trigger(&paused).await;
+    let home = namespaces::by_name(desk.database.store.read(), "default").await.unwrap().unwrap();
+    let lost = [(10, Verdict::Missed), (90, Verdict::Abandoned), (5, Verdict::Skipped)];
+    let lost = lost.map(|(minutes, verdict)| {
+        planted_fire(&hourly, home.id, minutes, (verdict, Reason::Outage))
+    });
+    plant(&desk, lost).await;
     desk.clock.advance(Duration::from_secs(1_200));
 
     for (search, expected) in [
@@ -108,7 +122,7 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         ("state:Paused,finished", vec!["cleanup", "Once"]),
         ("-state:active", vec!["cleanup", "Once"]),
         ("state:exhausted", vec![]),
-        // Of the newest run.
+        // The state of the newest run.
         ("state:cancelled", vec!["report"]),
         ("state:queued", vec!["cleanup"]),
         ("state:succeeded", vec![]),
@@ -127,6 +141,12 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         ("module:x", vec![]),
         ("-module:x", vec!["backup", "cleanup", "Once", "report"]),
         ("-group:x name:b", vec!["backup"]),
+        ("no:tag", vec!["cleanup"]),
+        ("-no:tag", vec!["backup", "Once", "report"]),
+        ("no:note", vec!["cleanup", "Once"]),
+        ("no:tag,note", vec!["cleanup", "Once"]),
+        ("no:group no:module -no:note", vec!["backup", "report"]),
+        ("-no:module,group", vec![]),
         ("next:<1h", vec!["report"]),
         ("next:>1h", vec!["backup"]),
         // A schedule without a next fire is not within the hour either.
@@ -139,6 +159,23 @@ async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
         ("created:2026-03-01 -paused:never", vec!["cleanup"]),
         ("created:<2026-03-01", vec![]),
         ("last:>2d", vec![]),
+        // Lost 30 and 110 minutes ago: the last one counts. What was skipped is not lost.
+        ("lost:<1h", vec!["report"]),
+        ("lost:>1h", vec![]),
+        ("lost:>20m", vec!["report"]),
+        ("-lost:<1h", vec!["backup", "cleanup", "Once"]),
+        ("lost:never", vec!["backup", "cleanup", "Once"]),
+        ("-lost:never", vec!["report"]),
+        ("lost:2026-03-01", vec!["report"]),
+        ("lost:<2026-03-01T11:50:00Z", vec![]),
+        ("lost:<=2026-03-01T11:50:00Z", vec!["report"]),
+        ("lost:>=2026-03-01T11:50:00Z", vec!["report"]),
+        ("lost:>2026-03-01T11:50:00Z", vec![]),
+        // The newest run of one has waited for 20 minutes; that of the other was stopped at once.
+        ("late:>10m", vec!["cleanup"]),
+        ("late:<10m", vec!["report"]),
+        ("-late:>10m", vec!["backup", "Once", "report"]),
+        ("-late:<10m", vec!["backup", "cleanup", "Once"]),
         ("state:cancelled tag:billing workflow:report \"free text\" next:<1h", vec!["report"]),
     ] {
         assert_eq!(found(&desk, search).await, expected, "{search}");
@@ -166,8 +203,12 @@ async fn runs_are_found_by_the_search_language(database: TestDatabase) {
     let again = desk.ask(retry, json!({ "id": first })).await;
     let again = again["retryRun"]["run"]["id"].as_str().unwrap().to_owned();
 
+    let (two, either) = (format!("id:{first},{third}"), format!("-id:{}", third.to_uppercase()));
     for (search, expected) in [
         ("", vec![&again, &third, &second, &first]),
+        (&*two, vec![&third, &first]),
+        (&*either, vec![&again, &second, &first]),
+        ("id:00000000-0000-0000-0000-000000000000", vec![]),
         ("state:cancelled", vec![&first]),
         ("-state:cancelled", vec![&again, &third, &second]),
         ("state:queued,failed", vec![&again, &third, &second]),
@@ -181,6 +222,10 @@ async fn runs_are_found_by_the_search_language(database: TestDatabase) {
         ("name:up_", vec![&third]),
         ("up_1", vec![&third]),
         ("-report", vec![&third]),
+        ("no:tag", vec![&third]),
+        ("-no:tag", vec![&again, &second, &first]),
+        ("no:module no:group no:node", vec![&again, &third, &second, &first]),
+        ("-no:module,group", vec![]),
         ("node:x", vec![]),
         ("-node:x", vec![&again, &third, &second, &first]),
         ("error:boom", vec![]),
@@ -236,6 +281,7 @@ async fn a_search_that_is_refused_says_where_and_what_would_fit() {
         (SCHEDULES, "up stat:failed", 3, 7, "did you mean 'state'?"),
         (RUNS, "late:5s", 5, 7, "compare with a duration, as in >5s"),
         (RUNS, "state:active", 6, 12, "queued"),
+        (RUNS, "id:7", 3, 4, "give a whole id"),
     ] {
         let error = desk.refused(query, json!({ "search": search })).await;
         let told = &error["extensions"];

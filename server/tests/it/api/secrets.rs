@@ -9,10 +9,10 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_credential_in_clear_is_refused_however_it_comes,
     a_secret_is_stored_and_never_shown,
-    what_a_request_expects_is_said_shown_and_kept,
+    the_expected_answer_of_a_request_is_set_shown_and_kept,
     texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask_comes_back,
-    a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved,
-    a_secret_says_what_names_it,
+    saving_a_task_warns_of_its_unset_secrets,
+    a_secret_lists_the_objects_that_use_it,
     a_secret_is_found_in_any_number_of_workflows,
     a_secret_says_when_not_all_was_examined,
 );
@@ -96,7 +96,7 @@ async fn a_secret_is_stored_and_never_shown(database: TestDatabase) {
     }
 }
 
-async fn what_a_request_expects_is_said_shown_and_kept(database: TestDatabase) {
+async fn the_expected_answer_of_a_request_is_set_shown_and_kept(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let http = json!({
         "url": "https://example.org/hook", "json": { "rows": [1] }, "expectedBody": "done",
@@ -183,7 +183,7 @@ async fn texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask
     assert_eq!(stored().await, context);
 }
 
-async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(database: TestDatabase) {
+async fn saving_a_task_warns_of_its_unset_secrets(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let set =
         "mutation($name: String!) { setSecret(input: { name: $name, value: \"open-sesame\" }) {
@@ -223,7 +223,8 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
     let field = "task.target.http.headers.X-Token";
     let warning = json!({ "code": "secret_not_set", "field": field });
     assert_eq!(answer["updateSchedule"]["warnings"], json!([warning, warning]));
-    // As long as it is unset, also for a task that is saved unchanged.
+    // The warning is repeated as long as the secret is unset, even for a task that is saved
+    // unchanged.
     let same = json!({ "id": id, "expectedVersion": 3, "task": task["task"] });
     let answer = desk.ask(update, json!({ "input": same })).await;
     assert_eq!(answer["updateSchedule"]["warnings"], json!([warning, warning]));
@@ -239,7 +240,7 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
     assert_eq!(warnings[0]["field"], "tasks[1].target.http.url", "{warnings}");
     assert!(warnings[0]["message"].as_str().unwrap().contains("`second`"), "{warnings}");
 
-    // For a module before it is deployed.
+    // A module is warned before it is deployed.
     let source = "module: m\nschedules:\n  tick:\n    when: '@daily'\n    task:\n      target:\n        \
                   http: { url: 'https://example.org/{{ secrets.gone }}' }\n";
     let deploy = "mutation($source: String!, $dryRun: Boolean!) {
@@ -250,14 +251,14 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
         let told = desk.ask(deploy, json!({ "source": source, "dryRun": is_dry })).await;
         assert_eq!(told["deployModule"]["changes"], expected);
     }
-    // Once it is set, it is no longer mentioned.
+    // Once the secret is set, there is no warning.
     desk.ask(set, json!({ "name": "gone" })).await;
     let other = source.replace("example.org", "example.com");
     let told = desk.ask(deploy, json!({ "source": other, "dryRun": false })).await;
     assert_eq!(told["deployModule"]["changes"][0]["warnings"], json!([]));
 }
 
-async fn a_secret_says_what_names_it(database: TestDatabase) {
+async fn a_secret_lists_the_objects_that_use_it(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let set =
         "mutation($name: String!) { setSecret(input: { name: $name, value: \"open-sesame\" }) {
@@ -277,7 +278,7 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
         json!({ "name": "own", "timing": timing, "task": own }),
         json!({ "name": "runs", "timing": timing, "workflow": "shared" }),
         json!({ "name": "pings", "timing": timing, "task": { "target": { "noop": {} } }, "ping": ping }),
-        // Only the word, in a text that is no template.
+        // A text that only contains the word is no template.
         json!({ "name": "none", "timing": timing, "context": { "about": "secrets.key" },
             "task": { "target": { "noop": {} } } }),
     ] {
@@ -287,7 +288,7 @@ async fn a_secret_says_what_names_it(database: TestDatabase) {
         name: $name, kind: SLACK, url: $url }) { channel { id } } }";
     let url = "https://hooks.example/{{ secrets.hook }}";
     desk.ask(channel, json!({ "name": "ops", "url": url })).await;
-    // Where the address is masked, it does not show the name.
+    // Where the address is masked, it does not show the name of the secret.
     let url = "https://hooks.example/{{ secrets.hook }}?t=x-{{ secrets.token }}";
     desk.ask(channel, json!({ "name": "masked", "url": url })).await;
     let query = "{ secrets { nodes { name usedBy { count isCut users { kind name } } } } }";

@@ -50,7 +50,7 @@ async fn settings_are_kept_for_each_person(database: TestDatabase) {
     let theirs = ask(&desk, &eve, ME, json!({})).await["me"]["settings"].clone();
     assert_eq!((&theirs["theme"], &theirs["seenUntil"]), (&json!("SYSTEM"), &Value::Null));
 
-    // A look is no change; a change of appearance is in the audit log.
+    // Looking is not a change; a change of appearance is in the audit log.
     ask(&desk, &eve, update, json!({ "input": { "seenUntil": later } })).await;
     let log = "{ auditEvents(filter: { action: \"user.settings\" }) { nodes { actor } } }";
     let entries = desk.ask(log, json!({})).await["auditEvents"]["nodes"].clone();
@@ -118,7 +118,7 @@ async fn favourites_are_those_that_a_person_may_see(database: TestDatabase) {
         let nodes = ask(&desk, &bob, list, json!({ "is": is })).await["schedules"]["nodes"].clone();
         assert_eq!(nodes, json!([{ "name": found, "isFavourite": is }]));
     }
-    // Other users have their own, and a deleted user has none.
+    // Other users have their own settings, and a deleted user has none.
     let all = desk.ask(list, json!({})).await["schedules"]["nodes"].clone();
     assert!(all.as_array().unwrap().iter().all(|one| one["isFavourite"] == false), "{all}");
     let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { id } }";

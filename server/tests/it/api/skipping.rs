@@ -7,7 +7,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     the_next_fires_are_skipped_at_once_with_who_asked_and_why,
-    what_a_calendar_suppresses_is_not_counted_as_skipped,
+    suppressed_fires_do_not_count_as_skipped,
     a_skip_that_is_repeated_skips_nothing_more,
     no_more_is_skipped_than_is_left,
 );
@@ -49,12 +49,12 @@ async fn the_next_fires_are_skipped_at_once_with_who_asked_and_why(database: Tes
     let entries = audit_event::Entity::find().all(desk.database.store.read()).await.unwrap();
     let entry = entries.iter().find(|entry| entry.action == "schedule.skip_next").unwrap();
     assert_eq!(entry.after.as_ref().unwrap()["count"], 2);
-    // Again: the ones after them.
+    // Skipping again skips the fires after those.
     let answer = desk.ask(SKIP, json!({ "id": id, "count": 1, "reason": "x" })).await;
     assert_eq!(answer["skipNext"]["skippedAt"], json!(["2026-03-04T02:00:00Z"]));
 }
 
-async fn what_a_calendar_suppresses_is_not_counted_as_skipped(database: TestDatabase) {
+async fn suppressed_fires_do_not_count_as_skipped(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let make = "mutation { createCalendar(input: { name: \"days-off\", mode: EXCLUDE,
         weekdays: [MON, TUE] }) { calendar { id } } }";

@@ -18,11 +18,11 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     schedules_are_sorted_and_paged_in_each_order,
     runs_are_sorted_and_paged_in_each_order,
-    what_the_runs_of_a_schedule_came_to_is_told,
-    how_the_last_attempt_of_a_run_ended_is_told,
+    the_statistics_of_a_schedules_runs_are_shown,
+    the_ending_of_a_runs_last_attempt_is_shown,
 );
 
-/// Ends a run in this way, a second after noon plus its duration.
+/// Ends a run in this state; it started a second after noon and took this long.
 pub(super) async fn settle(desk: &Desk, run: &str, state: State, took_ms: i64) {
     let started = Timestamp::from(noon() + TimeDelta::seconds(1));
     let tx = desk.database.store.begin().await.unwrap();
@@ -47,7 +47,7 @@ fn names(answer: &Value, list: &str) -> Vec<String> {
     nodes.iter().map(|node| node["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The names on all pages of two, forward; and then the page before the last cursor.
+/// The names on all pages of two rows, forward; and then the page before the last cursor.
 async fn paged(desk: &Desk, sort: &Value) -> (Vec<String>, Vec<String>) {
     let (mut all, mut after) = (Vec::new(), Value::Null);
     loop {
@@ -148,14 +148,14 @@ async fn runs_are_sorted_and_paged_in_each_order(database: TestDatabase) {
         let all: Vec<String> = ids(&first).into_iter().chain(ids(&rest)).collect();
         assert_eq!(all.iter().collect::<Vec<_>>(), expected, "{sort}");
     }
-    // All began at the same instant, except the one that has not begun.
+    // All runs began at the same instant, except the one that has not begun.
     let started = desk.ask(query, json!({ "sort": { "by": "STARTED" } })).await;
     assert_eq!(ids(&started).last(), Some(&waiting));
     let usual = desk.ask(query, json!({})).await;
     assert_eq!(ids(&usual)[0], waiting, "the newest first");
 }
 
-async fn what_the_runs_of_a_schedule_came_to_is_told(database: TestDatabase) {
+async fn the_statistics_of_a_schedules_runs_are_shown(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let busy = desk.schedule("busy", "@hourly").await;
     desk.schedule("idle", "@hourly").await;
@@ -201,7 +201,7 @@ async fn attempt(desk: &Desk, run: &str, task: &str, number: i32, output: Value)
     desk.database.store.commit(tx).await.unwrap();
 }
 
-async fn how_the_last_attempt_of_a_run_ended_is_told(database: TestDatabase) {
+async fn the_ending_of_a_runs_last_attempt_is_shown(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("ends", "@hourly").await;
     let last = [

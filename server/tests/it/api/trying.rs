@@ -14,7 +14,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_target_is_tried_without_a_schedule_and_a_run,
-    what_a_target_that_is_tried_says_is_masked,
+    the_output_of_a_test_call_is_masked,
     a_test_call_needs_the_right_to_edit_and_is_bounded,
 );
 
@@ -63,7 +63,7 @@ async fn a_target_is_tried_without_a_schedule_and_a_run(database: TestDatabase) 
     assert_eq!(desk.refused(TRY, keyed).await["extensions"]["code"], "CONFLICT");
 }
 
-async fn what_a_target_that_is_tried_says_is_masked(database: TestDatabase) {
+async fn the_output_of_a_test_call_is_masked(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let set = "mutation { setSecret(input: { name: \"door\", value: \"open-sesame\" }) {
         secret { name } } }";

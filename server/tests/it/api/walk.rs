@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{desk::Desk, planted};
 
-/// Fields that name an existing object, wherever they occur.
+/// Fields that contain the name of an existing object, wherever they occur.
 const NAMING: [&str; 5] = ["calendars", "group", "module", "schedule", "workflow"];
-/// Fields of a root whose `name` does.
+/// Root fields whose `name` is that of an existing object.
 const NAMED: [&str; 5] = ["calendar", "deleteSecret", "moduleDrift", "schedule", "workflow"];
 
 const TYPE: &str = "kind name ofType { kind name ofType { kind name ofType { kind name } } }";
@@ -16,7 +16,7 @@ const TYPE: &str = "kind name ofType { kind name ofType { kind name ofType { kin
 /// The types of the schema, and the keys of existing objects.
 pub(super) struct Walk {
     types: Arc<HashMap<String, Value>>,
-    /// By the word that a field has in its name.
+    /// The keys, each with the word that a field for it has in its name.
     pub(super) keys: Vec<(&'static str, String)>,
     /// The namespace of the objects.
     namespace: &'static str,
@@ -31,29 +31,30 @@ pub(super) struct Place {
 
 /// A field that returns a list.
 pub(super) struct List {
-    /// As `Run.tasks`.
+    /// The list's name, such as `Run.tasks`.
     pub(super) name: String,
-    /// The type of its items, or the connection.
+    /// The type of the list's items, or of the connection.
     pub(super) kind: String,
     pub(super) args: Vec<String>,
 }
 
 /// A number in an answer.
 pub(super) struct Told {
-    /// As `Run.durationMs`.
+    /// The field's name, such as `Run.durationMs`.
     pub(super) field: String,
     pub(super) scalar: String,
     pub(super) number: f64,
 }
 
-/// A root field, as it is queried.
+/// A root field, as a query.
 pub(super) struct Asked {
     pub(super) name: String,
     pub(super) text: String,
 }
 
 impl Walk {
-    /// In a namespace that has one of each object, beside another one that is empty.
+    /// Builds the walk in a namespace that has one of each object, beside another one that is
+    /// empty.
     pub(super) async fn begin(desk: &Desk) -> Self {
         let mut keys = planted::one_of_each(desk, "default").await;
         let people = "mutation {
@@ -88,7 +89,7 @@ impl Walk {
         Self { types, keys, namespace: "default" }
     }
 
-    /// The same in another namespace, which now has one of each, too.
+    /// The same in another namespace, which then has one of each object, too.
     pub(super) async fn beside(&self, desk: &Desk, namespace: &'static str) -> Self {
         let keys = planted::one_of_each(desk, namespace).await;
         Self { types: self.types.clone(), keys, namespace }
@@ -319,7 +320,8 @@ impl Walk {
         self.value_at(field, of, None)
     }
 
-    /// The same; on the way to a position, it contains the value for that position.
+    /// The same; if the field is on the way to a position, it contains the given value at that
+    /// position.
     fn value_at(&self, field: &str, of: &Value, given: Option<(&[String], &str)>) -> String {
         let name = of["name"].as_str().unwrap();
         let given = given.filter(|(path, _)| path.first().is_some_and(|first| first == name));
@@ -403,12 +405,12 @@ fn is_among(known: &[&str], name: &str) -> bool {
     known.contains(&name)
 }
 
-/// Whether a caller must give it.
+/// Whether a caller must provide the argument.
 fn is_required(of: &Value) -> bool {
     of["type"]["kind"] == "NON_NULL" && of["defaultValue"].is_null()
 }
 
-/// Optional arguments that name an object.
+/// Whether an optional argument contains the name of an object.
 fn telling(name: &Value) -> bool {
     let name = name.as_str().unwrap();
     ["namespace", "id", "ids", "add", "first"].contains(&name) || name.ends_with("Id")

@@ -1,4 +1,4 @@
-//! Each position for a key, with the key of another namespace's object.
+//! Tries each position for a key with the key of another namespace's object.
 //!
 //! A caller with all permissions in their own namespace gives one key of another namespace, and
 //! otherwise their own keys: in arguments, in nested values and in optional ones. The positions
@@ -18,9 +18,9 @@ use super::{
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    no_place_takes_the_key_of_something_that_lies_elsewhere,
-    nothing_is_followed_by_the_key_of_something_that_lies_elsewhere,
-    who_looks_changes_nothing_by_any_key,
+    no_argument_accepts_the_key_of_another_namespaces_object,
+    no_subscription_accepts_the_key_of_another_namespaces_object,
+    a_viewer_changes_nothing_by_any_key,
 );
 
 /// These filter a list: objects of another namespace are not in it.
@@ -64,8 +64,8 @@ pub(super) fn named(place: &Place) -> String {
     format!("{}.{}", place.field, place.path.join("."))
 }
 
-/// Why a caller is refused, if they are: `NOT_FOUND`, `FORBIDDEN`, that an object does not exist,
-/// or another reason, unrelated to the key.
+/// Why a caller is refused: `NOT_FOUND`, `FORBIDDEN`, that an object does not exist, or another
+/// reason that has nothing to do with the key.
 pub(super) async fn refusal(desk: &Desk, who: &Viewer, query: &str) -> Result<Value, String> {
     let response = desk.send_as(who, query, json!({})).await;
     let Some(error) = response.errors.first() else {
@@ -83,7 +83,7 @@ pub(super) fn is_nothing(answer: &Value) -> bool {
     answer.is_null() || items.is_some_and(|items| items.iter().all(Value::is_null))
 }
 
-async fn no_place_takes_the_key_of_something_that_lies_elsewhere(database: TestDatabase) {
+async fn no_argument_accepts_the_key_of_another_namespaces_object(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let theirs = Walk::begin(&desk).await;
     let own = theirs.beside(&desk, "other").await;
@@ -124,9 +124,9 @@ async fn no_place_takes_the_key_of_something_that_lies_elsewhere(database: TestD
     with_their_own(&desk, &eve, &own, tried).await;
 }
 
-/// Proves that the key was the reason: with their own key, no caller is told that it does not
-/// exist. Deletions come last, or other queries would not find the object; a schedule is restored
-/// after it was deleted.
+/// Proves that the key was the reason: with their own key, no caller gets that refusal. Deletions
+/// come last, or other queries would not find the object; a schedule is restored after it was
+/// deleted.
 async fn with_their_own(
     desk: &Desk,
     eve: &Viewer,
@@ -154,14 +154,15 @@ async fn with_their_own(
     }
 }
 
-/// What every user has of their own: other users' objects cannot be reached at all.
+/// Objects that belong to one user: those of other users cannot be reached at all.
 const OWN: [&str; 4] = ["revokeApiToken", "revokeCalendarFeed", "deleteView", "setFavourite"];
-/// Lists that a viewer does not see, or that are about users.
-const KEPT: [&str; 5] = ["auditEvents", "calendarFeeds", "sessions", "taskLog", "alertRulePreview"];
+/// Lists that a viewer does not see, or that are about users, and what only editors need.
+const KEPT: [&str; 6] =
+    ["auditEvents", "calendarFeeds", "sessions", "taskLog", "alertRulePreview", "readWorkflow"];
 
 /// A viewer of one namespace names existing objects, and those of another namespace, in each
 /// position for a key: nothing is changed, and nothing of the other namespace is revealed.
-async fn who_looks_changes_nothing_by_any_key(database: TestDatabase) {
+async fn a_viewer_changes_nothing_by_any_key(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let theirs = Walk::begin(&desk).await;
     let own = theirs.beside(&desk, "other").await;
@@ -207,7 +208,7 @@ async fn who_looks_changes_nothing_by_any_key(database: TestDatabase) {
 /// The beginning of time, as a cursor.
 const BEGIN: &str = "since: \"-1.00000000000000000000000000000000\"";
 
-async fn nothing_is_followed_by_the_key_of_something_that_lies_elsewhere(database: TestDatabase) {
+async fn no_subscription_accepts_the_key_of_another_namespaces_object(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let theirs = Walk::begin(&desk).await;
     let own = theirs.beside(&desk, "other").await;
@@ -239,7 +240,7 @@ async fn nothing_is_followed_by_the_key_of_something_that_lies_elsewhere(databas
         known += 1;
     }
     assert_eq!(known, 4);
-    // Among several keys only theirs counts.
+    // Among several keys only the other namespace's key counts.
     let keys = [&theirs, &own].map(|walk| {
         let key = walk.keys.iter().find(|(of, _)| *of == "schedule").unwrap();
         key.1.clone()

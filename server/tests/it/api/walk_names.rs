@@ -1,4 +1,4 @@
-//! Each position for a name, with the name of another namespace's object.
+//! Tries each position for a name with the name of another namespace's object.
 //!
 //! As with keys: a caller with all permissions in their own namespace gives a name that exists only
 //! in another one. The name is refused as unknown, or missing from the answer; and the same name in
@@ -14,9 +14,9 @@ use super::{
 };
 use crate::support::{TestDatabase, on_both};
 
-on_both!(no_place_takes_the_name_of_something_that_lies_elsewhere, a_secret_of_elsewhere_is_none);
+on_both!(no_argument_accepts_the_name_of_another_namespaces_object, a_secret_of_elsewhere_is_none);
 
-/// Created for a user in the database, which an administrator here is not.
+/// Feeds are created for a user in the database, which the administrator here is not.
 const OF_PEOPLE: &str = "createCalendarFeed.input.schedule";
 
 /// One of each object that is looked up by name, all with that name.
@@ -46,7 +46,7 @@ async fn one_of_each_named(desk: &Desk, namespace: &str, name: &str) {
     .await;
 }
 
-/// How a position is queried with a name in it.
+/// The query of a position with a name in it.
 fn asked(walk: &Walk, operation: &str, root: &str, place: &Place, name: &str) -> String {
     let text = walk.with_key(root, place, name);
     // A bulk operation reports it per item, and a preview of typed input along with its result.
@@ -82,7 +82,7 @@ fn is_missing(answer: &Result<Value, String>, place: &Place) -> bool {
     }
 }
 
-async fn no_place_takes_the_name_of_something_that_lies_elsewhere(database: TestDatabase) {
+async fn no_argument_accepts_the_name_of_another_namespaces_object(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let own = Walk::begin(&desk).await.beside(&desk, "other").await;
     one_of_each_named(&desk, "default", "theirs").await;

@@ -9,7 +9,7 @@ use entity::{audit_event, run, task_run, user::Role, workflow_version};
 use sea_orm::{EntityTrait, PaginatorTrait};
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::{desk::Desk, walk_keys::administrator_of, walking::namespace};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -17,6 +17,7 @@ on_both!(
     a_workflow_that_is_used_or_declared_is_not_deleted,
     a_module_declares_how_tasks_hang_together,
     a_run_is_done_again_from_where_it_failed,
+    what_a_caller_may_not_create_is_not_judged,
 );
 
 const CREATE: &str = "mutation($input: CreateWorkflowInput!, $key: String) {
@@ -172,7 +173,7 @@ async fn each_bad_workflow_is_refused_with_its_field() {
     assert_eq!(workflow_version::Entity::find().count(read).await.unwrap(), 0);
 }
 
-/// The check applies to every way of saving it.
+/// Every way of saving a workflow includes this check.
 #[tokio::test]
 async fn a_template_of_what_can_never_be_is_refused_where_it_stands() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
@@ -413,4 +414,22 @@ async fn settled(desk: &Desk, look: &str, id: &str) -> Value {
         }
     };
     tokio::time::timeout(std::time::Duration::from_secs(60), search).await.expect("it settles")
+}
+
+async fn what_a_caller_may_not_create_is_not_judged(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.ask("mutation { createNamespace(name: \"other\") { namespace { id } } }", json!({})).await;
+    let eve = administrator_of(namespace(&desk, "other").await);
+    let broken = json!({ "http": { "url": "https://example.org/{{ context." } });
+    for (home, code) in [("other", "BAD_USER_INPUT"), ("default", "NOT_FOUND")] {
+        let workflow = json!({ "input": {
+            "namespace": home, "name": "etl", "tasks": [{ "name": "a", "target": broken }] } });
+        assert_eq!(desk.code_for(&eve, CREATE, workflow).await, code, "{home}");
+        let schedule = "mutation($input: CreateScheduleInput!) {
+            createSchedule(input: $input) { schedule { id } } }";
+        let input = json!({ "input": {
+            "namespace": home, "name": "etl", "timing": { "expressions": ["@daily"] },
+            "task": { "target": broken } } });
+        assert_eq!(desk.code_for(&eve, schedule, input).await, code, "{home}");
+    }
 }

@@ -39,7 +39,7 @@ async fn a_body_of_a_gigabyte_is_cut_off() {
         ] {
             let (answer, sent) = pour(&server, path, &length, piece);
             assert!(sent < ON_ITS_WAY, "{path}: {sent} bytes were taken");
-            // A client that is cut off while sending may not get to read why.
+            // A client that is cut off while sending may not get to read the reason.
             assert!(answer.is_empty() || status(&answer) != 200, "{path}: {answer}");
         }
     }
@@ -68,8 +68,8 @@ async fn an_announced_gigabyte_is_refused_before_it_is_sent() {
         let length = format!("Content-Length: {bytes}");
         answer(&server, &format!("POST {path} HTTP/1.1\r\n{head}\r\n{length}\r\n{more}\r\n"))
     };
-    // Nothing follows the head: a server that waited for the body would wait for half a minute, and
-    // then give another answer.
+    // No body follows the head: a server that waited for it would wait for half a minute, and then
+    // give another answer.
     let waits = "Expect: 100-continue\r\n";
     for (path, more, bytes, refused) in [
         ("/graphql", known.as_str(), GIGABYTE, 413),

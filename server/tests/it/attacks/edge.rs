@@ -54,7 +54,7 @@ async fn http_2_without_tls_is_not_spoken() {
     let mut told = Vec::new();
     let _ = stream.read_to_end(&mut told);
     assert!(told.is_empty() || told.starts_with(b"HTTP/1.1 "), "{told:?}");
-    // The beginning of a preface is no head either, and delays no probe.
+    // An incomplete preface is no head either, and does not delay a probe.
     let held: Vec<TcpStream> = (0..540)
         .map(|_| {
             let mut stream = connect(&server);
@@ -87,7 +87,7 @@ async fn what_is_refused_again_and_again_is_logged_once() {
 async fn an_answer_that_ends_its_connection_says_so() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
-    // The body is announced and does not come: the refusal does not wait for it.
+    // The body is announced and does not arrive: the refusal does not wait for it.
     let head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
                 Authorization: Bearer none\r\nContent-Length: 100000\r\n\r\n{";
     let told = answer(&server, head);
@@ -113,7 +113,7 @@ async fn a_listener_for_probes_answers_nothing_else() {
     for path in ["/", "/graphql", "/auth/methods"] {
         assert_eq!(ask(path).await, 404, "{path}");
     }
-    // Its connections are not counted among the others.
+    // The connections of the probes are not counted among the others.
     let told = server.get("/metrics").send().await.unwrap().text().await.unwrap();
     assert!(!told.lines().any(|line| line == "carillon_connections_limit 64"), "{told}");
 }

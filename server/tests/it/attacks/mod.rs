@@ -1,18 +1,20 @@
-//! Attacks by strangers. Tests of fields and routes without a session, foreign namespaces,
-//! sessions, other sites, endless queries and forbidden addresses are beside the code that they
-//! attack.
+//! Attacks by strangers, and by editors of another namespace. Tests of fields and routes without a
+//! session, foreign namespaces, sessions, other sites, endless queries and forbidden addresses are
+//! beside the code that they attack.
 //!
 //! - `paths`: protected routes under other names
 //! - `bodies`: bodies that are too large
 //! - `slow`: connections that are held and not used
 //! - `edge`: connections by the hundred, other protocols, lines in the log
 //! - `sockets`: WebSockets that are opened and not used
+//! - `saving`: definitions that take long to judge, saved over and over
 //! - `injection`: text that looks like SQL, patterns, headers, or unknown fields
 
 mod bodies;
 mod edge;
 mod injection;
 mod paths;
+mod saving;
 mod slow;
 mod sockets;
 

@@ -1,7 +1,7 @@
 use super::{answer, status};
 use crate::support::{Command, Server, TestDatabase};
 
-/// In the audit log, and nowhere else.
+/// An entry of the audit log that appears nowhere else.
 const MARK: &str = "token.create";
 
 #[tokio::test]

@@ -15,12 +15,12 @@ use tokio_util::sync::CancellationToken;
 const HEAD: Duration = Duration::from_millis(400);
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
-/// A server with room for two, and its shutdown.
+/// A server with room for two connections, and its shutdown.
 async fn server() -> (std::net::SocketAddr, CancellationToken) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
     let limits = ConnectionLimits { head: HEAD, answer: HEAD, connections: 2, per_address: 2 };
-    // More than all buffers between the two hold.
+    // More than all buffers between client and server hold.
     let large = get(|| async { vec![b'x'; 64 << 20] });
     let router = Router::new().route("/", get(|| async { "hello" })).route("/large", large);
     let clock = Clock::system();
@@ -29,7 +29,7 @@ async fn server() -> (std::net::SocketAddr, CancellationToken) {
     (address, stop)
 }
 
-/// Sends requests until there is a place.
+/// Sends requests until there is room for one.
 async fn ask(address: std::net::SocketAddr) -> String {
     loop {
         let answer = ask_once(address).await;
@@ -48,8 +48,7 @@ async fn ask_once(address: std::net::SocketAddr) -> String {
     answer
 }
 
-/// Sends a byte of a head now and then, and the next one once that is sent; returns how many were
-/// accepted.
+/// Sends one byte of a head after the other, at intervals; returns how many were accepted.
 async fn drip(mut stream: TcpStream) -> usize {
     let clock = Clock::system();
     let mut rest = [0; 64];
@@ -70,7 +69,8 @@ async fn who_sends_nothing_or_a_byte_at_a_time_is_cut_off() {
     let (address, stop) = server().await;
     let mut silent = TcpStream::connect(address).await.unwrap();
     let slow = tokio::spawn(drip(TcpStream::connect(address).await.unwrap()));
-    // There is room for two, and these take it: the third is refused until they are gone.
+    // There is room for two connections, and these take it: a third one is refused until they are
+    // gone.
     let answer = tokio::time::timeout(Duration::from_secs(60), ask(address)).await;
     assert!(answer.unwrap().ends_with("hello"));
     assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);

@@ -36,7 +36,7 @@ fn open_raw_with(server: &Server, along: &[u8]) -> TcpStream {
     stream
 }
 
-/// A masked text frame that announces `length` bytes and has `sent` of them.
+/// A masked text frame that announces `length` bytes and contains `sent` of them.
 fn frame(length: u64, sent: usize) -> Vec<u8> {
     let mut frame = vec![0x81, 0xff];
     frame.extend(length.to_be_bytes());
@@ -90,7 +90,7 @@ async fn a_socket_keeps_its_place_until_it_ends() {
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
     let text = refused.text().await.unwrap();
     assert!(text.contains("connections.sockets_per_address"), "{text}");
-    // They also take places of connections: with a few more there is none left.
+    // Sockets also take places of connections: with a few more there is none left.
     let ask = async || {
         let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
         http.get(format!("{}/auth/methods", server.url)).send().await.unwrap().status()
@@ -98,7 +98,7 @@ async fn a_socket_keeps_its_place_until_it_ends() {
     let idle: Vec<_> = (0..4).map(|_| connect(&server)).collect();
     let mut last = ask().await;
     while last == StatusCode::OK {
-        // The client that was refused above may still hold one of them.
+        // The client that was refused above may still hold one of the places.
         sockets.extend(sockets.len().lt(&16).then(|| connect(&server)));
         last = ask().await;
     }
@@ -157,7 +157,7 @@ async fn a_stranger_sends_little_over_a_socket() {
     let create = ["token", "create", "ci", "--role", "viewer"];
     let token = Command::new(&create).on(&database).run().done().trim().to_owned();
     let server = Server::start(&database);
-    // Whole or not, in one message or in many.
+    // Whole or unfinished, in one message or in several.
     for sent in [10_000, 60_000] {
         let mut stream = open_raw(&server);
         stream.write_all(&frame(60_000, sent)).unwrap();
@@ -174,11 +174,11 @@ async fn a_stranger_sends_little_over_a_socket() {
     small.extend([0; 4]);
     small.extend(init.as_bytes());
     for _ in 0..20 {
-        // It may already be closed.
+        // The socket may already be closed.
         let _ = stream.write_all(&small);
     }
     rest(stream);
-    // Signed in, a document may be as large as by POST.
+    // Signed in, a client may send a document as large as by POST.
     let mut socket = Socket::open(Socket::request(&server, "/graphql/ws")).await;
     socket.init(json!({ "token": token })).await.unwrap();
     let query = format!("{{ me {{ name }} }} # {}", " ".repeat(50_000));
@@ -217,7 +217,7 @@ async fn too_large_a_message_ends_a_socket_with_a_code() {
     assert!(code == 1009 && reason.contains("too long"), "{code} {reason}");
 }
 
-/// Of the server, in bytes.
+/// The memory of the server, in bytes.
 async fn memory(server: &Server) -> f64 {
     let text = server.get("/metrics").send().await.unwrap().text().await.unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("process_resident_memory_bytes "));
@@ -240,7 +240,7 @@ async fn unfinished_messages_of_strangers_hold_no_memory() {
         })
         .collect();
     let after = memory(&server).await;
-    // 1.7 MB for each would be 136 MB.
+    // 1.7 MB for each socket would be 136 MB.
     assert!(after - before < 30e6, "{before} to {after}");
     drop(held);
 }

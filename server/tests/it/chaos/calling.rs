@@ -27,7 +27,7 @@ const LIST: &str = "{ schedules { totalCount } }";
 const CREATE: &str = "mutation { createSchedule(input: { name: \"new\", \
     timing: { expressions: [\"@daily\"] }, task: { target: { noop: {} } } }) { schedule { id } } }";
 
-/// Calls, and must get an answer within the time in which the call may be repeated.
+/// Sends a query that must be answered as unavailable within the time limit.
 async fn is_unavailable(node: &Node, token: &str, query: &str, said: &str) {
     let asked = Clock::system().instant();
     let answer = ask(node, token, query).await;
@@ -95,7 +95,7 @@ async fn until_it_answers(node: &Node, token: &str) {
 }
 
 /// The log has one error, and one line per service, however often they and the probes retry.
-async fn an_outage_is_told_once(name: &'static str, outage: Way) {
+async fn an_outage_is_logged_once(name: &'static str, outage: Way) {
     let postgres = Postgres::start(&[]).await;
     let mut field = Field::new(name, &postgres.url(), LEASE, 20, 18).await;
     let way = Proxy::to(postgres.port).await;
@@ -132,11 +132,11 @@ async fn an_outage_is_told_once(name: &'static str, outage: Way) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_is_cut_off_is_told_once() {
-    an_outage_is_told_once("telling", Way::Cut).await;
+async fn a_database_that_is_cut_off_is_logged_once() {
+    an_outage_is_logged_once("telling", Way::Cut).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_has_frozen_is_told_once() {
-    an_outage_is_told_once("frozen", Way::Dead).await;
+async fn a_frozen_database_is_logged_once() {
+    an_outage_is_logged_once("frozen", Way::Dead).await;
 }

@@ -80,7 +80,7 @@ fn faked<'a>(library: &'a Path, offset: &'a Path) -> [(&'a str, &'a str); 6] {
     [
         ("LD_PRELOAD", library.to_str().unwrap()),
         ("FAKETIME_TIMESTAMP_FILE", offset.to_str().unwrap()),
-        // It reads the file each time.
+        // The library reads the file each time.
         ("FAKETIME_NO_CACHE", "1"),
         // Durations are measured on another clock, which cannot be stepped.
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
@@ -89,7 +89,7 @@ fn faked<'a>(library: &'a Path, offset: &'a Path) -> [(&'a str, &'a str); 6] {
     ]
 }
 
-/// Replaced atomically: the node may read it at any time.
+/// Replaces the file atomically: the node may read it at any time.
 fn set(file: &Path, offset: &str) {
     let new = file.with_extension("new");
     std::fs::write(&new, format!("{offset}\n")).unwrap();

@@ -16,10 +16,10 @@ const LEASE: Duration = Duration::from_secs(3);
 /// inside the namespace open the files on the disk, and others get copies.
 const FILE: &str = "carillon.db";
 
-/// What health says then.
+/// The text of the health check while the disk is full.
 const NAMED: &str = "nothing fires: the disk of the database is full; make room";
 
-/// What the log says then.
+/// The text of the log while the disk is full.
 const FULL: &str = "the disk of the database is full; make room";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -39,13 +39,13 @@ async fn the_disk_of_a_sqlite_database_is_full() {
         field.pass(Duration::from_secs(4)).await;
         let clock = field.clock.clone();
         let fault = async {
-            // There is room in its files; the space that it frees is filled, too.
+            // There may be room in the database's own files; it is filled, too.
             let said = nodes[0].said(FULL);
             let mut noticed = 0;
             for turn in 0.. {
                 volume.fill();
                 noticed += usize::from(nodes[0].said(FULL) > said);
-                // For three more seconds, during which nothing can be written.
+                // The disk stays full for three more seconds, during which nothing can be written.
                 if noticed > 15 {
                     break;
                 }
@@ -93,7 +93,7 @@ const KEEPER: &str =
     r#"mount -t tmpfs -o "size=$1m" tmpfs "$2" && echo mounted && exec cat >/dev/null"#;
 
 impl Volume {
-    /// As root, or without privileges where the machine allows it.
+    /// Mounts the disk as root, or without privileges where the machine allows it.
     fn mount(megabytes: u32) -> Self {
         let mounted_on = tempfile::tempdir().unwrap();
         let mut errors = String::new();
@@ -123,13 +123,13 @@ impl Volume {
         target.into_iter().chain(kind).chain(["--".to_owned()]).collect()
     }
 
-    /// Its path for plain reads and writes.
+    /// The path of the disk for plain reads and writes.
     fn path(&self) -> PathBuf {
         let root = PathBuf::from(format!("/proc/{}/root", self.keeper.id()));
         root.join(self.mounted_on.path().strip_prefix("/").unwrap())
     }
 
-    /// Leaves no byte free.
+    /// Fills the disk completely.
     fn fill(&self) {
         let file = self.path().join("filler");
         let mut file = File::options().create(true).append(true).open(file).unwrap();

@@ -7,9 +7,9 @@ use uuid::Uuid;
 /// enough to count seconds.
 #[derive(Debug)]
 pub(super) struct Expansion {
-    /// Nothing fires at this instant or before.
+    /// Schedules do not fire at this instant or before.
     pub(super) begin: DateTime<Utc>,
-    /// Nothing fires after this one.
+    /// Schedules do not fire after this instant.
     pub(super) end: DateTime<Utc>,
     /// The schedules, with the number that determines each one's expression.
     pub(super) schedules: HashMap<Uuid, usize>,
@@ -17,8 +17,8 @@ pub(super) struct Expansion {
 
 type IsDue = fn(i64, i64) -> bool;
 
-/// Expressions, and whether an instant (that many seconds after the beginning, at that second of
-/// the minute) is one of theirs.
+/// Expressions, each with a function that says whether it fires at an instant (given as seconds
+/// after the beginning, and as the second of the minute).
 const EXPRESSIONS: [(&str, IsDue); 4] = [
     ("@every 1s", |_, _| true),
     ("* * * * * *", |_, _| true),
@@ -36,7 +36,7 @@ impl Expansion {
         EXPRESSIONS[number % EXPRESSIONS.len()].0
     }
 
-    /// Its instants.
+    /// The instants of a schedule with that number.
     pub(super) fn instants(&self, number: usize) -> impl Iterator<Item = DateTime<Utc>> {
         let (begin, is_due) = (self.begin, EXPRESSIONS[number % EXPRESSIONS.len()].1);
         let seconds = 1..=(self.end - self.begin).num_seconds();

@@ -93,7 +93,7 @@ impl Field {
         Node::start(name, &url, self.lease, self.folder.path(), environment, &[])
     }
 
-    /// A server that another program starts.
+    /// Creates a server that another program starts.
     pub(super) fn node_within(&self, starter: &[String], name: &str, url: &str) -> Node {
         Node::start(name, url, self.lease, self.folder.path(), &[], starter)
     }
@@ -127,7 +127,7 @@ impl Field {
         self.faults.push(Fault { from: now, until: now });
     }
 
-    /// A fault that lasts as long as `future`.
+    /// Records a fault that lasts as long as `future`.
     pub(super) async fn while_hit<T>(&mut self, future: impl Future<Output = T>) -> T {
         let from = self.clock.now();
         let output = future.await;
@@ -152,7 +152,7 @@ impl Field {
         }
     }
 
-    /// What is not settled then never will be.
+    /// By this instant everything must be settled.
     fn deadline(&self) -> DateTime<Utc> {
         self.clock.now() + TimeDelta::from_std(self.lease * 3).unwrap() + TimeDelta::seconds(120)
     }

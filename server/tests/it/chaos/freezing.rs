@@ -20,7 +20,7 @@ async fn a_node_is_frozen_inside_a_transaction_for_three_lease_terms() {
     for _ in 0..times {
         field.pass(lease).await;
         let victim = freeze_within_a_transaction(&mut field, &watcher, &mut nodes).await;
-        // From now on its work is overdue, and up to the other node.
+        // From now on the frozen node's work is overdue, and the other node must do it.
         field.hit();
         let lives = nodes[victim].said(NEW_LIFE);
         field.pass(lease * 3).await;

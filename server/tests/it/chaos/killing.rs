@@ -39,7 +39,8 @@ async fn one_of_three_nodes_is_killed_again_and_again() {
         let victim = rand::rng().random_range(0..nodes.len());
         nodes[victim].kill();
         field.hit();
-        // Sometimes the dead node's next life cleans up after it, sometimes the others have to.
+        // Sometimes the next process of the dead node cleans up after it, sometimes the others
+        // must.
         let away = form.every.mul_f64(rand::rng().random_range(0.0..0.75));
         field.pass(away).await;
         nodes[victim].start_again();

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::expansion::Expansion;
 
-/// What the tables say in the end.
+/// The state of the tables in the end.
 pub(super) struct Ledger {
     fires: Vec<Fire>,
     runs: HashMap<Uuid, Run>,
@@ -58,8 +58,8 @@ impl Ledger {
         }
     }
 
-    /// The instants that a newer one of their schedule stands for: they were not claimed in time,
-    /// and by `catch_up: latest` the newest of those due at one claim started.
+    /// The instants in whose place a newer one of their schedule ran: they were not claimed in
+    /// time, and by `catch_up: latest` the newest of the instants due at one claim started.
     pub(super) fn collapsed(&self) -> HashSet<(Uuid, DateTime<Utc>)> {
         let mut newest: HashMap<Uuid, i64> = HashMap::new();
         for fire in self.fires.iter().filter(|fire| fire.verdict == "started") {

@@ -9,15 +9,16 @@ use super::{
 
 const LEASE: Duration = Duration::from_secs(5);
 
-/// How long all is well before each fault.
+/// How long the network works before each fault.
 const BEFORE: Duration = Duration::from_secs(2);
 /// A fault lasts longer than the lease.
 const FAULT: Duration = Duration::from_millis(6_250);
-/// How long all is well after it: until everything that it delayed must be done, and a little
+/// How long the network works after each fault: until all delayed work must be done, and a little
 /// longer, so that lateness can be attributed to this fault and not to the next.
 const AFTER: Duration = Duration::from_secs(5 + 5 + 2);
 
-/// The paths from the two nodes to the database; the short form breaks only the first.
+/// The states of the paths from the two nodes to the database; the short form breaks only the first
+/// path.
 const WEATHER: [(Way, Way); 6] = [
     (Way::Cut, Way::Slow(Duration::from_millis(150))),
     (Way::Dead, Way::Open),

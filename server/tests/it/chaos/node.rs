@@ -72,7 +72,7 @@ impl Node {
         self.process = Some(command.spawn().unwrap());
     }
 
-    /// Ends it as a power failure would.
+    /// Ends the process as a power failure would.
     pub(super) fn kill(&mut self) {
         self.is_alive();
         let mut process = self.process.take().unwrap();
@@ -80,7 +80,7 @@ impl Node {
         process.wait().unwrap();
     }
 
-    /// Asks it to stop, and waits until it has.
+    /// Asks the process to stop, and waits until it has.
     pub(super) fn stop(&mut self) {
         kill(self.pid(), Signal::SIGTERM).unwrap();
         let status = self.process.take().unwrap().wait().unwrap();
@@ -100,7 +100,7 @@ impl Node {
         Pid::from_raw(self.process.as_ref().unwrap().id().cast_signed())
     }
 
-    /// Panics with the end of its log if it has exited by itself.
+    /// Panics with the end of the log if the process has exited by itself.
     pub(super) fn is_alive(&mut self) {
         let Some(process) = &mut self.process else { return };
         if let Some(status) = process.try_wait().unwrap() {
@@ -110,17 +110,17 @@ impl Node {
         }
     }
 
-    /// The logs of all its processes.
+    /// The logs of all processes of this node.
     pub(super) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
-    /// How often its log contains that.
+    /// How often the log contains that text.
     pub(super) fn said(&self, word: &str) -> usize {
         self.log().matches(word).count()
     }
 
-    /// Waits until its processes have logged that this often.
+    /// Waits until the processes have logged that text this often.
     pub(super) async fn says(&mut self, word: &str, times: usize) {
         let clock = Clock::system();
         for _ in 0..3_000 {
@@ -133,14 +133,14 @@ impl Node {
         panic!("{} did not say '{word}' {times} times within a minute:\n{}", self.name, self.log());
     }
 
-    /// Where its last process listens.
+    /// The URL of the node's last process.
     pub(super) fn url(&self) -> String {
         let log = self.log();
         let url = log.rsplit_once("Carillon is ready at ").unwrap().1;
         url.split_whitespace().next().unwrap().to_owned()
     }
 
-    /// The answer of `/healthz`: whether all is well, and the whole body.
+    /// The answer of `/healthz`: whether the node is healthy, and the whole body.
     pub(super) async fn health(&self) -> (bool, Value) {
         let url = self.url();
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -148,7 +148,7 @@ impl Node {
         (answer.status().is_success(), answer.json().await.unwrap())
     }
 
-    /// Waits until it is ready for the first time.
+    /// Waits until the node is ready for the first time.
     pub(super) async fn is_ready(&mut self) {
         self.says("Carillon is ready at ", 1).await;
     }

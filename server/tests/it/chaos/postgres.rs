@@ -24,7 +24,7 @@ pub(super) struct Postgres {
     settings: Vec<String>,
     process: Option<Child>,
     clock: Clock,
-    /// Dropped after the process.
+    /// Declared after the process, so that the folder is removed after the process has ended.
     folder: TempDir,
 }
 
@@ -81,7 +81,7 @@ impl Postgres {
         self.says("ready to accept").await;
     }
 
-    /// Waits until its log contains that.
+    /// Waits until the log contains that text.
     async fn says(&mut self, word: &str) {
         let log = self.folder.path().join("log");
         for _ in 0..12_000 {
@@ -97,10 +97,11 @@ impl Postgres {
         panic!("PostgreSQL did not say '{word}' within two minutes");
     }
 
-    /// Stops it as `pg_ctl stop -m immediate` does: nothing is written, and clients get no notice.
+    /// Stops the server as `pg_ctl stop -m immediate` does: nothing is written, and clients get no
+    /// notice.
     pub(super) fn stop_hard(&mut self) {
         let Some(mut process) = self.process.take() else { return };
-        // It may have exited by itself.
+        // The process may have exited by itself.
         let _ = kill(Pid::from_raw(process.id().cast_signed()), Signal::SIGQUIT);
         process.wait().unwrap();
     }

@@ -19,9 +19,9 @@ pub(super) struct Proxy {
 /// What happens to the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// They arrive.
+    /// Bytes arrive.
     Open,
-    /// They arrive later.
+    /// Bytes arrive later.
     Slow(Duration),
     /// Connections are cut, including new ones.
     Cut,
@@ -34,7 +34,7 @@ pub(super) enum Way {
 }
 
 impl Proxy {
-    /// A path to that port of 127.0.0.1.
+    /// Creates a path to that port of 127.0.0.1.
     pub(super) async fn to(port: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let own = listener.local_addr().unwrap().port();
@@ -48,7 +48,7 @@ impl Proxy {
         Self { port: own, way }
     }
 
-    /// Where this path begins.
+    /// The port at which this path begins.
     pub(super) fn port(&self) -> u16 {
         self.port
     }

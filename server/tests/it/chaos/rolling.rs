@@ -28,7 +28,7 @@ async fn three_nodes_are_restarted_in_turn_and_nothing_is_done_again() {
     for number in 0..form.rounds as usize * nodes.len() {
         let (begun, turn) = (field.clock.instant(), number % nodes.len());
         field.pass(form.every / 3).await;
-        // From now on the others own its shards; it finishes the work that it holds.
+        // From now on the others own the node's shards; it finishes the work that it holds.
         field.hit();
         nodes[turn].stop();
         restart(&mut nodes[turn]).await;

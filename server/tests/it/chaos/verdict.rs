@@ -23,13 +23,13 @@ pub(super) struct Verdict {
     pub(super) further_attempts: usize,
     /// Executions of an instant after its first.
     pub(super) doubled: usize,
-    /// Instants that a newer one stands for.
+    /// Instants in whose place a newer one ran.
     collapsed: usize,
     /// Instants that were not executed and are not accounted for.
     lost: usize,
-    /// Executions without an instant, or before it.
+    /// Executions without an instant, or before their instant.
     phantom: usize,
-    /// For each fire that a fault delayed, the quickest first.
+    /// The recovery of each fire that a fault delayed, the quickest first.
     recoveries: Vec<Recovery>,
     faults: usize,
     /// Outcomes of attempts that another node had taken over by then: the nodes' logs say that they
@@ -42,12 +42,12 @@ pub(super) struct Verdict {
 /// The recovery of a fire that a fault delayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Recovery {
-    /// How long after the fault's end it was executed, or after its own instant if that came later,
-    /// not counting stalls of the machine.
+    /// How long after the fault's end the fire was executed, or after its own instant if that came
+    /// later, not counting stalls of the machine.
     took: Duration,
     /// Which fault, from 1.
     fault: usize,
-    /// When it was due, or when the last attempt but one began.
+    /// When the fire was due, or when the last attempt but one began.
     hit_at: DateTime<Utc>,
     /// The attempt that was executed last.
     attempt: i32,
@@ -149,7 +149,7 @@ impl Verdict {
         self.recoveries.last().map(|recovery| recovery.took).unwrap_or_default()
     }
 
-    /// Panics if not.
+    /// Panics if a promise was broken.
     pub(super) fn assert_promises_are_kept(&self, bound: Duration) {
         let slowest = self.slowest();
         let mut broken = self.broken.clone();

@@ -20,7 +20,7 @@ schedules:
       retry: { max_attempts: 2, initial: 1h, max: 1h }
 ";
 
-/// `backfill preview|create` of the three hours that follow midnight.
+/// The command `backfill preview` or `backfill create` for the three hours after midnight.
 fn wanted<'a>(action: &'a str, schedule: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let window = ["--from", "2024-03-01T00:00:00Z", "--to", "2024-03-01T03:00:00Z"];
     [&["backfill", action, schedule], &window[..], more].concat()

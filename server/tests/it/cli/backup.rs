@@ -137,7 +137,7 @@ async fn a_backup_under_load_brings_every_fire_back() {
     assert!(said.contains("what was there is kept as"), "{said}");
     let kept = fs::read_dir(file.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
     let kept: Vec<_> = kept.filter(|path| path.to_str().unwrap().contains("before-rest")).collect();
-    // With its write-ahead log inside, or beside it.
+    // The kept database has its write-ahead log inside, or beside it.
     assert!(!kept.is_empty(), "nothing was kept");
 
     fs::write(&gate, "").unwrap();

@@ -97,7 +97,7 @@ async fn a_node_among_others_that_differ_says_so_when_it_starts_on_healthz_and_t
     let store = &database.store;
     store.join(&old).await.unwrap();
     let tx = store.begin().await.unwrap();
-    // It stays alive, however long the rest takes.
+    // The first node stays alive, however long the rest takes.
     let sql = "UPDATE node SET schema = 'm0001_people', redis_problem = 'nobody answers', \
         heartbeat_at = heartbeat_at + 3600000";
     tx.execute_unprepared(sql).await.unwrap();

@@ -36,7 +36,7 @@ fn a_value_of_the_wrong_kind_is_named_with_what_would_fit() {
 }
 
 #[test]
-fn a_value_out_of_bounds_is_told_them() {
+fn an_error_about_a_value_names_its_bounds() {
     let line = with_file("[engine]\nheartbeat_interval = \"0s\"");
     assert_eq!(
         line,
@@ -62,7 +62,7 @@ fn authorities_that_cannot_be_read_are_refused() {
 }
 
 #[test]
-fn an_output_limit_out_of_bounds_is_told_them() {
+fn an_error_about_the_output_limit_names_its_bounds() {
     let line = with_file("[targets]\noutput_limit_bytes = 10");
     let expected = "targets.output_limit_bytes: '10' is too small; give 1024 to 67108864";
     assert!(line.contains(expected), "{line}");

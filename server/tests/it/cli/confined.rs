@@ -7,7 +7,7 @@ use carillon::target::may_switch_user;
 use super::desk::Desk;
 use crate::support::{Command, Server, TestDatabase};
 
-/// A server with a key, a secret in its environment and programs.
+/// A server with a key, a secret in its environment, and programs.
 fn start(database: &TestDatabase, key: &str) -> Desk {
     let create = ["token", "create", "ci", "--role", "editor"];
     let token = Command::new(&create).on(database).run().done().trim().to_owned();

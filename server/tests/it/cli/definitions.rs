@@ -21,7 +21,7 @@ fn help_is_in_groups_and_shows_an_example_of_each_command() {
 }
 
 #[test]
-fn a_mistyped_command_or_setting_is_told_what_was_meant() {
+fn a_mistyped_command_or_setting_gets_a_suggestion() {
     let command = Command::new(&["scheduels"]).run();
     assert_eq!(command.code, 2);
     assert!(command.err.contains("'schedules'"), "{command:?}");
@@ -33,7 +33,7 @@ fn a_mistyped_command_or_setting_is_told_what_was_meant() {
 }
 
 #[test]
-fn flags_stand_before_the_command_where_it_has_a_use_for_them() {
+fn flags_may_come_before_a_command_that_uses_them() {
     let before = Command::new(&["--server", "http://127.0.0.1:9", "schedules"]).run().refused(1);
     assert!(before.contains("reach the server at http://127.0.0.1:9"), "{before}");
     let flags = ["--config", "none.toml", "--database-url", "sqlite:x.db"];

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Command, Server, TestDatabase};
 
-/// For a busy machine.
+/// A time limit that suffices on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct Desk {
@@ -16,7 +16,7 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// With the declarations of `module`.
+    /// Opens a desk with the declarations of `module`.
     pub(super) fn open(database: &TestDatabase, module: &str) -> Self {
         let create = ["token", "create", "ci", "--role", "editor"];
         let token = Command::new(&create).on(database).run().done().trim().to_owned();

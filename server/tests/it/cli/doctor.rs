@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Command, Server, TestDatabase, on_both};
 
-/// What it finds, and its exit code.
+/// The doctor's findings, and its exit code.
 pub(super) fn examined(command: Command) -> (Value, i32) {
     let finished = command.run();
     let found = serde_json::from_str(&finished.out).unwrap_or_else(|_| panic!("{finished:?}"));
@@ -34,7 +34,7 @@ pub(super) fn assert_check(found: &Value, name: &str, level: &str, part: &str) {
     assert!(is == level && says.contains(part), "{name} is {is}: {says}");
 }
 
-on_both!(a_server_that_runs_is_found_well, a_schema_of_another_version_is_told);
+on_both!(a_server_that_runs_is_found_well, a_schema_of_another_version_is_reported);
 
 async fn a_server_that_runs_is_found_well(database: TestDatabase) {
     let server = Server::start_with(&database, &["--init-admin"]);
@@ -53,12 +53,12 @@ async fn a_server_that_runs_is_found_well(database: TestDatabase) {
     } else {
         assert_eq!(check(&found, "disk").0, "ok");
     }
-    // For people: a line for each check, and below it what to do.
+    // For people, the doctor prints a line for each check, and below it what to do.
     let said = Command::new(&["doctor", "--listen", listen]).on(&database).run().done();
     assert!(said.lines().any(|line| line.starts_with("ok       schema")), "{said}");
 }
 
-async fn a_schema_of_another_version_is_told(database: TestDatabase) {
+async fn a_schema_of_another_version_is_reported(database: TestDatabase) {
     let run = |sql: &'static str| {
         let store = database.store.clone();
         async move {

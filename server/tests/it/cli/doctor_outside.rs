@@ -19,7 +19,7 @@ use crate::{
     web::oidc::provider::Provider,
 };
 
-on_both!(the_key_of_what_is_stored_is_missed, channels_that_reach_nobody_are_named);
+on_both!(the_missing_key_of_stored_values_is_reported, channels_that_reach_nobody_are_named);
 
 fn key() -> String {
     Command::new(&["secret", "new-key"]).run().done().trim().to_owned()
@@ -27,7 +27,7 @@ fn key() -> String {
 
 const KEY: &str = "CARILLON_SECRETS__KEY";
 
-async fn the_key_of_what_is_stored_is_missed(database: TestDatabase) {
+async fn the_missing_key_of_stored_values_is_reported(database: TestDatabase) {
     let (old, new) = (key(), key());
     let doctor = || doctor(&[]).on(&database);
     assert_check(&examined(doctor()).0, "secrets", "ok", "no key for them");
@@ -150,7 +150,7 @@ async fn an_identity_provider_and_a_mail_server_are_asked_whether_they_will_do()
     assert_check(&found, "sign-in", "ok", &provider.issuer);
     assert_check(&found, "mail", "ok", "lets this server sign in");
 
-    // Several at once: one finding does not hide another.
+    // Several problems at once: one finding does not hide another.
     let slash = format!("{}/realms/none", provider.issuer);
     for (issuer, more, why, host, password, problem) in [
         (&*slash, private, "status 404", "localhost", "wrong one", "Invalid username or password"),

@@ -93,7 +93,7 @@ const UNITS: [(&str, &str); 7] = [
     ("last.timer", "[Timer]\nOnCalendar=*-*~05\nUnit=boot.service\n"),
 ];
 
-/// The report's entries by what they are: place, outcome, and the first note.
+/// The report's entries: place, outcome, and the first note of each.
 fn report(out: &str) -> Vec<(String, String, String)> {
     let report: Value = serde_json::from_str(out).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -164,7 +164,7 @@ fn a_crontab_of_the_system_names_users() {
 }
 
 #[test]
-fn manifests_become_commands_and_say_what_is_otherwise() {
+fn manifests_become_commands_with_their_differences_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("jobs.yaml");
     fs::write(&file, CRONJOBS).unwrap();
@@ -230,7 +230,7 @@ fn timers_bring_their_services_along() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_imported_is_applied_and_fires_as_it_did() {
+async fn imported_jobs_are_applied_and_fire_as_before() {
     let database = TestDatabase::sqlite().await;
     let create = ["token", "create", "shell", "--role", "editor"];
     let token = Command::new(&create).on(&database).run().done().trim().to_owned();
@@ -268,13 +268,13 @@ async fn what_is_imported_is_applied_and_fires_as_it_did() {
         Command::new(args).env("CARILLON_SERVER", &server.url).env("CARILLON_TOKEN", &token)
     };
     for (index, module) in modules.iter().enumerate() {
-        // The second of each pair says the same in the other format.
+        // The second case of each pair says the same in the other format.
         let code = if index % 2 == 0 { 3 } else { 0 };
         let applied = ask(&["apply", module, "--exit-code"]).run();
         assert_eq!(applied.code, code, "{module}: {applied:?}");
     }
 
-    // The fires, as cron, Kubernetes and systemd have them.
+    // The fires, as cron, Kubernetes and systemd compute them.
     let query = "query($name: String!) { schedule(name: $name) {
         timing { expressions zone gap overlap } } }";
     for (name, from, expected) in [

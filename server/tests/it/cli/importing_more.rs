@@ -21,7 +21,7 @@ fn import(args: &[&str], input: &str) -> (Vec<(String, String)>, String) {
 }
 
 #[test]
-fn a_crontab_of_the_other_form_is_told_and_not_imported() {
+fn a_crontab_of_the_other_form_is_reported_and_not_imported() {
     let folder = tempfile::tempdir().unwrap();
     let of_system = folder.path().join("cron.d");
     fs::create_dir(&of_system).unwrap();
@@ -39,6 +39,10 @@ fn a_crontab_of_the_other_form_is_told_and_not_imported() {
         (&["-"], "1 3 * * * shop /a\n2 3 * * * shop /b\n3 3 * * * shop cd /c\n", "all 3 entries"),
         (&["-"], "1 3 * * * postgres psql -c 'vacuum'\n", "'postgres' in line 1"),
         (&["-"], "*/10 * * * * sys /usr/lib/sa/sa1\n", "'sys' in line 1"),
+        (&[of_system.to_str().unwrap(), "--user", "ana"], "", "in place of --user"),
+        (&["-", "--user", "ana"], OF_DEBIAN, "'root' in line 5"),
+        (&["-", "--system"], OF_ANA, "'backup' in line 3"),
+        (&["-", "--system"], "30 2 * * 1 backup /mnt/disk\n", "'backup' in line 1"),
     ] {
         let said = refused(args, input);
         assert!(said.contains(shows) && said.contains("--system"), "{said}");
@@ -47,9 +51,60 @@ fn a_crontab_of_the_other_form_is_told_and_not_imported() {
     let (_, module) = import(&["crontab", "-", "--tz", "UTC", "--no-users"], tab);
     assert!(module.contains("root /usr/bin/clean"), "{module}");
     let (told, module) = import(&["crontab", "-", "--tz", "UTC", "--system"], tab);
-    assert!(told[0].0 == "imported" && module.contains("user: root"), "{told:?} {module}");
-    let (told, _) = import(&["crontab", "-", "--tz", "UTC", "--system"], "* * * * * /bin/a b\n");
+    assert!(told[0].0 == "needs_change" && module.contains("user: root"), "{told:?} {module}");
+    let mixed = "* * * * * /bin/a b\n* * * * * root /bin/c\n";
+    let (told, _) = import(&["crontab", "-", "--tz", "UTC", "--system"], mixed);
     assert!(told[0].1.contains("'/bin/a' is no user"), "{told:?}");
+    let args = ["crontab", "-", "--tz", "UTC", "--user", "ana", "--no-users"];
+    let (_, module) = import(&args, tab);
+    assert!(module.contains("root /usr/bin/clean") && module.contains("user: ana"), "{module}");
+}
+
+/// The crontab of a Debian machine.
+const OF_DEBIAN: &str = "\
+# /etc/crontab: system-wide crontab
+SHELL=/bin/sh
+PATH=/usr/local/sbin:/usr/local/bin:/sbin:/bin:/usr/sbin:/usr/bin
+
+17 *\t* * *\troot\tcd / && run-parts --report /etc/cron.hourly
+25 6\t* * *\troot\ttest -x /usr/sbin/anacron || { cd / && run-parts --report /etc/cron.daily; }
+0 4\t* * *\twww-data\tphp /srv/shop/cron.php
+";
+
+/// The crontab of a person, as `crontab -l` prints it.
+const OF_ANA: &str = "\
+# m h  dom mon dow   command
+MAILTO=\"\"
+30 2 * * 1 backup /mnt/disk
+0 * * * * sync-photos /mnt/photos
+*/5 * * * * /home/ana/bin/check --quiet
+";
+
+#[test]
+fn what_runs_as_root_needs_a_change_before_a_server_takes_it() {
+    let (told, module) = import(&["crontab", "-", "--tz", "UTC", "--system"], OF_DEBIAN);
+    let outcomes: Vec<&str> = told.iter().map(|(outcome, _)| &**outcome).collect();
+    assert_eq!(outcomes, ["needs_change", "needs_change", "imported"]);
+    assert!(told[0].1.contains("runs as root") && told[0].1.contains("commands.users"), "{told:?}");
+    assert!(module.contains("user: root") && module.contains("user: www-data"), "{module}");
+
+    let tab = "0 3 * * * /usr/bin/clean\n";
+    let args = ["import", "crontab", "-", "--tz", "UTC", "--user", "root", "--dry-run", "--strict"];
+    let strict = Command::new(&args).input(tab).run();
+    assert_eq!(strict.code, 3, "{strict:?}");
+    assert!(strict.out.contains("needs a change as clean"), "{strict:?}");
+    assert!(strict.out.contains("0 imported, 0 with another meaning, 0 unsupported, 1 needs"));
+
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("clean.timer", "[Timer]\nOnCalendar=daily\n[Install]\nWantedBy=timers.target\n"),
+        ("clean.service", "[Service]\nUser=root\nExecStart=/usr/bin/clean\n"),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let timer = folder.path().join("clean.timer");
+    let (told, _) = import(&["systemd", timer.to_str().unwrap(), "--tz", "UTC"], "");
+    assert_eq!(told[0].0, "needs_change", "{told:?}");
 }
 
 #[test]
@@ -194,7 +249,7 @@ fn a_masked_unit_hides_the_one_of_the_vendor() {
         }
         assert!(!module.contains("/bin/a"), "{module}");
     }
-    // In its own folder, or only in the vendor's: nothing hides the unit.
+    // In its own folder, or only in the vendor's folder: nothing hides the unit.
     let (told, _) = import(&["systemd", vendor.to_str().unwrap(), "--tz", "UTC"], "");
     assert!(told.iter().any(|(outcome, _)| outcome == "imported"), "{told:?}");
 }

@@ -74,7 +74,7 @@ async fn the_ledger_is_filtered_explained_and_followed(database: TestDatabase) {
     let wrong = desk.command(&["fires", "--schedule", "tick", "--since", "soon"]).run().refused(2);
     assert!(wrong.contains("yesterday 02:00"), "{wrong}");
 
-    // Of all schedules, or of those that match a search.
+    // The fires of all schedules, or of those that match a search.
     let all = desk.json(&["fires", "--limit", "3"]);
     assert!(rows(&all).iter().all(|row| row["schedule"]["name"] == "tick"), "{all}");
     let found =

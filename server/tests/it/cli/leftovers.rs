@@ -1,4 +1,4 @@
-//! What servers keep outside the database while programs run, and what is left of it afterwards.
+//! Files that servers keep outside the database while programs run, and the cleanup afterwards.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -36,7 +36,7 @@ fn left(temp: &Path) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn what_a_killed_server_left_goes_with_the_next_and_what_others_use_stays() {
+async fn leftovers_of_a_killed_server_are_removed_and_files_in_use_stay() {
     let temp = tempfile::tempdir().unwrap();
     let temp = temp.path();
     let [one, two, three] =
@@ -84,7 +84,7 @@ async fn await_end(process: i32) {
 }
 
 #[tokio::test]
-async fn who_starts_programs_is_replaced_when_killed_and_ends_with_the_server() {
+async fn the_process_that_starts_programs_is_replaced_and_ends_with_the_server() {
     let temp = tempfile::tempdir().unwrap();
     let database = TestDatabase::sqlite().await;
     let desk = desk(&database, temp.path());
@@ -100,7 +100,7 @@ async fn who_starts_programs_is_replaced_when_killed_and_ends_with_the_server() 
     desk.until(&["runs", "--state", "succeeded"], |runs| !runs.as_array().unwrap().is_empty());
     let second = starter(&desk.server).unwrap();
     assert_ne!(first, second);
-    // Killed.
+    // Dropping the desk kills the server.
     drop(desk);
     await_end(second).await;
 }

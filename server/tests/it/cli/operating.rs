@@ -1,4 +1,4 @@
-//! What operators do with schedules, their buffers and their runs.
+//! The commands for schedules, their buffers and their runs.
 
 use carillon::clock::Clock;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -10,7 +10,7 @@ use super::desk::Desk;
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    a_resume_is_told_row_by_row_before_it_is_done,
+    a_resume_is_previewed_row_by_row,
     a_schedule_goes_back_to_an_earlier_version,
     a_buffer_is_listed_reordered_and_purged,
     a_run_is_cancelled_and_done_again,
@@ -34,7 +34,7 @@ schedules:
       retry: { max_attempts: 2, initial: 1h, max: 1h }
 ";
 
-/// The schedule's cursor as if it had been paused that many minutes ago.
+/// Moves the schedule's cursor as if it had been paused that many minutes ago.
 async fn paused_for(database: &TestDatabase, schedule: &str, minutes: i64) -> DateTime<Utc> {
     let now = Clock::system().now().timestamp() / 60 * 60;
     let at = DateTime::from_timestamp(now, 0).unwrap() - TimeDelta::minutes(minutes);
@@ -52,7 +52,7 @@ fn texts(list: &Value, field: &str) -> Vec<String> {
     items.map(|item| item[field].as_str().unwrap().to_owned()).collect()
 }
 
-async fn a_resume_is_told_row_by_row_before_it_is_done(database: TestDatabase) {
+async fn a_resume_is_previewed_row_by_row(database: TestDatabase) {
     let desk = Desk::open(&database, MODULE);
     let until = ["--until", "2099-01-01T00:00:00Z"];
     let pause = [&["pause", "tick", "--reason", "stock-taking"], &until[..]].concat();
@@ -127,7 +127,7 @@ async fn a_schedule_goes_back_to_an_earlier_version(database: TestDatabase) {
     let said = desk.said(&["rollback", "nightly", "--to", "1", "--reason", "a mistake"]);
     assert!(said.starts_with("nightly version 3: rolled back to version 1: timing: "), "{said}");
     assert!(said.lines().last().unwrap().ends_with("T02:00:00Z"), "{said}");
-    // It already is in that state: nothing is written.
+    // The schedule already is in that state: nothing is written.
     let again = desk.said(&["rollback", "nightly", "--to", "1"]);
     assert_eq!(again, "nightly is as version 1 was\n");
     let missing = desk.command(&["rollback", "nightly", "--to", "9"]).run().refused(1);
@@ -147,15 +147,18 @@ async fn a_buffer_is_listed_reordered_and_purged(database: TestDatabase) {
     let rows = fire::Entity::find().count(database.store.read()).await.unwrap();
     assert!(rows >= 6, "{rows} fires of six days");
     let list = ["buffer", "list", "busy"];
-    // Waits for all of them, once the first has a run that the others wait for: a fire that enters
-    // or leaves the buffer later would disturb what follows.
+    // Waits for all of the fires, once the first has a run that the others wait for: a fire that
+    // enters or leaves the buffer later would disturb the following steps.
     let buffer = desk.until(&list, |buffer| {
         let why = buffer["buffer"][0]["reason"]["text"].as_str().unwrap_or_default();
         why.starts_with("Waits for run ") && buffer["bufferSize"].as_u64() == Some(rows - 1)
     });
+    let cut = desk.command(&["buffer", "list", "busy", "--limit", "1", "--json"]).run();
+    assert!(cut.err.starts_with(&format!("1 shown, {} ", rows - 2)), "{cut:?}");
+    assert!(cut.err.trim().ends_with("give --limit, up to 1000"), "{cut:?}");
     let fires = texts(&buffer["buffer"], "id");
     let few = desk.said(&["buffer", "list", "busy", "--limit", "2"]);
-    assert!(few.starts_with("PLACE  FIRE") && few.contains("give --limit to see more"), "{few}");
+    assert!(few.starts_with("PLACE  FIRE") && few.lines().count() == 3, "{few}");
 
     let moved = desk.json(&["buffer", "move", "busy", &fires[3], &fires[1]]);
     let order = texts(&moved["buffer"], "id");

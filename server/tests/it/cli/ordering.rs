@@ -1,4 +1,4 @@
-//! Commands for objects made by hand, in bulk, and for alerts.
+//! Commands for objects that were created by hand, for bulk operations, and for alerts.
 
 use carillon::store::namespaces;
 use entity::{alert, alert_rule};
@@ -95,7 +95,7 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     assert_eq!(said, "deleted the schedule nightly\n");
     let missing = desk.command(&["delete", "schedule", "nightly"]).run().refused(1);
     assert!(missing.contains("there is no schedule 'nightly' in the namespace 'default'"));
-    // Its own workflow was deleted with it, and is restored with it.
+    // The schedule's own workflow was deleted with it, and is restored with it.
     let missing = desk.command(&["delete", "workflow", "nightly"]).run().refused(1);
     assert!(missing.contains("there is no workflow 'nightly'"), "{missing}");
     assert_eq!(desk.json(&["deleted"])[0]["name"], "nightly");
@@ -140,7 +140,7 @@ async fn one_order_reaches_all_that_a_search_finds(database: TestDatabase) {
     });
     assert_eq!(desk.said(&["bulk", "retry-runs", "state:succeeded"]), "retried 2 runs\n");
 
-    // If one of them is refused, the command says so, and the exit code shows it.
+    // If one of the items is refused, the command says so, and the exit code shows it.
     let run = runs[0]["id"].as_str().unwrap();
     let cancel = desk.command(&["bulk", "cancel-runs", "schedule:tick", "--reason", "x"]).run();
     assert_eq!(cancel.code, 1, "{cancel:?}");
@@ -211,7 +211,7 @@ async fn an_alert_is_seen_to_and_a_rule_muted(database: TestDatabase) {
     let missing = desk.command(&missing).run().refused(1);
     assert!(missing.contains("no rule \"failure\" in the namespace default, but failures"));
 
-    // One that continues.
+    // A backfill that continues.
     let store = &database.store;
     let home = namespaces::by_name(store.read(), "default").await.unwrap().unwrap().id;
     let rule = alert_rule::Entity::find().one(store.read()).await.unwrap().unwrap();
@@ -238,11 +238,17 @@ async fn an_alert_is_seen_to_and_a_rule_muted(database: TestDatabase) {
         acknowledged_note: None,
         acknowledged_until: None,
     };
+    let earlier =
+        alert::Model { id: Uuid::now_v7(), occurrence: "failed:earlier".to_owned(), ..row.clone() };
+    let row = alert::Model { id: Uuid::now_v7(), ..row };
     let tx = store.begin().await.unwrap();
+    earlier.into_active_model().insert(&tx).await.unwrap();
     let row = row.into_active_model().insert(&tx).await.unwrap();
     store.commit(tx).await.unwrap();
     let alert = row.id.to_string();
     assert_eq!(desk.json(&["alerts", "list"])[0]["id"], alert);
+    let cut = desk.command(&["alerts", "list", "--limit", "1"]).run();
+    assert!(cut.err.starts_with("1 shown, 1 is left"), "{cut:?}");
     let said = desk.said(&["alerts", "ack", &alert]);
     assert!(said.starts_with("failed about bad: ") && said.ends_with(" sees to it\n"), "{said}");
     assert!(desk.json(&["alerts", "list"])[0]["acknowledgedBy"].is_string());

@@ -1,4 +1,7 @@
-use carillon::store::{tokens, users};
+use carillon::{
+    access::token_hash,
+    store::{namespaces, tokens, users},
+};
 use entity::{Timestamp, api_token, user::Role};
 use sea_orm::Set;
 use serde_json::Value;
@@ -9,8 +12,9 @@ use crate::support::{Command, TestDatabase, on_both};
 on_both!(
     users_come_and_go,
     a_role_alone_shows_no_payloads,
-    tokens_outlive_a_password_and_that_is_said,
+    tokens_outlive_a_password_and_the_answer_says_so,
     tokens_come_and_go,
+    a_workers_token_names_its_namespace_and_queues,
     members_come_and_go,
     namespaces_are_made_and_renamed,
     the_last_administrator_stays_unless_forced,
@@ -65,7 +69,7 @@ async fn a_role_alone_shows_no_payloads(database: TestDatabase) {
     }
 }
 
-async fn tokens_outlive_a_password_and_that_is_said(database: TestDatabase) {
+async fn tokens_outlive_a_password_and_the_answer_says_so(database: TestDatabase) {
     carillon(&database, &["user", "add", "ada", "--role", "admin", "--random"]).run().done();
     let ada = users::by_name(database.store.read(), "ada").await.unwrap().unwrap();
     let row = api_token::ActiveModel {
@@ -105,6 +109,42 @@ async fn tokens_come_and_go(database: TestDatabase) {
     assert!(!tokens[0].to_string().contains(token.trim()));
     carillon(&database, &["token", "revoke", "ci"]).run().done();
     assert_eq!(listed(&database, "token")[0]["state"], "revoked");
+}
+
+/// What such a token opens over HTTP, `web::workers` tests.
+async fn a_workers_token_names_its_namespace_and_queues(database: TestDatabase) {
+    carillon(&database, &["namespace", "create", "billing"]).run().done();
+    let create = ["token", "create", "mailer", "--role", "operator", "--namespace", "billing"];
+    let queues = ["--queue", "emails", "--queue", "letters"];
+    let made = carillon(&database, &[&create[..], &queues, &["--json"]].concat()).run().done();
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let tokens = listed(&database, "token");
+    for told in [&made, &tokens[0]] {
+        assert_eq!(told["namespace"], "billing", "{told}");
+        assert_eq!(told["queues"], serde_json::json!(["emails", "letters"]), "{told}");
+    }
+    let hash = token_hash(made["token"].as_str().unwrap()).unwrap();
+    let now = Timestamp(0);
+    let row = tokens::live_by_hash(database.store.read(), &hash, now).await.unwrap().unwrap();
+    let billing = namespaces::by_name(database.store.read(), "billing").await.unwrap().unwrap();
+    assert_eq!(row.namespace_id, Some(billing.id));
+    assert_eq!(row.queues.unwrap().0, ["emails", "letters"]);
+    let table = carillon(&database, &["token", "list"]).run().done();
+    assert!(table.contains("emails letters") && table.contains("billing"), "{table}");
+
+    let many: Vec<String> = (0..33).map(|number| format!("--queue=q{number}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    for (role, more, part) in [
+        ("operator", &["--namespace", "nowhere"][..], "the namespace 'nowhere'"),
+        ("operator", &["--queue", "No!"], "is no name of a queue"),
+        ("viewer", &["--queue", "emails"], "cannot pull tasks"),
+        ("operator", &many[..], "name 32 at the most"),
+    ] {
+        let create = [&["token", "create", "other", "--role", role][..], more].concat();
+        let refused = carillon(&database, &create).run().refused(1);
+        assert!(refused.contains(part), "{refused}");
+    }
+    assert_eq!(listed(&database, "token").len(), 1);
 }
 
 async fn namespaces_are_made_and_renamed(database: TestDatabase) {

@@ -119,7 +119,7 @@ fn every_line_of_a_batch_is_answered() {
     );
     let at = |fire: &Value| fire["at"].as_str().unwrap().to_owned();
     let fires: Vec<String> = answers[0]["fires"].as_array().unwrap().iter().map(at).collect();
-    // Anchored at `from`, which itself does not fire.
+    // The expression is anchored at `from`, which itself does not fire.
     assert_eq!(fires, ["2025-01-01T00:01:30Z", "2025-01-01T00:03:00Z"]);
     for (index, part) in [
         (1, "61"),
@@ -255,7 +255,7 @@ fn utc_rules() -> Vec<u8> {
 }
 
 #[test]
-fn a_batch_of_bytes_that_are_no_text_goes_on() {
+fn a_batch_continues_after_bytes_that_are_not_text() {
     let lines = [b"\xff\xfe\n".as_slice(), b"{\"expr\":\"@daily\",\"count\":1}\n"].concat();
     let answers = Command::new(&["preview", "--batch", "-"]).input(lines).run().done();
     let answers: Vec<Value> =

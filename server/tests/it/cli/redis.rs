@@ -43,7 +43,7 @@ async fn a_redis_that_cannot_be_reached_or_used_stops_the_start() {
     let line = serve(&database, &wrong);
     assert!(line.contains(&format!("reach Redis at {address}/0 (cluster.redis_url)")), "{line}");
     assert!(line.contains("Password authentication failed"), "{line}");
-    // It fails only when it is asked to write.
+    // The disk fails only when Redis is asked to write.
     let line = serve(&database, &address);
     assert!(line.contains("Authentication required"), "{line}");
     assert_eq!(redis.say("REPLICAOF 127.0.0.1 1"), "+OK");

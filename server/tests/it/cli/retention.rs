@@ -9,10 +9,10 @@ use crate::support::{Command, TestDatabase, on_both};
 on_both!(
     a_dry_run_removes_nothing_and_a_round_does,
     how_long_history_is_kept_is_shown_and_set,
-    what_another_retention_would_free_is_said_before_it_is_set,
+    a_retention_is_previewed_before_it_is_set,
 );
 
-/// Nothing fires by itself.
+/// Schedules that never fire by themselves.
 const MODULE: &str = "module: shop
 schedules:
   nightly: { when: '@daily', paused: true, task: { target: { noop: {} } } }
@@ -52,13 +52,13 @@ async fn how_long_history_is_kept_is_shown_and_set(database: TestDatabase) {
     assert!(desk.command(&missing).run().refused(1).contains("there is no schedule 'missing'"));
 }
 
-async fn what_another_retention_would_free_is_said_before_it_is_set(database: TestDatabase) {
+async fn a_retention_is_previewed_before_it_is_set(database: TestDatabase) {
     let desk = admin(&database);
     desk.said(&["trigger", "nightly"]);
     desk.until(&["runs", "--schedule", "nightly"], |runs| {
         runs.as_array().is_some_and(|runs| runs.iter().any(|run| run["state"] == "SUCCEEDED"))
     });
-    // And one like it that settled ten days ago.
+    // Another run like it settled ten days ago.
     let store = &database.store;
     let run = run::Entity::find().one(store.read()).await.unwrap().unwrap();
     let then = Timestamp(run.created_at.0 - 10 * 86_400_000);

@@ -32,7 +32,7 @@ async fn lists_are_searched_from_the_command_line() {
     let none = ask(&["runs", "--search", "workflow:backup", "--json"]).run().done();
     assert_eq!(none.trim(), "[]");
 
-    // Refused on the client: no server is asked.
+    // The client refuses the search: no server is asked.
     let refused = Command::new(&["runs", "--search", "tag:billing stat:failed"]).run().refused(2);
     let lines: Vec<_> = refused.lines().collect();
     assert!(lines[0].starts_with("--search: runs have no field 'stat'"), "{refused}");
@@ -75,4 +75,61 @@ async fn lists_go_through_all_pages_or_say_that_there_are_more() {
     }
     let runs = ask(&["runs", "--limit", "1"]).run();
     assert!(runs.err.contains("1 shown, 1 is left"), "{runs:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_list_reads_on_or_says_what_is_left() {
+    let database = TestDatabase::sqlite().await;
+    let create = ["token", "create", "shell", "--role", "editor"];
+    let token = Command::new(&create).on(&database).run().done().trim().to_owned();
+    let server = Server::start(&database);
+    let ask = |args: &[&str]| {
+        Command::new(args).env("CARILLON_SERVER", &server.url).env("CARILLON_TOKEN", &token)
+    };
+    let module = |times: &[&str]| {
+        let entry = |(index, time): (usize, &&str)| {
+            format!(
+                "  s{index}: {{ when: '{time}', paused: true, task: {{ target: {{ noop: {{}} }} }} }}\n"
+            )
+        };
+        let schedules: String = times.iter().enumerate().map(entry).collect();
+        format!("module: some\nschedules:\n{schedules}")
+    };
+    for time in ["@daily", "@hourly"] {
+        ask(&["apply", "some.yaml"]).file("some.yaml", &module(&[time])).run().done();
+    }
+    for hours in ["2", "3"] {
+        let to = format!("2024-03-01T0{hours}:00:00Z");
+        let from = ["backfill", "create", "s0", "--from", "2024-03-01T00:00:00Z"];
+        ask(&[&from[..], &["--to", &to, "--reason", "a test"]].concat()).run().done();
+    }
+    for name in ["old", "older"] {
+        let definition = format!(
+            "{{\"name\": \"{name}\", \"timing\": {{\"expressions\": [\"@daily\"]}}, \
+             \"task\": {{\"target\": {{\"noop\": {{}}}}}}}}"
+        );
+        ask(&["create", &definition]).run().done();
+        ask(&["delete", "schedule", name]).run().done();
+    }
+
+    let count = |out: &str| serde_json::from_str::<Value>(out).unwrap().as_array().unwrap().len();
+    for list in [&["versions", "s0"][..], &["backfill", "list"], &["deleted"]] {
+        let all = ask(&[list, &["--json"]].concat()).run();
+        assert_eq!((count(&all.out), &*all.err), (2, ""), "{list:?}");
+        for form in [&[][..], &["--json"]] {
+            let some = ask(&[list, &["--limit", "1"], form].concat()).run();
+            assert!(some.err.starts_with("1 shown, 1 is left: give --limit"), "{list:?} {some:?}");
+        }
+    }
+    let unknown = ask(&["versions", "00000000-0000-0000-0000-000000000000"]).run().refused(1);
+    assert!(unknown.contains("there is no schedule with the id"), "{unknown}");
+
+    for form in ["table", "jsonl", "csv"] {
+        let audit = ["audit", "--limit", "1", "--format", form];
+        let some = Command::new(&audit).on(&database).run();
+        assert!(some.err.contains("1 shown, there are more: give --limit"), "{form} {some:?}");
+        let all = Command::new(&["audit", "--limit", "1000", "--format", form]);
+        let all = all.on(&database).run();
+        assert!(!all.err.contains("there are more"), "{form} {all:?}");
+    }
 }

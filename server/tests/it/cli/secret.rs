@@ -63,7 +63,7 @@ async fn a_server_without_the_key_does_not_begin(database: TestDatabase) {
     let refused = carillon(&database, &["secret", "set", "a"], &[]).input("open-sesame").run();
     assert!(refused.refused(1).contains("set secrets.key_file"));
     set(&database, "a", &[(KEY, &old)]);
-    // Another key seals nothing beside it; what needs no key asks for none.
+    // Another key seals nothing beside it; commands that need no key ask for none.
     let refused = carillon(&database, &["secret", "set", "b"], &[(KEY, &new)]);
     let refused = refused.input("open-sesame").run();
     assert!(refused.refused(1).contains("the secret 'a': it is sealed with the key"));

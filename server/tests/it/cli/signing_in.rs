@@ -60,7 +60,7 @@ async fn a_user_signs_in_with_a_password_and_out_again(database: TestDatabase) {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&person.file()), 0o600);
     assert_eq!(mode(person.file().parent().unwrap()), 0o700);
-    // Without a name of a server, this one is used.
+    // Without the name of a server, this one is used.
     assert!(person.run(&["schedules"]).done().starts_with("SCHEDULE"));
     let listed = person.run(&["profiles", "--json"]).done();
     let listed: Value = serde_json::from_str(&listed).unwrap();

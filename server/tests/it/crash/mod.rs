@@ -71,7 +71,7 @@ struct Moment {
 enum When {
     /// Some fires are claimed and not handed over.
     HandingOver,
-    /// That many steps are done, over all fires.
+    /// The storm has made this many steps, over all fires.
     Progress(usize),
 }
 

@@ -11,7 +11,7 @@ pub(super) struct Server {
     log: std::path::PathBuf,
 }
 
-/// Short intervals: after a restart, it soon finds what the life before left.
+/// Short intervals: after a restart, a process soon finds the leftovers of the previous one.
 const PACE: &[(&str, &str)] = &[
     ("CARILLON_ENGINE__HEARTBEAT_INTERVAL", "500ms"),
     ("CARILLON_ENGINE__HEARTBEAT_EXPIRY", "5s"),
@@ -41,21 +41,21 @@ impl Server {
         Self { process, log }
     }
 
-    /// Ends it as a power failure would.
+    /// Ends the process as a power failure would.
     pub(super) fn kill(&mut self) {
         self.is_alive();
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Panics with its log if it has exited by itself.
+    /// Panics with the log if the process has exited by itself.
     pub(super) fn is_alive(&mut self) {
         if let Some(status) = self.process.try_wait().unwrap() {
             panic!("the server ended by itself, {status}:\n{}", self.log());
         }
     }
 
-    /// Its log and those of its predecessors.
+    /// The log of this process and those of its predecessors.
     pub(super) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }

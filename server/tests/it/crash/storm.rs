@@ -19,7 +19,7 @@ use crate::{
 /// Many schedules that are due at one instant.
 pub(super) struct Storm {
     pub(super) world: World,
-    /// The instant.
+    /// The instant at which all schedules are due.
     pub(super) at: DateTime<Utc>,
     folder: TempDir,
     /// The position up to which earlier storms have read the witness file.
@@ -80,7 +80,7 @@ impl Storm {
         Self { world, at: DateTime::UNIX_EPOCH, folder, read: 0 }
     }
 
-    /// Makes all of them due a moment from now. No server may run.
+    /// Makes all schedules due a moment from now. No server may run.
     pub(super) async fn arm(&mut self) {
         // The instant must differ from the last storm's.
         let soon = self.world.clock.now().trunc_subsecs(0) + TimeDelta::seconds(2);

@@ -62,7 +62,8 @@ pub(super) async fn check(storm: &mut Storm) -> Tally {
         assert_eq!((fire.verdict, fire.run_id), (Verdict::Started, Some(fire.id)), "{fire:?}");
         assert!(fire.decided_at.is_some());
     }
-    // Its run succeeded, at the last of its attempts, without gaps; the others were lost to a kill.
+    // Each run succeeded, at the last of its attempts, without gaps; the others were lost to a
+    // kill.
     for (id, run) in &runs {
         let rows = attempts.get_mut(id).unwrap();
         rows.sort_by_key(|row| row.attempt);
@@ -74,8 +75,8 @@ pub(super) async fn check(storm: &mut Storm) -> Tally {
         assert_eq!(last.state, task_run::State::Succeeded);
         assert!(lost.iter().all(|row| row.state == task_run::State::Lost), "{rows:?}");
     }
-    // What really happened matches the tables: no execution without its own attempt, no attempt
-    // twice, no success without its execution.
+    // The witness file matches the tables: no execution without its own attempt, no attempt twice,
+    // no success without its execution.
     let mut done: HashSet<(Uuid, i32)> = HashSet::new();
     for line in written.lines() {
         let [key, run, attempt] = line.trim_end().split(' ').collect::<Vec<_>>()[..] else {
@@ -103,7 +104,7 @@ pub(super) async fn check(storm: &mut Storm) -> Tally {
     }
 }
 
-/// Nothing waits, runs or is due, of this storm or any before.
+/// Nothing of this storm or any earlier one waits, runs or is due.
 async fn nothing_is_left(storm: &Storm) {
     let store = &storm.world.database.store;
     let pending = fire::Entity::find().filter(fire::Column::Verdict.eq(Verdict::Pending));

@@ -13,7 +13,7 @@ use crate::{
 
 const CHART: &str = "assets/helm/carillon";
 
-/// A piece of a template: text, or what stands between the braces.
+/// A piece of a template: text, or the code between the braces.
 enum Piece<'a> {
     Text(&'a str),
     Action(&'a str),
@@ -39,7 +39,7 @@ struct Renderer {
 }
 
 impl Renderer {
-    /// With the chart's own values, and others merged over them by path.
+    /// A renderer with the chart's own values, and others merged over them by path.
     fn new(over: &[(&str, Value)]) -> Self {
         let chart: Value =
             serde_saphyr::from_str(&repository(&format!("{CHART}/Chart.yaml"))).unwrap();
@@ -133,7 +133,7 @@ impl Renderer {
             value = match step[0].as_str() {
                 "quote" => json!(json!(text(&value)).to_string()),
                 "toJson" => json!(value.to_string()),
-                // JSON is YAML.
+                // JSON is also valid YAML.
                 "toYaml" if value.is_array() => json!(value.to_string()),
                 "toYaml" => json!(fields(&value)),
                 "default" if is_empty(&value) => argument(1),
@@ -243,7 +243,7 @@ async fn the_chart_starts_nodes_that_pass_their_own_probes() {
 }
 
 #[test]
-fn the_chart_has_what_is_switched_on_and_nothing_else() {
+fn the_chart_renders_what_is_enabled_and_nothing_else() {
     let plain = manifests(&Renderer::new(&[]));
     let kinds: Vec<&str> = plain.iter().filter_map(|manifest| manifest["kind"].as_str()).collect();
     let usual = ["ConfigMap", "Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"];

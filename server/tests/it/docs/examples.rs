@@ -66,7 +66,7 @@ async fn every_example_is_deployed_and_changes_nothing_the_second_time() {
 }
 
 #[test]
-fn the_linter_refuses_a_file_with_its_place_and_counts_what_it_warns_of() {
+fn the_linter_refuses_a_file_with_its_position_and_counts_its_warnings() {
     let lint = |yaml: &str, flags: &[&str]| {
         let args = [&["lint", "--files", "m.yaml"], flags].concat();
         Command::new(&args).file("m.yaml", yaml).run()

@@ -1,4 +1,4 @@
-//! Needs no mdBook: this checks the sources of the site.
+//! Checks the sources of the site, which needs no mdBook.
 
 use std::{
     collections::BTreeSet,
@@ -6,11 +6,11 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::{documents, root};
+use super::{documents, files, root};
 use crate::settings::repository;
 
 /// The targets of a page's links, without those in code: the path as written, and the anchor.
-fn links(text: &str) -> Vec<(String, Option<String>)> {
+pub(super) fn links(text: &str) -> Vec<(String, Option<String>)> {
     let mut is_code = false;
     let mut found = Vec::new();
     for line in text.lines() {
@@ -20,7 +20,7 @@ fn links(text: &str) -> Vec<(String, Option<String>)> {
         if is_code {
             continue;
         }
-        // Every second piece stands between backticks.
+        // Every second piece is between backticks.
         let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         for target in prose.split("](").skip(1) {
             let target = target.split([')', ' ']).next().unwrap();
@@ -38,7 +38,7 @@ fn links(text: &str) -> Vec<(String, Option<String>)> {
 }
 
 /// The anchors of a page's headings, as GitHub and mdBook make them.
-fn anchors(text: &str) -> BTreeSet<String> {
+pub(super) fn anchors(text: &str) -> BTreeSet<String> {
     let mut is_code = false;
     let mut found = BTreeSet::new();
     for line in text.lines() {
@@ -47,7 +47,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
         let heading = heading.trim_start_matches('#').trim().to_lowercase();
         let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
         let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
-        // A repeated one has a number appended.
+        // A repeated anchor gets a number appended.
         let again = (0..).map(|n| if n == 0 { anchor.clone() } else { format!("{anchor}-{n}") });
         let free = again.into_iter().find(|anchor| !found.contains(anchor)).unwrap();
         found.insert(free);
@@ -124,4 +124,22 @@ fn the_sites_table_of_contents_lists_every_page_once() {
         };
         assert!(is_listed, "{page} is on no page of the site");
     }
+}
+
+#[test]
+fn every_number_of_a_decision_has_a_page_or_a_reason() {
+    let readme = repository("docs/decisions/README.md");
+    let (_, without) = readme.split_once("## Numbers without a page").unwrap();
+    // Every second piece stands between backticks.
+    let unused = without.split('`').skip(1).step_by(2).map(|number| number.parse::<u32>().unwrap());
+    let unused: BTreeSet<u32> = unused.collect();
+    let names = files("docs/decisions", ".md");
+    let pages: BTreeSet<u32> =
+        names.iter().filter_map(|name| name.get(..4)?.parse().ok()).collect();
+    let both: Vec<&u32> = pages.intersection(&unused).collect();
+    assert!(both.is_empty(), "these have a page and are listed as numbers without one: {both:?}");
+    let last = *pages.last().unwrap();
+    let gaps: Vec<u32> =
+        (1..=last).filter(|number| !pages.contains(number) && !unused.contains(number)).collect();
+    assert!(gaps.is_empty(), "say in docs/decisions/README.md what became of {gaps:?}");
 }

@@ -3,6 +3,7 @@
 //!
 //! - `links`: links and anchors, and the site's table of contents
 //! - `tutorial`: docs/tutorial.md, step by step
+//! - `reference`: the pages that are made of the schemas
 //! - `examples`: examples/, each linted and deployed
 //! - `runbooks`: docs/runbooks and the alert rules
 //! - `chart`: the Helm chart, without Helm
@@ -12,6 +13,7 @@
 mod chart;
 mod examples;
 mod links;
+mod reference;
 mod runbooks;
 mod shipped;
 mod states;
@@ -26,10 +28,16 @@ fn root() -> PathBuf {
 
 /// Every document, by its path in the repository.
 pub(crate) fn documents() -> Vec<String> {
-    let mut found: Vec<String> = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
-        .into_iter()
-        .map(str::to_owned)
-        .collect();
+    let files = [
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "clients/python/README.md",
+        "clients/typescript/README.md",
+        "worker/README.md",
+    ];
+    let mut found: Vec<String> = files.into_iter().map(str::to_owned).collect();
     let mut folders = vec!["docs".to_owned(), "examples".to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(root().join(&folder)).unwrap() {

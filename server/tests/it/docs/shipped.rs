@@ -63,7 +63,7 @@ fn run(program: &str, args: &[&str]) -> String {
 }
 
 #[test]
-fn the_packages_come_out_the_same_twice_and_hold_what_a_server_needs() {
+fn the_packages_are_reproducible_and_contain_what_a_server_needs() {
     let folder = tempfile::tempdir().unwrap();
     let binary = stand_in(folder.path());
     let out = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -158,14 +158,14 @@ fn the_action_and_the_hook_call_the_binary_as_it_is() {
     assert_eq!(hook["entry"], "carillon lint");
     assert_eq!(hook["args"][0], "--files");
     assert_taken(&["lint", "--files", "--strict"]);
-    // What scripts/dist also asks of the binary.
+    // The calls of the binary in scripts/dist.
     assert_taken(&["man"]);
     assert_taken(&["completions"]);
 
     let action = yaml("action.yml");
     let steps = action["runs"]["steps"].as_array().unwrap();
     let script: String = steps.iter().filter_map(|step| step["run"].as_str()).collect();
-    // Every call of the program, with its flags.
+    // Every call of the program in the script, with its flags.
     let calls = script.lines().filter_map(|line| line.split("carillon ").nth(1));
     let mut called = BTreeSet::new();
     for call in calls {

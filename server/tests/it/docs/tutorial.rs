@@ -1,5 +1,5 @@
 //! docs/tutorial.md as a new user follows it: the commands in order, in one folder, with the output
-//! compared with the page. Three dots stand for what differs.
+//! compared with the page. Three dots mean any text.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command, time::Duration};
 
@@ -32,8 +32,8 @@ fn blocks(page: &str) -> Vec<(&str, String)> {
     found
 }
 
-/// Whether a text matches what is shown: `...` in a line stands for any text, on a line of its own
-/// for any lines.
+/// Whether a text matches the page: `...` in a line means any text, and on a line of its own any
+/// lines.
 fn is_as_shown(printed: &str, shown: &str) -> bool {
     fn lines(printed: &[&str], shown: &[&str]) -> bool {
         match shown.split_first() {
@@ -59,7 +59,7 @@ fn is_as_shown(printed: &str, shown: &str) -> bool {
     lines(&printed, &shown.lines().map(str::trim_end).collect::<Vec<_>>())
 }
 
-/// A shell command in the reader's folder; exported variables last, as in one terminal.
+/// A shell command in the reader's folder; exported variables stay set, as in one terminal.
 struct Terminal<'a> {
     folder: &'a Path,
     variables: BTreeMap<String, String>,
@@ -142,7 +142,7 @@ async fn step(terminal: &mut Terminal<'_>, command: &str, shown: Option<&String>
 }
 
 #[test]
-fn what_differs_from_the_page_is_noticed() {
+fn differences_from_the_page_are_noticed() {
     assert!(is_as_shown("a 1 b\nc\nd\n", "a ... b\n...\nd\n"));
     assert!(is_as_shown("a\n", "a\n...\n"));
     assert!(!is_as_shown("a 1 b\nx\n", "a ... c\nx\n"));

@@ -17,7 +17,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_timing_that_cannot_be_read_pauses_its_schedule_alone,
-    a_definition_that_cannot_be_read_holds_up_no_other_schedule,
+    an_unreadable_definition_delays_no_other_schedule,
     a_queued_run_whose_definition_cannot_be_read_fails_alone,
     an_orphaned_run_whose_definition_cannot_be_read_fails_alone,
 );
@@ -41,7 +41,7 @@ async fn break_definition(world: &World, workflow: uuid::Uuid) {
     world.write(sql, [definition.into(), workflow.into()]).await;
 }
 
-async fn a_definition_that_cannot_be_read_holds_up_no_other_schedule(database: TestDatabase) {
+async fn an_unreadable_definition_delays_no_other_schedule(database: TestDatabase) {
     let mut world = World::new(database).await;
     world.settings.lost_after = Duration::ZERO;
     let broken = world.due_now(noop(), |_| {}).await;
@@ -49,7 +49,8 @@ async fn a_definition_that_cannot_be_read_holds_up_no_other_schedule(database: T
     let fine = world.due_now(noop(), |row| row.next_scheduled_at = broken.next_scheduled_at).await;
     let engine = world.engine().await;
     world.settled_run(fine.id).await;
-    // Recovery retries the other as often as it may: rolling back the program could still save it.
+    // Recovery retries the other fire as often as it may: a rollback of the program could still
+    // save it.
     let fire = world.decided(broken.id, 1).await.remove(0);
     assert_eq!((fire.verdict, fire.reason), (Verdict::Abandoned, Reason::AttemptsExhausted));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();

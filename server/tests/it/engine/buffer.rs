@@ -36,7 +36,7 @@ on_both!(
     late_fires_that_become_due_wait_as_well,
     a_manual_run_that_settles_releases_what_waits_for_it,
     a_storm_without_buffers_asks_nothing_about_them,
-    what_settles_while_the_planner_rests_from_a_long_look_is_released_soon_after,
+    a_run_that_settles_during_the_planners_rest_releases_the_next_soon_after,
 );
 
 /// A schedule that is due every minute, and whose fire of 12:00 is at work.
@@ -98,7 +98,7 @@ fn standing(fire: &fire::Model) -> (Verdict, Reason) {
     (fire.verdict, fire.reason)
 }
 
-/// The run that a request belongs to.
+/// The run to which a request belongs.
 fn run_of(arrival: &Arrival) -> Uuid {
     arrival.body["run_id"].as_str().unwrap().parse().unwrap()
 }
@@ -477,7 +477,7 @@ async fn a_storm_without_buffers_asks_nothing_about_them(mut database: TestDatab
     assert_eq!(about(&["concurrency_group", "v JOIN"]), 0);
 }
 
-async fn what_settles_while_the_planner_rests_from_a_long_look_is_released_soon_after(
+async fn a_run_that_settles_during_the_planners_rest_releases_the_next_soon_after(
     database: TestDatabase,
 ) {
     let (mut world, clock) = World::at(database, at("2026-03-01T11:59:30Z")).await;
@@ -502,8 +502,8 @@ async fn what_settles_while_the_planner_rests_from_a_long_look_is_released_soon_
         .await;
     first.answer(200);
     world.settled(schedule, 1).await;
-    // Far less than the five seconds after which it looks in any case. A round that began before
-    // the run had settled finds the rest later.
+    // Far less than the five seconds after which the planner looks in any case. A round that began
+    // before the run had settled finds the rest later.
     clock.pass(Duration::from_secs(2));
     let mut waited = 0;
     let second = loop {

@@ -22,7 +22,7 @@ on_both!(
     a_suppressed_fire_has_a_row_that_names_the_calendar,
     an_outage_ends_its_ranges_where_a_calendar_begins,
     the_latest_fire_that_is_allowed_runs_for_those_that_were_missed,
-    what_a_calendar_suppresses_in_a_pause_is_not_skipped_by_it,
+    suppressed_instants_in_a_pause_are_not_skipped_by_it,
     a_changed_calendar_is_obeyed_by_the_next_claim,
     what_came_before_a_change_goes_by_the_calendar_of_then,
     a_schedule_whose_calendar_is_gone_is_paused_with_the_reason,
@@ -109,7 +109,7 @@ async fn the_latest_fire_that_is_allowed_runs_for_those_that_were_missed(databas
         })
         .await;
     let engine = world.engine().await;
-    // Friday 12:00 and 18:00, and seven of the weekend.
+    // The fires of Friday 12:00 and 18:00, and the seven fires of the weekend.
     let ledger = world.decided(schedule.id, 9).await;
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.scheduled_at, ms("2026-03-06T18:00:00Z"));
@@ -119,7 +119,7 @@ async fn the_latest_fire_that_is_allowed_runs_for_those_that_were_missed(databas
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-async fn what_a_calendar_suppresses_in_a_pause_is_not_skipped_by_it(database: TestDatabase) {
+async fn suppressed_instants_in_a_pause_are_not_skipped_by_it(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-08T12:20:00Z")).await;
     let calendar = world.calendar("weekends", Mode::Exclude, weekends()).await;
     let schedule = world
@@ -165,7 +165,7 @@ async fn what_came_before_a_change_goes_by_the_calendar_of_then(database: TestDa
     let (world, _clock) = World::at(database, at(FRIDAY)).await;
     let today = json!({ "dates": ["2026-03-06"] });
     let calendar = world.calendar("days-off", Mode::Exclude, today).await;
-    // It suppressed nothing until half past eleven, and the afternoon before that.
+    // The calendar suppressed nothing until half past eleven, and the afternoon before that.
     let definition = if world.database.store.dialect().is_postgres() { "$3::jsonb" } else { "$3" };
     let sql = format!(
         "INSERT INTO calendar_version (calendar_id, version, mode, definition, ended_at) \
@@ -190,7 +190,8 @@ async fn what_came_before_a_change_goes_by_the_calendar_of_then(database: TestDa
         .await;
     let engine = world.engine().await;
     let run = world.settled_run(schedule.id).await;
-    // The change costs no fire and starts none: the latest allowed one runs for the others.
+    // The change costs no fire and starts none: the latest allowed fire runs in place of the
+    // others.
     assert_eq!(run.scheduled_at, ms("2026-03-06T11:29:00Z"));
     let ledger = world.ledger(schedule.id).await;
     let minutes = |verdict, reason| {

@@ -17,7 +17,7 @@ on_both!(
     a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice,
     a_running_attempt_outlives_a_step_of_the_clock,
     a_clock_that_is_stepped_back_stops_no_heartbeat,
-    what_is_past_ends_with_the_range_that_reaches_furthest,
+    past_instants_end_with_the_range_that_reaches_furthest,
 );
 
 async fn a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice(database: TestDatabase) {
@@ -25,7 +25,8 @@ async fn a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice(database:
     let schedule = world.schedule("* * * * *", noop(), |_| {}).await;
     let engine = world.engine().await;
     let mut settled = 0;
-    // In step; two hours ahead; back by one and a half; in step again; back by a second.
+    // The clock's steps: in step; two hours ahead; back by one and a half; in step again; back by a
+    // second.
     for (now, more) in [
         ("2026-03-01T12:00:00Z", 1),
         ("2026-03-01T12:01:00Z", 1),
@@ -55,7 +56,7 @@ async fn a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice(database:
         assert_eq!(pair[0].last_scheduled_at.0 + 60_000, pair[1].scheduled_at.0);
     }
     assert_eq!(ledger.iter().map(|fire| fire.count).sum::<i64>(), 123);
-    // Where the step made several due at once, the newest ran for the others.
+    // Where the step made several instants due at once, the newest ran in place of the others.
     let expected = [
         (Verdict::Started, Reason::OnTime),
         (Verdict::Started, Reason::Late),
@@ -93,7 +94,7 @@ async fn a_running_attempt_outlives_a_step_of_the_clock(database: TestDatabase) 
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Otherwise the other nodes would take this one for dead and start its runs again.
+/// Otherwise the other nodes would declare this node dead and start its runs again.
 async fn a_clock_that_is_stepped_back_stops_no_heartbeat(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let engine = world.engine().await;
@@ -109,18 +110,18 @@ async fn a_clock_that_is_stepped_back_stops_no_heartbeat(database: TestDatabase)
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// After that a new timing begins when the clock was stepped back.
-async fn what_is_past_ends_with_the_range_that_reaches_furthest(database: TestDatabase) {
+/// The new timing begins at the last instant that any clock had reached.
+async fn past_instants_end_with_the_range_that_reaches_furthest(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-01T15:00:00Z")).await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     let store = &world.database.store;
     let past = async || store.last_past_instant(store.read(), schedule.id).await.unwrap();
     assert_eq!(past().await, None);
     for (first, last, count) in [
-        // Three hours at once, one of which was already made up for.
+        // Three hours in one row, one of which had already run.
         ("2026-03-01T12:00:00Z", "2026-03-01T14:59:00Z", 180),
         ("2026-03-01T13:30:00Z", "2026-03-01T13:30:00Z", 1),
-        // Skipped in advance.
+        // Instants that were skipped in advance.
         ("2026-03-01T16:00:00Z", "2026-03-01T17:00:00Z", 2),
         ("2026-03-01T18:00:00Z", "2026-03-01T18:00:00Z", 1),
     ] {

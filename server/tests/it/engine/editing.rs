@@ -191,7 +191,7 @@ async fn a_deadline_counts_wherever_in_a_reordered_queue_its_fire_waits(database
     };
     let gone = world.until("the fire behind the head is past its deadline", decided).await;
     assert_eq!((gone.verdict, gone.reason), (Verdict::Skipped, Reason::Deadline));
-    // Its place is free, and no more fires are there than may wait.
+    // The buffer's place is free, and it does not contain more fires than may wait.
     waits(3).await;
     let ledger = world.ledger(schedule.id).await;
     assert_eq!(ledger.iter().filter(|fire| fire.queue_position.is_some()).count(), 2);
@@ -240,7 +240,7 @@ async fn what_is_due_when_a_calendar_changes_has_the_fate_that_the_old_one_gives
         by_calendar,
         by_calendar,
         (1, Verdict::Missed, Reason::Outage),
-        // Within the grace, but not alone: the catch-up policy decides.
+        // The instant is within the grace, but not the only one: the catch-up policy decides.
         (1, Verdict::Missed, Reason::Outage),
         by_calendar,
     ];
@@ -250,7 +250,7 @@ async fn what_is_due_when_a_calendar_changes_has_the_fate_that_the_old_one_gives
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A change of a calendar that suppresses everything on the day that it no longer covers.
+/// Changes a calendar so that it suppresses everything on the current day.
 pub(crate) async fn close_for_a_day(
     commands: &Commands,
     calendar: Uuid,
@@ -295,7 +295,7 @@ async fn a_change_of_a_calendar_leaves_what_is_due_to_whoever_claims_it(database
     assert!(before.iter().zip(&after).all(is_told), "who follows them has not heard of it");
 }
 
-/// They are read page by page, by name; the last of them would never fire again.
+/// The schedules are read page by page, by name; the last of them would never fire again.
 async fn every_schedule_that_names_a_calendar_is_asked_before_it_changes(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-06T11:59:30Z")).await;
     let commands = commands(&world);
@@ -315,7 +315,7 @@ async fn every_schedule_that_names_a_calendar_is_asked_before_it_changes(databas
     assert_eq!(row.version, 1, "nothing is half done");
 }
 
-/// No node schedules from before the end of the pause until after the edit.
+/// No node schedules anything from before the end of the pause until after the edit.
 async fn an_edit_after_the_end_of_a_pause_tells_it_from_the_outage(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-06T06:59:30Z")).await;
     let commands = commands(&world);
@@ -335,7 +335,7 @@ async fn an_edit_after_the_end_of_a_pause_tells_it_from_the_outage(database: Tes
         (1, Verdict::Missed, Reason::Outage),
         (1, Verdict::Missed, Reason::Outage),
         (1, Verdict::Missed, Reason::Outage),
-        // Until the edit it could be claimed.
+        // Until the edit the instant could be claimed.
         (1, Verdict::Skipped, Reason::StaleVersion),
     ];
     let ledger = world.ledger(schedule.id).await;
@@ -348,7 +348,7 @@ async fn an_edit_after_the_end_of_a_pause_tells_it_from_the_outage(database: Tes
 }
 
 /// Twelve days of more than two thousand rows: paused, and missed. The rows before the catch-up
-/// window stay although the request that led to them was refused.
+/// window stay, even though the request was refused.
 async fn what_nothing_can_run_any_more_is_written_ahead_of_an_order(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-13T12:20:30Z")).await;
     let commands = commands(&world);

@@ -22,13 +22,13 @@ use super::{
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    tasks_fan_out_and_join_and_find_what_those_before_them_gave_back,
+    tasks_fan_out_and_join_and_find_the_outputs_of_earlier_ones,
     a_failure_skips_what_needs_success_and_starts_what_answers_to_it,
     a_task_that_waits_for_its_next_attempt_holds_up_no_other,
     what_a_killed_node_had_finished_is_not_done_again,
     a_run_parked_between_attempts_goes_on_in_the_next_life,
     cancelling_a_run_stops_all_its_tasks,
-    a_run_that_does_not_end_in_time_is_passed_on_with_what_was_done,
+    a_run_that_does_not_end_in_time_is_released_with_its_finished_tasks,
     a_run_over_its_time_limit_is_stopped_and_timed_out,
     a_run_keeps_within_its_own_limit_and_the_nodes_room,
     a_step_by_a_stale_hold_changes_nothing,
@@ -77,7 +77,7 @@ async fn task_is(world: &World, run: Uuid, task: &str, state: State) {
         .await;
 }
 
-async fn tasks_fan_out_and_join_and_find_what_those_before_them_gave_back(database: TestDatabase) {
+async fn tasks_fan_out_and_join_and_find_the_outputs_of_earlier_ones(database: TestDatabase) {
     let world = World::new(database).await;
     let mut gate = Gate::open().await;
     let definition = Definition::of(vec![
@@ -100,7 +100,7 @@ async fn tasks_fan_out_and_join_and_find_what_those_before_them_gave_back(databa
     assert_eq!(both.iter().map(from).collect::<Vec<_>>(), ["left", "right"]);
     let context = json!({ "base": 0, "from": "start", "rows": 7 });
     assert!(both.iter().all(|arrival| arrival.body["context"] == context));
-    // The later in the definition wins, whichever ends first.
+    // The later task in the definition wins, whichever ends first.
     both.remove(1).answer_with(200, json!({ "from": "right", "right": true }));
     let run = only_run(&world, schedule.id).await;
     task_is(&world, run.id, "right", State::Succeeded).await;
@@ -178,7 +178,7 @@ async fn a_task_that_waits_for_its_next_attempt_holds_up_no_other(database: Test
     assert_eq!(from(&second), "b");
     second.answer_with(200, json!({}));
 
-    // Nothing is at work any more: the run returns its place.
+    // No task is at work any more: the run returns its place.
     let run = world.run_is(run.id, run::State::Retrying).await;
     assert_eq!(run.available_at, (clock.now() + TimeDelta::seconds(60)).into());
     clock.advance(Duration::from_millis(59_999));
@@ -289,7 +289,9 @@ async fn cancelling_a_run_stops_all_its_tasks(database: TestDatabase) {
     assert!(!gate.has_more());
 }
 
-async fn a_run_that_does_not_end_in_time_is_passed_on_with_what_was_done(database: TestDatabase) {
+async fn a_run_that_does_not_end_in_time_is_released_with_its_finished_tasks(
+    database: TestDatabase,
+) {
     let world = World::new(database).await;
     let mut gate = Gate::open().await;
     let definition =
@@ -325,7 +327,7 @@ async fn a_run_over_its_time_limit_is_stopped_and_timed_out(database: TestDataba
     tried.retry.max_attempts = 10;
     tried.retry.initial_ms = 60_000;
     tried.retry.jitter = 0.0;
-    // A lone task, too: the limit is that of all its attempts.
+    // The limit also applies to a run of a single task: it covers all attempts.
     let alone = Definition { timeout_ms: Some(90_000), ..Definition::single(tried.clone()) };
     let schedule = world.due_now(alone, |_| {}).await;
     let engine = world.engine().await;
@@ -342,7 +344,7 @@ async fn a_run_over_its_time_limit_is_stopped_and_timed_out(database: TestDataba
     assert!(run.error.as_deref().unwrap().contains("90000 ms"), "{:?}", run.error);
     assert_eq!(states(&world, run.id, "main").await, [State::Failed, State::TimedOut]);
 
-    // The time while it waits for its next attempt counts as well.
+    // The time in which the run waits for its next attempt counts as well.
     tried.retry.initial_ms = 3_600_000;
     tried.retry.max_ms = 3_600_000;
     let waits = Definition { timeout_ms: Some(90_000), ..Definition::single(tried) };
@@ -368,7 +370,7 @@ async fn a_run_keeps_within_its_own_limit_and_the_nodes_room(database: TestDatab
     let wide = Definition::of(steps(&gate, 5));
     let schedule = world.due_now(wide, |_| {}).await;
     let engine = world.engine().await;
-    // Two places: two tasks at a time, and never none.
+    // With two places there are two tasks at a time, and never none.
     for round in [2, 2, 1] {
         let mut at_work = Vec::new();
         for _ in 0..round {

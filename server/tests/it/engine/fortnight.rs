@@ -167,7 +167,7 @@ async fn compare(
     end: DateTime<Utc>,
 ) {
     let ledger = world.ledger(row.id).await;
-    // The calculator may choose the minute that `H` stands for, but it must stay the same.
+    // The calculator chooses the minute of `H`, but it must stay the same.
     let minute = ledger[0].scheduled_at.utc().with_timezone(&zone).minute();
     let expressions: Vec<String> =
         expressions.iter().map(|text| text.replace('H', &minute.to_string())).collect();

@@ -50,7 +50,7 @@ impl Gate {
         Self { url, arrivals }
     }
 
-    /// Its URL.
+    /// The receiver's URL.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -86,7 +86,7 @@ impl Gate {
 }
 
 impl Arrival {
-    /// Answers. A caller that hung up in the meantime does not receive it.
+    /// Answers the request. A caller that hung up in the meantime does not receive the answer.
     pub(crate) fn answer(self, status: u16) {
         self.answer_with(status, Value::Null);
     }

@@ -13,12 +13,12 @@ use super::{
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    of_a_group_no_more_runs_are_at_work_than_it_allows,
+    no_more_runs_of_a_group_are_at_work_than_it_allows,
     a_full_group_holds_up_no_other_run,
     two_nodes_keep_one_limit,
-    a_group_goes_on_after_a_crash,
+    a_group_continues_after_a_crash,
     a_run_whose_group_is_gone_has_no_limit,
-    of_the_waiting_runs_the_highest_priority_and_then_the_longest_waiting_is_taken,
+    the_waiting_run_of_the_highest_priority_and_then_the_oldest_is_taken,
 );
 
 pub(super) async fn group(world: &World, max_runs: i32) -> Uuid {
@@ -54,7 +54,7 @@ async fn queued(world: &World, schedule: Uuid) -> Uuid {
     run.id
 }
 
-async fn of_a_group_no_more_runs_are_at_work_than_it_allows(database: TestDatabase) {
+async fn no_more_runs_of_a_group_are_at_work_than_it_allows(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = Gate::open().await;
     let group = group(&world, 2).await;
@@ -133,7 +133,7 @@ async fn two_nodes_keep_one_limit(database: TestDatabase) {
     assert!(runs.iter().all(|run| run.state == run::State::Succeeded && run.attempt == 1));
 }
 
-async fn a_group_goes_on_after_a_crash(database: TestDatabase) {
+async fn a_group_continues_after_a_crash(database: TestDatabase) {
     let world = World::new(database).await;
     let mut gate = Gate::open().await;
     let group = group(&world, 1).await;
@@ -166,7 +166,7 @@ async fn a_run_whose_group_is_gone_has_no_limit(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-async fn of_the_waiting_runs_the_highest_priority_and_then_the_longest_waiting_is_taken(
+async fn the_waiting_run_of_the_highest_priority_and_then_the_oldest_is_taken(
     database: TestDatabase,
 ) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;

@@ -31,7 +31,7 @@ on_both!(
     a_fire_whose_run_the_database_refuses_holds_up_no_other,
 );
 
-/// A claim leaves unowned intents for later: the planner hands them over.
+/// A claim also writes unowned intents for later: the planner hands them over.
 async fn a_schedule_that_changed_between_claim_and_handoff_does_not_run(database: TestDatabase) {
     let world = World::new(database).await;
     type Change = fn(&mut schedule::Model);
@@ -95,7 +95,7 @@ async fn two_planners_on_one_database_fire_each_instant_once(database: TestDatab
 async fn a_claim_whose_answer_was_lost_is_handed_over_at_the_next_round(database: TestDatabase) {
     const HOUR: Duration = Duration::from_secs(3_600);
     let mut world = World::new(database).await;
-    // Nothing else commits.
+    // No other service commits.
     world.settings.recovery_interval = HOUR;
     world.settings.heartbeat_interval = HOUR;
     world.settings.poll = HOUR;

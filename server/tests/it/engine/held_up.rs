@@ -1,5 +1,5 @@
-//! Locks that are held for long: by a node frozen in a transaction, or by an operator's large
-//! request. Whatever needs the locked rows waits; nothing else does.
+//! Locks that are held for a long time: by a node frozen in a transaction, or by an operator's
+//! large request. Work that needs the locked rows waits; all other work continues.
 
 use std::{
     sync::{Arc, Mutex},
@@ -40,7 +40,7 @@ pub(super) async fn held_for_long(tx: &DatabaseTransaction) {
     tx.execute_unprepared(sql).await.unwrap();
 }
 
-/// Lets time pass until this is dropped: a service that finds something locked looks again after a
+/// Lets time pass until this is dropped: a service that finds a locked row looks again after a
 /// pause, which may have begun before the clock was set.
 pub(super) fn ticking(clock: &ManualClock) -> AbortOnDropHandle<()> {
     const TICK: Duration = Duration::from_millis(5);
@@ -101,7 +101,7 @@ async fn a_buffer_whose_schedule_is_locked_holds_up_no_fire() {
     let _time = ticking(&clock);
     clock.set(at("2026-03-01T12:00:00Z"));
     let first = gate.arrival().await;
-    // Otherwise its next fire would find it at work.
+    // Otherwise the next fire of that schedule would be blocked by this run.
     world.settled(other, 1).await;
     clock.set(at("2026-03-01T12:01:00Z"));
     world.settled(other, 2).await;
@@ -117,7 +117,7 @@ async fn a_buffer_whose_schedule_is_locked_holds_up_no_fire() {
         .await;
 
     let lock = locked(&world, buffering).await;
-    // Its turn has come, and that cannot be written.
+    // The waiting fire has its turn, and that cannot be written.
     first.answer(200);
     world.settled(buffering, 1).await;
     clock.set(at("2026-03-01T12:02:00Z"));

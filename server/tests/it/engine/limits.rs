@@ -21,7 +21,7 @@ on_both!(
     an_orphaned_run_is_abandoned_at_the_limits,
     an_orphaned_run_that_was_to_be_cancelled_is_cancelled,
     a_repeated_run_that_is_given_up_leaves_the_fire_as_it_was,
-    what_recovery_ends_is_counted_as_executions_that_ended,
+    runs_ended_by_recovery_count_as_ended_executions,
 );
 
 type ChangeSchedule = fn(&mut schedule::Model);
@@ -111,7 +111,7 @@ async fn an_orphaned_run_is_abandoned_at_the_limits(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-async fn what_recovery_ends_is_counted_as_executions_that_ended(database: TestDatabase) {
+async fn runs_ended_by_recovery_count_as_ended_executions(database: TestDatabase) {
     let (mut world, _clock) = World::at(database, at(NOW)).await;
     let telemetry = Telemetry::unexported(world.clock.clone()).unwrap();
     world.metrics = telemetry.metrics().clone();
@@ -124,7 +124,7 @@ async fn what_recovery_ends_is_counted_as_executions_that_ended(database: TestDa
     let engine = world.engine().await;
     world.run_is(given_up.id, run::State::Failed).await;
     world.run_is(cancelled.id, run::State::Cancelled).await;
-    // Counted once the transaction that ends them has ended.
+    // The retries are counted once their transaction has ended.
     let mut rounds = engine.recovery_reports();
     let told = rounds.wait_for(|(_, report)| report.abandoned == 1);
     tokio::time::timeout(Duration::from_secs(60), told).await.unwrap().unwrap();

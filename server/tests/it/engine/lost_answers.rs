@@ -1,4 +1,4 @@
-//! Commits whose answer is lost, or late: what a node knows meanwhile about its own attempts. Its
+//! Commits whose answer is lost, or late: the node's knowledge of its own attempts meanwhile. Its
 //! services are executed by hand, and no time passes.
 
 use std::{
@@ -27,10 +27,10 @@ use super::{
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    what_a_hand_off_began_without_an_answer_is_taken_over_at_once,
-    what_the_dispatcher_began_without_an_answer_is_taken_over_at_once,
-    what_a_hand_off_begins_is_known_before_its_commit,
-    what_the_dispatcher_begins_is_known_before_its_commit,
+    attempts_of_a_hand_off_without_an_answer_are_taken_over_at_once,
+    attempts_of_the_dispatcher_without_an_answer_are_taken_over_at_once,
+    attempts_of_a_hand_off_are_known_before_its_commit,
+    attempts_of_the_dispatcher_are_known_before_its_commit,
     an_outcome_whose_commit_had_no_answer_is_counted_once,
     a_doubt_that_could_not_be_settled_is_settled_by_a_later_round,
 );
@@ -43,8 +43,8 @@ fn lost() -> Answer {
     Err(StoreError::Database(lost))
 }
 
-/// The same store, where `answer` replaces the answer to the first commit that puts a run into
-/// `state`.
+/// The same store, except that `answer` replaces the answer to the first commit that puts a run
+/// into `state`.
 pub(super) fn answering(
     store: &Store,
     state: run::State,
@@ -75,11 +75,13 @@ pub(super) async fn group_for(world: &World, dispatcher: bool) -> Option<Uuid> {
     if dispatcher { Some(group(world, 1).await) } else { None }
 }
 
-async fn what_a_hand_off_began_without_an_answer_is_taken_over_at_once(database: TestDatabase) {
+async fn attempts_of_a_hand_off_without_an_answer_are_taken_over_at_once(database: TestDatabase) {
     is_taken_over_at_once(database, false).await;
 }
 
-async fn what_the_dispatcher_began_without_an_answer_is_taken_over_at_once(database: TestDatabase) {
+async fn attempts_of_the_dispatcher_without_an_answer_are_taken_over_at_once(
+    database: TestDatabase,
+) {
     is_taken_over_at_once(database, true).await;
 }
 
@@ -111,15 +113,15 @@ async fn is_taken_over_at_once(database: TestDatabase, by_dispatcher: bool) {
     assert_eq!((run.state, run.attempt, run.node_id), (run::State::Running, 2, own));
 }
 
-async fn what_a_hand_off_begins_is_known_before_its_commit(database: TestDatabase) {
+async fn attempts_of_a_hand_off_are_known_before_its_commit(database: TestDatabase) {
     is_known_before_its_commit(database, false).await;
 }
 
-async fn what_the_dispatcher_begins_is_known_before_its_commit(database: TestDatabase) {
+async fn attempts_of_the_dispatcher_are_known_before_its_commit(database: TestDatabase) {
     is_known_before_its_commit(database, true).await;
 }
 
-/// Recovery looks while the answer is on its way.
+/// Recovery looks while the answer is in transit.
 async fn is_known_before_its_commit(database: TestDatabase, by_dispatcher: bool) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let group = group_for(&world, by_dispatcher).await;
@@ -165,7 +167,7 @@ async fn is_known_before_its_commit(database: TestDatabase, by_dispatcher: bool)
     assert_eq!((run.state, run.attempt, run.node_id), (run::State::Running, 1, own));
 }
 
-/// The second try finds what the first has written, and not another node's work.
+/// The second try finds the rows that the first has written, and not another node's work.
 async fn an_outcome_whose_commit_had_no_answer_is_counted_once(database: TestDatabase) {
     let mut world = World::new(database).await;
     let telemetry = Telemetry::unexported(world.clock.clone()).unwrap();
@@ -197,7 +199,7 @@ async fn an_outcome_whose_commit_had_no_answer_is_counted_once(database: TestDat
 /// A round may succeed after the query for the result of the previous commit got no answer.
 async fn a_doubt_that_could_not_be_settled_is_settled_by_a_later_round(database: TestDatabase) {
     if !database.store.dialect().is_postgres() {
-        // No statement breaks a connection to a file.
+        println!("not tried: no statement breaks a connection to a file");
         return;
     }
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;

@@ -112,8 +112,8 @@ async fn a_resumed_schedule_makes_up_for_no_more_than_are_left(database: TestDat
     assert_eq!((row.enabled, row.fire_count, row.next_scheduled_at), (true, 2, None));
 }
 
-/// Made-up fires do not stop one another, and one that waits for its spacing counts as well: so the
-/// last is one too many.
+/// Caught-up fires do not stop one another, and a fire that waits for its spacing counts as well:
+/// so the last one is one too many.
 async fn a_fire_gives_way_to_none_that_is_not_left(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-01T12:01:00Z")).await;
     let hourly = async |overlap, max_fires| {

@@ -30,7 +30,7 @@ async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
     let schedule = world.due_now(gate.task(), |_| {}).await;
     let engine = world.engine().await;
     let first = gate.arrival().await;
-    // It schedules its next heartbeat only after the first one.
+    // The pulse schedules its next heartbeat only after the first one.
     engine.pulse_reports().wait_for(|(count, _)| *count > 0).await.unwrap();
     let old = engine.status().await.node_id;
     let sql = "UPDATE node SET state = 'dead' WHERE id = $1";
@@ -68,7 +68,7 @@ async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Its work would be taken from it at once, and run twice.
+/// If it did, its work would be taken from it at once, and run twice.
 async fn a_node_that_was_declared_dead_starts_nothing_before_its_new_life(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = Gate::open().await;
@@ -80,7 +80,7 @@ async fn a_node_that_was_declared_dead_starts_nothing_before_its_new_life(databa
     let handed_over = world
         .until("the fire is handed over", || async { world.runs(schedule.id).await.pop() })
         .await;
-    // On PostgreSQL another signal may trigger its heartbeat early: then it has a new life.
+    // On PostgreSQL another signal may trigger the heartbeat early: then the node has a new life.
     if handed_over.state == run::State::Queued {
         assert_eq!((handed_over.attempt, handed_over.node_id), (0, None));
     }
@@ -132,14 +132,15 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
     let first = world.engine().await;
     let mut beats = first.pulse_reports();
     beats.wait_for(|(count, _)| *count > 0).await.unwrap();
-    // Of the same process: an earlier life that is over, as far as the second can know.
+    // To the second node, the first one looks like an earlier life of the same process that is
+    // over.
     let second = world.engine().await;
     clock.advance(world.settings.heartbeat_interval);
     let usurped = beats.wait_for(|(_, report)| report.is_usurped);
     tokio::time::timeout(Duration::from_secs(60), usurped).await.unwrap().unwrap();
     assert_eq!(first.cluster().standing(&world.clock), NodeReadiness::Usurped);
 
-    // Killed: no process is left to declare it dead.
+    // The killed node leaves no process that could declare it dead.
     second.abandon();
     let told = async {
         loop {
@@ -151,7 +152,7 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
         }
     };
     tokio::time::timeout(Duration::from_secs(60), told).await.unwrap();
-    // Until a node's next heartbeat, a step of the clock looks to it like a wrong clock.
+    // Until its next heartbeat, a node takes a step of the clock for a wrong clock.
     let ready = async {
         while first.cluster().standing(&world.clock) != NodeReadiness::Ready {
             clock.advance(world.settings.heartbeat_interval);
@@ -171,6 +172,7 @@ async fn a_heartbeat_waits_for_nothing_else_that_its_node_writes(database: TestD
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let store = &world.database.store;
     if !store.dialect().is_postgres() {
+        println!("not tried: SQLite has one writer, which everything of its node shares");
         return;
     }
     let (node, mut pulse) = world.step("pulse").await;

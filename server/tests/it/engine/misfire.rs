@@ -10,8 +10,9 @@ use std::{
 
 use carillon::store::{Edge, Faults, StoreError};
 use entity::{
-    fire::{Reason, Verdict},
-    schedule::CatchUp,
+    fire::{MadeUpFor, Reason, Verdict},
+    run,
+    schedule::{CatchUp, Overlap},
 };
 use futures::FutureExt;
 use sea_orm::{DbErr, RuntimeErr};
@@ -29,8 +30,9 @@ on_both!(
     an_outage_of_schedules_with_many_late_fires_each_is_claimed_in_portions,
     several_fires_within_the_grace_are_decided_by_catch_up_and_not_by_overlap,
     the_runs_of_catch_up_all_follow_one_another,
+    a_fire_in_time_that_follows_caught_up_runs_stops_none_of_them,
     a_fire_claimed_within_the_grace_is_late_and_not_caught_up,
-    an_outage_of_the_scheduler_is_named_by_what_it_made_late,
+    a_late_fire_names_the_outage_of_the_scheduler,
 );
 
 /// An hourly schedule that was not claimed from 06:00 to 12:20.
@@ -77,7 +79,7 @@ async fn with_all_the_latest_of_them_run_spaced_up_to_the_limit(database: TestDa
         row.catch_up = CatchUp::All;
         row.catch_up_max = 2;
         row.catch_up_window_ms = 4 * 3_600_000;
-        row.overlap = entity::schedule::Overlap::Allow;
+        row.overlap = Overlap::Allow;
     })
     .await;
     let expected = vec![
@@ -101,14 +103,17 @@ async fn with_all_as_many_run_as_the_limit_says_however_many_that_are(database: 
             row.catch_up = CatchUp::All;
             row.catch_up_max = 1_200;
             row.catch_up_window_ms = 2 * 86_400_000;
-            row.overlap = entity::schedule::Overlap::Allow;
+            row.overlap = Overlap::Allow;
         })
         .await;
     let engine = world.engine().await;
     let ledger = world.decided(schedule.id, 1_201).await;
     assert_eq!((ledger[0].reason, ledger[0].count), (Reason::CatchUpLimit, 301));
     let caught_up = |fire: &entity::fire::Model| fire.reason == Reason::CaughtUp && fire.count == 1;
-    assert!(ledger[1..].iter().all(caught_up));
+    let (newest, caught) = ledger[1..].split_last().unwrap();
+    assert!(caught.iter().all(caught_up));
+    // Half a second ago is on time: nothing was missed there.
+    assert_eq!((newest.reason, newest.made_up_for), (Reason::OnTime, None));
     world.settled(schedule.id, 1_200).await;
     engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 }
@@ -171,7 +176,7 @@ async fn an_outage_of_schedules_with_many_late_fires_each_is_claimed_in_portions
             row.next_scheduled_at = Some(ms("2026-03-01T11:50:00Z"));
             row.catch_up = CatchUp::All;
             row.catch_up_max = 300;
-            row.overlap = entity::schedule::Overlap::Allow;
+            row.overlap = Overlap::Allow;
         });
         schedules.push(schedule.await.id);
     }
@@ -220,7 +225,7 @@ async fn the_runs_of_catch_up_all_follow_one_another(database: TestDatabase) {
     let runs = world.settled(schedule, 7).await;
     let ledger = world.ledger(schedule).await;
     for fire in &ledger {
-        // Having waited for the previous run does not hide why it is late.
+        // The fire says why it is late although it also waited for the previous run.
         assert_eq!((fire.verdict, fire.reason), (Verdict::Started, Reason::CaughtUp));
         let why = fire.detail.as_deref().unwrap_or_default();
         assert!(why.starts_with("no scheduler was running before 2026-"), "{why:?}");
@@ -233,7 +238,41 @@ async fn the_runs_of_catch_up_all_follow_one_another(database: TestDatabase) {
     engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 }
 
-/// It is claimed within the grace and handed over after it: for the policy it was in time.
+/// Two were missed, and the newest, half a second old, waits behind them.
+async fn a_fire_in_time_that_follows_caught_up_runs_stops_none_of_them(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00.500Z")).await;
+    let mut schedules = Vec::new();
+    for overlap in [Overlap::CancelOther, Overlap::TerminateOther] {
+        let change = |row: &mut entity::schedule::Model| {
+            row.next_scheduled_at = Some(ms("2026-03-01T10:00:00Z"));
+            (row.catch_up, row.overlap) = (CatchUp::All, overlap);
+        };
+        schedules.push(world.schedule("0 * * * *", noop(), change).await.id);
+    }
+    let (_node, mut planner) = world.step("planner").await;
+    for started in 1..=3 {
+        // The first round starts the next run. The others find it alive, and the rest waiting.
+        for _ in 0..3 {
+            planner.once(clock.now()).await.unwrap();
+        }
+        for schedule in &schedules {
+            let runs = world.runs(*schedule).await;
+            assert_eq!(runs.len(), started, "{runs:#?}");
+            assert_eq!(runs[started - 1].state, run::State::Queued, "{runs:#?}");
+            assert!(runs.iter().all(|run| run.cancel_requested_at.is_none()), "{runs:#?}");
+        }
+        let settle = "UPDATE run SET state = 'succeeded', finished_at = 1 WHERE state = 'queued'";
+        world.write(settle, []).await;
+    }
+    for schedule in schedules {
+        let ledger = world.ledger(schedule).await;
+        let told: Vec<_> = ledger.iter().map(|fire| (fire.reason, fire.made_up_for)).collect();
+        let caught_up = (Reason::CaughtUp, Some(MadeUpFor::Outage));
+        assert_eq!(told, [caught_up, caught_up, (Reason::Buffered, Some(MadeUpFor::Follows))]);
+    }
+}
+
+/// The fire is claimed within the grace and handed over after it: for the policy it was in time.
 async fn a_fire_claimed_within_the_grace_is_late_and_not_caught_up(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:04:59Z")).await;
     let schedule = world
@@ -275,7 +314,7 @@ async fn a_fire_claimed_within_the_grace_is_late_and_not_caught_up(database: Tes
     assert_eq!(world.runs(schedule.id).await.len(), 1);
 }
 
-async fn an_outage_of_the_scheduler_is_named_by_what_it_made_late(database: TestDatabase) {
+async fn a_late_fire_names_the_outage_of_the_scheduler(database: TestDatabase) {
     let (world, schedule, engine) = after_a_short_outage(database, |_| {}).await;
     for fire in world.decided(schedule, 7).await {
         let why = fire.detail.unwrap_or_default();

@@ -30,6 +30,7 @@ mod idle;
 mod limits;
 mod logs;
 mod lost_answers;
+mod lost_workers;
 mod many_alive;
 mod max_fires;
 mod membership;

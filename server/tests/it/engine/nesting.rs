@@ -65,7 +65,7 @@ async fn an_answer_that_nests_deep_leaves_its_run_readable(database: TestDatabas
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Whatever wrote it: another version of Carillon, or a person by hand.
+/// The output may have been written by another version of Carillon, or by a person.
 async fn a_run_that_cannot_be_read_any_more_fails_and_says_so(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = Gate::open().await;

@@ -120,7 +120,7 @@ async fn what_is_alive_in_a_day_that_goes_is_kept_with_all_that_it_has() {
     let read = world.database.store.read();
     assert!(fire::Entity::find().all(read).await.unwrap()[0].run_id == Some(alive));
     assert!(run::Entity::find_by_id(gone).one(read).await.unwrap().is_none());
-    // Once it has settled, it ages like all others.
+    // Once the run has settled, it ages like all others.
     let ended = Timestamp::from(world.clock.now());
     let sql = "UPDATE run SET state = 'failed', finished_at = $2 WHERE id = $1";
     world.write(sql, [alive.into(), ended.0.into()]).await;
@@ -186,12 +186,12 @@ async fn a_day_whose_last_runs_ended_in_the_next_one_still_goes_as_a_whole() {
     }
     assert_eq!(world.sizes().await, [0, 0, 0, 0]);
     let chunks: usize = reports.iter().map(|report| report.chunks).sum();
-    // The first lies in the partition that precedes the first day.
+    // The first pending fire lies in the partition that precedes the first day.
     assert!(chunks <= 4, "{chunks} chunks: {reports:?}");
 }
 
 #[tokio::test]
-async fn history_that_is_kept_for_long_lies_in_weeks_and_goes_by_the_week() {
+async fn long_kept_history_is_partitioned_and_dropped_by_week() {
     let (world, clock) = World::at(TestDatabase::postgres().await, noon()).await;
     world.retain(365).await;
     clock.advance(DAY);
@@ -213,7 +213,7 @@ async fn history_that_is_kept_for_long_lies_in_weeks_and_goes_by_the_week() {
 }
 
 #[tokio::test]
-async fn what_is_written_while_a_day_is_looked_through_is_kept() {
+async fn rows_written_while_a_day_is_searched_are_kept() {
     for (written, place_of_them) in [(20, "fire_past"), (1_100, "fire_20260302")] {
         let (mut world, clock) = World::at(TestDatabase::postgres().await, noon()).await;
         world.retain(45).await;

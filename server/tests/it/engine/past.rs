@@ -158,7 +158,7 @@ impl World {
         self.database.store.commit(tx).await.unwrap();
     }
 
-    /// A round of retention, now.
+    /// Runs a round of retention, now.
     pub(crate) async fn retain(&self, days: i32) -> RetentionReport {
         let settings = Retention { days, ..Retention::default() };
         let (store, clock) = (&self.database.store, &self.clock);
@@ -167,7 +167,7 @@ impl World {
         retention::run_once(&settings, store, clock, &metrics, now, manner).await.unwrap()
     }
 
-    /// What it would remove.
+    /// The rows that a round of retention would remove.
     pub(crate) async fn would_go(&self, days: i32) -> Preview {
         let settings = Retention { days, ..Retention::default() };
         let (store, now) = (&self.database.store, self.clock.now());

@@ -55,7 +55,7 @@ async fn resume(world: &World, schedule: &schedule::Model, catch_up: CatchUp) {
     world.signals.wake_planner();
 }
 
-/// One transaction of a resume.
+/// Executes one transaction of a resume.
 async fn go_on(world: &World, schedule: &schedule::Model, catch_up: CatchUp) -> PauseProgress {
     let store = &world.database.store;
     let timings = timetable::Cache::new(10);
@@ -191,7 +191,7 @@ async fn a_fire_at_the_very_end_of_a_pause_runs(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// An operator is quicker than the engine. The operator decides what runs of the pause; the
+/// An operator is quicker than the engine. The operator decides which runs of the pause start; the
 /// schedule decides about the time after it.
 async fn a_resume_after_the_end_of_a_pause_makes_up_for_the_pause_alone(database: TestDatabase) {
     let (world, _clock, schedule) = paused(database, "0 * * * *", |row| {
@@ -287,7 +287,7 @@ async fn the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due(
 /// can the test act between the planner's read and its lock: SQLite's single writer admits nothing
 /// in between, and a test that held it could block an earlier round for good.
 #[tokio::test]
-async fn a_pause_that_is_renewed_while_it_ends_goes_on() {
+async fn a_pause_that_is_extended_while_it_ends_continues() {
     let database = TestDatabase::postgres().await;
     let (mut world, clock, schedule) = paused(database, "0 * * * *", |row| {
         row.paused_until = Some(ms("2026-03-01T12:30:00Z"));
@@ -304,7 +304,7 @@ async fn a_pause_that_is_renewed_while_it_ends_goes_on() {
     let mut rounds = engine.planner_reports();
     rounds.wait_for(|(count, _)| *count > 0).await.unwrap();
 
-    // Blocks the planner where it would end the pause that it has found to be over.
+    // Blocks the planner at the point where it would end the expired pause.
     let tx = store.begin().await.unwrap();
     let renew = "UPDATE schedule SET paused_until = $1 WHERE id = $2";
     let values = [ms("2026-03-01T18:00:00Z").0.into(), schedule.id.into()];
@@ -313,7 +313,7 @@ async fn a_pause_that_is_renewed_while_it_ends_goes_on() {
     let passes = async {
         while !looked.recv().await.unwrap() {}
         store.commit(tx).await.unwrap();
-        // That round is over when the next one looks.
+        // The earlier round is over when the next one looks.
         world.signals.wake_planner();
         while looked.recv().await.unwrap() {}
     };

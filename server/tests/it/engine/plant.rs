@@ -205,7 +205,7 @@ impl World {
     }
 }
 
-/// The row's timing, with defaults where the tests use them.
+/// The timetable of a row, with the tests' defaults.
 fn calculator(row: &schedule::Model) -> timetable::Timetable {
     timetable::Timetable::new(&timetable::Definition {
         expressions: row.expressions.0.clone(),

@@ -79,7 +79,7 @@ fn partitions<'a>(plan: &'a str, table: &str) -> BTreeSet<&'a str> {
 }
 
 #[tokio::test]
-async fn what_is_changed_by_its_key_is_looked_for_in_one_day() {
+async fn rows_changed_by_key_are_searched_in_one_day() {
     let (world, texts) = divided().await;
     let mut gate = Gate::open().await;
     let orphan = forge::idle(&world, noop(), |_| {}).await;
@@ -139,7 +139,7 @@ async fn what_is_changed_by_its_key_is_looked_for_in_one_day() {
 }
 
 #[tokio::test]
-async fn what_is_read_by_its_key_is_looked_for_in_one_day() {
+async fn rows_read_by_key_are_searched_in_one_day() {
     let (world, texts) = divided().await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     let run = world.past(&schedule, 0, 1, |_, _| {}).await;
@@ -160,7 +160,7 @@ async fn what_is_read_by_its_key_is_looked_for_in_one_day() {
 }
 
 #[tokio::test]
-async fn what_is_alive_is_looked_for_from_its_oldest_day_to_the_next() {
+async fn live_rows_are_searched_from_their_oldest_day_to_the_next() {
     let (world, texts) = divided().await;
     let store = &world.database.store;
     let old = forge::idle(&world, noop(), |_| {}).await;
@@ -175,7 +175,7 @@ async fn what_is_alive_is_looked_for_from_its_oldest_day_to_the_next() {
 
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 
-    // There are more queries about groups if a run of one waits.
+    // There are more queries about groups if a run of a group waits.
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     world
         .past(&schedule, 0, 0, |_, run| {

@@ -42,6 +42,7 @@ on_both!(
     runs_over_the_quota_wait_until_others_have_settled,
     a_quota_that_is_set_for_a_namespace_holds_without_a_restart,
     lines_over_the_quota_are_left_out_with_a_mark,
+    the_last_errors_are_kept_although_a_quota_is_used_up,
     a_run_may_print_as_much_as_its_quota_over_all_attempts,
     output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds,
     output_whose_commit_had_no_answer_counts_once,
@@ -153,6 +154,25 @@ async fn lines_over_the_quota_are_left_out_with_a_mark(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
+async fn the_last_errors_are_kept_although_a_quota_is_used_up(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.quotas = Quotas { log_bytes_a_run: Some(1), ..Quotas::default() };
+    let engine = world.engine().await;
+    let script = "echo working; seq 2000 >&2; echo 'the disk is full' >&2; exit 1";
+    let command = Command { script: Some(script.to_owned()), ..Command::default() };
+    let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!(run.state, run::State::Failed);
+    let lines = texts(&world, run.id).await;
+    let mark = "the run has used its quota of 1 bytes of log: the rest of this attempt's lines is \
+        left out";
+    assert_eq!(lines[..2], [mark, "the last lines of its errors:"]);
+    assert_eq!(lines[lines.len() - 2..], ["2000", "the disk is full"]);
+    let bytes: usize = lines[2..].iter().map(|line| line.len() + 1).sum();
+    assert!((3_000..=4_096).contains(&bytes), "{bytes}");
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
 /// A program that prints lines of ten bytes.
 fn printing(lines: usize, exit: i32) -> Task {
     let script = format!("for n in $(seq {lines}); do echo 0123456789; done; exit {exit}");
@@ -172,7 +192,7 @@ async fn add_log(world: &World, written: &[WrittenLog]) {
     store.commit(tx).await.unwrap();
 }
 
-/// What the check of histories says, if it says anything.
+/// The result of the history check, if there is any.
 async fn told(world: &World, engine: Option<&Engine>) -> Option<String> {
     let (store, limits) = (&world.database.store, config::Health::default());
     let cluster = engine.map(Engine::cluster).unwrap_or_default();
@@ -197,12 +217,12 @@ async fn a_run_may_print_as_much_as_its_quota_over_all_attempts(database: TestDa
     let schedule = world.due_now(Task { retry, ..printing(3, 1) }, |_| {}).await;
     let run = world.settled_run(schedule.id).await;
     assert_eq!((run.state, run.attempt), (run::State::Failed, 2));
-    // What is stored of the first attempt has line ends, too.
+    // The stored bytes of the first attempt include line ends.
     let line = "0123456789";
     let mark = "the run has used its quota of 45 bytes of log: the rest of this attempt's lines is \
         left out";
     assert_eq!(texts(&world, run.id).await, [line, line, line, line, mark]);
-    // Another run has its own.
+    // Another run has its own quota.
     let schedule = world.due_now(printing(4, 0), |_| {}).await;
     let run = world.settled_run(schedule.id).await;
     assert_eq!(texts(&world, run.id).await, [line; 4]);
@@ -229,7 +249,7 @@ async fn output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds(
     assert_eq!(texts(&world, run.id).await, ["0123456789"; 3]);
     assert_eq!(told(&world, Some(&engine)).await, None);
 
-    // Other nodes have printed, too.
+    // Other nodes have printed lines, too.
     add_log(&world, &[full]).await;
     let issue = loop {
         if let Some(issue) = told(&world, Some(&engine)).await {
@@ -242,7 +262,7 @@ async fn output_over_the_quota_of_what_is_kept_is_left_out_and_the_run_succeeds(
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.state, run::State::Succeeded);
     assert_eq!(texts(&world, run.id).await, [mark]);
-    // What was printed here is in the database's count, once.
+    // The lines that this node printed are in the database's count, once.
     let day = world.clock.now() + TimeDelta::days(1);
     let counted = async || store.history_of(world.namespace, 45, day).await.unwrap().log_bytes;
     while counted().await < 90 {
@@ -316,7 +336,7 @@ async fn history_over_the_quota_goes_before_its_retention_the_oldest_first(datab
     let kept = async |id| store.history_of(id, 45, now).await.unwrap().row_count;
     let fills = async |steps: &mut std::collections::HashMap<_, StepwiseService>| {
         // On PostgreSQL the feed waits for the oldest transaction of all tests. The live run counts
-        // when it has settled, its fire does now.
+        // when it has settled, its fire already counts now.
         while (kept(world.namespace).await, kept(other).await) != (16, 15) {
             steps.get_mut("stats").unwrap().once(now).await.unwrap();
         }
@@ -388,7 +408,7 @@ async fn history_that_a_shorter_retention_has_removed_lets_no_other_go(database:
     assert_eq!(cut.once(now).await.unwrap(), None);
     assert_eq!((world.sizes().await[1], kept().await), (4, 12), "the counts are right, too");
     assert_eq!(told(&world, None).await, None);
-    // What is left of the schedule counts for as long as it is kept now.
+    // The remaining rows of the schedule now count with its new retention.
     let then = now + TimeDelta::days(2);
     assert_eq!(store.history_of(world.namespace, 45, then).await.unwrap().row_count, 9);
 }

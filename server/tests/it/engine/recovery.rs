@@ -45,7 +45,7 @@ on_both!(
     a_fire_that_is_days_late_is_recovered_when_its_hand_off_is_lost,
     how_long_recovery_tries_counts_from_the_claim,
     a_run_that_its_own_node_does_not_know_is_taken_over,
-    a_node_disowns_what_it_does_not_know_while_another_does_recovery,
+    a_node_gives_up_unknown_attempts_while_another_does_recovery,
     a_run_that_is_alive_is_never_fired_again,
     recovery_has_time_to_act_however_short_its_pace_is,
     a_settlement_by_a_stale_hold_changes_nothing,
@@ -96,8 +96,8 @@ async fn a_run_of_a_killed_node_is_taken_over_by_its_next_life(database: TestDat
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A term of a few intervals would be over before its lease is written: on this machine at once, on
-/// a slow disk in every round.
+/// If the term were only a few intervals, it would be over before its lease is written: on this
+/// machine at once, on a slow disk in every round.
 async fn recovery_has_time_to_act_however_short_its_pace_is(database: TestDatabase) {
     let (mut world, _clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     world.settings.recovery_interval = Duration::ZERO;
@@ -162,8 +162,8 @@ fn mortal(store: &Store) -> (Store, Arc<AtomicBool>, Arc<Notify>) {
     (store.clone().with_faults(Faults::new(edge, || None)), is_armed, died)
 }
 
-/// Fires that are caught up, made up for after a pause, or were in the buffer belong to instants
-/// that are long past when they are claimed.
+/// Such fires (caught up after an outage or a pause, or released from the buffer) belong to
+/// instants that are long past when they are claimed.
 async fn a_fire_that_is_days_late_is_recovered_when_its_hand_off_is_lost(database: TestDatabase) {
     let (mut world, _clock) = World::at(database, at("2026-03-03T13:00:00Z")).await;
     let sound = world.database.store.clone();
@@ -215,7 +215,7 @@ async fn a_fire_that_is_days_late_is_recovered_when_its_hand_off_is_lost(databas
     }
 }
 
-/// However often recovery has taken it over since.
+/// The time counts from the claim, however often recovery has taken the fire over since.
 async fn how_long_recovery_tries_counts_from_the_claim(database: TestDatabase) {
     let (world, _clock) = World::at(database, at("2026-03-03T12:00:00Z")).await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
@@ -231,7 +231,8 @@ async fn how_long_recovery_tries_counts_from_the_claim(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A commit whose answer was lost: the tables say that the node works on it, the node does not.
+/// As after a commit whose answer was lost: by the tables the node works on the run, and the node
+/// does not know it.
 async fn a_run_that_its_own_node_does_not_know_is_taken_over(database: TestDatabase) {
     let world = World::new(database).await;
     let mut gate = Gate::open().await;
@@ -254,7 +255,7 @@ async fn a_run_that_its_own_node_does_not_know_is_taken_over(database: TestDatab
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-async fn a_node_disowns_what_it_does_not_know_while_another_does_recovery(database: TestDatabase) {
+async fn a_node_gives_up_unknown_attempts_while_another_does_recovery(database: TestDatabase) {
     let world = World::new(database).await;
     let other = forge::node(&world).await;
     let lease = world
@@ -373,8 +374,8 @@ async fn a_recovery_that_may_be_away(
     (node, steps.remove("recovery").unwrap(), is_away)
 }
 
-/// After an outage each heartbeat is old, and the first node to recover could take over the work of
-/// all others.
+/// After an outage every heartbeat is old, and the first node to recover could take over the work
+/// of all others.
 async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(database: TestDatabase) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let expiry = world.settings.heartbeat_expiry;
@@ -386,7 +387,7 @@ async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(datab
     recovery.once(clock.now()).await.unwrap_err();
     clock.pass(expiry * 2);
     is_away.store(false, Ordering::SeqCst);
-    // Work that is known to be lost is not waited for.
+    // Recovery does not wait for work that is known to be lost.
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     forge::orphan(&world, &schedule, |_| {}).await;
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
@@ -420,7 +421,7 @@ async fn a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write(
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
 
-    // It lives, and has nothing to write: the attempt is stuck.
+    // The node lives, and has nothing to write: the attempt is stuck.
     let beat = world.database.store.beat_if_alive(other, Beat::default()).await.unwrap();
     assert!(matches!(beat, BeatOutcome::Alive(_)));
     clock.pass(expiry / 2);
@@ -436,7 +437,7 @@ async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let expiry = world.settings.heartbeat_expiry;
     let limit = Duration::from_secs(60 + 1) + expiry;
-    // More lines than are written with its settlement.
+    // More lines than fit into its settlement.
     let command = Command { script: Some("seq 9999".to_owned()), ..Command::default() };
     let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
     let (node, mut steps, is_away) = services_that_may_be_away(&mut world).await;
@@ -451,7 +452,7 @@ async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
 
-    // Its lines have not been written: it is stuck.
+    // The attempt's lines have not been written: it is stuck.
     clock.pass(expiry / 2);
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
     assert!(found.contains("overruns: 1,"), "{found}");
@@ -477,7 +478,7 @@ async fn what_one_part_of_recovery_cannot_do_holds_up_no_other(database: TestDat
     assert_eq!(world.runs(late.id).await[0].state, run::State::Cancelled);
 }
 
-/// As by a fail-over to a server with another clock: each heartbeat is suddenly old.
+/// As after a fail-over to a server with another clock: every heartbeat is suddenly old.
 async fn a_step_of_the_databases_clock_declares_nobody_dead(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let expiry = world.settings.heartbeat_expiry;
@@ -492,7 +493,8 @@ async fn a_step_of_the_databases_clock_declares_nobody_dead(database: TestDataba
     clock.pass(expiry);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
 
-    // From then on it is silent, and stepping the clock does not make that any longer.
+    // From then on the node is silent, and a step of the clock does not make the silence any
+    // longer.
     clock.advance(expiry * 2);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     clock.pass(expiry + Duration::from_millis(1));
@@ -500,7 +502,7 @@ async fn a_step_of_the_databases_clock_declares_nobody_dead(database: TestDataba
     assert!(found.contains("expired_nodes: 1,"), "{found}");
 }
 
-/// Its last heartbeat then lies in the future, and so does the end of its lease.
+/// The dead node's last heartbeat then lies in the future, and so does the end of its lease.
 async fn who_is_dead_is_found_although_the_databases_clock_was_stepped_back(
     database: TestDatabase,
 ) {

@@ -23,7 +23,7 @@ struct Two {
 }
 
 impl Two {
-    /// With these roles.
+    /// Creates two nodes with these roles.
     async fn new(here_does: &str, there_does: &str) -> Self {
         let mut here = World::new(TestDatabase::postgres().await).await;
         let database = TestDatabase::at(here.database.url.clone()).await;
@@ -80,7 +80,7 @@ async fn a_run_that_is_queued_by_one_node_is_taken_by_another() {
     end([here, there]).await;
 }
 
-/// From here it cannot be told whether the process with that name is alive.
+/// The newcomer cannot tell by itself whether the process with that name is alive.
 #[tokio::test]
 async fn a_newcomer_under_the_name_of_another_has_its_answer_at_once() {
     let mut two = Two::new("worker", "worker").await;
@@ -130,13 +130,13 @@ async fn a_cancellation_that_is_asked_on_one_node_stops_the_attempt_on_another()
 }
 
 #[tokio::test]
-async fn who_follows_on_one_node_hears_what_another_writes() {
+async fn followers_on_one_node_see_the_writes_of_another() {
     let two = Two::new("api", "scheduler,worker").await;
     let here = two.here.engine().await;
     let there = two.there.engine().await;
     listens(&two.here, 2).await;
     let schedule = two.there.due_now(noop(), |_| {}).await;
-    // It looks when its own store reports changes.
+    // The planner looks when its own store reports changes.
     two.here.settled(schedule.id, 1).await;
     end([here, there]).await;
 }
@@ -147,7 +147,7 @@ async fn a_node_that_connects_again_wakes_everything_once() {
     let there = two.there.engine().await;
     listens(&two.there, 1).await;
     there.planner_reports().wait_for(|(rounds, _)| *rounds > 1).await.unwrap();
-    // There is no engine here, so no signal is sent for this one.
+    // There is no engine here, so no signal is sent for this schedule.
     let schedule = two.here.due_now(noop(), |_| {}).await;
     let sql = format!("SELECT pg_terminate_backend(pid) {LISTENERS}");
     two.here.database.store.read().execute_unprepared(&sql).await.unwrap();
@@ -156,7 +156,7 @@ async fn a_node_that_connects_again_wakes_everything_once() {
 }
 
 #[tokio::test]
-async fn a_storm_is_told_in_a_few_calls() {
+async fn a_storm_takes_few_notifications() {
     let two = Two::new("scheduler,worker", "api").await;
     let here = two.here.engine().await;
     let mut wire = two.there.database.store.wire().await.unwrap().expect("a wire");
@@ -179,7 +179,7 @@ async fn a_storm_is_told_in_a_few_calls() {
     assert!(calls > 0 && calls <= most, "{calls} calls, at most {most}");
 }
 
-/// Otherwise each would look because the other has looked, for as long as a run waits.
+/// Otherwise each node would look because the other has looked, for as long as a run waits.
 #[tokio::test]
 async fn nodes_on_which_nothing_happens_leave_each_other_alone() {
     let two = Two::new("scheduler,worker", "scheduler,worker").await;
@@ -194,7 +194,7 @@ async fn nodes_on_which_nothing_happens_leave_each_other_alone() {
     two.here.until("the run is queued", wait).await;
 
     let mut wire = two.here.database.store.wire().await.unwrap().expect("a wire");
-    // From the first second without a signal on there is none.
+    // Once a second passes without a signal, none follows.
     let second = Duration::from_secs(1);
     let mut calls = 0;
     while tokio::time::timeout(second, wire.heard()).await.is_ok() {

@@ -24,16 +24,16 @@ use super::{
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    settled_history_goes_when_it_is_old_enough,
+    settled_history_is_removed_when_it_is_old_enough,
     what_is_alive_or_young_stays_however_old_its_key,
     a_namespace_and_a_schedule_keep_history_for_as_long_as_they_say,
     a_run_with_more_lines_than_a_chunk_goes_with_all_of_them,
     the_preview_is_what_a_round_removes,
-    what_was_deleted_is_purged_after_a_week,
-    what_nothing_needs_any_more_goes,
-    a_backfill_that_has_ended_goes_with_its_instants,
+    deleted_schedules_are_purged_after_a_week,
+    rows_that_nothing_needs_are_removed,
+    an_ended_backfill_is_removed_with_its_instants,
     a_slot_that_the_cursor_has_still_before_it_stays_taken,
-    the_fire_of_a_retry_that_goes_on_stays,
+    the_fire_of_a_live_retry_stays,
     firing_goes_on_while_a_large_history_is_removed,
     the_servers_own_rounds_remove_history,
 );
@@ -42,7 +42,7 @@ fn noon() -> DateTime<Utc> {
     at("2026-03-01T12:00:00Z")
 }
 
-async fn settled_history_goes_when_it_is_old_enough(database: TestDatabase) {
+async fn settled_history_is_removed_when_it_is_old_enough(database: TestDatabase) {
     let (world, _clock) = World::at(database, noon()).await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     let old = world.past(&schedule, 47, 3, |_, _| {}).await;
@@ -71,23 +71,23 @@ async fn what_is_alive_or_young_stays_however_old_its_key(database: TestDatabase
                 .await,
         );
     }
-    // It took weeks.
+    // This run took weeks.
     kept.push(world.past(&schedule, 52, 1, |_, run| run.finished_at = Some(yesterday)).await);
-    // Made up for yesterday.
+    // This fire was caught up on yesterday.
     let made_up = world
         .past(&schedule, 53, 1, |fire, _| {
             (fire.verdict, fire.reason) = (Verdict::Started, Reason::CaughtUp);
             (fire.claimed_at, fire.decided_at) = (yesterday, Some(yesterday));
         })
         .await;
-    // Waits for its turn.
+    // This fire waits for its turn.
     let pending = world
         .past(&schedule, 54, 1, |fire, _| {
             (fire.verdict, fire.reason) = (Verdict::Pending, Reason::AwaitingHandoff);
             (fire.decided_at, fire.run_id, fire.claimed_by) = (None, None, None);
         })
         .await;
-    // One row for the instants of weeks, up to yesterday.
+    // This row accounts for the instants of weeks, up to yesterday.
     let range = world
         .past(&schedule, 55, 1, |fire, _| {
             (fire.verdict, fire.reason) = (Verdict::Missed, Reason::Outage);
@@ -112,7 +112,7 @@ async fn what_is_alive_or_young_stays_however_old_its_key(database: TestDatabase
     };
     world.retain(45).await;
     check(&world).await;
-    // Not in a later round either.
+    // These rows are not removed in a later round either.
     clock.advance(Duration::from_secs(24 * 3600));
     world.retain(45).await;
     check(&world).await;
@@ -189,7 +189,7 @@ async fn the_preview_is_what_a_round_removes(database: TestDatabase) {
     assert!(world.would_go(45).await.figures.is_empty());
 }
 
-async fn what_was_deleted_is_purged_after_a_week(database: TestDatabase) {
+async fn deleted_schedules_are_purged_after_a_week(database: TestDatabase) {
     let (world, clock) = World::at(database, noon()).await;
     let deleted = Timestamp::from(noon() - TimeDelta::days(2));
     let busy = forge::idle(&world, noop(), |row| row.deleted_at = Some(deleted)).await;
@@ -242,7 +242,7 @@ async fn what_was_deleted_is_purged_after_a_week(database: TestDatabase) {
     assert_eq!(schedule_version::Entity::find().count(read).await.unwrap(), 1);
 }
 
-async fn what_nothing_needs_any_more_goes(database: TestDatabase) {
+async fn rows_that_nothing_needs_are_removed(database: TestDatabase) {
     let (world, _clock) = World::at(database, noon()).await;
     let hours = |hours| Timestamp::from(noon() - TimeDelta::hours(hours));
     let tx = world.database.store.begin().await.unwrap();
@@ -313,7 +313,7 @@ async fn what_nothing_needs_any_more_goes(database: TestDatabase) {
     assert_eq!(lives, [3, 4]);
 }
 
-async fn a_backfill_that_has_ended_goes_with_its_instants(database: TestDatabase) {
+async fn an_ended_backfill_is_removed_with_its_instants(database: TestDatabase) {
     let (world, _clock) = World::at(database, noon()).await;
     let ago = |days| Timestamp::from(noon() - TimeDelta::days(days));
     let usual = forge::idle(&world, noop(), |_| {}).await;
@@ -391,7 +391,7 @@ async fn a_slot_that_the_cursor_has_still_before_it_stays_taken(database: TestDa
         })
         .await;
     let fires = async || world.ledger(schedule.id).await.iter().map(|f| f.id).collect::<Vec<_>>();
-    // An edit has set it back, and the schedule is paused.
+    // An edit has set the cursor back, and the schedule is paused.
     let cursor = Timestamp::from(noon() - TimeDelta::days(51));
     let sql = "UPDATE schedule SET next_scheduled_at = $1, enabled = $2";
     world.write(sql, [cursor.0.into(), false.into()]).await;
@@ -403,7 +403,7 @@ async fn a_slot_that_the_cursor_has_still_before_it_stays_taken(database: TestDa
     assert!(fires().await.is_empty());
 }
 
-async fn the_fire_of_a_retry_that_goes_on_stays(database: TestDatabase) {
+async fn the_fire_of_a_live_retry_stays(database: TestDatabase) {
     let (world, _clock) = World::at(database, noon()).await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     let failed = world.past(&schedule, 50, 1, |_, run| run.state = run::State::Failed).await;
@@ -429,7 +429,7 @@ async fn firing_goes_on_while_a_large_history_is_removed(database: TestDatabase)
     world.database.store = world.database.store.clone().with_observer(move |sql| {
         if sql.contains("DELETE FROM run") || sql.contains("DELETE FROM fire") {
             log.lock().unwrap().push("chunk");
-            // Each chunk takes a second of the schedule's time.
+            // Each chunk takes a second by the service's clock.
             time.advance(Duration::from_secs(1));
         } else if sql.contains("INSERT INTO fire") {
             log.lock().unwrap().push("fire");

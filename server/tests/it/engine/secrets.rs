@@ -63,7 +63,7 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
     let Target::Http(http) = &mut asked.target else { panic!("a step is a request") };
     http.body = Some(json!({ "password": "{{ secrets.smtp }}" }));
     http.headers.insert("X-Key".to_owned(), Secret::new("{{ secrets.smtp | urlencode }}"));
-    // It prints and returns its secret in every possible way, to its log and to later tasks.
+    // The task prints and returns its secret in every possible way, to its log and to later tasks.
     let script = r#"
         printf '%s\n' "as it is: $PASS"; printf '%s' "user:$PASS" | base64 -w0; echo
         printf '%s' "$PASS" | od -An -tx1 | tr -d ' \n' >&2; echo >&2
@@ -85,7 +85,7 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
     let engine = world.engine().await;
     let arrival = gate.arrival().await;
     assert_eq!(arrival.body["password"], VALUE);
-    // A receiver that echoes it.
+    // The receiver echoes the secret.
     let echo = json!({ "you_sent": VALUE, "as": STANDARD.encode(VALUE), "rows": 7 });
     arrival.answer_with(200, echo);
     let done = world.settled_run(schedule.id).await;
@@ -96,7 +96,7 @@ async fn a_secret_reaches_its_receiver_and_nothing_that_is_kept(database: TestDa
     let told = attempts.iter().find(|row| row.task == "tell").unwrap().output.clone().unwrap();
     assert_eq!(told["result"], json!({ "given": "***", "b64": "***" }));
 
-    // The same in an error.
+    // The secret in an error is masked, too.
     let failing = world.due_now(task(Target::Command(shell("3"))), |_| {}).await;
     let failed = world.settled_run(failing.id).await;
     assert_eq!(failed.state, run::State::Failed);

@@ -14,7 +14,7 @@ on_both!(
     a_node_that_cannot_settle_stops_all_the_same,
 );
 
-/// The database does what `sqlite` or `postgres` says when an attempt that meets `condition` is
+/// Makes the database execute `sqlite` or `postgres` when an attempt that meets `condition` is
 /// settled.
 async fn disturb(world: &World, condition: &str, sqlite: &str, postgres: &str) {
     if !world.database.store.dialect().is_postgres() {

@@ -8,10 +8,12 @@ use carillon::{
     engine::{Engine, maintenance::health, places::PlaceHolder},
     model::{Definition, Task},
     store::reads::health::HealthScope,
-    target::{Http, Target},
+    target::{Command, Http, Secret, Target},
 };
-use entity::{run, schedule};
-use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter};
+use entity::{namespace, run, schedule};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter,
+};
 use serde_json::json;
 use tokio::net::TcpListener;
 use uuid::Uuid;
@@ -28,14 +30,15 @@ on_both!(
     runs_that_wait_overtake_those_whose_origin_has_its_share,
     one_origin_alone_has_nearly_all_places_and_all_its_runs_are_done,
     runs_of_several_tasks_have_one_share_of_the_places,
+    scripts_that_hang_keep_no_other_script_waiting,
 );
 
 const CAPACITY: usize = 50;
 
-/// Of the capacity, for one.
+/// The share of the capacity for one origin.
 const SHARE: usize = 40;
 
-/// Of the rest, for another one.
+/// The share of the rest for another origin.
 const SECOND_SHARE: usize = 7;
 
 /// A receiver that answers at once.
@@ -116,7 +119,7 @@ async fn others_are_on_time_while_hundreds_of_requests_hang(database: TestDataba
     assert_eq!(issue(&world, &engine).await, None);
     due(&world, 300, slow.task()).await;
     let held = arrivals(&mut slow, SHARE).await;
-    // A second target that hangs finds places, too.
+    // Requests to a second target that hangs find places, too.
     due(&world, 300, slower.task()).await;
     let also_held = arrivals(&mut slower, SECOND_SHARE).await;
     let good = due(&world, 300, prompt().await).await;
@@ -128,7 +131,8 @@ async fn others_are_on_time_while_hundreds_of_requests_hang(database: TestDataba
     assert!(count(&world, run::State::Running).await < CAPACITY as u64);
 
     let told = issue(&world, &engine).await.unwrap();
-    let origin = PlaceHolder::Origin(slow.task().target.origin().unwrap().into());
+    let origin = slow.task().target.origin().unwrap().within(world.namespace);
+    let origin = PlaceHolder::Origin(origin);
     assert!(told.contains(&format!("{origin} holds 40 of the 50 places")), "{told}");
     assert!(told.contains("260 runs wait"), "{told}");
     let_all_go(&world, &mut slow, held, 600).await;
@@ -148,7 +152,7 @@ async fn runs_that_wait_overtake_those_whose_origin_has_its_share(database: Test
     let engine = world.engine().await;
     due(&world, 200, slow.task()).await;
     let held = arrivals(&mut slow, SHARE).await;
-    // Those of a group are in the queue first, behind all that hang.
+    // The runs of a group are in the queue first, behind all hanging ones.
     let (group, quick) = (group(&world, 5).await, prompt().await);
     for _ in 0..30 {
         let behind = |row: &mut schedule::Model| {
@@ -196,4 +200,45 @@ async fn runs_of_several_tasks_have_one_share_of_the_places(database: TestDataba
     assert!(!slow.has_more());
     let_all_go(&world, &mut slow, held, 120).await;
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// A script that ends at once, or never if this is in its environment.
+fn script(text: &str, hangs: bool) -> Task {
+    let mut command = Command { script: Some(text.to_owned()), ..Command::default() };
+    if hangs {
+        command.env.insert("HANG".to_owned(), Secret::new("yes"));
+    }
+    task(Target::Command(command))
+}
+
+async fn scripts_that_hang_keep_no_other_script_waiting(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.capacity = CAPACITY;
+    let engine = world.engine().await;
+    let text = "[ -z \"$HANG\" ] || exec tail -f /dev/null";
+    due(&world, 100, script(text, true)).await;
+    world
+        .until("the script that hangs has its share", || async {
+            let running = count(&world, run::State::Running).await;
+            (running >= SHARE as u64).then_some(())
+        })
+        .await;
+    // Another script of the same namespace, and the same script of another one.
+    due(&world, 20, script("exit 0", false)).await;
+    succeeded(&world, 20).await;
+    let other = namespace::Model {
+        id: Uuid::now_v7(),
+        name: "other".to_owned(),
+        retention_days: None,
+        quotas: None,
+        created_at: world.clock.now().into(),
+    };
+    world.namespace = other.id;
+    let tx = world.database.store.begin().await.unwrap();
+    other.into_active_model().insert(&tx).await.unwrap();
+    world.database.store.commit(tx).await.unwrap();
+    due(&world, 20, script(text, false)).await;
+    succeeded(&world, 40).await;
+    assert_eq!(count(&world, run::State::Running).await, SHARE as u64);
+    engine.shutdown(Duration::from_secs(1)).await.unwrap();
 }

@@ -35,7 +35,7 @@ async fn a_world(database: TestDatabase) -> (World, Uuid) {
     (world, calendar)
 }
 
-/// They were not changed recently.
+/// Creates schedules that were not changed recently.
 async fn old(world: &World, count: usize, change: impl Fn(usize, &mut schedule::Model)) {
     let long_ago = (world.clock.now() - TimeDelta::hours(1)).into();
     world
@@ -122,7 +122,7 @@ async fn a_schedule_that_changes_while_its_calendar_does_is_looked_at_again(
     assert!(refused.contains("any more of s0001"), "{refused}");
 }
 
-/// Each alone leaves an instant.
+/// Each change alone leaves an instant on which the schedule fires.
 async fn calendars_that_change_together_are_looked_at_together(database: TestDatabase) {
     let (mut world, calendar) = a_world(database).await;
     let other = world.calendar("other", Mode::Exclude, json!({})).await;

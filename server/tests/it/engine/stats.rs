@@ -30,9 +30,9 @@ on_both!(
     each_run_counts_once_whatever_dies,
     two_that_count_from_the_same_position_do_not_count_twice,
     runs_that_come_after_all_others_were_removed_count,
-    what_came_to_no_run_counts_where_it_was_decided,
+    fires_without_a_run_count_where_they_were_decided,
     hours_that_are_long_past_have_one_row_and_lose_nothing,
-    what_was_skipped_is_read_from_its_index_alone,
+    skipped_fires_are_read_from_their_index_alone,
 );
 
 /// All statistics of the world's namespace.
@@ -41,9 +41,9 @@ async fn whole(world: &World) -> Counts {
     sum(&world.database.store, world.namespace, Timestamp(0), day).await.unwrap().counts
 }
 
-/// Executes rounds of the roll-ups until they have reached that, and two more, in which nothing
-/// must be counted again; nothing fires meanwhile. On PostgreSQL the feed waits for the oldest
-/// transaction of all tests.
+/// Executes rounds of the roll-ups until they have reached that count, and two more, in which
+/// nothing must be counted again; no schedule fires meanwhile. On PostgreSQL the feed waits for the
+/// oldest transaction of all tests.
 async fn counted(
     world: &World,
     engine: &Engine,
@@ -76,12 +76,13 @@ async fn each_run_counts_once_whatever_dies(database: TestDatabase) {
         let engine = world.engine().await;
         for minute in 1..=2 {
             clock.advance(Duration::from_secs(60));
-            // Both, before time passes: a command that is still at work would time out.
+            // Wait for both schedules before time passes: a command that is still at work would
+            // time out.
             world.settled(schedule, (life - 1) * 2 + minute).await;
             world.settled(failing, life).await;
         }
         if life < 3 {
-            // Wherever its roll-ups are.
+            // The engine stops, regardless of how far its roll-ups have come.
             engine.abandon();
         } else {
             counted(&world, &engine, &clock, |sums| sums.ended() >= 9).await;
@@ -146,7 +147,7 @@ async fn two_that_count_from_the_same_position_do_not_count_twice(database: Test
     assert_eq!((sums.succeeded, sums.duration_sum_ms, sums.duration_max_ms), (2, 60, 40));
 }
 
-async fn what_came_to_no_run_counts_where_it_was_decided(database: TestDatabase) {
+async fn fires_without_a_run_count_where_they_were_decided(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:30Z")).await;
     let skip = |row: &mut schedule::Model| row.catch_up = schedule::CatchUp::Skip;
     let schedule = world.schedule("* * * * *", noop(), skip).await.id;
@@ -168,7 +169,7 @@ async fn what_came_to_no_run_counts_where_it_was_decided(database: TestDatabase)
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A run of this many milliseconds that ended in a minute of the third of March.
+/// A run of this many milliseconds that ended in a minute of 3 March.
 fn ended(world: &World, hour: i64, minute: i64, ms: i64) -> (NamespaceMinute, Rollup) {
     let begin = Timestamp::from(at("2026-03-03T00:00:00Z")).0;
     let minute = Timestamp(begin + hour * 3_600_000 + minute * 60_000);
@@ -194,7 +195,7 @@ async fn hours_that_are_long_past_have_one_row_and_lose_nothing(database: TestDa
         assert!(store.add_counts_if_at(&tx, counts, before, end).await.unwrap());
         store.commit(tx).await.unwrap();
     };
-    // Three hours that are long past, and half of one that is not yet.
+    // Three hours that are long past, and half of an hour that is not yet.
     let minutes = (9..12).flat_map(|hour| (0..60).map(move |minute| (hour, minute)));
     let minutes = minutes.chain((0..30).map(|minute| (12, minute)));
     let counts: Vec<_> =
@@ -222,7 +223,7 @@ async fn hours_that_are_long_past_have_one_row_and_lose_nothing(database: TestDa
     assert_eq!(rows_are(&engine, 3 + 30).await, before);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 
-    // What is counted later is merged into its hour when hours are next rolled up.
+    // Runs that are counted later are merged into their hour when hours are next rolled up.
     let late = ended(&world, 10, 17, 5_000);
     add(store.counted_until().await.unwrap(), std::slice::from_ref(&late)).await;
     assert_eq!(all().await.0, 3 + 1 + 30);
@@ -234,7 +235,7 @@ async fn hours_that_are_long_past_have_one_row_and_lose_nothing(database: TestDa
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-async fn what_was_skipped_is_read_from_its_index_alone(database: TestDatabase) {
+async fn skipped_fires_are_read_from_their_index_alone(database: TestDatabase) {
     let texts = Arc::new(Mutex::new(Vec::new()));
     let seen = texts.clone();
     let store = database.store.clone();
@@ -243,7 +244,7 @@ async fn what_was_skipped_is_read_from_its_index_alone(database: TestDatabase) {
     let asked = texts.lock().unwrap().pop().unwrap();
     let tx = store.begin().await.unwrap();
     let (explain, column, how) = if store.dialect().is_postgres() {
-        // Anything is quick on an empty database.
+        // On an empty database every plan is quick, so these plans are disabled.
         for way in ["enable_seqscan", "enable_bitmapscan"] {
             tx.execute_unprepared(&format!("SET LOCAL {way} = off")).await.unwrap();
         }
@@ -288,7 +289,7 @@ async fn a_dump_from_a_cluster_with_higher_ids_is_counted_on_from_where_it_was()
     ] {
         world.write(far, []).await;
     }
-    // One settled while the others were being counted: as if it had not been among them.
+    // One run settled while the others were being counted: as if it had not been among them.
     let late = "UPDATE run SET changed = (SELECT changed FROM stat_position) + 5 WHERE id = $1";
     world.write(late, [runs[0].id.into()]).await;
 

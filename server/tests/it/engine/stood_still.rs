@@ -84,7 +84,7 @@ enum Meanwhile {
     Dead,
 }
 
-/// An answer that comes after a day.
+/// An answer that arrives after a day.
 fn late(
     sound: &Store,
     clock: &ManualClock,

@@ -1,4 +1,4 @@
-//! A run that its node is given again, while its earlier attempt there has not ended.
+//! A run that its node takes again while the earlier attempt there has not ended.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn an_attempt_that_was_replaced_does_not_let_go_of_the_next_one(database: 
     let again = world.attempts(run.id).await.remove(0);
     assert_eq!((again.attempt, again.node_id), (first.attempt, first.node_id));
 
-    // The earlier one is stopped, and its log lines are written before those of the second one.
+    // The earlier attempt is stopped, and its log lines are written before those of the second one.
     hangs.hung_up().await;
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
     second.answer(200);

@@ -19,8 +19,8 @@ use super::{
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    a_request_is_filled_in_with_what_the_run_knows,
-    a_program_reads_what_another_gave_back,
+    a_request_is_rendered_with_the_values_of_the_run,
+    a_program_reads_the_output_of_another,
     a_name_that_is_not_there_fails_the_attempt_and_is_named,
     a_template_does_not_lead_where_requests_may_not_go,
     what_a_template_fills_in_is_one_header_and_one_place_in_an_address,
@@ -32,7 +32,7 @@ fn shell(name: &str, script: &str) -> Task {
     Task { name: name.to_owned(), ..task(Target::Command(command)) }
 }
 
-async fn a_request_is_filled_in_with_what_the_run_knows(database: TestDatabase) {
+async fn a_request_is_rendered_with_the_values_of_the_run(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = Gate::open().await;
     let mut asked = gate.step("main", &[]);
@@ -74,7 +74,7 @@ async fn a_request_is_filled_in_with_what_the_run_knows(database: TestDatabase) 
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-async fn a_program_reads_what_another_gave_back(database: TestDatabase) {
+async fn a_program_reads_the_output_of_another(database: TestDatabase) {
     let world = World::new(database).await;
     let count = shell("count", r#"echo '{"rows": 7, "table": "a b"}' > "$CARILLON_OUTPUT""#);
     let program = Command {
@@ -145,8 +145,8 @@ async fn a_template_does_not_lead_where_requests_may_not_go(database: TestDataba
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The caller who triggers a run determines its context, and no more than that: no second header,
-/// no second request, no other path than the one between two slashes.
+/// The caller who triggers a run determines its context, and nothing else: no second header, no
+/// second request, and no path outside of the segment between two slashes.
 async fn what_a_template_fills_in_is_one_header_and_one_place_in_an_address(
     database: TestDatabase,
 ) {
@@ -202,7 +202,7 @@ async fn a_failure_that_no_condition_names_is_not_tried_again(database: TestData
         tried.retry.initial_ms = 0;
         tried.retry_on = vec!["timeout".parse().unwrap(), "exit 70-79".parse().unwrap()];
         let after = shell("after", "true");
-        // Alone, and as a part of a run of several.
+        // As the only task, and as one of several.
         for definition in [tried.clone().into(), Definition::of(vec![tried.clone(), after])] {
             let schedule = world.due_now(definition, |_| {}).await;
             let run = world.settled_run(schedule.id).await;

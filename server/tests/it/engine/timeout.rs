@@ -83,7 +83,7 @@ async fn an_attempt_that_its_node_fails_to_end_is_ended_by_recovery(database: Te
     assert_eq!(states, [task_run::State::TimedOut]);
 }
 
-/// As by a fail-over to a server with another clock: every attempt is past its deadline.
+/// As after a fail-over to a server with another clock: every attempt is past its deadline.
 async fn a_step_of_the_databases_clock_times_out_nothing_on_another_node(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
@@ -101,19 +101,19 @@ async fn a_step_of_the_databases_clock_times_out_nothing_on_another_node(databas
         let most = limit / 4;
         forge::while_it_lives(&world, &clock, other, most, &mut recovery).await;
     }
-    // It is at work for three quarters of its time limit.
+    // The attempt is at work for three quarters of its time limit.
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
     assert_eq!(world.attempts(run.id).await[0].state, task_run::State::Running);
 }
 
-/// Its task has ended, but its output is not being written.
+/// The attempt's task has ended, but its output is not being written.
 async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    // More lines than are written with its settlement: it waits for a writer that is not there.
+    // More lines than fit into its settlement: the attempt waits for a writer that does not exist.
     let script = format!("seq 9999; echo done > {}", fifo.display());
     let command = Command { script: Some(script), ..Command::default() };
     let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
@@ -122,7 +122,7 @@ async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: Tes
     assert_eq!(tokio::fs::read_to_string(&fifo).await.unwrap(), "done\n");
 
     let recovery = steps.get_mut("recovery").unwrap();
-    // The clocks of the world do not show how long it has been at work.
+    // The world's clocks do not show how long the attempt has been at work.
     clock.advance(limit * 9);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     clock.pass(limit);
@@ -131,7 +131,7 @@ async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: Tes
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.state, run::State::TimedOut);
     assert_eq!(world.attempts(run.id).await[0].state, task_run::State::TimedOut);
-    // No node holds it any more, however long it takes until it has ended.
+    // No node holds the run any more, however long it takes until the attempt has ended.
     assert_eq!(node.attempts(), 1);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
 }

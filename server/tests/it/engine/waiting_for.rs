@@ -34,7 +34,7 @@ on_both!(
 const ASK: &str = "query ($id: UUID!) { run(id: $id) { state stuck
     waitsFor { reason text until group runs { id } } } }";
 
-/// What the API of that node says about the run.
+/// The node's API answer about the run.
 async fn ask(world: &World, engine: &Engine, run: Uuid) -> Value {
     let executor = Executor::new(Policy::default(), world.clock.clone()).unwrap();
     let cache = Arc::new(timetable::Cache::new(10));
@@ -50,7 +50,7 @@ async fn ask(world: &World, engine: &Engine, run: Uuid) -> Value {
     answer.data.into_json().unwrap()["run"].take()
 }
 
-/// The only reason why the run waits, as soon as it is `reason`.
+/// Polls the run until it waits for `reason`; returns that entry, which must be the only one.
 async fn waits(world: &World, engine: &Engine, run: Uuid, reason: &str) -> Value {
     world
         .until(&format!("the run waits for {reason}"), || async {
@@ -115,7 +115,7 @@ async fn a_run_waits_for_a_share_or_for_any_place(database: TestDatabase) {
     let fifth = world.due_now(slow.task(), |_| {}).await;
     let run = queued(&world, fifth.id).await;
     let wait = waits(&world, &engine, run, "ORIGIN_SHARE").await;
-    let origin = slow.task().target.origin().unwrap();
+    let origin = slow.task().target.origin().unwrap().within(world.namespace);
     let expected = format!("target origin {origin} holds 4 of 5 places of 'test', its share");
     assert_eq!(wait["text"], expected);
     world.due_now(other.task(), |_| {}).await;

@@ -45,7 +45,7 @@ pub(crate) fn noop() -> Task {
 }
 
 impl World {
-    /// On the machine's clock.
+    /// A world on the machine's clock.
     pub(crate) async fn new(database: TestDatabase) -> Self {
         Self::on_clock(database, Clock::system()).await
     }
@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// On a clock that the test moves; leases and heartbeats follow it too.
+    /// A world on a clock that the test moves; leases and heartbeats follow it too.
     pub(crate) async fn at(database: TestDatabase, now: DateTime<Utc>) -> (Self, ManualClock) {
         let manual = ManualClock::new(now);
         let mut world = Self::on_clock(database, manual.clock()).await;
@@ -92,7 +92,7 @@ impl World {
         Self { database, clock, signals, settings, namespace, metrics }
     }
 
-    /// An engine on this world.
+    /// Starts an engine on this world.
     pub(crate) async fn engine(&self) -> Engine {
         self.try_engine().await.unwrap()
     }
@@ -115,8 +115,8 @@ impl World {
         (node, step)
     }
 
-    /// One of several nodes, with this name: like another process, it does not receive the others'
-    /// signals.
+    /// Starts one of several nodes, with this name: like another process, it does not receive the
+    /// others' signals.
     pub(crate) async fn node(&mut self, name: &str) -> Engine {
         self.settings.node_name = name.to_owned();
         self.signals = Signals::default();
@@ -144,7 +144,7 @@ impl World {
         Arc::new(Executor::new(policy, self.clock.clone()).unwrap())
     }
 
-    /// The same, if it can start.
+    /// Starts an engine, and returns the error if it cannot start.
     pub(crate) async fn try_engine(&self) -> Result<Engine, EngineError> {
         Engine::start(
             self.settings.clone(),

@@ -79,7 +79,8 @@ async fn every_second(replicas: &Replicas) -> (World, Vec<Uuid>) {
     (world, schedules)
 }
 
-/// However late it is, and whatever has become of the previous one.
+/// A schedule whose every fire runs, however late it is, and whatever the state of the previous
+/// run.
 fn each_runs(schedule: &mut schedule::Model) {
     schedule.catch_up = schedule::CatchUp::All;
     schedule.overlap = schedule::Overlap::Allow;
@@ -120,7 +121,7 @@ async fn has_no_gap(world: &World, schedule: Uuid) {
     let (first, last) = (covered.first().unwrap(), covered.last().unwrap());
     assert_eq!(last - first + 1, i64::try_from(covered.len()).unwrap(), "an instant has no row");
     let runs = world.runs(schedule).await;
-    // Those of the last instants may have been released by the shutdown.
+    // The intents of the last instants may have been released by the shutdown.
     for fire in ledger.iter().filter(|fire| fire.scheduled_at.0 / 1_000 < last - 2) {
         assert_eq!(fire.verdict, fire::Verdict::Started, "{fire:?}");
         let run = runs.iter().find(|run| Some(run.id) == fire.run_id).expect("a run for its fire");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// A file of the server, and the names of other files' items in it.
 pub(crate) struct Source {
-    /// Its module: `engine::planning::gap`.
+    /// The module of the file: `engine::planning::gap`.
     pub(crate) module: Vec<String>,
     /// All paths that begin in the server or in a crate: in full, and without `crate`.
     pub(crate) paths: Vec<Vec<String>>,

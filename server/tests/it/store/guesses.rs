@@ -6,8 +6,8 @@ use sea_orm::ConnectionTrait;
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    what_is_refused_takes_nothing,
-    who_guess_at_once_share_what_is_left,
+    a_refused_guess_takes_nothing,
+    concurrent_guesses_share_the_remaining_allowance,
     what_is_removed_says_least,
     a_clock_that_was_set_back_locks_nobody_out,
 );
@@ -22,7 +22,7 @@ fn is_taken(counted: &GuessOutcome) -> bool {
     matches!(counted, GuessOutcome::Taken(_))
 }
 
-async fn what_is_refused_takes_nothing(database: TestDatabase) {
+async fn a_refused_guess_takes_nothing(database: TestDatabase) {
     let store = &database.store;
     let (ada, home) = (guess("ada", 2), guess("home", 3));
     let both = [ada.clone(), home.clone()];
@@ -43,10 +43,10 @@ async fn what_is_refused_takes_nothing(database: TestDatabase) {
     assert!(!is_taken(&take_if_left(store, &both).await.unwrap()));
 }
 
-async fn who_guess_at_once_share_what_is_left(database: TestDatabase) {
+async fn concurrent_guesses_share_the_remaining_allowance(database: TestDatabase) {
     let store = &database.store;
     let tries = (0..20).map(|number| async move {
-        // In either order.
+        // The guesses are counted in either order.
         let mut wanted = [guess("ada", 5), guess("home", 100)];
         if number % 2 == 0 {
             wanted.reverse();
@@ -93,7 +93,7 @@ async fn a_clock_that_was_set_back_locks_nobody_out(database: TestDatabase) {
     let GuessOutcome::Refused(left) = take_if_left(store, &ada).await.unwrap() else { panic!() };
     assert!(left[0].missing_ms <= 4 * HOUR, "one pause is to be waited for: {left:?}");
 
-    // Waiting helps.
+    // Waiting makes another guess available.
     let transaction = store.begin().await.unwrap();
     let waited = format!("UPDATE guess SET full_at = full_at - {}", HOUR + 1);
     transaction.execute_unprepared(&waited).await.unwrap();

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::support::TestDatabase;
 
-/// PostgreSQL's statistics show that; SQLite has none.
+/// On PostgreSQL statistics lead to that index; SQLite has none.
 #[tokio::test]
 async fn sqlite_reads_runs_that_are_few_from_an_index_over_such_runs() {
     let database = TestDatabase::sqlite().await;

@@ -58,7 +58,7 @@ async fn a_new_file_is_for_its_user_alone() {
 }
 
 #[tokio::test]
-async fn of_servers_that_start_at_once_one_migrates() {
+async fn only_one_of_several_starting_servers_migrates() {
     let database = TestDatabase::postgres().await;
     let transaction = database.store.begin().await.unwrap();
     let empty = "DROP SCHEMA public CASCADE; CREATE SCHEMA public";
@@ -71,7 +71,7 @@ async fn of_servers_that_start_at_once_one_migrates() {
     }
 }
 
-/// Half of them write, one sends heartbeats, and the others read: that takes three.
+/// Half of the connections write, one sends heartbeats, and the others read: that takes three.
 #[tokio::test]
 async fn as_many_connections_are_opened_as_are_configured() {
     #[derive(FromQueryResult)]
@@ -85,7 +85,8 @@ async fn as_many_connections_are_opened_as_are_configured() {
         let busy = store.begin().await.unwrap();
         let asked = (0..20).map(|_| store.read().ping());
         futures::future::try_join_all(asked).await.unwrap();
-        // Those that looked for the primary are closed, which the server notices a moment later.
+        // The connections that looked for the primary are closed, which the server notices a moment
+        // later.
         let counted = async {
             loop {
                 let sql = "SELECT count(*) AS found FROM pg_stat_activity \

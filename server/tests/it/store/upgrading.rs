@@ -17,7 +17,7 @@ on_both!(a_database_of_the_version_before_is_migrated_and_loses_nothing);
 /// The last migration of the previous version.
 const BEFORE: &str = "m0017";
 
-/// The key that sealed its secrets and channels.
+/// The key that sealed the database's secrets and channels.
 const KEY: &str = "Zml4dHVyZS1maXh0dXJlLWZpeHR1cmUtZml4dHVyZS0=";
 
 fn fixture(kind: &str) -> String {
@@ -25,7 +25,7 @@ fn fixture(kind: &str) -> String {
     fs::read_to_string(folder.join(format!("{BEFORE}.{kind}.sql"))).unwrap()
 }
 
-/// Replaces the test's empty database with that one.
+/// Replaces the test's empty database with the previous version's.
 async fn plant(database: &TestDatabase) {
     let dialect = database.store.dialect().clone();
     database.store.clone().close().await.unwrap();
@@ -113,7 +113,7 @@ async fn a_database_of_the_version_before_is_migrated_and_loses_nothing(database
     }
     raw.close().await.unwrap();
 
-    // Looking changes nothing, and a server that may not migrate says what is missing.
+    // The check changes nothing, and a server that may not migrate says what is missing.
     let told = |args: &[&str]| Command::new(args).on(&database).run();
     let mut is_current = false;
     for _ in 0..2 {
@@ -123,6 +123,13 @@ async fn a_database_of_the_version_before_is_migrated_and_loses_nothing(database
         // Until the next migration is written, the old schema matches today's.
         is_current = pending.is_empty();
         assert!(pending.iter().all(|name| name.as_str().unwrap() > BEFORE), "{status}");
+    }
+    // The new version tells beforehand that it can read what the one before has stored.
+    let check = told(&["upgrade", "--check", "--json"]);
+    let found: Value = serde_json::from_str(&check.out).unwrap_or_else(|_| panic!("{check:?}"));
+    assert_eq!((check.code, &found["named"]), (0, &json!([])), "{found:#}");
+    for kind in ["alert_channels", "alert_rules", "calendars", "modules"] {
+        assert!(found["others"][kind].as_u64() > Some(0), "{kind}: {found:#}");
     }
     if !is_current {
         let refused = Command::new(&["serve", "--listen", "127.0.0.1:0"]).on(&database);
@@ -176,7 +183,8 @@ async fn a_database_of_the_version_before_is_migrated_and_loses_nothing(database
     }
     store.close().await.unwrap();
 
-    // A server continues with it: people, schedules, sealed values, and unfinished work.
+    // A server continues with the old database: people, schedules, sealed values, and unfinished
+    // work.
     let without = Command::new(&["serve", "--listen", "127.0.0.1:0"]).on(&database).run();
     assert!(without.refused(1).contains("key"), "what is sealed is asked for its key");
     let config = format!("secrets.key = \"{KEY}\"");

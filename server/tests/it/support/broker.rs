@@ -29,7 +29,7 @@ pub(crate) struct Broker {
     start: Box<Start>,
     ready: Box<Ready>,
     process: Option<Child>,
-    /// Dropped after the process.
+    /// Declared after the process, so that the folder is removed after the process has ended.
     folder: TempDir,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Broker {
 const TRIES: usize = 5;
 
 impl Broker {
-    /// Starts one on `ports` free ports; the first is the one to connect to.
+    /// Starts a broker on `ports` free ports; the first is the one to connect to.
     pub(crate) async fn start(
         ports: usize,
         start: impl Fn(&Path, &[u16]) -> Command + Send + Sync + 'static,
@@ -65,23 +65,23 @@ impl Broker {
         format!("127.0.0.1:{}", self.port())
     }
 
-    /// Ends it as a power failure would.
+    /// Ends the broker as a power failure would.
     pub(crate) fn kill(&mut self) {
         let Some(mut process) = self.process.take() else { return };
-        // It may have child processes.
+        // The process may have child processes.
         let group = Pid::from_raw(-process.id().cast_signed());
         let _ = kill(group, Signal::SIGKILL);
         process.wait().unwrap();
-        // Its child processes must not answer any more either.
+        // The child processes must not answer any more either.
         while TcpStream::connect(("127.0.0.1", self.port())).is_ok() {}
     }
 
-    /// Starts it again, on its ports and with its stored data.
+    /// Starts the broker again, on its ports and with its stored data.
     pub(crate) async fn go_on(&mut self) {
         assert!(self.begins().await, "the broker ended by itself: {}", self.said());
     }
 
-    /// Freezes it: it accepts connections and answers nothing.
+    /// Freezes the broker: it accepts connections and answers nothing.
     pub(crate) fn freeze(&self) {
         freeze(self.group());
     }

@@ -12,7 +12,7 @@ pub(crate) struct Command {
     input: Vec<u8>,
 }
 
-/// How it ended.
+/// How a command ended.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) code: i32,
@@ -28,7 +28,7 @@ impl Command {
         Self { command, folder, input: Vec::new() }
     }
 
-    /// On that database.
+    /// Runs the command on that database.
     pub(crate) fn on(self, database: &TestDatabase) -> Self {
         self.env("CARILLON_DATABASE__URL", &database.url)
     }
@@ -38,13 +38,13 @@ impl Command {
         self
     }
 
-    /// With this on its standard input.
+    /// Gives the command this on its standard input.
     pub(crate) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
         self
     }
 
-    /// With this file in its folder.
+    /// Puts this file into the command's folder.
     pub(crate) fn file(self, name: &str, content: &str) -> Self {
         std::fs::write(self.folder.path().join(name), content).unwrap();
         self
@@ -63,20 +63,20 @@ impl Command {
         }
     }
 
-    /// For tests that talk to it while it runs.
+    /// The unfinished command, for tests that talk to it while it runs.
     pub(crate) fn into_inner(self) -> (process::Command, tempfile::TempDir) {
         (self.command, self.folder)
     }
 }
 
 impl Finished {
-    /// Its output; it must have succeeded.
+    /// The output of a command, which must have succeeded.
     pub(crate) fn done(self) -> String {
         assert_eq!(self.code, 0, "{self:?}");
         self.out
     }
 
-    /// The one line that says why it failed, without "error: ".
+    /// The one line in which a command says why it failed, without "error: ".
     pub(crate) fn refused(self, code: i32) -> String {
         assert_eq!(self.code, code, "{self:?}");
         let line = self.err.trim_end().strip_prefix("error: ").map(str::to_owned);

@@ -11,7 +11,7 @@ use super::postgres;
 pub(crate) struct TestDatabase {
     /// The URL for a server process.
     pub(crate) url: String,
-    /// The same, open in this process.
+    /// The same database, open in this process.
     pub(crate) store: Store,
     /// Dropped after the store.
     place: Place,
@@ -30,7 +30,7 @@ enum Place {
 }
 
 impl TestDatabase {
-    /// A file.
+    /// Creates a database in a file.
     pub(crate) async fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("carillon.db").display());
@@ -38,7 +38,7 @@ impl TestDatabase {
         Self { url, store, place: Place::Folder { _removed_when_dropped: folder } }
     }
 
-    /// A clone of the template.
+    /// Creates a clone of the template on PostgreSQL.
     pub(crate) async fn postgres() -> Self {
         let admin = postgres::admin_url().to_owned();
         let name = format!("test_{}", Uuid::now_v7().simple());
@@ -52,14 +52,14 @@ impl TestDatabase {
         Self { url, store, place: Place::Server { admin, name } }
     }
 
-    /// In a place that the caller created and will remove; migrated if it is not yet.
+    /// Opens a database that the caller created and will remove; migrates it if needed.
     pub(crate) async fn at(url: impl Into<String>) -> Self {
         let url = url.into();
         let store = open(&url).await;
         Self { url, store, place: Place::Elsewhere }
     }
 
-    /// Everything that it stores, as text, to search for what must not be in it.
+    /// All content of the database, as text, to search for data that must not be in it.
     pub(crate) async fn dump(&self) -> String {
         #[derive(FromQueryResult)]
         struct Row {
@@ -148,7 +148,7 @@ async fn template(connection: &DatabaseConnection, admin: &str) -> String {
     name
 }
 
-/// Differs from build to build: a changed migration needs a new template.
+/// A text that differs from build to build: a changed migration needs a new template.
 fn build() -> String {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let program = std::env::current_exe().unwrap();

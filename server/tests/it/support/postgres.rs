@@ -11,7 +11,7 @@ use std::{
 /// files.
 struct Server {
     url: String,
-    /// Its standard input is the pipe.
+    /// The supervisor, with the pipe as its standard input.
     _supervisor: Child,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Redis {
     /// Additional arguments.
     args: Vec<String>,
     process: Option<Child>,
-    /// Dropped after the process.
+    /// Declared after the process, so that the folder is removed after the process has ended.
     folder: TempDir,
 }
 
@@ -32,12 +32,12 @@ impl Redis {
         Self::started(None, Vec::new()).await
     }
 
-    /// One that asks for a password.
+    /// Starts a server that requires a password.
     pub(crate) async fn with_password(password: &'static str) -> Self {
         Self::started(Some(password), Vec::new()).await
     }
 
-    /// One that also speaks TLS; returns the port for that.
+    /// Starts a server that also speaks TLS; returns the port for that.
     pub(crate) async fn with_tls(certificate: &Path, key: &Path) -> (Self, u16) {
         let file = |path: &Path| path.to_str().unwrap().to_owned();
         let (pem, key) = (file(certificate), file(key));
@@ -63,14 +63,15 @@ impl Redis {
         panic!("redis-server ended by itself {TRIES} times");
     }
 
-    /// On a port that was free a moment ago; `None` if another process has it by now.
+    /// Starts a server on a port that was free a moment ago; `None` if another process has it by
+    /// now.
     async fn try_start(password: Option<&'static str>, args: Vec<String>) -> Option<Self> {
         let folder = tempfile::Builder::new().prefix("carillon-redis-").tempdir().unwrap();
         let mut redis = Self { port: free_port(), password, args, process: None, folder };
         redis.answers().await.then_some(redis)
     }
 
-    /// Its address for a node.
+    /// The server's URL for a node.
     pub(crate) fn url(&self) -> String {
         match self.password {
             Some(password) => format!("redis://:{password}@127.0.0.1:{}/0", self.port),
@@ -78,12 +79,12 @@ impl Redis {
         }
     }
 
-    /// Starts it again, without data.
+    /// Starts the server again, without data.
     pub(crate) async fn go_on(&mut self) {
         assert!(self.answers().await, "redis-server ended by itself");
     }
 
-    /// Starts it; returns whether it answers, or exits by itself.
+    /// Starts the server; returns whether it answers, or exits by itself.
     async fn answers(&mut self) -> bool {
         // If the test is killed, the kernel stops the server.
         let mut command = Command::new("setpriv");
@@ -115,14 +116,14 @@ impl Redis {
         self.try_all("CONFIG GET dir").is_some_and(|lines| lines.iter().any(|line| line == folder))
     }
 
-    /// Ends it as a power failure would.
+    /// Ends the server as a power failure would.
     pub(crate) fn kill(&mut self) {
         let Some(mut process) = self.process.take() else { return };
         process.kill().unwrap();
         process.wait().unwrap();
     }
 
-    /// Freezes it: it accepts connections and answers nothing.
+    /// Freezes the server: it accepts connections and answers nothing.
     pub(crate) fn freeze(&self) {
         freeze(self.pid());
     }
@@ -135,17 +136,17 @@ impl Redis {
         Pid::from_raw(self.process.as_ref().unwrap().id().cast_signed())
     }
 
-    /// Deletes all its data.
+    /// Deletes all data of the server.
     pub(crate) fn flush(&self) {
         assert_eq!(self.say("FLUSHALL"), "+OK");
     }
 
-    /// The first line of its answer to a command.
+    /// The first line of the server's answer to a command.
     pub(crate) fn say(&self, command: &str) -> String {
         self.try_say(command).expect("an answer of Redis")
     }
 
-    /// All lines of its answer.
+    /// All lines of the server's answer.
     pub(crate) fn all(&self, command: &str) -> Vec<String> {
         self.try_all(command).expect("an answer of Redis")
     }
@@ -154,7 +155,7 @@ impl Redis {
         self.try_all(command)?.into_iter().next()
     }
 
-    /// The lines of its answer, until it closes the connection.
+    /// The lines of the server's answer, until it closes the connection.
     fn try_all(&self, command: &str) -> Option<Vec<String>> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();

@@ -28,13 +28,13 @@ impl Server {
         Self::start_with(database, &[])
     }
 
-    /// With more flags.
+    /// Starts a server with more flags.
     pub(crate) fn start_with(database: &TestDatabase, flags: &[&str]) -> Self {
         let args = [&["serve", "--listen", "127.0.0.1:0"], flags].concat();
         Self::started(Command::new(&args).on(database))
     }
 
-    /// With more flags and an environment variable.
+    /// Starts a server with more flags and an environment variable.
     pub(crate) fn start_under(
         database: &TestDatabase,
         flags: &[&str],
@@ -45,7 +45,7 @@ impl Server {
         Self::started(Command::new(&args).on(database).env(name, value))
     }
 
-    /// With this configuration file.
+    /// Starts a server with this configuration file.
     pub(crate) fn start_configured(database: &TestDatabase, config: &str) -> Self {
         let command = Command::new(&["serve", "--listen", "127.0.0.1:0"]).on(database);
         Self::started(command.file("carillon.toml", config))
@@ -109,7 +109,7 @@ impl Server {
         self.post("/auth/login").json(&body).send().await.unwrap()
     }
 
-    /// The viewer that the server takes the sender of this request for.
+    /// The viewer as whom the server treats the sender of this request.
     pub(crate) async fn who(&self, request: RequestBuilder) -> Value {
         let query = json!({ "query": "{ me { name kind role } }" });
         let answer = request.json(&query).send().await.unwrap();
@@ -117,23 +117,23 @@ impl Server {
         answer.json::<Value>().await.unwrap()["data"]["me"].take()
     }
 
-    /// The number of its process.
+    /// The id of the server's process.
     pub(crate) fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Asks it to stop.
+    /// Asks the server to stop.
     pub(crate) fn ask_to_stop(&self) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
         kill(pid, Signal::SIGTERM).unwrap();
     }
 
-    /// Waits for its end; returns the exit code.
+    /// Waits for the server's end; returns the exit code.
     pub(crate) fn ended(mut self) -> i32 {
         self.child.wait().unwrap().code().unwrap()
     }
 
-    /// Asks it to stop and waits for its end; returns the exit code.
+    /// Asks the server to stop and waits for its end; returns the exit code.
     pub(crate) fn stop(self) -> i32 {
         self.ask_to_stop();
         self.ended()

@@ -12,7 +12,7 @@ use super::Server;
 pub(crate) struct Socket(WebSocketStream<Upgraded>);
 
 impl Socket {
-    /// The request that opens one.
+    /// The request that opens a socket.
     pub(crate) fn request(server: &Server, path: &str) -> RequestBuilder {
         server
             .get(path)
@@ -34,7 +34,7 @@ impl Socket {
         self.0.send(Message::text(message.to_string())).await.unwrap();
     }
 
-    /// The next message; None once the server has closed.
+    /// The next message; `None` once the server has closed the socket.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         while let Some(Ok(message)) = self.0.next().await {
             if let Message::Text(text) = message {

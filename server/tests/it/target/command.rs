@@ -34,7 +34,7 @@ async fn a_program_is_told_what_it_runs_for_and_nothing_of_the_server() {
     succeeded(outcome);
     let said = texts(&lines, Stream::Stdout);
     let (names, rest) = said.split_at(said.iter().position(|line| line.is_empty()).unwrap());
-    // The shell adds its own.
+    // The shell adds variables of its own.
     let own = ["PWD", "OLDPWD", "SHLVL", "_"];
     let names: BTreeSet<&str> = names.iter().copied().filter(|name| !own.contains(name)).collect();
     let expected = [
@@ -75,7 +75,7 @@ async fn a_failure_says_the_code_and_the_last_word() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_is_named() {
+async fn a_program_that_cannot_be_started_is_named() {
     for (definition, expected) in [
         (
             json!({"program": "no-such-program"}),
@@ -140,7 +140,7 @@ async fn of_a_long_line_the_beginning_is_kept() {
 }
 
 #[tokio::test]
-async fn a_large_context_is_in_a_file_that_goes_away() {
+async fn a_large_context_is_in_a_file_that_is_removed() {
     let script = "test -z \"$CARILLON_CONTEXT\" || exit 1
         stat -c '%a %U' \"$CARILLON_CONTEXT_FILE\"; wc -c < \"$CARILLON_CONTEXT_FILE\"
         cat | cmp - \"$CARILLON_CONTEXT_FILE\" && echo $CARILLON_CONTEXT_FILE";

@@ -1,12 +1,15 @@
 //! Programs that run as their own user. Only root may start them so: without it these tests say
 //! that they were skipped.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{
+    fs,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+};
 
-use carillon::target::{CommandLimits, CommandPolicy, Policy, Stream, may_switch_user};
+use carillon::target::{CommandLimits, CommandPolicy, Invocation, Policy, Stream, may_switch_user};
 use serde_json::{Value, json};
 
-use super::support::{executor, failed, open, run, succeeded, target, texts};
+use super::support::{executor, failed, invocation, open, run, run_with, succeeded, target, texts};
 
 /// A policy under which programs run as `nobody`.
 fn confined(limits: CommandLimits) -> Policy {
@@ -155,6 +158,49 @@ async fn a_task_cannot_ask_for_root_nor_for_users_that_are_not_listed() {
     let (message, _) = failed(run(policy.clone(), named("no-such-user")).await.0);
     assert_eq!(message, "could not start id: there is no user \"no-such-user\" on this node");
     succeeded(run(policy, named("nobody")).await.0);
+}
+
+#[tokio::test]
+async fn programs_of_namespaces_with_their_own_users_do_not_see_each_other() {
+    if !may_switch() {
+        return;
+    }
+    let mut policy = confined(CommandLimits::default());
+    policy.command.user_of = [("billing".to_owned(), Some("daemon".to_owned()))].into();
+    let billing = Invocation { namespace: "billing".to_owned(), ..invocation() };
+    let whoami = json!({"command": {"program": "id", "args": ["-un"]}});
+    let (outcome, lines) = run_with(policy.clone(), whoami.clone(), &billing).await;
+    succeeded(outcome);
+    assert_eq!(texts(&lines, Stream::Stdout), ["daemon"]);
+    let (outcome, lines) = run(policy.clone(), whoami).await;
+    succeeded(outcome);
+    assert_eq!(texts(&lines, Stream::Stdout), ["nobody"]);
+
+    // A program of the other namespace, with a secret in its environment.
+    let mut other = std::process::Command::new("sleep");
+    other.arg("600").env("SECRET", "hush");
+    let daemon = nix::unistd::User::from_name("daemon").unwrap().unwrap();
+    other.uid(daemon.uid.as_raw()).gid(daemon.gid.as_raw());
+    let mut other = other.spawn().unwrap();
+    let script = format!(
+        "head -c 1 /proc/{0}/environ >/dev/null 2>&1 && echo read
+         kill -0 {0} 2>/dev/null && echo signalled
+         echo done",
+        other.id()
+    );
+    let definition = json!({"command": {"script": script}});
+    let (outcome, lines) = run(policy.clone(), definition).await;
+    other.kill().unwrap();
+    other.wait().unwrap();
+    succeeded(outcome);
+    assert_eq!(texts(&lines, Stream::Stdout), ["done"]);
+
+    let named = json!({"command": {"program": "id", "user": "daemon"}});
+    let (message, _) = failed(run(policy.clone(), named.clone()).await.0);
+    assert!(message.contains("may not run programs of the namespace 'default'"), "{message}");
+    let executor = executor(policy);
+    let saved = executor.check_namespace(&target(named), "default").unwrap_err();
+    assert_eq!(saved.to_string(), message);
 }
 
 #[tokio::test]

@@ -134,7 +134,7 @@ async fn an_answer_is_judged_by_status_and_body() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_port_is_a_failure_to_connect() {
+async fn a_closed_port_is_a_failure_to_connect() {
     let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let (outcome, _) = run(open(), json!({"http": {"url": format!("http://{gone}/")}})).await;
     let (message, _) = failed(outcome);

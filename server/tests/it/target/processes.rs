@@ -145,7 +145,7 @@ async fn a_stop_lets_the_program_clean_up() {
 }
 
 #[tokio::test]
-async fn what_the_leader_leaves_behind_is_killed_with_its_end() {
+async fn leftover_processes_are_killed_when_the_leader_ends() {
     let mut attempt = Attempt::start(&format!("{HOLD_LIFE} & read line < \"$1/gate\""));
     let life = tokio::spawn(fs::read(attempt.pipe("life")));
     assert_eq!(attempt.stdout().await, "ready");
@@ -189,8 +189,8 @@ async fn a_log_that_is_behind_when_the_program_ends_gets_all_lines() {
     let mut attempt = Attempt::start("seq 1 5000; echo $$ > \"$1/gate\"");
     let pid = fs::read_to_string(attempt.pipe("gate")).await.unwrap();
     let pid = Pid::from_raw(pid.trim().parse().unwrap());
-    // The process is gone and has been waited for: the attempt knows of the end, and no line has
-    // been read.
+    // The process is gone and has been waited for: the attempt knows that it has ended, and no line
+    // has been read.
     while kill(pid, None).is_ok() {
         tokio::task::yield_now().await;
     }

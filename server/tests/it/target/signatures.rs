@@ -55,7 +55,7 @@ async fn a_request_that_was_forged_or_is_sent_again_later_is_known_by_its_receiv
     let now = Clock::system().now();
     let (headers, body) = signed(&secret, now).await;
     assert_eq!(verified(&secret, &headers, &body).unwrap(), json!({ "rows": 7 }));
-    // The identity is signed, too: a receiver that remembers it accepts nothing twice.
+    // The identity is signed, too: a receiver that remembers it accepts no request twice.
     assert_eq!(headers["webhook-id"], invocation().idempotency_key);
 
     let no_match = "No matching signature";

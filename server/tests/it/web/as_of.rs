@@ -1,4 +1,4 @@
-//! A run that is started by hand for another instant: what its target receives.
+//! A run that is started by hand for another instant: the instant reaches its target.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use crate::{
 };
 
 on_both!(
-    a_request_and_its_repetition_are_told_the_instant_that_was_asked_for,
-    a_program_and_its_repetition_are_told_the_instant_that_was_asked_for,
+    a_request_and_its_retry_receive_the_requested_instant,
+    a_program_and_its_retry_receive_the_requested_instant,
 );
 
-/// Neither now nor an instant of the schedule's own.
+/// An instant that is neither now nor one of the schedule's own.
 const AS_OF: &str = "2026-02-03T04:05:06Z";
 
 struct Desk {
@@ -80,9 +80,7 @@ impl Desk {
     }
 }
 
-async fn a_request_and_its_repetition_are_told_the_instant_that_was_asked_for(
-    database: TestDatabase,
-) {
+async fn a_request_and_its_retry_receive_the_requested_instant(database: TestDatabase) {
     let desk = Desk::open(&database);
     let mut gate = Gate::open().await;
     let body = json!({ "at": "{{ scheduled_at }}", "day": "{{ scheduled_at[:10] }}" });
@@ -100,9 +98,7 @@ async fn a_request_and_its_repetition_are_told_the_instant_that_was_asked_for(
     desk.failed(&again).await;
 }
 
-async fn a_program_and_its_repetition_are_told_the_instant_that_was_asked_for(
-    database: TestDatabase,
-) {
+async fn a_program_and_its_retry_receive_the_requested_instant(database: TestDatabase) {
     let desk = Desk::open(&database);
     let script = "echo \"$CARILLON_SCHEDULED_AT $CARILLON_IDEMPOTENCY_KEY\"; exit 1";
     let run = desk.trigger(json!({ "command": { "script": script } })).await;

@@ -47,7 +47,7 @@ async fn the_log_leaves_as_lines_and_as_cells(database: TestDatabase) {
     assert_eq!(answer.headers()[header::CONTENT_TYPE], "application/jsonl; charset=utf-8");
     let text = answer.text().await.unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    // More than one batch, and none twice.
+    // More than one batch, and no line twice.
     assert_eq!(lines.len(), 602);
     let first = lines.iter().find(|line| line["subject"] == "a").unwrap();
     assert_eq!((&first["actor"], &first["source"]), (&json!("token/ci"), &json!("127.0.0.1")));
@@ -76,8 +76,8 @@ async fn the_shell_shows_the_same(database: TestDatabase) {
     assert!(audit(&["--namespace", "nowhere"]).refused(1).contains("nowhere"));
 }
 
-/// So many entries that they do not fit into the buffers between a server and a client that does
-/// not read.
+/// Writes so many entries that they do not fit into the buffers between a server and a client that
+/// does not read.
 async fn fill(database: &TestDatabase) {
     let text = "x".repeat(200_000);
     let tx = database.store.begin().await.unwrap();

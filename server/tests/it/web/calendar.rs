@@ -120,7 +120,7 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
         let description = event.get_description().unwrap().replace('\r', "");
         assert!(description.ends_with(&STRANGE.replace('\r', "")), "{description:?}");
     }
-    // A schedule that fires every second has one event a day, which says how often.
+    // A schedule that fires every second has one event a day, which says how often it fires.
     let busy = of(&shown, "busy");
     assert!((31..=32).contains(&busy.len()), "{}", busy.len());
     assert!(busy.iter().any(|event| event.get_summary() == Some("busy: 86400 runs")));
@@ -129,7 +129,7 @@ async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: T
     let uids: BTreeSet<_> = shown.iter().map(|event| event.get_uid().unwrap()).collect();
     assert_eq!(uids.len(), shown.len(), "one event, one key");
 
-    // Of a tag, of a schedule.
+    // A feed of a tag, and one of a schedule.
     let (_, tagged) = feed(&server, &ada, json!({ "name": "tag", "search": "tag:daily" })).await;
     assert_eq!(events(&server, &tagged).await.len(), each.len());
     let (id, single) = feed(&server, &ada, json!({ "name": "one", "schedule": "daily" })).await;

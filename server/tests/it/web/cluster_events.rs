@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::support::{Command, Server, Socket, TestDatabase, on_both};
 
-on_both!(who_follows_the_nodes_misses_nothing_when_the_socket_drops);
+on_both!(a_follower_of_nodes_misses_nothing_when_the_socket_drops);
 
 /// The follower, with the events received so far.
 struct Follower<'a> {
@@ -54,7 +54,7 @@ impl Follower<'_> {
     }
 }
 
-async fn who_follows_the_nodes_misses_nothing_when_the_socket_drops(database: TestDatabase) {
+async fn a_follower_of_nodes_misses_nothing_when_the_socket_drops(database: TestDatabase) {
     let token = Command::new(&["token", "create", "ci", "--role", "viewer"]).on(&database);
     let token = token.run().done().trim().to_owned();
     let server = Server::start_with(&database, &["--node-name", "alpha"]);

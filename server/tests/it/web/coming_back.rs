@@ -40,7 +40,7 @@ impl House {
         socket
     }
 
-    /// What a follower that reconnects repeatedly has received, once `is_all` holds.
+    /// All events that a follower that reconnects repeatedly has received, once `is_all` holds.
     async fn join(
         &self,
         query: &str,
@@ -112,7 +112,7 @@ async fn followers_whose_sockets_drop_at_random_under_load_miss_nothing_and_see_
         // Runs that wait for a node get their turn: then nothing changes any more.
         let live = "{ overview { liveRuns } }";
         while house.ask(live, json!({})).await["overview"]["liveRuns"] != 0 {}
-        // The end, for the followers: a run and a schedule that are created last.
+        // The followers end at a run and a schedule that are created last.
         let cancelled = house.ask(trigger, json!({ "id": schedules[0] })).await;
         let end = text(&cancelled["triggerSchedule"]["run"]["id"]);
         let wait = "query($id: UUID!) { run(id: $id) { state } }";

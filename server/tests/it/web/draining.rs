@@ -41,13 +41,13 @@ async fn probes_answer_until_the_end_of_a_drain(database: TestDatabase) {
     for probe in ["/livez", "/metrics"] {
         assert_eq!(ask(probe).await, StatusCode::OK, "{probe}");
     }
-    // A node that drains and is the only one schedules nothing, and says so.
+    // If the only node drains, nothing is scheduled, and it says so.
     let health: Value = server.get("/healthz").send().await.unwrap().json().await.unwrap();
     assert!(health["checks"]["database"].is_null() && health["checks"].is_object(), "{health}");
     let refused = graphql("{ me { name } }".to_owned()).await.unwrap();
     assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert!(refused.headers().contains_key("retry-after"), "{refused:?}");
-    // New connections, too.
+    // New connections are refused, too.
     let http = reqwest::Client::new();
     let asked = |path: &str| http.get(format!("{}{path}", server.url)).send();
     assert_eq!(asked("/livez").await.unwrap().status(), StatusCode::OK);

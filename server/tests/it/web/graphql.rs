@@ -25,7 +25,7 @@ async fn a_token_opens_the_control_plane_until_it_is_revoked(database: TestDatab
 }
 
 #[tokio::test]
-async fn a_stranger_is_told_to_sign_in() {
+async fn strangers_must_sign_in() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
     let query = json!({ "query": "{ schedules { totalCount } }" });
@@ -38,6 +38,29 @@ async fn a_stranger_is_told_to_sign_in() {
         let answer = post.json(&query).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{scheme}");
     }
+}
+
+#[tokio::test]
+async fn a_large_answer_is_compressed_for_those_who_accept_that() {
+    let database = TestDatabase::sqlite().await;
+    let token = token(&database, "ci");
+    let server = Server::start(&database);
+    let answer = async |query: &str, accepted: &'static str| {
+        let post = server.post("/graphql").bearer_auth(&token);
+        let post = post.header(header::ACCEPT_ENCODING, accepted).json(&json!({ "query": query }));
+        let answer = post.send().await.unwrap();
+        let encoding = answer.headers().get(header::CONTENT_ENCODING).cloned();
+        (encoding, answer.bytes().await.unwrap())
+    };
+    let large = "{ __schema { types { name description } } }";
+    let (encoding, plain) = answer(large, "identity").await;
+    assert!(encoding.is_none() && plain.len() > 10_000, "{} bytes", plain.len());
+    let (encoding, compressed) = answer(large, "gzip, deflate, br").await;
+    assert_eq!(encoding.unwrap(), "gzip");
+    assert!(compressed.starts_with(&[0x1f, 0x8b]), "not what gzip begins with");
+    assert!(compressed.len() * 2 < plain.len(), "{} of {}", compressed.len(), plain.len());
+    let (encoding, _) = answer("{ me { name } }", "gzip").await;
+    assert!(encoding.is_none(), "a small answer is not worth it");
 }
 
 #[tokio::test]
@@ -86,7 +109,7 @@ async fn a_socket_knows_who_opened_it() {
 }
 
 #[tokio::test]
-async fn a_socket_is_worth_what_its_opener_is_worth_now() {
+async fn a_socket_has_the_current_rights_of_its_opener() {
     let database = TestDatabase::sqlite().await;
     let token = token(&database, "ci");
     let add = ["user", "add", "ada", "--role", "admin", "--password-stdin"];
@@ -113,7 +136,7 @@ async fn a_socket_is_worth_what_its_opener_is_worth_now() {
 }
 
 #[tokio::test]
-async fn what_the_library_refuses_over_a_socket_has_a_code_too() {
+async fn refusals_of_the_library_over_a_socket_have_codes() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
     let mut socket = Socket::open(Socket::request(&server, "/graphql/ws")).await;
@@ -157,7 +180,7 @@ async fn a_body_that_is_no_request_is_refused() {
     for (request, status) in [
         (post().body("{"), StatusCode::BAD_REQUEST),
         (post().body("[1]"), StatusCode::BAD_REQUEST),
-        // Several at once: otherwise each would have the limits for itself.
+        // Several documents at once are refused: otherwise each would have the limits for itself.
         (post().body("[{\"query\": \"{ me { name } }\"}]"), StatusCode::BAD_REQUEST),
         (post().body(r#"{"query": 7}"#), StatusCode::BAD_REQUEST),
         (post().body(format!("{{\"a\": {}", "[".repeat(200))), StatusCode::BAD_REQUEST),
@@ -196,7 +219,7 @@ async fn a_method_that_is_not_taken_and_a_socket_that_is_none_are_refused_in_jso
     }
 }
 
-/// It works without another network, and under the console's policy.
+/// The page works without another network, and under the console's policy.
 #[tokio::test]
 async fn the_page_to_try_graphql_out_is_all_ours() {
     let database = TestDatabase::sqlite().await;
@@ -245,7 +268,7 @@ async fn a_reason_that_a_socket_opens_with_is_in_the_audit_log() {
     assert!(long.init(payload).await.is_none_or(|answer| answer["type"] != "connection_ack"));
 }
 
-/// Clients send it in this many ways.
+/// Clients send the token in several ways.
 #[tokio::test]
 async fn a_socket_is_opened_with_a_header_in_its_payload() {
     let database = TestDatabase::sqlite().await;

@@ -39,7 +39,8 @@ async fn guesses(servers: &[&Server]) -> u64 {
     panic!("nobody was refused");
 }
 
-/// Five at once and one more every 30 s, however slow the machine is.
+/// The number of permitted guesses: five at once and one more every 30 s, however slow the machine
+/// is.
 fn most(begun: Instant, clock: &Clock) -> u64 {
     5 + clock.instant().duration_since(begun).as_secs() / 30 + 1
 }
@@ -67,7 +68,7 @@ async fn two_nodes_count_the_same_guesses() {
     let begun = clock.instant();
     let guessed = guesses(&[&one, &two]).await;
     assert!((5..=most(begun, &clock)).contains(&guessed), "{guessed}");
-    // Other names have their own, at either node.
+    // Other names have their own guesses, at either node.
     for server in [&one, &two] {
         let answer = server.sign_in("bob", "wrong horse battery").await;
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);

@@ -38,9 +38,9 @@ pub(super) struct Family {
 pub(super) type Families = BTreeMap<String, Family>;
 
 #[tokio::test]
-async fn metrics_are_what_the_documents_the_dashboard_and_the_alert_rules_take_them_for() {
+async fn metrics_match_the_documents_the_dashboard_and_the_alert_rules() {
     let database = TestDatabase::sqlite().await;
-    // Something to remove.
+    // A session that retention will remove.
     let old = "INSERT INTO session (id, data, expires_at) VALUES ('old', '{}', 1)";
     let tx = database.store.begin().await.unwrap();
     tx.execute_unprepared(old).await.unwrap();
@@ -59,7 +59,7 @@ async fn metrics_are_what_the_documents_the_dashboard_and_the_alert_rules_take_t
     promtool(&["check", "metrics"], &scraped);
 
     let mut documented = documented();
-    // Of the process itself, which OTLP does not carry.
+    // The metrics of the process itself, which OTLP does not carry.
     documented.extend(documented_as("process_"));
     for (name, family) in &shown {
         assert_eq!(documented.get(name), Some(family), "{name} in docs/metrics.md");
@@ -73,6 +73,8 @@ async fn metrics_are_what_the_documents_the_dashboard_and_the_alert_rules_take_t
 
     let file = asset("prometheus/carillon.yaml");
     promtool(&["check", "rules", file.to_str().unwrap()], "");
+    let cases = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/alert_rules.yaml");
+    promtool(&["test", "rules", cases.to_str().unwrap()], "");
     let rules = fs::read_to_string(file).unwrap();
     let parsed: Value = serde_saphyr::from_str(&rules).unwrap();
     let mut asked = expressions(&parsed);
@@ -98,7 +100,7 @@ async fn metrics_are_what_the_documents_the_dashboard_and_the_alert_rules_take_t
 }
 
 #[test]
-fn what_is_in_bad_form_is_found() {
+fn malformed_expositions_are_found() {
     for (bad, why) in [
         ("a 1\n", "is of no family"),
         ("# HELP a_total x\n# TYPE a_total counter\na_total -1\n", "negative"),
@@ -112,7 +114,7 @@ fn what_is_in_bad_form_is_found() {
     }
 }
 
-/// A success of the canary, as if a minute had passed.
+/// Records a success of the canary, as if a minute had passed.
 async fn canary_has_sung(database: &TestDatabase) {
     let store = &database.store;
     let made = async {
@@ -181,7 +183,7 @@ async fn two_runs_succeed(server: &Server, token: &str) {
     let made = server.post("/graphql").bearer_auth(token).json(&json!({ "query": query }));
     let made: Value = made.send().await.unwrap().json().await.unwrap();
     assert!(made["errors"].is_null(), "{made}");
-    // From here on it has its own series.
+    // From here on the schedule has its own series.
     server.get("/metrics").send().await.unwrap();
     let runs = async {
         let mut succeeded = 0;

@@ -22,7 +22,7 @@ on_both!(probes_and_fires_go_on_while_the_api_is_stuck);
 
 const MODULE: &str = "module: often\nschedules:\n  second:\n    when: '* * * * * *'\n    task:\n      target:\n        noop: {}\n";
 
-/// Computes without yielding the thread: everything else on its runtime stands still.
+/// Computes without yielding the thread: everything else on its runtime is stuck.
 fn ask(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();

@@ -12,7 +12,7 @@ on_both!(what_a_token_may_is_what_the_last_answer_said);
 /// An administrator who calls one server, and a program that calls another.
 struct Pair {
     here: Server,
-    /// None on SQLite, whose file has one server.
+    /// The other server; none on SQLite, whose file has one server.
     there: Option<Server>,
     root: String,
     robot: String,

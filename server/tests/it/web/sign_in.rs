@@ -10,11 +10,28 @@ on_both!(
     a_session_opens_the_control_plane_until_it_is_closed,
     a_session_survives_a_restart,
     a_session_ends_with_the_right_to_sign_in,
+    the_first_visitor_is_told_who_may_sign_in,
 );
 
 fn add_ada(database: &TestDatabase) {
     let add = ["user", "add", "ada", "--role", "operator", "--password-stdin"];
     Command::new(&add).on(database).input(PASSWORD).run().done();
+}
+
+async fn the_first_visitor_is_told_who_may_sign_in(database: TestDatabase) {
+    let server = Server::start(&database);
+    let first_visit = async || {
+        let answer = server.get("/auth/methods").send().await.unwrap();
+        answer.json::<Value>().await.unwrap()["first_visit"].clone()
+    };
+    assert_eq!(first_visit().await, json!({ "administrator": null }));
+    add_ada(&database);
+    assert_eq!(first_visit().await, json!({ "administrator": null }), "ada is an operator");
+    let add = ["user", "add", "grace", "--role", "admin", "--password-stdin"];
+    Command::new(&add).on(&database).input(PASSWORD).run().done();
+    assert_eq!(first_visit().await, json!({ "administrator": "grace" }));
+    assert_eq!(server.sign_in("ada", PASSWORD).await.status(), StatusCode::NO_CONTENT);
+    assert_eq!(first_visit().await, Value::Null);
 }
 
 async fn a_session_opens_the_control_plane_until_it_is_closed(database: TestDatabase) {
@@ -101,8 +118,8 @@ async fn a_refusal_says_the_same_whatever_was_wrong() {
     }
 }
 
-/// The response time would reveal which users exist. What takes the time is one computation, which
-/// is counted here.
+/// The response time would reveal which users exist. One computation takes nearly all of that time,
+/// and the test counts it.
 #[tokio::test]
 async fn no_name_costs_less_than_another() {
     let database = TestDatabase::sqlite().await;
@@ -150,7 +167,7 @@ async fn guessing_is_limited() {
         let answer = server.sign_in("ada", "wrong horse battery").await;
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     }
-    // The right password no longer helps: it may be the guess that hit.
+    // The right password no longer helps: it may be a guess that is right by chance.
     let answer = server.sign_in("ada", PASSWORD).await;
     assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
     let seconds: u64 = answer.headers()[header::RETRY_AFTER].to_str().unwrap().parse().unwrap();

@@ -117,7 +117,7 @@ async fn a_collector_may_be_spoken_to_over_http(database: TestDatabase) {
     let endpoint = collector.start_http().await;
     let settings = format!("[otlp]\nendpoint = '{endpoint}'\nprotocol = 'http'\n");
     let server = Server::start_configured(&database, &settings);
-    // What was not sent is sent at the end.
+    // Data that was not sent yet is sent at the end.
     let stopped = tokio::task::spawn_blocking(|| server.stop()).await.unwrap();
     assert_eq!(stopped, 0);
     let heard = collector.0.lock().unwrap();
@@ -187,7 +187,7 @@ workflows:
     };
     tokio::time::timeout(Duration::from_secs(60), both).await.unwrap();
     let scraped = server.get("/metrics").send().await.unwrap().text().await.unwrap();
-    // What was not sent is sent at the end.
+    // Data that was not sent yet is sent at the end.
     let stopped = tokio::task::spawn_blocking(|| server.stop()).await.unwrap();
     assert_eq!(stopped, 0);
 
@@ -202,7 +202,7 @@ workflows:
     assert!(!format!("{:?}", heard.spans).contains("kept-to-itself"));
 }
 
-/// Reading them from a collector requires no other dashboard and no other rules.
+/// The metrics in a collector serve the same dashboard and the same rules as those of a scrape.
 fn the_metrics_are_those_of_a_scrape(heard: &[Metric], scraped: &str) {
     let heard: BTreeMap<String, &str> = heard.iter().map(in_prometheus).collect();
     let documented = documented();
@@ -212,14 +212,14 @@ fn the_metrics_are_those_of_a_scrape(heard: &[Metric], scraped: &str) {
     }
     let shown = families(scraped);
     assert!(shown.len() > 15, "{shown:?}");
-    // What only a scrape has: the resource, and the figures of the process.
+    // Metrics that only a scrape has: the resource, and the figures of the process.
     let is_sent = |name: &str| name != "target_info" && !name.starts_with("process_");
     for (name, family) in shown.iter().filter(|(name, _)| is_sent(name)) {
         assert_eq!(heard.get(name), Some(&&*family.kind), "{name} in {heard:?}");
     }
 }
 
-/// What Prometheus makes of a metric that comes over OTLP, by its default strategy
+/// The name that Prometheus gives a metric that comes over OTLP, by its default strategy
 /// (`UnderscoreEscapingWithSuffixes`): the unit in words, and `_total` after a counter.
 fn in_prometheus(metric: &Metric) -> (String, &'static str) {
     let unit = match &*metric.unit {
@@ -244,7 +244,7 @@ fn in_prometheus(metric: &Metric) -> (String, &'static str) {
     (format!("{name}{unit}{total}"), kind)
 }
 
-/// From the fire to the target, which received `traceparent`.
+/// Checks the trace from the fire to the target, which received `traceparent`.
 fn the_spans_make_one_trace(spans: &[Span], traceparent: &str, target: &str) {
     let hex = |id: &[u8]| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let parts: Vec<&str> = traceparent.split('-').collect();

@@ -64,7 +64,7 @@ async fn missed_fires_make_it_unhealthy(database: TestDatabase) {
     assert_eq!(health["checks"]["missed"]["value"], "11");
     let asked = Command::new(&["healthcheck", "--server", &server.url]).run().refused(1);
     assert!(asked.contains("11 fires were missed"), "{asked}");
-    // They belong to no schedule with that tag.
+    // These runs belong to no schedule with that tag.
     let token = Command::new(&["token", "create", "watch", "--role", "viewer"]).on(&database);
     let token = token.run().done().trim().to_owned();
     let narrowed = server.get("/healthz?tag=billing").bearer_auth(token).send().await.unwrap();
@@ -86,7 +86,7 @@ async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
     let token = token.run().done().trim().to_owned();
     let server = Server::start_with(&database, &["--node-name", "alpha-7"]);
     let member = member_of_shop(&database, &server).await;
-    // It computes with other zone data.
+    // This node computes with other zone data.
     let other = Joining {
         id: Uuid::now_v7(),
         name: "beta-9".to_owned(),
@@ -95,7 +95,7 @@ async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
         ..Joining::default()
     };
     database.store.join(&other).await.unwrap();
-    // It sends no heartbeats, and counts as alive for as long as the test takes.
+    // This node sends no heartbeats, and counts as alive for as long as the test takes.
     let alive = "UPDATE node SET heartbeat_at = heartbeat_at + 3600000 WHERE name = 'beta-9'";
     database.store.read().execute_unprepared(alive).await.unwrap();
 
@@ -170,7 +170,7 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
         (answer.status(), answer.text().await.unwrap())
     };
 
-    // Strangers: the process, its readiness, and one word.
+    // Strangers see whether the process is up and ready, and one word.
     for path in ["/livez", "/readyz"] {
         assert_eq!(ask(path, None).await.0, StatusCode::OK, "{path}");
     }
@@ -208,7 +208,7 @@ async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: Test
         let (status, text) = ask("/metrics", Some(known)).await;
         assert!(status == StatusCode::OK && text.contains("carillon_sign_ins_total{"), "{text}");
     }
-    // It is no key to anything else.
+    // The token gives no access to anything else.
     let asked =
         server.post("/graphql").bearer_auth(TOKEN).json(&json!({ "query": "{ me { name } }" }));
     assert_eq!(asked.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
@@ -240,7 +240,7 @@ fn chrono_millis() -> i64 {
 }
 
 #[tokio::test]
-async fn what_does_not_exist_is_not_healthy() {
+async fn a_missing_namespace_or_tag_is_not_healthy() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
     let token = Command::new(&["token", "create", "watch", "--role", "viewer"]).on(&database);
@@ -248,9 +248,31 @@ async fn what_does_not_exist_is_not_healthy() {
     for missing in ["/healthz?namespace=nowhere", "/healthz?tag=typo"] {
         let answer = server.get(missing).bearer_auth(&token).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{missing}");
-        // Strangers learn nothing of what there is.
+        // Strangers do not learn what exists.
         let answer = server.get(missing).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{missing}");
+    }
+    // A member of one namespace: what is only in another one does not exist for them.
+    let member = member_of_shop(&database, &server).await;
+    let admin = Command::new(&["token", "create", "ci", "--role", "admin"]).on(&database);
+    let admin = admin.run().done().trim().to_owned();
+    for (namespace, tag) in [("default", "theirs"), ("shop", "ours")] {
+        let query = "mutation($namespace: String!, $tag: String!) {
+            createSchedule(input: { namespace: $namespace, name: \"a\", tags: [$tag],
+                timing: { expressions: [\"@daily\"] }, task: { target: { noop: {} } } })
+                { schedule { id } } }";
+        let made = json!({ "query": query, "variables": { "namespace": namespace, "tag": tag } });
+        let made = server.post("/graphql").bearer_auth(&admin).json(&made).send().await.unwrap();
+        let made: Value = made.json().await.unwrap();
+        assert!(made["errors"].is_null(), "{made}");
+    }
+    for (tag, status) in [
+        ("typo", StatusCode::NOT_FOUND),
+        ("theirs", StatusCode::NOT_FOUND),
+        ("ours", StatusCode::OK),
+    ] {
+        let answer = server.get(&format!("/healthz?tag={tag}")).bearer_auth(&member).send().await;
+        assert_eq!(answer.unwrap().status(), status, "{tag}");
     }
     let there = server.get("/healthz?namespace=default");
     assert_eq!(there.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
@@ -316,7 +338,7 @@ async fn probes_answer_from_memory_while_tables_are_locked() {
     drop(lock);
     let well = async { while ask("/healthz").await.0 != StatusCode::OK {} };
     tokio::time::timeout(Duration::from_secs(60), well).await.unwrap();
-    // It was logged once, however often it was queried.
+    // The outage was logged once, however often it was queried.
     let log = server.logged("listening").await;
     assert!(!log.contains("response failed") && !log.contains("failed to answer"), "{log}");
 }

@@ -2,27 +2,30 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use entity::{job, job_line};
 use reqwest::StatusCode;
+use sea_orm::{EntityTrait, QueryOrder, Set};
 use serde_json::{Value, json};
 
 use crate::support::{Command, Server, TestDatabase, on_both};
 
 on_both!(
     a_worker_pulls_a_task_logs_and_completes_it,
+    of_a_long_output_the_beginning_and_the_end_are_kept,
+    the_end_of_a_long_output_is_kept_although_the_worker_does_not_stop,
+    of_an_endless_output_no_more_is_stored,
     a_failure_is_tried_again_unless_the_worker_knows_better,
     a_job_is_one_workers_however_many_pull,
     reports_at_once_count_each_for_itself,
     a_cancelled_run_is_stopped_and_late_words_change_nothing,
-    what_a_worker_leaves_behind_is_lost_and_tried_again,
+    jobs_that_a_worker_leaves_behind_are_lost_and_tried_again,
     the_highest_priority_goes_first_and_no_more_than_the_queue_allows,
-    a_token_of_queues_opens_these_and_nothing_else,
-    bad_words_name_their_field,
 );
 
-/// A running server, with an administrator.
+/// A running server, and the token of an administrator.
 pub(super) struct Desk {
-    server: Server,
-    token: String,
+    pub(super) server: Server,
+    pub(super) token: String,
 }
 
 impl Desk {
@@ -50,7 +53,12 @@ impl Desk {
         self.word_by(&self.token, word, said).await
     }
 
-    async fn word_by(&self, token: &str, word: &str, said: Value) -> (StatusCode, Value) {
+    pub(super) async fn word_by(
+        &self,
+        token: &str,
+        word: &str,
+        said: Value,
+    ) -> (StatusCode, Value) {
         let request = self.server.post(&format!("/worker/v1/{word}")).bearer_auth(token);
         let answer = request.json(&said).send().await.unwrap();
         (answer.status(), answer.json().await.unwrap())
@@ -119,7 +127,7 @@ impl Desk {
     }
 }
 
-fn program(name: &str, capacity: i32) -> Value {
+pub(super) fn program(name: &str, capacity: i32) -> Value {
     json!({
         "protocol": 1, "name": name, "queues": ["emails"], "tags": ["eu"], "capacity": capacity,
         "version": "7", "client": "test/1",
@@ -171,6 +179,83 @@ async fn a_worker_pulls_a_task_logs_and_completes_it(database: TestDatabase) {
         log.as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["the worker mailer took it", "one", "two"], "{log}");
     assert_eq!(log[2]["stream"], "STDERR");
+}
+
+async fn of_a_long_output_the_beginning_and_the_end_are_kept(database: TestDatabase) {
+    let desk = Desk::open(&database);
+    let worker = desk.worker("mailer", 1).await;
+    let run = desk.run("chatty", task(json!({}))).await;
+    let job = desk.job(&worker).await;
+    for request in 0..60 {
+        let lines: Vec<Value> = (0..200)
+            .map(|line| json!({ "text": format!("line {:05}", request * 200 + line) }))
+            .collect();
+        desk.ok("log", of(&worker, &job, json!({ "lines": lines }))).await;
+    }
+    let last = json!([{ "stream": "stderr", "text": "the disk is full" }]);
+    desk.ok("log", of(&worker, &job, json!({ "lines": last }))).await;
+    desk.ok("fail", of(&worker, &job, json!({ "message": "no", "retry": false }))).await;
+    desk.ended(&run).await;
+
+    let run: uuid::Uuid = run.as_str().unwrap().parse().unwrap();
+    let lines = database.store.lines_after(run, 0, 100_000).await.unwrap();
+    let texts: Vec<&str> = lines.iter().map(|line| &*line.text).collect();
+    assert!(texts.contains(&"line 07999") && !texts.contains(&"line 08000"));
+    let mark = texts.iter().position(|text| text.ends_with("left out ...")).unwrap();
+    assert_eq!(texts[mark], "... 2,001 lines (22 kB) left out ...");
+    // The last 2,000 lines: those of the errors among them.
+    assert_eq!(texts[mark + 1], "line 10001");
+    assert_eq!(texts[texts.len() - 2..], ["line 11999", "the disk is full"]);
+    let printed = texts.iter().filter(|text| text.starts_with("line ")).count();
+    assert_eq!(printed, 8_000 + 1_999);
+}
+
+async fn the_end_of_a_long_output_is_kept_although_the_worker_does_not_stop(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(&database);
+    let worker = desk.worker("mailer", 1).await;
+    let mut task = task(json!({}));
+    task["killGraceSeconds"] = json!(0);
+    let run = desk.run("stubborn", task).await;
+    let job = desk.job(&worker).await;
+    // Together more than the beginning that is kept.
+    let lines = json!(vec![json!({ "text": "x".repeat(16 * 1024) }); 16]);
+    for _ in 0..16 {
+        desk.ok("log", of(&worker, &job, json!({ "lines": lines }))).await;
+    }
+    let last = json!([{ "text": "the last words" }]);
+    desk.ok("log", of(&worker, &job, json!({ "lines": last }))).await;
+    let cancel = "mutation ($id: UUID!) { cancelRun(id: $id) { run { id } } }";
+    desk.graphql(cancel, json!({ "id": run })).await;
+    assert_eq!(desk.ended(&run).await["state"], "CANCELLED");
+    let run: uuid::Uuid = run.as_str().unwrap().parse().unwrap();
+    let lines = database.store.lines_after(run, 0, 100_000).await.unwrap();
+    assert!(lines.iter().any(|line| line.text == "the last words"));
+}
+
+async fn of_an_endless_output_no_more_is_stored(database: TestDatabase) {
+    let desk = Desk::open(&database);
+    let worker = desk.worker("mailer", 1).await;
+    desk.run("endless", task(json!({}))).await;
+    let job = desk.job(&worker).await;
+    // As if it had printed much before.
+    let tx = database.store.begin().await.unwrap();
+    let line_bytes = Set(64 * 1024 * 1024 - 3);
+    let row = job::ActiveModel { line_bytes, ..job::ActiveModel::default() };
+    job::Entity::update_many().set(row).exec(&tx).await.unwrap();
+    database.store.commit(tx).await.unwrap();
+    for text in ["four", "more", "more still"] {
+        let lines = json!([{ "text": text }]);
+        desk.ok("log", of(&worker, &job, json!({ "lines": lines }))).await;
+    }
+    let read = database.store.read();
+    let lines = job_line::Entity::find().order_by_asc(job_line::Column::Seq);
+    let lines = lines.all(read).await.unwrap();
+    let texts: Vec<&str> = lines.iter().map(|line| &*line.text).collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[0] == "four" && texts[1].contains("only counted"), "{texts:?}");
+    assert_eq!(job::Entity::find().one(read).await.unwrap().unwrap().lines, 4);
 }
 
 async fn a_failure_is_tried_again_unless_the_worker_knows_better(database: TestDatabase) {
@@ -229,7 +314,8 @@ async fn a_job_is_one_workers_however_many_pull(database: TestDatabase) {
     }
 }
 
-/// They share a transaction: a report of a job that is not the worker's changes nothing for others.
+/// The reports share a transaction: a report of a job that is not the worker's changes nothing for
+/// others.
 async fn reports_at_once_count_each_for_itself(database: TestDatabase) {
     const JOBS: usize = 40;
     let desk = Desk::open(&database);
@@ -303,7 +389,7 @@ async fn a_cancelled_run_is_stopped_and_late_words_change_nothing(database: Test
     let job = desk.job(&worker).await;
     let cancel = "mutation ($id: UUID!) { cancelRun(id: $id) { run { id } } }";
     desk.graphql(cancel, json!({ "id": run })).await;
-    // Workers that wait for jobs are told at once.
+    // Workers that wait for jobs are notified at once.
     let ask = json!({ "workerId": worker, "free": 0, "waitSeconds": 20 });
     let named = json!([{ "id": job["id"], "token": job["token"] }]);
     let polled = desk.ok("poll", ask).await;
@@ -321,7 +407,7 @@ async fn a_cancelled_run_is_stopped_and_late_words_change_nothing(database: Test
     assert_eq!(status, StatusCode::CONFLICT);
 }
 
-async fn what_a_worker_leaves_behind_is_lost_and_tried_again(database: TestDatabase) {
+async fn jobs_that_a_worker_leaves_behind_are_lost_and_tried_again(database: TestDatabase) {
     let desk = Desk::open(&database);
     let leaving = desk.worker("leaving", 1).await;
     let mut task = task(json!({}));
@@ -400,110 +486,4 @@ async fn the_highest_priority_goes_first_and_no_more_than_the_queue_allows(datab
     let bad = ["workers", "limit", "emails", "--max", "0"];
     let refused = desk.command(&bad).run().refused(1);
     assert!(refused.contains("1 to 10000"), "{refused}");
-}
-
-async fn a_token_of_queues_opens_these_and_nothing_else(database: TestDatabase) {
-    let desk = Desk::open(&database);
-    let add = ["user", "add", "ada", "--role", "operator", "--password-stdin"];
-    Command::new(&add).on(&database).input("correct horse battery\n").run().done();
-    let signed_in = desk.server.sign_in("ada", "correct horse battery").await;
-    let cookie = crate::support::cookie(&signed_in);
-    let create = "mutation { createApiToken(input: { name: \"pulls\", role: OPERATOR, \
-        queues: [\"emails\"] }) { secret apiToken { queues } } }";
-    let made = desk.server.post("/graphql").header(reqwest::header::COOKIE, cookie);
-    let made = made.json(&json!({ "query": create })).send().await.unwrap();
-    let made: Value = made.json().await.unwrap();
-    let made = &made["data"]["createApiToken"];
-    assert_eq!(made["apiToken"]["queues"], json!(["emails"]), "{made}");
-    let token = made["secret"].as_str().unwrap();
-
-    let (status, answer) = desk.word_by(token, "register", program("mailer", 1)).await;
-    assert_eq!(status, StatusCode::OK, "{answer}");
-    let worker = answer["workerId"].clone();
-    let mut other = program("mailer", 1);
-    other["queues"] = json!(["emails", "invoices"]);
-    let (status, answer) = desk.word_by(token, "register", other).await;
-    assert_eq!((status, &answer["error"]["code"]), (StatusCode::FORBIDDEN, &json!("FORBIDDEN")));
-    assert!(answer["error"]["message"].as_str().unwrap().contains("invoices"), "{answer}");
-    // Another program cannot act as this worker.
-    let (status, _) = desk.word("poll", json!({ "workerId": worker, "free": 1 })).await;
-    assert_eq!(status, StatusCode::NOT_FOUND);
-    let asked = json!({ "query": "{ schedules { nodes { id } } }" });
-    let asked = desk.server.post("/graphql").bearer_auth(token).json(&asked);
-    let refused: Value = asked.send().await.unwrap().json().await.unwrap();
-    assert_eq!(refused["errors"][0]["extensions"]["code"], "FORBIDDEN", "{refused}");
-    // A browser session is not a worker.
-    let nobody = desk.server.post("/worker/v1/register").json(&program("x", 1));
-    assert_eq!(nobody.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
-}
-
-async fn bad_words_name_their_field(database: TestDatabase) {
-    let desk = Desk::open(&database);
-    let with = |key: &str, value: Value| {
-        let mut said = program("mailer", 1);
-        said[key] = value;
-        said
-    };
-    for (said, field) in [
-        (with("name", json!("a b")), "name"),
-        (with("queues", json!([])), "queues"),
-        (with("queues", json!(["emails", "No!"])), "queues[1]"),
-        (with("tags", json!(["A"])), "tags[0]"),
-        (with("capacity", json!(0)), "capacity"),
-        (with("capacity", json!("many")), "capacity"),
-        (with("version", json!("x".repeat(200))), "version"),
-    ] {
-        let (status, answer) = desk.word("register", said).await;
-        assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
-        assert_eq!(answer["error"]["field"], field, "{answer}");
-    }
-    let (status, answer) = desk.word("register", with("protocol", json!(9))).await;
-    assert_eq!(
-        (status, &answer["error"]["code"]),
-        (StatusCode::UPGRADE_REQUIRED, &json!("PROTOCOL"))
-    );
-    let (status, _) = desk.word("register", with("namespace", json!("nowhere"))).await;
-    assert_eq!(status, StatusCode::NOT_FOUND);
-    let (status, _) = desk.word("dance", json!({})).await;
-    assert_eq!(status, StatusCode::NOT_FOUND);
-
-    let worker = desk.worker("mailer", 1).await;
-    desk.run("nightly", task(json!({}))).await;
-    let job = desk.job(&worker).await;
-    let long = "x".repeat(300 * 1024);
-    for (word, said, field) in [
-        ("poll", json!({ "workerId": worker, "free": 1, "waitSeconds": 60 }), "waitSeconds"),
-        ("complete", of(&worker, &job, json!({ "output": { "text": long } })), "output"),
-        ("complete", of(&worker, &job, json!({ "output": { "text": "a\u{0}" } })), "output"),
-        ("fail", of(&worker, &job, json!({ "message": " " })), "message"),
-        ("fail", of(&worker, &job, json!({ "message": "x".repeat(5_000) })), "message"),
-        ("extend", of(&worker, &job, json!({ "seconds": 1_000_000 })), "seconds"),
-        (
-            "log",
-            of(&worker, &job, json!({ "lines": [{ "text": "x".repeat(17_000) }] })),
-            "lines[0].text",
-        ),
-    ] {
-        let (status, answer) = desk.word(word, said).await;
-        assert_eq!(status, StatusCode::BAD_REQUEST, "{word}: {answer}");
-        assert_eq!(answer["error"]["field"], field, "{word}: {answer}");
-    }
-    // None of it has ended the job.
-    desk.ok("complete", of(&worker, &job, json!({}))).await;
-    for (target, field) in [
-        (json!({ "queue": "No!", "task": "send" }), "task.target.worker.queue"),
-        (json!({ "queue": "emails", "task": "s p" }), "task.target.worker.task"),
-    ] {
-        let body = json!({
-            "query": "mutation ($input: CreateScheduleInput!) {
-                createSchedule(input: $input) { schedule { id } } }",
-            "variables": { "input": {
-                "name": "bad", "timing": { "expressions": ["0 0 1 1 *"] },
-                "task": { "target": { "worker": target } },
-            } },
-        });
-        let refused = desk.server.post("/graphql").bearer_auth(&desk.token).json(&body);
-        let refused: Value = refused.send().await.unwrap().json().await.unwrap();
-        assert_eq!(refused["errors"][0]["extensions"]["field"], field, "{refused}");
-    }
 }

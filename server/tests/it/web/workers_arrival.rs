@@ -7,18 +7,18 @@ use super::workers::{Desk, of, task};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    what_did_not_arrive_is_handed_over_once_more,
-    what_never_arrived_goes_back_into_its_queue_when_the_worker_leaves,
-    nobody_else_speaks_of_a_job_whatever_they_know,
-    what_is_to_be_stopped_can_only_fail,
+    a_job_that_did_not_arrive_is_handed_over_once_more,
+    a_job_that_never_arrived_returns_to_its_queue_when_the_worker_leaves,
+    only_the_jobs_own_worker_may_report_on_it,
+    a_stopped_job_can_only_fail,
 );
 
-async fn what_did_not_arrive_is_handed_over_once_more(database: TestDatabase) {
+async fn a_job_that_did_not_arrive_is_handed_over_once_more(database: TestDatabase) {
     let desk = Desk::open(&database);
     let worker = desk.worker("mailer", 2).await;
     let run = desk.run("nightly", task(json!({}))).await;
     let job = desk.job(&worker).await;
-    // It knows of none: the answer was lost on its way.
+    // The worker does not know the job: the answer was lost in transit.
     let poll = async |has: serde_json::Value| {
         let ask = json!({ "workerId": worker, "free": 1, "waitSeconds": 0, "jobs": has });
         desk.ok("poll", ask).await["jobs"].clone()
@@ -32,7 +32,7 @@ async fn what_did_not_arrive_is_handed_over_once_more(database: TestDatabase) {
     assert_eq!((&ended["state"], &ended["attempt"]), (&json!("SUCCEEDED"), &json!(1)), "{ended}");
 }
 
-async fn what_never_arrived_goes_back_into_its_queue_when_the_worker_leaves(
+async fn a_job_that_never_arrived_returns_to_its_queue_when_the_worker_leaves(
     database: TestDatabase,
 ) {
     let desk = Desk::open(&database);
@@ -53,12 +53,12 @@ async fn what_never_arrived_goes_back_into_its_queue_when_the_worker_leaves(
     let (begun, again) = (of_run(&begun).unwrap(), of_run(&again).unwrap());
     let ended = desk.ended(&runs[again]).await;
     assert_eq!((&ended["state"], &ended["attempt"]), (&json!("SUCCEEDED"), &json!(1)), "{ended}");
-    // Its jobs are lost.
+    // The worker's jobs are lost.
     let ended = desk.ended(&runs[begun]).await;
     assert_eq!(ended["state"], "FAILED", "{ended}");
 }
 
-async fn nobody_else_speaks_of_a_job_whatever_they_know(database: TestDatabase) {
+async fn only_the_jobs_own_worker_may_report_on_it(database: TestDatabase) {
     let desk = Desk::open(&database);
     let worker = desk.worker("mailer", 1).await;
     let other = desk.worker("other", 1).await;
@@ -81,7 +81,7 @@ async fn nobody_else_speaks_of_a_job_whatever_they_know(database: TestDatabase) 
     assert_eq!(desk.ended(&run).await["state"], "SUCCEEDED");
 }
 
-async fn what_is_to_be_stopped_can_only_fail(database: TestDatabase) {
+async fn a_stopped_job_can_only_fail(database: TestDatabase) {
     let desk = Desk::open(&database);
     let worker = desk.worker("mailer", 1).await;
     let run = desk.run("nightly", task(json!({}))).await;
@@ -93,7 +93,7 @@ async fn what_is_to_be_stopped_can_only_fail(database: TestDatabase) {
     assert_eq!(polled["stop"][0], job["id"], "{polled}");
     let (status, _) = desk.word("complete", of(&worker, &job, json!({}))).await;
     assert_eq!(status, StatusCode::CONFLICT);
-    // That ends it at once, not after the grace.
+    // The report ends the job at once, not after the grace.
     desk.ok("fail", of(&worker, &job, json!({ "message": "stopped" }))).await;
     assert_eq!(desk.ended(&run).await["state"], "CANCELLED");
 }

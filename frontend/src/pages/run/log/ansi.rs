@@ -6,7 +6,7 @@
 /// The style of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pen {
-    /// From 0 for black to 7 for white.
+    /// The colour of the text, from 0 for black to 7 for white.
     pub(super) ink: Option<u8>,
     pub(super) ground: Option<u8>,
     pub(super) is_bold: bool,
@@ -152,7 +152,7 @@ fn named(colour: u16) -> Option<u8> {
     u8::try_from(colour).ok()
 }
 
-/// A colour of the 256, or a true colour.
+/// One of the 256 colours, or a true colour.
 fn large(codes: &mut impl Iterator<Item = u16>) -> Option<u8> {
     match codes.next()? {
         5 => {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pen_goes_on_from_line_to_line() {
+    fn the_pen_carries_over_from_line_to_line() {
         let mut pen = Pen::default();
         read("\u{1b}[33mbegin", &mut pen);
         let (_, strokes) = read("still yellow", &mut pen);

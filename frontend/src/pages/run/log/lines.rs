@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_finds_every_occurrence_and_goes_on_with_the_log() {
+    fn a_search_finds_every_occurrence_and_follows_the_log() {
         let mut log = log();
         log.search("error");
         assert_eq!(log.hits(), 3);

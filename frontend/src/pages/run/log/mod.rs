@@ -55,7 +55,7 @@ impl Kept {
     }
 }
 
-/// How far the log has come.
+/// Whether more of the log is expected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arrival {
     /// There may be more lines.
@@ -81,7 +81,7 @@ pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> im
     use_ending_feed(
         move || Feed::log(id.clone()),
         move |batch| {
-            // A feed that was refused works again.
+            // A feed that the server had refused works again.
             if arrival.get_untracked() == Arrival::Refused {
                 arrival.set(Arrival::Expected);
             }
@@ -171,7 +171,7 @@ fn go_to_linked(kept: Kept, sight: Sight, looking: Looking) {
     });
 }
 
-/// What drawing a line needs.
+/// The values that are needed to draw a line.
 #[derive(Clone, Copy)]
 struct LineDrawing {
     kept: Kept,

@@ -6,9 +6,9 @@ use super::{ansi::Stroke, lines::Hit};
 #[derive(Debug, PartialEq)]
 pub(super) struct Segment<'a> {
     pub(super) text: &'a str,
-    /// The CSS classes of its style.
+    /// The CSS classes of the segment's style.
     pub(super) class: String,
-    /// The number of the match that it belongs to.
+    /// The number of the match to which the segment belongs.
     pub(super) hit: Option<usize>,
 }
 

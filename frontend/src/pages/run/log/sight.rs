@@ -12,7 +12,7 @@ const BEYOND: usize = 20;
 const LETTERS: i32 = 20;
 /// Maximum number of lines to print, the last ones; a longer log can be downloaded instead.
 const PRINTED: usize = 5_000;
-/// Within this distance of its end, the log counts as followed.
+/// Within this distance of the end, the log counts as followed.
 const NEAR: i32 = 24;
 
 /// The scrolling frame, and its position.
@@ -199,7 +199,7 @@ mod tests {
     use super::columns;
 
     #[test]
-    fn whole_letters_go_into_a_row() {
+    fn a_row_has_whole_characters_only() {
         assert_eq!(columns(1_000, 144), Some(138));
         assert_eq!(columns(10, 144), Some(8));
         assert_eq!(columns(0, 0), None);

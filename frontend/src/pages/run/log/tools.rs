@@ -11,7 +11,7 @@ use crate::{
     state::use_notices,
 };
 
-/// The state that the tools work on.
+/// The state on which the tools work.
 #[derive(Clone, Copy)]
 pub(super) struct Tools {
     pub(super) kept: Kept,

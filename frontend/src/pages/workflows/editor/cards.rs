@@ -105,7 +105,7 @@ fn card(draft: Draft, errors: Errors, task: TaskDraft) -> AnyView {
     .into_any()
 }
 
-/// Its kind and what it waits for, in one line; tracked.
+/// The task's kind and the tasks that it waits for, in one line; tracked.
 fn summary(draft: Draft, task: TaskDraft) -> String {
     let kind = task.fields.kind.with(|kind| kind_word(kind));
     let nodes = draft.nodes();
@@ -145,10 +145,10 @@ fn fields(draft: Draft, errors: Errors, task: TaskDraft) -> AnyView {
     .into_any()
 }
 
-/// A check box for each other task that it may need; and when it starts, once it needs one.
+/// A check box for each other task that this task may need; and the condition, once it needs one.
 fn needs(draft: Draft, task: TaskDraft, place: Place) -> AnyView {
     let wrong = place.errors.of(&["needs"]);
-    // Only changed names redraw the boxes: one that is ticked keeps the focus.
+    // Only changed names redraw the boxes, so a ticked box keeps the focus.
     let names = Memo::new(move |_| {
         let nodes = draft.nodes().into_iter();
         nodes.map(|node| (node.key, node.name)).collect::<Vec<_>>()

@@ -1,6 +1,6 @@
-//! A workflow's definition in the shape that the API accepts, and the same as text.
+//! A workflow's definition in the shape that the API accepts.
 //!
-//! Values that equal the default are left out of the text, and may be omitted when typing it.
+//! Values that equal the default are left out, and may be omitted where it is typed as JSON.
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -12,10 +12,10 @@ use crate::{
 
 /// The placeholder for a secret that is not shown. When it is sent back, the server keeps the secret.
 const MASK: &str = "***";
-const USUAL_PARALLEL: i64 = 8;
-const USUAL_TIMEOUT: f64 = 300.0;
-const USUAL_GRACE: f64 = 10.0;
-const USUAL_REDIRECTS: i64 = 5;
+pub(super) const USUAL_PARALLEL: i64 = 8;
+pub(super) const USUAL_TIMEOUT: f64 = 300.0;
+pub(super) const USUAL_GRACE: f64 = 10.0;
+pub(super) const USUAL_REDIRECTS: i64 = 5;
 
 /// The whole definition of a workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,13 +65,13 @@ pub(super) struct TaskDefinition {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct RetryDefinition {
-    max_attempts: i64,
-    backoff: Backoff,
+    pub(super) max_attempts: i64,
+    pub(super) backoff: Backoff,
     #[serde(serialize_with = "seconds")]
-    initial_seconds: f64,
+    pub(super) initial_seconds: f64,
     #[serde(serialize_with = "seconds")]
-    max_seconds: f64,
-    jitter: f64,
+    pub(super) max_seconds: f64,
+    pub(super) jitter: f64,
 }
 
 impl Default for RetryDefinition {
@@ -173,13 +173,16 @@ impl Definition {
         }
     }
 
-    /// The definition as text.
-    pub(super) fn text(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default()
+    /// Reads a text that is JSON in the shape of the API, which the editor took before it took YAML. `None` if it is
+    /// something else.
+    pub(super) fn read_json(text: &str) -> Option<Result<Self, Broken>> {
+        let value: Value = serde_json::from_str(text).ok()?;
+        let is_ours = value.get("tasks").is_some_and(Value::is_array);
+        is_ours.then(|| Self::read(text))
     }
 
     /// # Errors
-    /// The position from which on the text cannot be parsed.
+    /// The position from which on the text is not such JSON.
     pub(super) fn read(text: &str) -> Result<Self, Broken> {
         serde_json::from_str(text).map_err(|wrong| {
             let (line, column) = (wrong.line(), wrong.column());
@@ -324,11 +327,21 @@ mod tests {
 }"#;
 
     #[test]
-    fn a_text_that_is_read_is_written_the_same() {
+    fn json_that_is_read_is_written_the_same() {
         let read = Definition::read(TEXT).unwrap();
         assert_eq!(read.max_parallel, 8);
         assert_eq!(read.tasks[1].needs, ["fetch"]);
-        assert_eq!(read.text(), TEXT);
+        assert_eq!(json!(read), serde_json::from_str::<Value>(TEXT).unwrap());
+    }
+
+    #[test]
+    fn only_json_of_the_apis_shape_is_read_here() {
+        assert_eq!(Definition::read_json(TEXT), Some(Definition::read(TEXT)));
+        let misspelt = TEXT.replace("\"timeoutSeconds\"", "\"timeout\"");
+        assert!(matches!(Definition::read_json(&misspelt), Some(Err(_))));
+        for other in ["", "a: {tasks: []}", "{\"a\": {\"tasks\": []}}", "{\"tasks\": [,]}", "[]"] {
+            assert_eq!(Definition::read_json(other), None, "{other}");
+        }
     }
 
     #[test]
@@ -343,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_takes_away_what_is_not_there_any_more() {
+    fn an_update_removes_omitted_values() {
         let definition = Definition::read(TEXT).unwrap();
         let update = definition.to_update();
         assert_eq!(update["timeoutSeconds"], Value::Null);
@@ -357,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_tells_is_what_is_sent_back() {
+    fn a_definition_from_the_server_is_sent_back_unchanged() {
         let told = json!({
             "id": "1", "name": "report", "version": 3, "module": null,
             "timeoutSeconds": 60.0, "maxParallel": 2, "runsOn": ["gpu"],
@@ -385,6 +398,6 @@ mod tests {
             (&json!(true), &json!(3))
         );
         assert_eq!(update["maxParallel"], 2);
-        assert_eq!(Definition::read(&definition.text()), Ok(definition));
+        assert_eq!(serde_json::from_value::<Definition>(json!(definition)).unwrap(), definition);
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct TaskDraft {
     pub(super) key: u32,
     pub(super) fields: TaskFields,
     pub(super) needs: RwSignal<Vec<Need>>,
-    /// `success`, `failure` or `always`.
+    /// The condition: `success`, `failure` or `always`.
     pub(super) when: Text,
     pub(super) allow_failure: RwSignal<bool>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Draft {
     pub(super) name: Text,
     pub(super) timeout: Text,
     pub(super) max_parallel: Text,
-    /// Separated by commas.
+    /// The tags of nodes, separated by commas.
     pub(super) runs_on: Text,
     pub(super) tasks: RwSignal<Vec<TaskDraft>>,
     /// The task whose fields are shown.
@@ -60,12 +60,16 @@ impl TaskDraft {
         }
     }
 
-    /// Its name as it will be sent; tracked.
+    /// The task's name as it will be sent; tracked.
     pub(super) fn name(&self) -> String {
         self.fields.name.with(|name| name.trim().to_owned())
     }
 
     fn set(&self, task: &TaskDefinition, need: impl Fn(&String) -> Need) {
+        // Another task stands here now: what the one before it has lost is not missed any more.
+        if untrack(|| self.name()) != task.name {
+            self.fields.set_lost(&[]);
+        }
         self.fields.set(&task.plan());
         self.needs.set(task.needs.iter().map(need).collect());
         self.when.set(when_name(task.when).to_owned());
@@ -156,6 +160,7 @@ impl Draft {
         for ((_, from), (_, to)) in original.fields.secrets().iter().zip(copy.fields.secrets()) {
             to.set(from.get_untracked());
         }
+        copy.fields.set_lost(&untrack(|| original.fields.lost_names()));
         copy.fields.name.set(self.free_name(&untrack(|| original.name())));
         copy.needs.set(original.needs.get_untracked());
         copy.when.set(original.when.get_untracked());
@@ -308,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_what_is_sent() {
+    fn an_unedited_draft_is_sent_as_it_was_read() {
         with_draft(|draft| {
             let sent = untrack(|| draft.definition());
             assert_eq!(sent, Ok(Definition::read(TEXT).unwrap()));
@@ -344,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_stands_behind_its_task_under_a_name_of_its_own() {
+    fn a_copy_follows_its_task_under_a_new_name() {
         with_draft(|draft| {
             draft.duplicate(key_of(draft, "send"));
             let names: Vec<String> =

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn each_task_of_a_circle_is_told_of_it() {
+    fn a_cycle_is_an_error_of_each_task_in_it() {
         let found = found(&[("a", &["c"]), ("b", &["a"]), ("c", &["b"]), ("d", &["c"])]);
         let keys: Vec<u32> = found.iter().map(|(key, ..)| *key).collect();
         assert_eq!(keys, [0, 1, 2]);

@@ -7,10 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     definition::{Definition, TaskDefinition},
-    draft::Draft,
-    text::TextPane,
+    draft::{Draft, TaskDraft},
+    picture::shown,
+    text::{Reading, TextPane},
 };
-use crate::pages::task_form::CREDENTIAL_KEYS;
+use crate::pages::task_form::{CREDENTIAL_KEYS, MASK, is_open, lost_sentence};
+
+const LOST_TEXT: &str = "The text that could not be read was not kept, because it may contain a credential: the form \
+    has what could be read before.";
 
 /// The saved state. Tasks are saved as typed, since a number in them may still be incomplete.
 #[derive(Serialize, Deserialize)]
@@ -20,8 +24,12 @@ struct Kept {
     max_parallel: String,
     runs_on: String,
     tasks: Vec<KeptTask>,
-    /// A text that cannot be parsed.
-    broken: Option<String>,
+    /// A text that was typed: with its comments, or before it can be read.
+    #[serde(default, alias = "broken")]
+    text: Option<String>,
+    /// Whether there was a text that could not be read and was not saved, since it may contain a credential.
+    #[serde(default)]
+    lost_text: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -30,6 +38,9 @@ struct KeptTask {
     needs: Vec<String>,
     when: String,
     allow_failure: bool,
+    /// The names of the credentials that were not saved.
+    #[serde(default)]
+    left_out: Vec<String>,
 }
 
 /// The state as one text; tracked.
@@ -43,18 +54,20 @@ pub(super) fn kept(draft: Draft, pane: TextPane) -> String {
             needs: node.needs,
             when: task.when.get(),
             allow_failure: task.allow_failure.get(),
+            left_out: task.fields.left_out().into_iter().map(str::to_owned).collect(),
         }
     });
+    let typed = pane.typed_text();
+    let is_kept = typed.as_deref().is_none_or(reveals_nothing);
+    let lost_text = pane.is_lost() || (!is_kept && pane.reading() != Reading::Read);
     let kept = Kept {
         name: draft.name.get(),
         timeout: draft.timeout.get(),
         max_parallel: draft.max_parallel.get(),
         runs_on: draft.runs_on.get(),
         tasks: tasks.collect(),
-        // It may contain a secret that cannot be told apart from the rest.
-        broken: pane
-            .broken_text()
-            .filter(|text| !CREDENTIAL_KEYS.iter().any(|key| text.contains(key))),
+        text: typed.filter(|_| is_kept),
+        lost_text,
     };
     serde_json::to_string(&kept).unwrap_or_default()
 }
@@ -74,10 +87,12 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
                 field.set(text.clone());
             }
         }
-        // A task may stand where another one stood before: it must not keep that one's credentials.
+        // A task may be at the position of another one: it must not keep that one's credentials.
         for (name, field) in task.fields.secrets() {
             field.set(kept.fields.get(name).cloned().unwrap_or_default());
         }
+        let left_out: Vec<&str> = kept.left_out.iter().map(String::as_str).collect();
+        task.fields.set_lost(&left_out);
         task.when.set(kept.when.clone());
         task.allow_failure.set(kept.allow_failure);
     }
@@ -85,9 +100,49 @@ pub(super) fn restore(draft: Draft, pane: TextPane, text: &str) {
     draft.timeout.set(kept.timeout);
     draft.max_parallel.set(kept.max_parallel);
     draft.runs_on.set(kept.runs_on);
-    if let Some(broken) = kept.broken {
-        pane.type_text(broken);
+    if let Some(text) = kept.text {
+        pane.type_text(text);
     }
+    if kept.lost_text {
+        pane.set_lost();
+    }
+}
+
+/// What a restored form misses, as sentences; tracked.
+pub(super) fn lost(draft: Draft, pane: TextPane) -> String {
+    let of_task = |task: &TaskDraft| {
+        let name = shown(&task.name()).to_owned();
+        let words = task.fields.lost_words().into_iter();
+        words.map(move |words| format!("{words} of task {name}")).collect::<Vec<_>>()
+    };
+    let credentials: Vec<String> = draft.tasks.get().iter().flat_map(of_task).collect();
+    let text = if pane.is_lost() { LOST_TEXT } else { "" };
+    [lost_sentence(&credentials).as_str(), text].join(" ").trim().to_owned()
+}
+
+/// Whether each credential that a text names is only a reference to a secret, or the mask of one.
+fn reveals_nothing(text: &str) -> bool {
+    let keys = CREDENTIAL_KEYS.iter().chain(&KEYS_IN_YAML);
+    keys.flat_map(|key| text.split(*key).skip(1)).all(is_harmless)
+}
+
+/// The keys of credentials as a module file has them, where they differ from the API's.
+const KEYS_IN_YAML: [&str; 3] = ["signing_secret", "secret_access_key", "session_token"];
+
+/// Whether the value behind a key reveals nothing. It must stand in the same line, and nothing may stand behind it but
+/// what ends it.
+fn is_harmless(behind: &str) -> bool {
+    let line = behind.lines().next().unwrap_or_default();
+    let value = line.trim_start_matches(['"', '\'', ':', ' ']);
+    let length = match value.strip_prefix("{{") {
+        Some(inner) => inner.find("}}").map(|end| end + 4),
+        None => value.starts_with(MASK).then_some(MASK.len()),
+    };
+    let parts = length.and_then(|length| value.split_at_checked(length));
+    parts.is_some_and(|(value, rest)| {
+        let ends = rest.is_empty() || rest.starts_with(['"', '\'', ',', '}', ']', ' ']);
+        ends && is_open(value)
+    })
 }
 
 #[cfg(test)]
@@ -100,19 +155,32 @@ mod tests {
           "target": { "publish": { "to": { "nats": { "subject": "x" } } } } } ] }"#;
 
     #[test]
-    fn what_is_kept_comes_back() {
+    fn the_saved_state_is_restored() {
         Owner::new().with(|| {
             let definition = Definition::read(TEXT).unwrap();
             let draft = Draft::of(&definition);
             let pane = TextPane::beside(draft, None);
-            pane.type_text("{".to_owned());
+            let typed = "# Mine.\nreport: {";
+            pane.type_text(typed.to_owned());
             let text = untrack(|| kept(draft, pane));
 
             let draft = Draft::new();
             let pane = TextPane::beside(draft, None);
             restore(draft, pane, &text);
             assert_eq!(untrack(|| draft.definition()), Ok(definition));
-            assert_eq!(untrack(|| pane.broken_text()).as_deref(), Some("{"));
+            // The server reads it once more.
+            assert_eq!(untrack(|| pane.pending_text()).as_deref(), Some(typed));
+        });
+    }
+
+    #[test]
+    fn a_text_that_the_form_wrote_is_not_kept() {
+        Owner::new().with(|| {
+            let definition = Definition::read(TEXT).unwrap();
+            let draft = Draft::of(&definition);
+            let pane = TextPane::beside(draft, None);
+            pane.begin(definition);
+            assert!(untrack(|| kept(draft, pane)).contains("\"text\":null"));
         });
     }
 
@@ -122,8 +190,72 @@ mod tests {
             let draft = Draft::of(&Definition::read(TEXT).unwrap());
             let pane = TextPane::beside(draft, None);
             draft.tasks.get_untracked()[0].fields.secret.set("hush".to_owned());
+            for text in [
+                "{ \"signingSecret\": \"hush\"",
+                "signing_secret: hush",
+                "signing_secret:\n  hush",
+                "signing_secret: \"{{ secrets.a }}hush\"",
+                "signing_secret: '***hush'",
+                "password: |\n  hush",
+                "{secret_access_key: \"{{ secrets.a }}\", session_token: hush}",
+                "# the password is hush",
+            ] {
+                pane.type_text(text.to_owned());
+                assert!(!untrack(|| kept(draft, pane)).contains("hush"), "{text}");
+            }
+            for text in [
+                "a: # hush, a comment",
+                "signing_secret: \"{{ secrets.a }}\" # hush",
+                "{signingSecret: '***', session_token: '{{secrets.a}}'} # hush",
+            ] {
+                pane.type_text(text.to_owned());
+                assert!(untrack(|| kept(draft, pane)).contains("hush"), "{text}");
+            }
+        });
+    }
+
+    #[test]
+    fn what_was_not_kept_is_said_until_it_is_entered_again() {
+        Owner::new().with(|| {
+            let draft = Draft::of(&Definition::read(TEXT).unwrap());
+            let pane = TextPane::beside(draft, None);
+            let tasks = draft.tasks.get_untracked();
+            tasks[0].fields.secret.set("hush".to_owned());
+            tasks[1].fields.event.password.set("hush".to_owned());
+            let text = untrack(|| kept(draft, pane));
+
+            let draft = Draft::new();
+            let pane = TextPane::beside(draft, None);
+            restore(draft, pane, &text);
+            let said = || untrack(|| lost(draft, pane));
+            assert_eq!(
+                said(),
+                "The signing secret of task fetch and the password of task send were not kept: \
+                 enter them again."
+            );
+            let [fetch, send] = draft.tasks.get_untracked()[..] else { panic!("two tasks") };
+            fetch.fields.secret.set("typed".to_owned());
+            assert_eq!(said(), "The password of task send was not kept: enter it again.");
+            // A copy misses what the original misses.
+            draft.duplicate(send.key);
+            assert!(said().contains("password of task send-1"), "{}", said());
+        });
+    }
+
+    #[test]
+    fn a_text_that_was_not_kept_is_said() {
+        Owner::new().with(|| {
+            let draft = Draft::of(&Definition::read(TEXT).unwrap());
+            let pane = TextPane::beside(draft, None);
             pane.type_text("{ \"signingSecret\": \"hush\"".to_owned());
-            assert!(!untrack(|| kept(draft, pane)).contains("hush"));
+            let text = untrack(|| kept(draft, pane));
+
+            let draft = Draft::new();
+            let pane = TextPane::beside(draft, None);
+            restore(draft, pane, &text);
+            assert_eq!(untrack(|| lost(draft, pane)), LOST_TEXT);
+            pane.type_text("{".to_owned());
+            assert_eq!(untrack(|| lost(draft, pane)), "");
         });
     }
 

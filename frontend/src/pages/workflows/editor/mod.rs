@@ -1,22 +1,27 @@
 //! The workflow editor: a form and a text of the same content, and the graph of the tasks beside both.
 //!
-//! - `definition`: a workflow's definition, as the API accepts it and as text (pure)
+//! - `definition`: a workflow's definition, as the API accepts it (pure); `yaml`: as a module file has it (pure)
 //! - `graph`: the tasks' dependencies, and errors in them (pure)
 //! - `draft`: the fields of the workflow and of its tasks
 //! - `kept`: the editor's state as one text, saved until it is sent
 //! - `errors`: which error belongs under which field
 //! - `cards`: the tasks on the page
 //! - `picture`: the graph
-//! - `text`: the tab with the text
+//! - `text`: the text, and what is known about it; `reader`: has the server read it; `text_view`: its tab
+//! - `comments`: whether a text has comments (pure)
 
 mod cards;
+mod comments;
 mod definition;
 mod draft;
 mod errors;
 mod graph;
 mod kept;
 mod picture;
+mod reader;
 mod text;
+mod text_view;
+mod yaml;
 
 use std::sync::Arc;
 
@@ -26,7 +31,8 @@ use self::{
     definition::Definition,
     draft::Draft,
     errors::Errors,
-    text::{TextPane, use_text},
+    reader::{Reader, use_reader},
+    text::{Reading, TextPane},
 };
 use crate::{
     api::{self, Ask},
@@ -38,7 +44,7 @@ use crate::{
         task_form::{refusal, show_wrong_field},
     },
     route::Route,
-    state::{Address, use_address, use_draft, use_title},
+    state::{Address, Draft as KeptDraft, use_address, use_draft, use_title},
 };
 
 const TABS: &[Tab] = &[Tab { name: "", words: "Form" }, Tab { name: "text", words: "Text" }];
@@ -48,10 +54,10 @@ type Save = Arc<dyn Fn(Definition, String) -> (Ask<SavedWorkflow>, String) + Sen
 
 /// The initial state of an editor.
 struct Start {
-    /// The key of its draft.
+    /// The key of the editor's draft.
     key: String,
-    /// The name of an existing workflow, which cannot change.
-    fixed_name: Option<String>,
+    /// The workflow that is edited: its key and its definition.
+    workflow: Option<(String, Definition)>,
     action: &'static str,
     back: Route,
 }
@@ -70,13 +76,13 @@ pub(crate) fn NewWorkflow() -> impl IntoView {
     });
     let start = Start {
         key: "workflow.new".to_owned(),
-        fixed_name: None,
+        workflow: None,
         action: "Create workflow",
         back: Route::Workflows,
     };
     view! {
         {PageHead::new("New workflow").view()}
-        {editor(Draft::new(), start, save)}
+        {editor(start, save)}
     }
 }
 
@@ -109,7 +115,7 @@ fn edit(before: &WorkflowDefinition) -> AnyView {
     }
     let start = Start {
         key: format!("workflow.{id}.{version}"),
-        fixed_name: Some(name.clone()),
+        workflow: Some((id.clone(), Definition::of(before))),
         action: "Save changes",
         back,
     };
@@ -117,34 +123,128 @@ fn edit(before: &WorkflowDefinition) -> AnyView {
         let said = format!("{name} is saved.");
         (api::planning::update_workflow(id.clone(), version, definition.to_update(), key), said)
     });
-    let draft = Draft::of(&Definition::of(before));
-    view! { {head}{editor(draft, start, save)} }.into_any()
+    view! { {head}{editor(start, save)} }.into_any()
 }
 
-/// The tabs, the graph, and the buttons.
-fn editor(draft: Draft, start: Start, save: Save) -> AnyView {
-    let address = use_address();
-    let errors = Errors::new(draft);
-    let is_new = start.fixed_name.is_none();
-    let pane = use_text(draft, start.fixed_name);
+/// The form and the text of a workflow, and the graph of its tasks. Copying it copies handles.
+#[derive(Clone, Copy)]
+struct Editor {
+    draft: Draft,
+    pane: TextPane,
+    reader: Reader,
+    errors: Errors,
+    address: Address,
+    kept: KeptDraft,
+    /// The workflow was saved, but the server warns.
+    warned: RwSignal<Option<SavedWorkflow>>,
+    busy: RwSignal<bool>,
+}
+
+/// The editor with its initial state, restored if it was left before.
+fn use_editor(key: &str, workflow: Option<(String, Definition)>) -> Editor {
+    let (id, definition) = workflow.unzip();
+    let draft = definition.as_ref().map_or_else(Draft::new, Draft::of);
+    let name = definition.as_ref().map(|definition| definition.name.clone());
+    let pane = TextPane::beside(draft, name);
+    if let Some(definition) = definition {
+        pane.begin(definition);
+    }
+    Effect::new(move |_| pane.follow_form());
     let kept = use_draft(
-        &start.key,
+        key,
         move || kept::kept(draft, pane),
         move |text| kept::restore(draft, pane, text),
     );
-    let (actor, once) = (use_actor(), use_once());
-    let busy = RwSignal::new(false);
-    let warned = RwSignal::new(None::<SavedWorkflow>);
-    let is_saved = Memo::new(move |_| warned.with(Option::is_some));
+    Editor {
+        draft,
+        pane,
+        reader: use_reader(pane, id),
+        errors: Errors::new(draft),
+        address: use_address(),
+        kept,
+        warned: RwSignal::new(None),
+        busy: RwSignal::new(false),
+    }
+}
+
+/// The tabs, the graph, and the buttons.
+fn editor(start: Start, save: Save) -> AnyView {
+    let is_new = start.workflow.is_none();
+    let editor = use_editor(&start.key, start.workflow);
+    let Editor { draft, pane, reader, errors, address, kept, warned, busy } = editor;
+    let tab = Memo::new(move |_| tab_of(TABS, &address.query("tab")));
+    Effect::new(move |_| {
+        if tab.get().is_empty() {
+            reader.check_now();
+        }
+    });
+    // What was just typed is read before it is saved.
+    let wants_save = RwSignal::new(false);
+    let send = use_save(editor, save);
+    Effect::new(move |_| {
+        if wants_save.get() && !pane.is_pending() {
+            wants_save.set(false);
+            untrack(|| send.run(()));
+        }
+    });
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
+        if !busy.get_untracked() {
+            errors.clear();
+            reader.check_now();
+            wants_save.set(true);
+        }
+    };
+    let refused = live(move || match errors.sent() {
+        Some(failure) => refusal(&failure),
+        None => ().into_any(),
+    });
+    let is_busy = move || (busy.get() || wants_save.get()).to_string();
+    view! {
+        {live(move || warned.get().map_or_else(|| ().into_any(), |saved| with_warnings(&saved)))}
+        <div hidden=move || warned.with(Option::is_some)>
+        {kit::restored(kept, move || kept::lost(draft, pane))}
+        {kit::tabs("Ways to edit", TABS)}
+        <form class="editor-grid" on:submit=submit novalidate>
+            <div class="editor-main" hidden=move || tab.get() != "">
+                {unread_note(editor)}
+                // What the text says would replace what is typed here meanwhile. The note is outside: what is inert
+                // is not announced.
+                <div class="editor-fields" inert=move || pane.is_pending()>
+                    {workflow_fields(draft, errors, is_new)}
+                    {cards::cards(draft, errors)}
+                </div>
+            </div>
+            <div class="editor-main" hidden=move || tab.get() != "text">
+                {text_view::text_view(pane, reader, Signal::derive(move || errors.graph()))}
+            </div>
+            <div class="editor-side">
+                {picture::picture(draft, errors)}
+                <div class="editor-save">
+                    <div role="alert">{refused}</div>
+                    <div class="form-foot">
+                        <button type="submit" class="button button-primary" aria-disabled=is_busy>{start.action}</button>
+                        <a class="button" href=start.back.path()>"Cancel"</a>
+                    </div>
+                </div>
+            </div>
+        </form>
+        </div>
+    }
+    .into_any()
+}
+
+/// Sends what is in the editor, and shows the outcome.
+fn use_save(editor: Editor, save: Save) -> Callback<()> {
+    let (actor, once) = (use_actor(), use_once());
+    let Editor { address, kept, warned, busy, .. } = editor;
+    Callback::new(move |()| {
         if busy.get_untracked() {
             return;
         }
-        errors.clear();
-        let definition = match sendable(draft, errors, pane) {
+        let definition = match sendable(editor) {
             Ok(definition) => definition,
-            Err(wrong) => return fail(errors, address, pane, wrong),
+            Err(wrong) => return fail(editor, wrong),
         };
         busy.set(true);
         let (change, said) = save(definition, once.key());
@@ -161,47 +261,14 @@ fn editor(draft: Draft, start: Start, save: Save) -> AnyView {
                     kept.forget();
                     drop(warned.try_set(Some(saved)));
                 }
-                Err(wrong) => fail(errors, address, pane, wrong),
+                Err(wrong) => fail(editor, wrong),
             }
         });
-    };
-    let refused = live(move || match errors.sent() {
-        Some(failure) => refusal(&failure),
-        None => ().into_any(),
-    });
-    let tab = Memo::new(move |_| tab_of(TABS, &address.query("tab")));
-    view! {
-        {live(move || warned.get().map_or_else(|| ().into_any(), |saved| with_warnings(&saved)))}
-        <div hidden=move || is_saved.get()>
-        {kit::restored(kept)}
-        {kit::tabs("Ways to edit", TABS)}
-        <form class="editor-grid" on:submit=submit novalidate>
-            <div class="editor-main" hidden=move || tab.get() != "">
-                {broken_note(pane, address)}
-                {workflow_fields(draft, errors, is_new)}
-                {cards::cards(draft, errors)}
-            </div>
-            <div class="editor-main" hidden=move || tab.get() != "text">
-                {pane.view(Signal::derive(move || errors.graph()))}
-            </div>
-            <div class="editor-side">
-                {picture::picture(draft, errors)}
-                <div class="editor-save">
-                    <div role="alert">{refused}</div>
-                    <div class="form-foot">
-                        <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>{start.action}</button>
-                        <a class="button" href=start.back.path()>"Cancel"</a>
-                    </div>
-                </div>
-            </div>
-        </form>
-        </div>
-    }
-    .into_any()
+    })
 }
 
-/// What is shown in place of the form once the workflow is saved, if the server warns: another change would have to
-/// begin with the saved version.
+/// The view that replaces the form once the workflow is saved, if the server warns: another change
+/// would have to begin with the saved version.
 fn with_warnings(saved: &SavedWorkflow) -> AnyView {
     let (id, name) = (saved.workflow.id.clone(), saved.workflow.name.clone());
     let secrets =
@@ -222,12 +289,12 @@ fn with_warnings(saved: &SavedWorkflow) -> AnyView {
 }
 
 /// The definition to send, or the first error.
-fn sendable(draft: Draft, errors: Errors, pane: TextPane) -> Result<Definition, Failure> {
-    if let Some(wrong) = untrack(|| pane.wrong()) {
-        let message = format!("The text cannot be read. {wrong}");
-        return Err(Failure::of_field("text", message));
+fn sendable(editor: Editor) -> Result<Definition, Failure> {
+    let Editor { pane, errors, address, .. } = editor;
+    if let Some(wrong) = untrack(|| pane.refusal(address.query("tab") == "text")) {
+        return Err(wrong);
     }
-    let definition = untrack(|| draft.definition())?;
+    let definition = untrack(|| pane.definition())?;
     if definition.tasks.is_empty() {
         return Err(Failure::of_field("tasks", "There is no task. Add one."));
     }
@@ -235,8 +302,9 @@ fn sendable(draft: Draft, errors: Errors, pane: TextPane) -> Result<Definition, 
 }
 
 /// Shows an error in its tab, and moves the focus to its field.
-fn fail(errors: Errors, address: Address, pane: TextPane, wrong: Failure) {
-    let tab = if untrack(|| pane.wrong()).is_some() { "text" } else { "" };
+fn fail(editor: Editor, wrong: Failure) {
+    let Editor { errors, address, .. } = editor;
+    let tab = if wrong.field.as_deref() == Some("text") { "text" } else { "" };
     if wrong.field.is_some() && untrack(|| address.query("tab")) != tab {
         address.go(&address.with(&[("tab", tab)]));
     }
@@ -244,14 +312,26 @@ fn fail(errors: Errors, address: Address, pane: TextPane, wrong: Failure) {
     show_wrong_field();
 }
 
-/// The note above the form while the text cannot be parsed and so does not follow the form.
-fn broken_note(pane: TextPane, address: Address) -> AnyView {
+/// The note above the form while the form does not have what the text says.
+fn unread_note(editor: Editor) -> AnyView {
+    let Editor { pane, reader, address, .. } = editor;
     live(move || {
-        let Some(wrong) = pane.wrong() else { return ().into_any() };
+        let wrong = match pane.reading() {
+            Reading::Read => return ().into_any(),
+            Reading::Pending => {
+                return view! { <p class="pause-note" role="status">"Reading the text."</p> }
+                    .into_any();
+            }
+            Reading::Unreadable | Reading::Unanswered(_) => pane.refusal(false),
+        };
+        let message = wrong.map(|wrong| wrong.message).unwrap_or_default();
+        let again = matches!(pane.reading(), Reading::Unanswered(_))
+            .then(|| button(Look::Plain, None, "Check again", move || reader.check_now()));
         let show = move || address.go(&address.with(&[("tab", "text")]));
         view! {
             <p class="pause-note" role="status">
-                <span>{format!("The text cannot be read, so what you change here does not reach it. {wrong}")}</span>
+                <span>{format!("What you change here does not reach the text. {message}")}</span>
+                {again}
                 {button(Look::Plain, None, "Show the text", show)}
                 {button(Look::Plain, None, "Give up the text", move || pane.give_up())}
             </p>

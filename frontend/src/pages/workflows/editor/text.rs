@@ -1,35 +1,62 @@
-//! The workflow as text, in its own tab. Text that is typed here updates the form as soon as it can be parsed, and
-//! changes in the form are written here. But text that cannot be parsed stays until it is corrected or discarded.
+//! The workflow as YAML, beside the form.
+//!
+//! A typed text is read by the server (`reader`), and then the form has what it says; changes in the form are written
+//! into the text. What was typed stays as it is, with its comments, until the form is changed. A text that cannot be
+//! read stays until it is corrected or discarded.
 
 use leptos::prelude::*;
 
 use super::{
     definition::{Broken, Definition},
     draft::Draft,
+    yaml,
 };
-use crate::{
-    components::{Look, button, live, pointed},
-    pages::kit::copy_button,
-};
+use crate::model::{Failure, TextProblem, WorkflowReading, explain};
 
-/// The text, and its error.
+/// What is known about the text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reading {
+    /// The form has what it says.
+    Read,
+    /// The server has not read it yet.
+    Pending,
+    Unreadable,
+    /// The server could not be asked.
+    Unanswered(Failure),
+}
+
+/// What is wrong with the text, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Problem {
+    /// Line and column, in characters, both counted from one.
+    pub(super) place: Option<(usize, usize)>,
+    /// What is wrong and what to do, in sentences.
+    pub(super) message: String,
+}
+
+/// What the form and the text agreed on last.
+struct Agreed {
+    /// The content of the form: while it has it, the text stays as it is.
+    form: Result<Definition, Failure>,
+    /// Exactly what the text says: the form cannot hold everything, such as an argument of two lines.
+    said: Option<Definition>,
+}
+
+/// The text, and what is known about it. Copying it copies handles.
 #[derive(Clone, Copy)]
 pub(super) struct TextPane {
     draft: Draft,
     text: RwSignal<String>,
-    broken: RwSignal<Option<Broken>>,
-    /// The content of the form when the text was last parsed or written: while the form still has it, the text stays
-    /// as typed.
-    agreed: StoredValue<Option<Definition>>,
+    reading: RwSignal<Reading>,
+    /// Of the text that was read last: they stay while a newer one is read.
+    problems: RwSignal<Vec<Problem>>,
+    /// Whether the text was typed, and not written by the form.
+    is_typed: RwSignal<bool>,
+    agreed: StoredValue<Option<Agreed>>,
     /// The name of an existing workflow, which cannot change.
     fixed_name: StoredValue<Option<String>>,
-}
-
-/// The text beside a form.
-pub(super) fn use_text(draft: Draft, fixed_name: Option<String>) -> TextPane {
-    let pane = TextPane::beside(draft, fixed_name);
-    Effect::new(move |_| pane.follow_form());
-    pane
+    /// Whether a draft was restored without the text that could not be parsed.
+    lost: RwSignal<bool>,
 }
 
 impl TextPane {
@@ -38,179 +65,376 @@ impl TextPane {
         Self {
             draft,
             text: RwSignal::new(String::new()),
-            broken: RwSignal::new(None),
+            reading: RwSignal::new(Reading::Read),
+            problems: RwSignal::new(vec![]),
+            is_typed: RwSignal::new(false),
             agreed: StoredValue::new(None),
             fixed_name: StoredValue::new(fixed_name),
+            lost: RwSignal::new(false),
         }
     }
 
-    /// Writes the form's content, unless the text already has it or cannot be parsed. Tracks the form.
-    fn follow_form(self) {
-        let Ok(held) = self.draft.definition() else { return };
-        let is_broken = self.broken.with_untracked(Option::is_some);
-        if is_broken || self.agreed.with_value(|agreed| agreed.as_ref() == Some(&held)) {
+    /// Begins with what the form was made from.
+    pub(super) fn begin(self, definition: Definition) {
+        self.text.set(yaml::of(&definition));
+        self.agree(definition);
+    }
+
+    /// Writes the form's content, unless the text already has it or is not read. Tracks the form.
+    pub(super) fn follow_form(self) {
+        let held = self.draft.definition();
+        let is_read = self.reading.with_untracked(|reading| *reading == Reading::Read);
+        let is_same = self
+            .agreed
+            .with_value(|agreed| agreed.as_ref().is_some_and(|agreed| agreed.form == held));
+        // A field that cannot be parsed is marked in the form.
+        let Ok(definition) = &held else { return };
+        if !is_read || is_same {
             return;
         }
-        self.text.set(held.text());
-        self.agreed.set_value(Some(held));
+        self.text.set(yaml::of(definition));
+        self.is_typed.set(false);
+        self.problems.set(vec![]);
+        self.agreed.set_value(Some(Agreed { form: held, said: None }));
     }
 
-    /// Handles typed text.
+    /// Handles typed text. JSON in the shape of the API is read at once, everything else by the server.
     pub(super) fn type_text(self, text: String) {
-        let read = Definition::read(&text).and_then(|read| match self.fixed_name.get_value() {
-            Some(name) if read.name != name => Err(other_name(&text, &name)),
-            Some(_) | None => Ok(read),
+        let read = Definition::read_json(&text);
+        let read = read.map(|read| {
+            read.map_err(|broken| Problem::of_json(&text, &broken)).and_then(|read| {
+                match self.fixed_name.get_value() {
+                    Some(name) if read.name != name => Err(other_name(&text, &name)),
+                    Some(_) | None => Ok(read),
+                }
+            })
         });
         self.text.set(text);
+        self.is_typed.set(true);
+        self.lost.set(false);
         match read {
-            Ok(read) => {
-                self.broken.set(None);
-                self.draft.apply(&read);
-                self.agreed.set_value(untrack(|| self.draft.definition()).ok());
-            }
-            Err(wrong) => self.broken.set(Some(wrong)),
+            None => self.reading.set(Reading::Pending),
+            Some(Ok(read)) => self.accept(read, vec![]),
+            Some(Err(problem)) => self.refuse(vec![problem]),
         }
     }
 
-    /// The text while it cannot be parsed; tracked.
-    pub(super) fn broken_text(self) -> Option<String> {
-        self.broken.with(Option::is_some).then(|| self.text.get())
+    /// Handles the server's answer about the text.
+    pub(super) fn answer(self, outcome: Result<WorkflowReading, Failure>) {
+        let WorkflowReading { definition, problems } = match outcome {
+            Ok(reading) => reading,
+            Err(failure) => return self.reading.set(Reading::Unanswered(failure)),
+        };
+        let problems = problems.into_iter().map(Problem::from).collect();
+        match definition.map(serde_json::from_value::<Definition>) {
+            Some(Ok(definition)) => self.accept(definition, problems),
+            Some(Err(wrong)) => {
+                self.reading.set(Reading::Unanswered(Failure::unreadable(wrong)));
+            }
+            None => self.refuse(problems),
+        }
     }
 
-    /// The error in the text, as a sentence; tracked.
-    pub(super) fn wrong(self) -> Option<String> {
-        self.broken.with(|broken| broken.as_ref().map(sentence))
+    /// Marks the text as lost, until another one is typed.
+    pub(super) fn set_lost(self) {
+        self.lost.set(true);
     }
 
-    /// Discards the broken text, and writes the form's content.
+    /// Whether a draft was restored without its text; tracked.
+    pub(super) fn is_lost(self) -> bool {
+        self.lost.get()
+    }
+
+    fn accept(self, definition: Definition, problems: Vec<Problem>) {
+        self.draft.apply(&definition);
+        self.agree(definition);
+        self.problems.set(problems);
+        self.reading.set(Reading::Read);
+    }
+
+    fn refuse(self, problems: Vec<Problem>) {
+        self.problems.set(problems);
+        self.reading.set(Reading::Unreadable);
+    }
+
+    fn agree(self, said: Definition) {
+        let form = untrack(|| self.draft.definition());
+        self.agreed.set_value(Some(Agreed { form, said: Some(said) }));
+    }
+
+    /// The definition to send: exactly what the text says, unless the form was changed since; tracked.
+    ///
+    /// # Errors
+    /// The first field of the form that cannot be parsed, by its name in the API.
+    pub(super) fn definition(self) -> Result<Definition, Failure> {
+        let held = self.draft.definition();
+        let said = self.agreed.with_value(|agreed| {
+            let agreed = agreed.as_ref().filter(|agreed| agreed.form == held);
+            agreed.and_then(|agreed| agreed.said.clone())
+        });
+        said.map_or(held, Ok)
+    }
+
+    /// Why the workflow cannot be saved, as far as the text is concerned; tracked. Where the form is shown, it shows
+    /// what is wrong with a text that can be read.
+    pub(super) fn refusal(self, is_shown: bool) -> Option<Failure> {
+        let first = self.problems.with(|problems| problems.first().map(Problem::sentence));
+        match self.reading.get() {
+            Reading::Pending => None,
+            Reading::Read => {
+                first.filter(|_| is_shown).map(|first| Failure::of_field("text", first))
+            }
+            Reading::Unreadable => {
+                let message = format!("The text cannot be read. {}", first.unwrap_or_default());
+                Some(Failure::of_field("text", message))
+            }
+            Reading::Unanswered(failure) => {
+                let message = format!("The text could not be checked. {}", failure.message);
+                Some(Failure { field: Some("text".to_owned()), message, ..failure })
+            }
+        }
+    }
+
+    /// Discards the text, and writes the form's content.
     pub(super) fn give_up(self) {
-        self.broken.set(None);
+        self.reading.set(Reading::Read);
+        self.problems.set(vec![]);
         self.agreed.set_value(None);
         untrack(|| self.follow_form());
     }
 
-    /// The content of the tab; `problem` is the error in a workflow that can be parsed.
-    pub(super) fn view(self, problem: Signal<Option<String>>) -> AnyView {
-        let wrong = move || {
-            let broken = self.broken.get();
-            let said = match &broken {
-                Some(broken) => Some(sentence(broken)),
-                None => problem.get(),
-            };
-            let Some(said) = said else { return ().into_any() };
-            let place = broken.and_then(|broken| {
-                let line = self.text.with_untracked(|text| line_of(text, broken.line));
-                let line = line.filter(|line| !line.is_empty())?;
-                let (start, end) = mark(&line, broken.column);
-                Some(pointed(&line, start, end))
-            });
-            view! { {place}<p>{said}</p> }.into_any()
-        };
-        let is_wrong = move || {
-            (self.broken.with(Option::is_some) || problem.get().is_some()).then_some("true")
-        };
-        let give_up = live(move || {
-            if self.broken.with(Option::is_none) {
-                return ().into_any();
-            }
-            button(Look::Plain, None, "Give up the text", move || self.give_up())
-        });
-        let copy = live(move || copy_button("Copy", self.text.get()));
-        view! {
-            <section class="panel editor-text">
-                <div class="field">
-                    <label for="workflow-text">"Workflow (JSON)"</label>
-                    <textarea
-                        id="workflow-text"
-                        class="code"
-                        rows="28"
-                        wrap="off"
-                        spellcheck="false"
-                        aria-invalid=is_wrong
-                        aria-describedby="workflow-text-hint workflow-text-error"
-                        prop:value=move || self.text.get()
-                        on:input:target=move |event| self.type_text(event.target().value())
-                    ></textarea>
-                    <p class="hint" id="workflow-text-hint">
-                        "In the shape that the API accepts. Omitted values are defaults. The form follows as soon as the text can be parsed."
-                    </p>
-                    <div class="field-error" id="workflow-text-error" aria-live="polite">{move || wrong()}</div>
-                </div>
-                <div class="actions">{copy}{give_up}</div>
-            </section>
+    /// Has a text read again that the server could not be asked about.
+    pub(super) fn retry(self) {
+        if self.reading.with_untracked(|reading| matches!(reading, Reading::Unanswered(_))) {
+            self.reading.set(Reading::Pending);
         }
-        .into_any()
+    }
+
+    /// The text that is to be read; tracked.
+    pub(super) fn pending_text(self) -> Option<String> {
+        self.is_pending().then(|| self.text.get())
+    }
+
+    /// Whether an answer about `sent` is still waited for. False if the page was left.
+    pub(super) fn waits_for(self, sent: &str) -> bool {
+        self.reading.try_with_untracked(|reading| *reading == Reading::Pending) == Some(true)
+            && self.text.try_with_untracked(|text| text == sent) == Some(true)
+    }
+
+    pub(super) fn is_pending(self) -> bool {
+        self.reading.with(|reading| *reading == Reading::Pending)
+    }
+
+    pub(super) fn reading(self) -> Reading {
+        self.reading.get()
+    }
+
+    pub(super) fn problems(self) -> Vec<Problem> {
+        self.problems.get()
+    }
+
+    pub(super) fn text(self) -> String {
+        self.text.get()
+    }
+
+    /// The text if it was typed: the form alone could not restore it; tracked.
+    pub(super) fn typed_text(self) -> Option<String> {
+        self.is_typed.get().then(|| self.text.get())
     }
 }
 
-fn sentence(broken: &Broken) -> String {
-    format!("Line {}, column {}: {}.", broken.line, broken.column, broken.message)
+impl Problem {
+    /// With its place, in one sentence or two.
+    pub(super) fn sentence(&self) -> String {
+        match self.words_of_place() {
+            Some(place) => format!("{place}: {}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
+    pub(super) fn words_of_place(&self) -> Option<String> {
+        self.place.map(|(line, column)| format!("Line {line}, column {column}"))
+    }
+
+    fn of_json(text: &str, broken: &Broken) -> Self {
+        let line = text.lines().nth(broken.line.saturating_sub(1)).unwrap_or_default();
+        let before = line.get(..broken.column.saturating_sub(1)).unwrap_or(line);
+        let place = Some((broken.line, before.chars().count() + 1));
+        Self { place, message: format!("{}.", broken.message) }
+    }
 }
 
-fn line_of(text: &str, line: usize) -> Option<String> {
-    text.lines().nth(line.checked_sub(1)?).map(str::to_owned)
+impl From<TextProblem> for Problem {
+    fn from(found: TextProblem) -> Self {
+        let TextProblem { line, column, field, value, problem, help } = found;
+        let said = explain(&problem, &help);
+        let message = match (field.is_empty(), value.is_empty()) {
+            (true, _) => said,
+            (false, true) => format!("{field}: {said}"),
+            (false, false) => format!("{field}, “{value}”: {said}"),
+        };
+        Self { place: line.map(|line| (line, column.unwrap_or(1))), message }
+    }
 }
 
-/// The byte range of the character at a column; the last character if the line is shorter.
-fn mark(line: &str, column: usize) -> (usize, usize) {
-    let is_before = |(at, _): &(usize, char)| *at < column.max(1);
-    let found = line.char_indices().take_while(is_before).last();
-    found.map_or((0, 0), |(at, letter)| (at, at + letter.len_utf8()))
-}
-
-/// The error if the text gives the workflow another name.
-fn other_name(text: &str, name: &str) -> Broken {
+/// The error if JSON gives the workflow another name.
+fn other_name(text: &str, name: &str) -> Problem {
     let found = text.lines().position(|line| line.trim_start().starts_with("\"name\""));
-    Broken {
-        line: found.map_or(1, |index| index + 1),
-        column: 1,
-        message: format!("a workflow keeps its name, {name:?}"),
+    Problem {
+        place: Some((found.map_or(1, |index| index + 1), 1)),
+        message: format!("A workflow keeps its name, {name:?}."),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    #[test]
-    fn the_letter_at_a_column_is_marked() {
-        assert_eq!(mark("abc", 2), (1, 2));
-        assert_eq!(mark("aé", 2), (1, 3));
-        assert_eq!(mark("abc", 9), (2, 3));
-        assert_eq!(mark("", 1), (0, 0));
+    const TYPED: &str = "# Mine.\nmine:\n  tasks: []\n";
+
+    fn read(name: &str) -> WorkflowReading {
+        let task = json!({ "name": "a", "target": { "command": { "args": ["b\nc"] } } });
+        let definition = json!({ "name": name, "tasks": [task] });
+        WorkflowReading { definition: Some(definition), problems: vec![] }
     }
 
-    #[test]
-    fn another_name_is_found_in_its_line() {
-        let wrong = other_name("{\n  \"name\": \"x\"\n}", "y");
-        assert_eq!(wrong.line, 2);
-        assert_eq!(sentence(&wrong), "Line 2, column 1: a workflow keeps its name, \"y\".");
+    fn problem() -> TextProblem {
+        TextProblem {
+            line: Some(2),
+            column: Some(3),
+            field: "max_parallel".to_owned(),
+            value: "0".to_owned(),
+            problem: "is out of range".to_owned(),
+            help: "give 1 to 100".to_owned(),
+        }
     }
 
-    #[test]
-    fn a_broken_text_is_not_written_over_and_a_mended_one_is_taken() {
+    fn with_pane(check: impl FnOnce(Draft, TextPane)) {
         Owner::new().with(|| {
             let draft = Draft::new();
             let pane = TextPane::beside(draft, None);
-            let text = || pane.text.get_untracked();
             untrack(|| pane.follow_form());
-            assert!(text().contains("task-1"));
+            untrack(|| check(draft, pane));
+        });
+    }
 
-            pane.type_text("{ \"name\": \"mine\",".to_owned());
+    #[test]
+    fn a_typed_text_stays_until_the_form_is_changed() {
+        with_pane(|draft, pane| {
+            assert!(pane.text().contains("task-1") && pane.typed_text().is_none());
+            pane.type_text(TYPED.to_owned());
+            assert!(pane.is_pending() && pane.waits_for(TYPED));
+            assert_ne!(draft.name.get(), "mine");
+
+            pane.answer(Ok(read("mine")));
+            pane.follow_form();
+            assert_eq!((pane.text().as_str(), draft.name.get().as_str()), (TYPED, "mine"));
+            assert_eq!(pane.typed_text().as_deref(), Some(TYPED));
+            assert!(!pane.waits_for(TYPED));
+
+            draft.max_parallel.set("3".to_owned());
+            pane.follow_form();
+            assert!(pane.text().contains("max_parallel: 3"), "{}", pane.text());
+            assert_eq!(pane.typed_text(), None);
+        });
+    }
+
+    #[test]
+    fn what_the_text_says_is_sent_and_not_what_the_form_makes_of_it() {
+        with_pane(|draft, pane| {
+            pane.type_text(TYPED.to_owned());
+            pane.answer(Ok(read("mine")));
+            let args = |pane: TextPane| json!(pane.definition().unwrap().tasks[0].target);
+            assert_eq!(args(pane)["command"]["args"], json!(["b\nc"]));
+            draft.timeout.set("60".to_owned());
+            assert_eq!(args(pane)["command"]["args"], json!(["b", "c"]));
+        });
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_read_is_not_written_over() {
+        with_pane(|draft, pane| {
+            pane.type_text("mine: [".to_owned());
+            let problems = vec![TextProblem { field: String::new(), ..problem() }];
+            pane.answer(Ok(WorkflowReading { definition: None, problems }));
             draft.name.set("form".to_owned());
-            untrack(|| pane.follow_form());
-            assert_eq!(text(), "{ \"name\": \"mine\",");
-            assert!(untrack(|| pane.wrong()).is_some_and(|wrong| wrong.starts_with("Line 1")));
-
-            let mended = "{ \"name\": \"mine\", \"tasks\": [] }";
-            pane.type_text(mended.to_owned());
-            untrack(|| pane.follow_form());
-            assert_eq!((text().as_str(), draft.name.get_untracked().as_str()), (mended, "mine"));
-
-            pane.type_text("{".to_owned());
+            pane.follow_form();
+            assert_eq!(pane.text(), "mine: [");
+            let refusal = pane.refusal(false).unwrap();
+            assert_eq!(refusal.field.as_deref(), Some("text"));
+            let said = "The text cannot be read. Line 2, column 3: It is out of range.";
+            assert!(refusal.message.starts_with(said), "{}", refusal.message);
             pane.give_up();
-            assert!(text().contains("\"mine\""));
-            assert_eq!(untrack(|| pane.wrong()), None);
+            assert!(pane.text().starts_with("form:"), "{}", pane.text());
+            assert_eq!((pane.refusal(true), pane.typed_text()), (None, None));
+        });
+    }
+
+    #[test]
+    fn an_answer_about_an_older_text_is_not_waited_for() {
+        with_pane(|_, pane| {
+            pane.type_text("a".to_owned());
+            pane.type_text("b".to_owned());
+            assert!(!pane.waits_for("a") && pane.waits_for("b"));
+        });
+    }
+
+    #[test]
+    fn what_saving_would_refuse_is_told_where_the_text_is_shown() {
+        with_pane(|draft, pane| {
+            pane.type_text(TYPED.to_owned());
+            pane.answer(Ok(WorkflowReading { problems: vec![problem()], ..read("mine") }));
+            assert_eq!(draft.name.get(), "mine");
+            let said = "Line 2, column 3: max_parallel, “0”: It is out of range. Give 1 to 100.";
+            assert_eq!(pane.refusal(true).map(|failure| failure.message).as_deref(), Some(said));
+            assert_eq!(pane.refusal(false), None);
+        });
+    }
+
+    #[test]
+    fn a_text_that_could_not_be_checked_is_read_again() {
+        with_pane(|_, pane| {
+            pane.type_text(TYPED.to_owned());
+            pane.answer(Err(Failure::unreachable()));
+            assert!(pane.refusal(false).is_some() && pane.pending_text().is_none());
+            pane.retry();
+            assert_eq!(pane.pending_text().as_deref(), Some(TYPED));
+            pane.answer(Ok(read("mine")));
+            pane.retry();
+            assert_eq!((pane.pending_text(), pane.refusal(true)), (None, None));
+        });
+    }
+
+    #[test]
+    fn json_of_the_api_is_read_at_once() {
+        with_pane(|draft, pane| {
+            let json = "{ \"name\": \"json\", \"tasks\": [] }";
+            pane.type_text(json.to_owned());
+            assert_eq!((draft.name.get().as_str(), pane.reading()), ("json", Reading::Read));
+            pane.type_text("{ \"é\": 1, \"nmae\": \"json\", \"tasks\": [] }".to_owned());
+            assert_eq!(pane.reading(), Reading::Unreadable);
+            assert_eq!(pane.problems()[0].place.map(|(line, _)| line), Some(1));
+        });
+        Owner::new().with(|| {
+            let pane = TextPane::beside(Draft::new(), Some("kept".to_owned()));
+            pane.type_text("{\n  \"name\": \"x\",\n  \"tasks\": []\n}".to_owned());
+            let said = "Line 2, column 1: A workflow keeps its name, \"kept\".";
+            assert_eq!(untrack(|| pane.problems())[0].sentence(), said);
+        });
+    }
+
+    #[test]
+    fn a_text_begins_with_what_the_form_was_made_from() {
+        Owner::new().with(|| {
+            let definition = serde_json::from_value::<Definition>(read("old").definition.unwrap());
+            let definition = definition.unwrap();
+            let pane = TextPane::beside(Draft::of(&definition), Some("old".to_owned()));
+            pane.begin(definition.clone());
+            untrack(|| pane.follow_form());
+            assert_eq!(untrack(|| pane.text()), yaml::of(&definition));
+            assert_eq!(untrack(|| pane.definition()), Ok(definition));
         });
     }
 }

@@ -7,10 +7,13 @@ use std::{collections::BTreeMap, path::Path};
 
 use super::known::{self, UserCertainty};
 
-/// At least this many entries with the same sixth word indicate a form.
+/// Minimum number of entries with the same sixth word that indicates a form.
 const MIN_COMMON: usize = 3;
-/// At least this many entries with the same word before the path of a program do.
+/// Minimum number of entries with the same word before the path of a program that indicates a form.
 const MIN_BEFORE_PATHS: usize = 2;
+
+/// The largest number of characters of a word that a message repeats.
+const MAX_SHOWN: usize = 64;
 
 /// Folders that contain data, not programs.
 const DATA: [&str; 11] = [
@@ -27,7 +30,7 @@ const DATA: [&str; 11] = [
     "/backup/",
 ];
 
-/// The extensions of scripts; a path with another one is a file that a program reads.
+/// The extensions of scripts. A path with another extension is a file that a program reads.
 const SCRIPTS: [&str; 13] =
     ["sh", "bash", "zsh", "py", "pl", "php", "rb", "js", "mjs", "lua", "jar", "cgi", "bin"];
 
@@ -43,6 +46,30 @@ impl<'a> Rest<'a> {
         first(self.text)
     }
 
+    /// Whether the entry begins with a program rather than with a user: what follows the word is
+    /// none that a user could run.
+    fn begins_with_program(&self) -> bool {
+        let Some((word, behind)) = self.split() else { return true };
+        let has_arguments = behind.is_empty()
+            || behind.starts_with(['-', '>', '<', '|', '&', ';', '2'])
+            || is_data(behind);
+        match known::account(word) {
+            Some(UserCertainty::Always) => behind.is_empty(),
+            Some(UserCertainty::UnlessOption) => has_arguments,
+            Some(UserCertainty::BeforeProgram { counts_when_common }) => {
+                let next = first(behind).map_or("", |(next, _)| next);
+                let is_program = is_program(behind) && !known::is_argument(word, next);
+                has_arguments || !counts_when_common && !is_program
+            }
+            None => {
+                !is_user(word)
+                    || is_script(word)
+                    || has_arguments
+                    || known::is_program(word) && !is_program(behind)
+            }
+        }
+    }
+
     /// Whether the entry cannot begin with a user.
     fn has_no_user(&self) -> bool {
         self.split().is_none_or(|(word, behind)| {
@@ -54,7 +81,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// The evidence that a file names users, if it is read as one that does not.
+/// The evidence that a file names users, if it is read as if it did not.
 pub(super) fn names_users(file: &Path, entries: &[Rest<'_>]) -> Option<String> {
     let folder = file.parent().and_then(Path::file_name);
     let in_folder = |name: &str| folder.is_some_and(|folder| folder == name);
@@ -76,6 +103,23 @@ pub(super) fn names_users(file: &Path, entries: &[Rest<'_>]) -> Option<String> {
         is_user.then(|| format!("'{word}' in line {} is a user", entry.line))
     });
     known.or_else(|| before_paths(entries)).or_else(|| common(entries))
+}
+
+/// The evidence that a file names no users, if it is read as one that does: most of its entries
+/// begin with a program, and nothing suggests users.
+pub(super) fn names_programs(file: &Path, entries: &[Rest<'_>]) -> Option<String> {
+    if names_users(file, entries).is_some() {
+        return None;
+    }
+    let mut of_programs = entries.iter().filter(|entry| entry.begins_with_program());
+    let first = of_programs.next()?;
+    let count = 1 + of_programs.count();
+    let (word, line) = (first.split().map_or("", |(word, _)| word), first.line);
+    (count * 2 > entries.len()).then(|| {
+        let of_all = proportion(count, entries.len());
+        let shown: String = word.chars().take(MAX_SHOWN).collect();
+        format!("{of_all} entries begin with a program, such as '{shown}' in line {line}")
+    })
 }
 
 /// A bare word before the path of a program: a user with an unknown name. A single such entry
@@ -100,8 +144,8 @@ fn before_paths(entries: &[Rest<'_>]) -> Option<String> {
     (!is_refuted).then(|| format!("'{word}' in line {line} stands before the path of a program"))
 }
 
-/// A sixth word that most entries share, followed by programs, or by anything if it is a usual
-/// account: a user.
+/// A sixth word that most entries share and that is a user: programs follow it, or anything follows
+/// it if it is a common account.
 fn common(entries: &[Rest<'_>]) -> Option<String> {
     let mut words: BTreeMap<&str, usize> = BTreeMap::new();
     for (word, behind) in entries.iter().filter_map(Rest::split) {
@@ -134,7 +178,7 @@ pub(super) fn is_user(word: &str) -> bool {
     is_name && !known::is_only_program(word)
 }
 
-/// Whether a word is written as accounts of machines are: a dot or a capital belongs to a program.
+/// Whether a word looks like an account name: a dot or a capital letter belongs to a program.
 fn is_account_name(word: &str) -> bool {
     let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b);
     is_user(word) && word.bytes().all(is_part)
@@ -146,13 +190,13 @@ fn is_program(text: &str) -> bool {
     word.starts_with(['/', '~', '.', '$', '[', '(']) || known::is_program(word)
 }
 
-/// Whether a text begins with a bare word: neither an option nor an operator of the shell.
+/// Whether a text begins with a bare word, neither an option nor an operator of the shell.
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// Whether a text is certainly a command: it begins with the absolute path of what may be a
-/// program, or changes to a folder, or tests for a file.
+/// Whether a text is certainly a command: it begins with the absolute path of a possible program,
+/// or changes to a folder, or tests for a file.
 fn is_command(text: &str) -> bool {
     let Some((word, behind)) = first(text) else { return false };
     match word {
@@ -162,9 +206,25 @@ fn is_command(text: &str) -> bool {
     }
 }
 
+/// Whether a text begins with a path of what is no program: a folder, or a file that one reads.
+fn is_data(text: &str) -> bool {
+    let path = first(text).map_or("", |(path, _)| path);
+    path.starts_with('/') && !is_program_path(path) && !is_script(path)
+}
+
+/// Whether a path or a word ends as scripts do.
+fn is_script(path: &str) -> bool {
+    extension(path).is_some_and(|extension| SCRIPTS.contains(&extension))
+}
+
+fn extension(path: &str) -> Option<&str> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map(|(_, extension)| extension)
+}
+
 fn is_program_path(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    let extension = extension(path);
     path.starts_with('/')
         && !name.is_empty()
         && !DATA.iter().any(|folder| path.starts_with(folder))
@@ -212,6 +272,50 @@ mod tests {
             ("tab", &["shop php a", "shop php b", "shop ./c", "/bin/true"]),
         ] {
             assert!(shown(file, lines).is_some(), "{file} {lines:?}");
+        }
+    }
+
+    fn shown_as_system(file: &str, lines: &[&str]) -> Option<String> {
+        let entries: Vec<_> =
+            lines.iter().enumerate().map(|(line, text)| Rest { line, text }).collect();
+        names_programs(Path::new(file), &entries)
+    }
+
+    #[test]
+    fn programs_in_place_of_users_are_seen() {
+        for lines in [
+            &["backup /mnt/disk"][..],
+            &["backup /mnt/disk", "backup /home/ana/"],
+            &["/usr/bin/a b", "backup.sh /srv/a"],
+            &["git pull", "php /srv/a.php", "cd /srv && make"],
+            &["mysql shop < /srv/a.sql"],
+            &["nginx -s reload"],
+            &["restic backup /home"],
+            &["sync-photos"],
+            &["shop run", "tidy /home/ana/list.txt", "./run x"],
+        ] {
+            let told = shown_as_system("tab", lines);
+            assert!(told.is_some_and(|told| told.contains("begin with a program")), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn users_before_commands_are_left_alone() {
+        for (file, lines) in [
+            ("/etc/crontab", &["backup /mnt/disk"][..]),
+            ("/srv/etc/cron.d/x", &["backup /mnt/disk"]),
+            ("tab", &["root cd / && run-parts /etc/cron.hourly", "backup /mnt/disk"]),
+            ("tab", &["www-data php x.php"]),
+            ("tab", &["backup daily"]),
+            ("tab", &["shop /data/scripts/sync.sh"]),
+            ("tab", &["Debian-exim exim_tidydb /usr/x"]),
+            ("tab", &["first.last backup-all"]),
+            ("tab", &["puppet /usr/bin/puppet agent"]),
+            ("tab", &["nagios test -x /a && /a"]),
+            ("tab", &["shop run-a", "shop run-b", "backup /mnt/disk"]),
+            ("tab", &[]),
+        ] {
+            assert_eq!(shown_as_system(file, lines), None, "{file} {lines:?}");
         }
     }
 

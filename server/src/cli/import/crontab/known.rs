@@ -38,20 +38,20 @@ const ACCOUNTS: [&str; 34] = [
     "_www",
 ];
 
-/// Accounts whose names are also programs, which take options only.
+/// Accounts whose names are also programs that only take options.
 const DAEMONS: [&str; 9] =
     ["postgres", "nginx", "redis", "mongodb", "prometheus", "oracle", "nagios", "icinga", "httpd"];
 
-/// Accounts whose names are also programs, which take words: a word behind shows nothing.
+/// Accounts whose names are also programs that take words, so that a following word proves nothing.
 const EITHER: [&str; 11] = [
     "mail", "mysql", "git", "backup", "news", "man", "deploy", "proxy", "games", "http", "postfix",
 ];
 
-/// Of these, the programs that usually take a word of their own, which differs between entries.
+/// The programs among these that usually take a word, which differs between entries.
 const TAKE_WORDS: [&str; 5] = ["mail", "mysql", "git", "man", "http"];
 
 /// Programs that take another program or a file as their first argument, so that many entries may
-/// begin with the same one. None of them is a user.
+/// begin with the same program. None of them is a user.
 const PROGRAMS: [&str; 38] = [
     "cd",
     "bash",
@@ -93,8 +93,8 @@ const PROGRAMS: [&str; 38] = [
     "command",
 ];
 
-/// More programs that may stand before a path or behind a user, by what they are for. Some are the
-/// names of accounts, too, so that only PROGRAMS can refute a user.
+/// More programs that may precede a path or follow a user, by purpose. Some are also names of
+/// accounts, so only PROGRAMS can refute a user.
 const MORE_PROGRAMS: [&str; 8] = [
     // Shells, their words, and interpreters.
     "ash awk busybox bun csh deno dotnet elixir erl expect fish gawk go groovy guile if jq julia \
@@ -138,21 +138,22 @@ const MORE_PROGRAMS: [&str; 8] = [
      goaccess awstats wkhtmltopdf xdg-open yt-dlp youtube-dl gallery-dl gsettings imapsync notmuch",
 ];
 
-/// What a name means as the sixth word of an entry.
+/// The meaning of a name as the sixth word of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UserCertainty {
-    /// A user, whatever stands behind.
+    /// The word is a user, whatever word follows.
     Always,
-    /// A user, unless an option stands behind.
+    /// The word is a user, unless an option follows.
     UnlessOption,
-    /// A user if a program stands behind.
+    /// The word is a user if a program follows.
     BeforeProgram {
-        /// Whether several entries with different words behind show a user as well.
+        /// Whether the name is also a user if several entries have it with different words after
+        /// it.
         counts_when_common: bool,
     },
 }
 
-/// The account of this name, if it is a usual one.
+/// The account with this name, if it is a common one.
 pub(super) fn account(name: &str) -> Option<UserCertainty> {
     if ACCOUNTS.contains(&name) {
         Some(UserCertainty::Always)
@@ -166,22 +167,22 @@ pub(super) fn account(name: &str) -> Option<UserCertainty> {
     }
 }
 
-/// Whether a word that is a program is an argument of the program with an account's name.
+/// Whether a program's name is here an argument of the program that has the account's name.
 pub(super) fn is_argument(account: &str, word: &str) -> bool {
     match account {
         "git" => ["bundle", "diff", "grep", "mv", "rm"].contains(&word),
-        // The usual name of a database.
+        // A common name of a database.
         "mysql" => word == "test",
         _ => false,
     }
 }
 
-/// Whether a word is a program that is no user.
+/// Whether a word is a program and not a user.
 pub(super) fn is_only_program(word: &str) -> bool {
     PROGRAMS.contains(&word)
 }
 
-/// Whether a word is a usual program, also with a version behind it: `python3.11`.
+/// Whether a word is a common program, possibly followed by a version: `python3.11`.
 pub(super) fn is_program(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     let bare = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');

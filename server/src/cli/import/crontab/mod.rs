@@ -23,7 +23,7 @@ use crate::{
     target::{Command, Secret, Target},
 };
 
-/// What a file itself does not say.
+/// The facts about a file that it does not state itself.
 #[derive(Clone, Copy)]
 pub(super) struct Form<'a> {
     /// Whether a user precedes each command; None to detect it from the file.
@@ -46,8 +46,14 @@ struct Settings {
     note: Vec<String>,
 }
 
-/// Why a file was not read: it seems to name users, but the caller did not say that it does.
-pub(super) struct NamesUsers(pub(super) String);
+/// Why a file was not read: it looks like the other form than the caller said or left open. The
+/// text is the evidence.
+pub(super) enum WrongForm {
+    /// Users seem to precede its commands.
+    NamesUsers(String),
+    /// No users seem to precede its commands, although the caller said that they do.
+    NamesPrograms(String),
+}
 
 /// Imports the entries of a file.
 pub(super) fn gather(
@@ -56,19 +62,8 @@ pub(super) fn gather(
     shown: &str,
     text: &str,
     form: Form<'_>,
-) -> Result<(), NamesUsers> {
-    if form.system.is_none() && form.user.is_none() {
-        let entries = text.lines().enumerate().filter_map(|(index, line)| {
-            let line = line.trim();
-            let is_entry = !line.starts_with('#') && assignment(line).is_none();
-            let (_, rest) = timing(line, form.dialect, &mut vec![]).ok().filter(|_| is_entry)?;
-            Some(form::Rest { line: index + 1, text: rest })
-        });
-        let entries: Vec<_> = entries.collect();
-        if let Some(shown) = form::names_users(file, &entries) {
-            return Err(NamesUsers(shown));
-        }
-    }
+) -> Result<(), WrongForm> {
+    check_form(file, text, form)?;
     let mut settings =
         Settings { zone: Ok(form.zone.to_owned()), env: BTreeMap::new(), note: vec![] };
     for (index, line) in text.lines().enumerate() {
@@ -90,6 +85,24 @@ pub(super) fn gather(
         settings.note.clear();
     }
     Ok(())
+}
+
+/// Refuses a file that looks like the other form, unless the caller said that it has no users.
+fn check_form(file: &Path, text: &str, form: Form<'_>) -> Result<(), WrongForm> {
+    let entries = text.lines().enumerate().filter_map(|(index, line)| {
+        let line = line.trim();
+        let is_entry = !line.starts_with('#') && assignment(line).is_none();
+        let (_, rest) = timing(line, form.dialect, &mut vec![]).ok().filter(|_| is_entry)?;
+        Some(form::Rest { line: index + 1, text: rest })
+    });
+    let wrong = match form.system {
+        None => form::names_users(file, &entries.collect::<Vec<_>>()).map(WrongForm::NamesUsers),
+        Some(true) => {
+            form::names_programs(file, &entries.collect::<Vec<_>>()).map(WrongForm::NamesPrograms)
+        }
+        Some(false) => None,
+    };
+    wrong.map_or(Ok(()), Err)
 }
 
 impl Settings {
@@ -129,7 +142,7 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
         Err(why) => return gathered.refuse(origin, why),
     };
     let mut changes = Vec::new();
-    // A leading hyphen keeps cron from writing to the system log; we write none.
+    // A leading hyphen prevents cron from writing to the system log; Carillon does not write to it.
     let line = origin.entry.strip_prefix('-').unwrap_or(origin.entry);
     let (when, rest) = match timing(line, form.dialect, &mut changes) {
         Ok(found) => found,
@@ -159,7 +172,8 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
     let mut schedule = ScheduleEntry::new(vec![when]);
     zone.clone_into(&mut schedule.zone);
     schedule.note = settings.note.join("\n");
-    // Cron starts a job even if the previous one is still running, and makes up for none.
+    // Cron starts a job even if the previous one is still running, and does not make up for missed
+    // ones.
     schedule.overlap = Some(Overlap::Allow);
     schedule.misfire = MisfireEntry { catch_up: Some(CatchUp::Skip), ..MisfireEntry::default() };
     let script = script(command);
@@ -201,7 +215,7 @@ fn entry(gathered: &mut Gathered, origin: &ForeignEntry<'_>, form: Form<'_>, set
     gathered.add(origin, &names, schedule, None, changes);
 }
 
-/// The expression that an entry begins with, and the rest.
+/// The expression with which the entry begins, and the rest.
 fn timing<'a>(
     line: &'a str,
     dialect: Option<Dialect>,
@@ -289,7 +303,8 @@ fn word(text: &str) -> Option<(&str, &str)> {
     Some((word, rest.trim_start_matches([' ', '\t'])))
 }
 
-/// A command as the shell gets it: what follows the first `%` is its standard input, line by line.
+/// A command as the shell gets it: the text after the first `%` is its standard input, line by
+/// line.
 fn script(command: &str) -> String {
     let mut parts = vec![String::new()];
     let mut escaped = false;
@@ -334,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_told_from_entries() {
+    fn settings_are_distinguished_from_entries() {
         let pair = |name: &str, value: &str| Some((name.to_owned(), value.to_owned()));
         assert_eq!(assignment("MAILTO=\"\""), pair("MAILTO", ""));
         assert_eq!(assignment("'A B' = c"), None);

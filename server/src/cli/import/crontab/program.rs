@@ -1,17 +1,17 @@
-//! Derives names from commands: from what they do, with more words if a name is taken.
+//! Derives names from commands: from their programs, with more words if a name is taken.
 
 use std::iter::from_fn;
 
 use super::wrapper::wrapper;
 use crate::commands::secrets::is_secret;
 
-/// The largest number of words in a name.
+/// Maximum number of words in a name.
 const MAX_WORDS: usize = 4;
-/// The largest number of words that are compared to tell two commands apart.
+/// Maximum number of words that are compared to tell two commands apart.
 const MAX_ALL_WORDS: usize = 12;
 
-/// Names, the shortest first: the program, then the program with its first arguments, then with its
-/// options too, and finally with what follows the command.
+/// Names, shortest first: the program, then with its first arguments, then with its options, and
+/// finally with what follows the command.
 pub(super) fn names(command: &str) -> Vec<String> {
     let behind_cd = command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&"));
     let command = behind_cd.map_or(command, |(_, rest)| rest);
@@ -48,8 +48,8 @@ fn longer(all: &mut Vec<String>, words: impl Iterator<Item = String>) {
     }
 }
 
-/// The words of a simple command, and those behind it: of redirections and further commands. What
-/// follows an option or a header for a credential is left out: `--token hush`.
+/// The words of a simple command, and those of the redirections and commands that follow it. A word
+/// after an option or header for a credential is left out: `--token hush`.
 fn arguments(mut text: &str) -> (Vec<&str>, Vec<&str>) {
     let (mut own, mut behind, mut is_own) = (Vec::new(), Vec::new(), true);
     let mut is_credential = false;
@@ -82,7 +82,7 @@ fn next<'a>(text: &mut &'a str) -> Option<(&'a str, Option<char>)> {
     (!word.is_empty()).then(|| (word, behind.chars().next()))
 }
 
-/// A word that says what a command does: no option, assignment, number or symbol.
+/// A word that describes the command: not an option, assignment, number or symbol.
 fn plain(word: &str) -> Option<String> {
     let is_option = word.starts_with(['-', '[', ']', '{', '}', '!', '\\', '$']);
     let is_address = word.contains("://");
@@ -94,8 +94,8 @@ fn plain(word: &str) -> Option<String> {
     says.then_some(name)
 }
 
-/// A word in a name that tells two commands apart: with options and numbers, without anything that
-/// may be a credential.
+/// A word for a name that tells two commands apart: options and numbers are allowed, but nothing
+/// that may be a credential.
 fn full(word: &str) -> Option<String> {
     if let Some(name) = plain(word) {
         return Some(name);
@@ -109,7 +109,7 @@ fn full(word: &str) -> Option<String> {
             if is_secret(name) { name.to_owned() } else { format!("{name}-{}", last(value)) };
         return Some(shown);
     }
-    // A value that is written behind its letter may be a password: `-ps3cret`.
+    // A value that directly follows its letter may be a password: `-ps3cret`.
     let is_short = word.starts_with('-') && !word.starts_with("--");
     let is_letters = option.len() <= 3 && option.bytes().all(|byte| byte.is_ascii_alphabetic());
     let shown = match option.chars().next() {

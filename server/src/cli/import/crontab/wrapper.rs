@@ -1,16 +1,16 @@
-//! Programs that start another program or read another file: a name is derived from that one.
+//! Programs that start another program or read another file, from which a name is then derived.
 
 use std::iter::Peekable;
 
-/// A wrapper's own arguments, which stand before the program.
+/// A wrapper's own arguments, which precede the program.
 pub(super) struct Wrapper {
-    /// The options with a value as the next word.
+    /// The options whose value is the next word.
     values: &'static [&'static str],
     /// The number of words that follow the options: a lock file, a duration.
     operands: usize,
 }
 
-/// The wrapper of this name, also with a version behind it: `python3.11`.
+/// The wrapper with this name, possibly followed by a version: `python3.11`.
 pub(super) fn wrapper(name: &str) -> Option<Wrapper> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let (values, operands): (&[&str], usize) = match bare {
@@ -56,7 +56,7 @@ pub(super) fn wrapper(name: &str) -> Option<Wrapper> {
 }
 
 impl Wrapper {
-    /// Moves on to the program behind the wrapper's own options and operands.
+    /// Skips the wrapper's own options and operands, up to the program.
     pub(super) fn skip<'a>(&self, words: &mut Peekable<impl Iterator<Item = &'a str>>) {
         while let Some(option) = words.next_if(|word| word.starts_with('-')) {
             if option == "--" {
@@ -71,7 +71,7 @@ impl Wrapper {
         }
     }
 
-    /// Whether an option has its value in the next word: by itself, or as the last of several
+    /// Whether an option has its value in the next word, either alone or as the last of several
     /// letters.
     fn takes_next(&self, option: &str) -> bool {
         let is_long = option.starts_with("--");
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_in_the_next_word_or_behind_its_letter() {
+    fn a_flags_value_is_the_next_word_or_follows_its_letter() {
         let flock = wrapper("flock").unwrap();
         for (option, next) in
             [("-w", true), ("-nw", true), ("-w5", false), ("-n", false), ("--wait=5", false)]

@@ -55,14 +55,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_are_told_apart_with_their_lines() {
+    fn documents_are_separated_with_their_lines() {
         let text = "# head\n---\nkind: A\n\n---\n# about b\n\nkind: B\n...\n---\n";
         let found = documents(text);
         assert_eq!(found, [(3, "kind: A\n\n"), (8, "kind: B\n")]);
     }
 
     #[test]
-    fn templates_of_helm_are_told_from_arguments_with_braces() {
+    fn helm_templates_are_distinguished_from_arguments_with_braces() {
         for text in [
             "{{- if .Values.on }}\nkind: CronJob",
             "metadata:\n  name: {{ .Release.Name }}-x",

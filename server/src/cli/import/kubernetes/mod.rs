@@ -1,9 +1,9 @@
 //! Kubernetes CronJob manifests.
 //!
-//! Either the CronJob stays in the cluster, and each fire creates a job from it: then its image,
-//! volumes and everything else of the pod keep their meaning. Or its pod becomes a command on a
-//! node: then the image is not used, and whatever else has no equivalent is listed, so that it is
-//! not assumed to be imported.
+//! Either the CronJob stays in the cluster, and each fire creates a job from it, so that its image,
+//! volumes and everything else about the pod keep their meaning. Or its pod becomes a command on a
+//! node. In that case the image is not used, and everything else without an equivalent is listed,
+//! so that nobody assumes that it was imported.
 //!
 //! - `job`: creates a job from the CronJob; `container`: the command of a container
 //! - `documents`: the documents of a file, and detecting Helm templates
@@ -28,18 +28,18 @@ use crate::{
 
 /// The default number of retries of a job.
 const BACKOFF_LIMIT: i64 = 6;
-/// The largest number of attempts of a task.
+/// Maximum number of attempts of a task.
 const MAX_ATTEMPTS: i64 = 100;
 /// The longest attempt, and the longest catch-up window, in seconds.
 const LONGEST: i64 = 7 * 24 * 60 * 60;
 const WINDOW: i64 = 30 * 24 * 60 * 60;
-/// The largest nesting depth of lists.
+/// Maximum nesting depth of lists.
 const MAX_DEPTH: usize = 8;
 /// What to do about Helm templates.
 const HELM: &str = "it is a template of Helm's, not a manifest: render it first, as in 'helm \
                     template CHART | carillon import kubernetes -'";
 
-/// What a fire of an imported CronJob does.
+/// The effect of a fire of an imported CronJob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Runs {
     /// Creates a job from the CronJob, in the cluster
@@ -48,10 +48,10 @@ pub(super) enum Runs {
     Command,
 }
 
-/// What the manifests themselves do not say.
+/// The facts that manifests do not state themselves.
 #[derive(Clone, Copy)]
 pub(super) struct Cluster<'a> {
-    /// The zone of manifests that name none.
+    /// The zone of manifests that do not name one.
     pub(super) zone: &'a str,
     pub(super) runs: Runs,
     /// The dialect of 'schedule', if it is not cron's.
@@ -213,7 +213,7 @@ fn timed(spec: &Map<String, Value>, cluster: Cluster<'_>) -> Result<ScheduleEntr
     let mut schedule = ScheduleEntry::new(when);
     zone.clone_into(&mut schedule.zone);
     if schedule.zone != "UTC" && schedule.zone != "Etc/UTC" {
-        // Times that the clock skips are not made up for, and times that it repeats occur twice.
+        // Times that the clock skips do not run at all, and times that it repeats run twice.
         schedule.dst = DstEntry {
             gap: Some(entity::schedule::DstGap::Skip),
             overlap: Some(entity::schedule::DstOverlap::Both),
@@ -222,9 +222,9 @@ fn timed(spec: &Map<String, Value>, cluster: Cluster<'_>) -> Result<ScheduleEntr
     Ok(schedule)
 }
 
-/// The expression in our dialect. In Kubernetes, a day field with steps does not count as `*`: with
-/// two restricted day fields either may match, whereas here both must. Two expressions preserve
-/// that.
+/// The expression in our dialect. In Kubernetes, a day field with steps does not count as `*`: if
+/// both day fields are restricted, either may match, whereas here both must. Two expressions
+/// preserve that meaning.
 pub(super) fn expressions(when: &str) -> Vec<String> {
     let fields: Vec<&str> = when.split_whitespace().collect();
     let is_stepped = |field: &str| field.strip_prefix("*/").is_some_and(|step| step != "1");
@@ -273,7 +273,7 @@ fn policies(
     Ok(())
 }
 
-/// Lists what else a manifest contains.
+/// Lists the rest of a manifest.
 fn left_out(
     spec: &Map<String, Value>,
     job: &Map<String, Value>,

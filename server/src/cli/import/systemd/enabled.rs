@@ -20,12 +20,12 @@ pub(super) struct Timer {
     pub(super) name: String,
     pub(super) file: PathBuf,
     pub(super) enabled: bool,
-    /// Whether it can never start: its file masks it.
+    /// Whether it can never start, because its file masks it.
     pub(super) is_masked: bool,
 }
 
-/// Whether a unit file masks its unit: it is empty, or a link to `/dev/null`. It hides the unit of
-/// the same name in later folders all the same.
+/// Whether a unit file masks its unit, because it is empty or a link to `/dev/null`. It still hides
+/// the unit of the same name in later folders.
 pub(super) fn is_masked(file: &Path) -> bool {
     let null = Path::new("/dev/null");
     let leads_to_null = file.read_link().is_ok_and(|target| target == null)
@@ -33,14 +33,14 @@ pub(super) fn is_masked(file: &Path) -> bool {
     leads_to_null || file.metadata().is_ok_and(|found| found.is_file() && found.len() == 0)
 }
 
-/// Whether a file is a unit, or masks one.
+/// Whether a file is a unit or masks one.
 pub(super) fn is_unit(file: &Path) -> bool {
     file.is_file() || is_masked(file)
 }
 
-/// The timers of these folders, and single ones, by name; and all folders that may contain units.
-/// An earlier folder hides units of the same name in later ones. If no folder says what is enabled,
-/// all timers are.
+/// The timers in these folders and the single ones, by name, and all folders that may contain
+/// units. A unit in an earlier folder hides those of the same name in later ones. If no folder says
+/// which timers are enabled, all of them are.
 pub(super) fn timers(paths: &[PathBuf]) -> Result<(Vec<Timer>, Vec<PathBuf>), CliError> {
     let mut folders: Vec<PathBuf> = Vec::new();
     let mut found: BTreeMap<String, (PathBuf, bool)> = BTreeMap::new();
@@ -86,7 +86,7 @@ pub(super) fn timers(paths: &[PathBuf]) -> Result<(Vec<Timer>, Vec<PathBuf>), Cl
     let timers = found.into_iter().filter(|(name, _)| !is_used(name)).map(|(name, place)| {
         let (file, enabled) = place;
         let is_masked = is_masked(&file);
-        // A template must be reported: it can never be enabled itself.
+        // A template must be reported, because it cannot be enabled itself.
         let enabled = enabled || !says_enabled || name.ends_with("@.timer");
         Timer { name, file, enabled, is_masked }
     });

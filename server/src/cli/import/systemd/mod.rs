@@ -3,7 +3,7 @@
 //! - `enabled`: which timers of a machine are enabled
 //! - `unit`: unit files: sections, keys, drop-ins
 //! - `timer`: when a timer elapses; `on_calendar`: its expressions; `span`: its durations
-//! - `service`: what a service runs; `words`: command lines
+//! - `service`: the commands of a service; `words`: command lines
 
 mod enabled;
 mod on_calendar;
@@ -70,7 +70,7 @@ pub(super) fn gather(
 /// Why a timer is not imported.
 enum Trouble {
     Unsupported(String),
-    /// It starts nothing.
+    /// The timer's unit starts nothing.
     Masked(String),
     Unreadable(CliError),
 }

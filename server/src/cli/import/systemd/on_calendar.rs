@@ -1,7 +1,7 @@
 //! Converts `OnCalendar=` expressions to cron.
 //!
-//! If systemd restricts both the weekday and the date, both must match: the day of week gets a `+`,
-//! which requires both here.
+//! If systemd restricts both the weekday and the date, both must match. So the day of week gets a
+//! `+`, which has the same effect here.
 
 /// A systemd expression in our dialect.
 #[derive(Debug, PartialEq, Eq)]
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_refused() {
+    fn a_timing_without_an_equivalent_is_refused() {
         for text in ["", "*-*-* 25", "*-*~29", "*:*:00.5", "Foo 10:00", "a b c d", "*-*-*-* 1:1"] {
             if text.is_empty() {
                 // An empty value clears the previous ones, and is never passed to `read`.

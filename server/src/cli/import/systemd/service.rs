@@ -1,4 +1,4 @@
-//! Converts what a service runs to tasks.
+//! Converts the commands of a service to tasks.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::{
     target::{Command, Secret, Target},
 };
 
-/// A service may run forever; this is the longest that we support.
+/// A service may run forever; this is the longest timeout that we support.
 const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 const MAX_GRACE_MS: i64 = 60 * 60 * 1000;
 /// How long systemd waits by default before it kills a process that does not stop.
 const USUAL_GRACE_MS: i64 = 90_000;
 
-/// Sets what the schedule runs: a task, or a workflow if the service has several commands.
+/// Sets the work of the schedule: a task, or a workflow if the service has several commands.
 pub(super) fn work(
     service: &Unit,
     schedule: &mut ScheduleEntry,
@@ -210,7 +210,7 @@ fn environment(
 
 fn directory(service: &Unit, changes: &mut Vec<String>) -> Option<String> {
     let given = service.value("Service", "WorkingDirectory")?.trim_start_matches('-');
-    // A command that names no directory runs in the user's home.
+    // A command without a working directory runs in the user's home.
     (given != "~").then(|| plain(&specified(service, given, changes)))
 }
 

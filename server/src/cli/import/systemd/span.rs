@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> Option<i64> {
         total += number.parse::<f64>().ok()? * scale(unit)?;
         rest = after.trim_start();
     }
-    // Far beyond anything used here, and well within the exact range of a float.
+    // Far beyond any duration used here, and well within the exact range of a float.
     (total <= 1e15).then_some(total.round() as i64)
 }
 

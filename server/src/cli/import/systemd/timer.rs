@@ -17,7 +17,7 @@ const DAY: i64 = 24 * 60 * 60;
 /// The longest catch-up window.
 const WINDOW: i64 = 30 * DAY;
 
-/// The timer's schedule, without what it runs.
+/// The timer's schedule, without its work.
 pub(super) fn schedule(
     timer: &Unit,
     zone: &str,
@@ -85,7 +85,7 @@ pub(super) fn schedule(
     Ok(schedule)
 }
 
-/// Triggers that count from another event than a calendar time.
+/// Triggers that count from an event other than a calendar time.
 fn monotonic(
     timer: &Unit,
     is_alone: bool,
@@ -133,7 +133,7 @@ fn monotonic(
 fn repeated(schedule: &ScheduleEntry) -> Option<DateTime<Utc>> {
     /// The largest backward clock change that is considered.
     const PASS: TimeDelta = TimeDelta::hours(3);
-    /// The largest number of fires examined in one pass: one per second.
+    /// Maximum number of fires examined in one pass: one per second.
     const MAX_FIRES: usize = 3 * 3_600;
 
     let definition = |expressions: Vec<String>| Definition {

@@ -6,7 +6,7 @@ use std::{
 
 use crate::cli::{CliError, modules};
 
-/// The largest number of drop-ins of one unit.
+/// Maximum number of drop-ins of one unit.
 const MAX_DROP_INS: usize = 100;
 
 /// The file names that a unit may have: its own, and its template's.
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_may_come_again_go_on_and_be_taken_back() {
+    fn keys_may_be_repeated_continued_and_reset() {
         let mut unit = Unit::default();
         unit.add(
             "[Timer]\n# no\nOnCalendar=daily\nOnCalendar=\nOnCalendar=a \\\n; between\n  b\n\

@@ -132,7 +132,7 @@ impl ChannelEntry {
         }
     }
 
-    /// The same from the part of a channel that may be shown: no key is needed for it.
+    /// The same from the displayable part of a channel, which needs no key.
     pub(in super::super) fn of_shown(kind: Kind, shown: &serde_json::Value) -> Self {
         let text = |key: &str| shown[key].as_str().map(Secret::new);
         let address = || Some(Secret::new(format!("{}/{MASK}", shown["origin"].as_str()?)));
@@ -169,11 +169,11 @@ impl ChannelEntry {
         Hidden { url, signing_secret, key }.request(receiver).secret_names()
     }
 
-    /// The input that the file gives for the channel; `there` is the existing channel, if any, as a
+    /// The input that the file gives for the channel. `there` is the existing channel, if any, as a
     /// file would show it.
     ///
     /// A mask in its original position keeps the stored value. Any other secret must be given by
-    /// its name: files have many readers, and are kept for ever.
+    /// name, because files have many readers and are kept for ever.
     pub(in super::super) fn input(self, there: Option<&Self>) -> Result<ChannelInput, BadInput> {
         let Self { kind, url, signing_secret, key, to } = self;
         let shown = there.filter(|there| there.kind == kind);
@@ -197,7 +197,7 @@ impl ChannelEntry {
                 key.as_ref().map_or(Ok(()), |key| check_key("signingSecret", key))?;
                 key
             }
-            // What a file leaves out is removed.
+            // If the file leaves out a value, it is removed.
             None => (kind == Kind::Webhook).then(|| Secret::new("")),
         };
         let key = match key {
@@ -215,7 +215,7 @@ impl ChannelEntry {
     }
 }
 
-/// The given value; `None` for the mask of the existing one.
+/// The given value; `None` if it is the mask of the existing one.
 fn said(field: &str, given: Secret, shown: Option<&Secret>) -> Result<Option<Secret>, BadInput> {
     if !given.expose().contains(MASK) {
         return Ok(Some(given));
@@ -278,7 +278,7 @@ impl RuleEntry {
         Self { channels, ..entry }
     }
 
-    /// The entry as it would be written, without default values.
+    /// The entry as a file would contain it, without default values.
     pub(in super::super) fn usual(self) -> Self {
         let channels = self.channels.clone();
         Self { channels, ..Self::plain(self.spec("", vec![])) }
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_of_a_channel_is_named_or_refused_and_never_repeated() {
+    fn a_channels_secrets_are_names_or_refused_and_never_repeated() {
         let key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
         for (bad, field, said) in [
             (entry(Kind::Slack, "https://hooks.slack.example/T0/hush", None), "url", "in clear"),
@@ -348,7 +348,7 @@ mod tests {
         assert!(kept.url.is_none() && kept.signing_secret.is_none());
         let elsewhere = entry(Kind::Webhook, "https://b.example/***", Some("***"));
         assert_eq!(elsewhere.input(Some(&there)).unwrap_err().field, "url");
-        // What is left out is removed.
+        // A value that is left out is removed.
         let less = entry(Kind::Webhook, "https://a.example/***", None).input(Some(&there));
         assert_eq!(less.unwrap().signing_secret.unwrap().expose(), "");
     }

@@ -8,13 +8,16 @@
 //! - `scalars`: durations and expressions as text
 //! - `reading`: from text, with the place of a mistake; `saying`: in words that have nothing of the
 //!   file but its keys; `writing`: to text
+//! - `single`: one workflow as text; `place`: where a key of a text stands
 
 mod alerts;
 mod calendar;
+mod place;
 mod reading;
 mod saying;
 mod scalars;
 mod schedule;
+mod single;
 mod workflow;
 mod writing;
 
@@ -27,6 +30,7 @@ pub(crate) use scalars::Seconds;
 pub(crate) use schedule::{DstEntry, MisfireEntry, ScheduleEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub(crate) use single::{Misread, WorkflowText, write_workflow};
 pub(crate) use workflow::{TaskEntry, WorkflowEntry};
 pub use writing::schema;
 
@@ -181,7 +185,7 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
     }
 
     #[test]
-    fn what_is_too_large_or_too_deep_is_refused() {
+    fn a_file_that_is_too_large_or_too_deep_is_refused() {
         let large = format!("module: m\n# {}", "x".repeat(MAX_BYTES));
         assert!(File::read(&large, Format::Yaml).unwrap_err().problem.contains("1048576"));
         let deep = format!("module: m\nschedules: {}", "[".repeat(100_000));
@@ -204,7 +208,7 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
     }
 
     #[test]
-    fn what_is_not_said_is_what_the_api_would_take() {
+    fn an_omitted_key_has_the_apis_default() {
         let source = "module: m\nschedules: {a: {when: [\"@daily\", \"@hourly\"], workflow: w}}";
         let mut file = File::read(source, Format::Yaml).unwrap();
         let spec = file.schedules.remove("a").unwrap().spec("a");

@@ -33,7 +33,7 @@ impl File {
 enum Unreadable {
     /// It is not TOML.
     Text(toml::de::Error),
-    /// It contains something that a module's file may not.
+    /// It contains a value that a module's file may not contain.
     Value(toml::de::Error),
 }
 
@@ -90,7 +90,8 @@ fn unreadable_toml(source: &str, unreadable: &Unreadable) -> BadInput {
     at_place(line, column, Some(span.start), &said)
 }
 
-/// The line itself is not repeated: its mistake may be a secret.
+/// A message with a position. The line itself is not repeated, because the mistake in it may be a
+/// secret.
 fn at_place(line: u64, column: u64, position: Option<usize>, said: &str) -> BadInput {
     let problem = format!("line {line}, column {column}: {said}");
     let mut bad = BadInput::new("source", "", problem, HELP);

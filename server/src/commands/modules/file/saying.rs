@@ -2,13 +2,12 @@
 //!
 //! A value in the wrong place may be a secret, and errors are seen in more places than files: in
 //! the logs of a pipeline, a terminal, a ticket. So a message is taken apart, and only the parts
-//! that come from the format itself are kept. A message in none of the known forms is not repeated
-//! at all.
+//! that come from the format itself are kept. A message of unknown form is not repeated at all.
 
 use serde::de::IgnoredAny;
 use serde_saphyr::Error as Yaml;
 
-/// The message for everything in no known form.
+/// The message for anything of unknown form.
 const WRONG: &str = "what stands here is not what this key takes";
 
 /// Messages of chrono about an invalid instant.
@@ -42,7 +41,7 @@ pub(super) fn of_yaml(source: &str, error: &Yaml) -> String {
         Yaml::DuplicateMappingKey { key, .. } => {
             format!("duplicate mapping key{}", key.as_deref().map(named).unwrap_or_default())
         }
-        // The scanner's own messages contain nothing of the file; those of a value's deserializer
+        // The scanner's own messages contain nothing of the file. Those of a value's deserializer
         // contain the value.
         Yaml::Message { msg, .. } if is_of_scanner(source, msg) => msg.clone(),
         Yaml::Message { msg, .. } => of_serde(msg),
@@ -57,7 +56,7 @@ pub(super) fn of_serde(said: &str) -> String {
     let expected = || said.rsplit_once(", expected ").map(|(_, expected)| expected);
     let starts = |with: &str| said.strip_prefix(with);
     if let Some(rest) = starts("unknown field `") {
-        // Split at the last one: a key may contain anything.
+        // Split at the last occurrence, because a key may contain anything.
         return match rest.rsplit_once("`, ") {
             Some((field, "there are no fields")) => format!("unknown field{}", named(field)),
             Some(_) => {
@@ -79,7 +78,7 @@ pub(super) fn of_serde(said: &str) -> String {
             None => WRONG.to_owned(),
         };
     }
-    // The keys in these messages are the format's own.
+    // The keys in these messages belong to the format.
     if starts("missing field `").is_some() || starts("duplicate field `").is_some() {
         return said.to_owned();
     }
@@ -89,7 +88,8 @@ pub(super) fn of_serde(said: &str) -> String {
     if NO_INSTANT.contains(&said) {
         return "no instant, expected one such as 2026-01-31T08:00:00Z".to_owned();
     }
-    // Our own deserializers say: '1500ms' has a part of a second, and "exit" is no condition.
+    // Messages of our own deserializers, such as: '1500ms' has a part of a second; "exit" is no
+    // condition.
     if let Some((_, why)) = starts("'").and_then(|rest| rest.rsplit_once("' ")) {
         return format!("this {why}");
     }
@@ -99,14 +99,14 @@ pub(super) fn of_serde(said: &str) -> String {
     }
 }
 
-/// A key by its name, if it looks like a name.
+/// A key as it may be shown, if it looks like a name.
 fn named(key: &str) -> String {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ');
     let is_short = !key.is_empty() && key.len() <= LONGEST_KEY;
     if is_short && key.chars().all(is_name) { format!(" `{key}`") } else { String::new() }
 }
 
-/// The kind of a value, in the words of serde, whose message has the value after them.
+/// The type of a value, in serde's words. In serde's message the value follows them.
 fn kind(unexpected: &str) -> &'static str {
     const KINDS: [&str; 12] = [
         "boolean",
@@ -169,7 +169,7 @@ fn is_static(error: &Yaml) -> bool {
     )
 }
 
-/// The error's message without its position, which is written before it.
+/// The error's message without the position at its start.
 fn bare(error: &Yaml) -> String {
     let said = error.to_string();
     let said = said.lines().next().unwrap_or_default();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_of_a_yaml_file_is_told() {
+    fn errors_repeat_no_value_of_a_yaml_file() {
         let schedule =
             |rest: &str| format!("module: m\nschedules: {{a: {{when: '@daily', {rest}}}}}");
         let task = |rest: &str| schedule(&format!("task: {{target: {{noop: {{}}}}, {rest}}}"));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_of_a_toml_file_is_told() {
+    fn errors_repeat_no_value_of_a_toml_file() {
         let schedule = |rest: &str| format!("module = 'm'\n[schedules.a]\nwhen = '@daily'\n{rest}");
         for (source, expected) in [
             (format!("module = 'm'\nschedules = '{SECRET}'"), "map"),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_what_was_expected_are_told() {
+    fn errors_name_the_keys_and_the_expected_types() {
         let source = "module: m\nschedules: {a: {zoen: UTC}}";
         let said = said(source, Format::Yaml);
         assert!(said.contains("unknown field `zoen`, expected one of"), "{said}");

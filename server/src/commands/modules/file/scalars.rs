@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::config::Span;
 
-/// The pattern of a duration.
-const DURATION: &str = r"^([0-9]+(ms|s|m|h|d))+$";
+/// The pattern of a duration. An editor learns of limits, such as whole seconds, from the server.
+const DURATION: &str = r"^(([0-9]+\.?[0-9]*|\.[0-9]+)(ms|s|m|h|d|w))+$";
 
 /// A duration in whole seconds, for schedules: a fraction is refused, not truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +170,7 @@ impl<'de> Deserialize<'de> for Expressions {
     }
 }
 
-/// The schema of an enum from another crate: its variants, as they are serialized.
+/// The schema of an enum from another crate: its variants as they are serialized.
 pub(super) struct Words<E>(PhantomData<E>);
 
 impl<E: sea_orm::Iterable + Serialize> JsonSchema for Words<E> {

@@ -169,8 +169,8 @@ impl MisfireEntry {
 }
 
 impl ScheduleEntry {
-    /// A schedule that is due at `when`, with defaults for everything else; what it runs is
-    /// missing.
+    /// A schedule that is due at `when`, with defaults for everything else. The caller must add
+    /// what it runs.
     pub(crate) fn new(when: Vec<String>) -> Self {
         Self {
             when: Expressions(when),

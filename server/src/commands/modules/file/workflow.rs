@@ -142,7 +142,7 @@ pub(super) fn unless<T: PartialEq>(value: T, usual: T) -> Option<T> {
 }
 
 impl WorkflowEntry {
-    /// The fields that hold a credential in clear, each with its task.
+    /// The fields that contain a credential in plain text, each with its task.
     pub(crate) fn literal_credentials(&self) -> Vec<String> {
         let of_task = |task: &TaskEntry| {
             let name = task.name.clone();
@@ -150,6 +150,11 @@ impl WorkflowEntry {
             fields.map(move |field| format!("tasks[{name}].{field}"))
         };
         self.tasks.iter().flat_map(of_task).collect()
+    }
+
+    /// Whether a task is a program that is to run as root.
+    pub(crate) fn needs_root(&self) -> bool {
+        self.tasks.iter().any(TaskEntry::needs_root)
     }
 
     pub(in super::super) fn definition(self) -> Definition {
@@ -212,9 +217,14 @@ impl TaskEntry {
         }
     }
 
-    /// The fields that hold a credential in clear, which no server accepts.
+    /// The fields that contain a credential in plain text, which no server accepts.
     pub(crate) fn literal_credentials(&self) -> Vec<String> {
         secrets::literal::literals(&self.target)
+    }
+
+    /// Whether it is a program that is to run as root, which no server accepts.
+    pub(crate) fn needs_root(&self) -> bool {
+        matches!(&self.target, Target::Command(command) if command.user.as_deref() == Some("root"))
     }
 
     /// The entry that declares the task.

@@ -9,12 +9,12 @@ use crate::commands::CommandError;
 pub fn schema() -> String {
     let settings = SchemaSettings::draft2020_12();
     let schema = settings.into_generator().into_root_schema_for::<File>();
-    // A schema is always valid JSON: this cannot fail.
+    // Cannot fail: a schema is always valid JSON.
     serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
 impl File {
-    /// The module as text that reads back as the same module.
+    /// The module as text that parses to the same module.
     pub(crate) fn write(&self, format: Format) -> Result<String, CommandError> {
         let text = match format {
             Format::Yaml => serde_saphyr::to_string(self).map_err(|error| error.to_string()),
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_text_looks_like_it_reads_back_as_itself_in_both_formats() {
+    fn any_text_survives_writing_and_reading_in_both_formats() {
         let long = "word ".repeat(60);
         let texts = [
             "",

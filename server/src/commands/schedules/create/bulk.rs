@@ -2,19 +2,22 @@
 
 use std::collections::HashMap;
 
+use sea_orm::ConnectionTrait;
+use uuid::Uuid;
+
 use super::{CreationContext, RefusedSchedule};
 use crate::{
     access::Editor,
-    commands::{BadInput, Call, CommandError, Commands, NewSchedule, Saved},
+    commands::{BadInput, Call, CommandError, Commands, NewSchedule, Saved, workflows::forms_of},
 };
 
-/// Maximum number in one request: it is one transaction, and on SQLite nothing else is written
-/// meanwhile.
+/// Maximum number of schedules in one request, because it is one transaction and SQLite allows no
+/// other write meanwhile.
 const MAX: usize = 1_000;
 
 impl Commands {
-    /// Creates schedules, in the given order. If one cannot be created, the request is refused, and
-    /// the error names it by its position.
+    /// Creates schedules in the given order. If one cannot be created, the request is refused, and
+    /// the error names that schedule's position.
     pub async fn create_schedules(
         &self,
         right: &Editor,
@@ -27,30 +30,49 @@ impl Commands {
             return Err(BadInput::new("inputs", all.len(), problem, help).into());
         }
         named_once(&all)?;
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
+        }
+        self.namespaces_of(self.store.read(), right, &all).await?;
+        let forms = all.iter().map(|new| forms_of(&new.work, None)).collect();
+        let judged = self.judge_each(forms).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let mut namespaces = HashMap::new();
-        let mut placed = Vec::with_capacity(all.len());
-        for (index, new) in all.into_iter().enumerate() {
-            let id = match namespaces.get(&new.namespace) {
-                Some(id) => *id,
-                None => {
-                    let found = self.namespace(&tx, right.permit(), &new.namespace).await;
-                    let id = found.map_err(|error| missing(index, &new.namespace, error))?;
-                    namespaces.insert(new.namespace.clone(), id);
-                    id
-                }
-            };
-            placed.push((id, new));
-        }
-        let site = CreationContext { tx: &tx, who: right.who(), module: None };
+        let namespaces = self.namespaces_of(&tx, right, &all).await?;
+        let placed = namespaces.into_iter().zip(all).collect();
+        let judged = &*judged;
+        let site = CreationContext { tx: &tx, who: right.who(), judged, module: None };
         let saved = self.create_all(site, placed).await.map_err(at_place)?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
         self.signals.wake_planner();
         Ok(saved)
+    }
+
+    /// The namespace of each schedule.
+    async fn namespaces_of<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        right: &Editor,
+        all: &[NewSchedule],
+    ) -> Result<Vec<Uuid>, CommandError> {
+        let mut known = HashMap::new();
+        let mut namespaces = Vec::with_capacity(all.len());
+        for (index, new) in all.iter().enumerate() {
+            let id = match known.get(&new.namespace) {
+                Some(id) => *id,
+                None => {
+                    let found = self.namespace(connection, right.permit(), &new.namespace).await;
+                    let id = found.map_err(|error| missing(index, &new.namespace, error))?;
+                    known.insert(&new.namespace, id);
+                    id
+                }
+            };
+            namespaces.push(id);
+        }
+        Ok(namespaces)
     }
 }
 

@@ -1,7 +1,7 @@
-//! Composes a schedule's rows from its definition and from what that refers to.
+//! Composes a schedule's rows from its definition and from the objects that it refers to.
 //!
-//! This module writes nothing and reads hardly anything: the caller looks up what a definition
-//! refers to, inside a transaction or before it, and writes the rows.
+//! This module writes nothing and reads hardly anything. The caller looks up the objects, inside a
+//! transaction or before it, and writes the rows.
 
 use chrono::{DateTime, SubsecRound, Utc};
 use entity::{Keys, audit_event, schedule, schedule_version};
@@ -16,8 +16,7 @@ use crate::{
         audit::Entry,
         quotas::fires_an_hour,
         schedules::{cursor, suppression},
-        unset_secrets,
-        workflows::{At, NewRows, Resolved},
+        workflows::{At, Judgement, NewRows, Resolved},
     },
     model::{Definition, Task, spec::Spec},
     random::new_id,
@@ -26,7 +25,7 @@ use crate::{
 
 /// A schedule that is ready to be written.
 pub(in crate::commands) struct Composed {
-    /// Its position in the request.
+    /// The schedule's position in the request.
     pub(in crate::commands) index: usize,
     pub(in crate::commands) namespace: Uuid,
     pub(in crate::commands) name: String,
@@ -42,7 +41,7 @@ pub(in crate::commands) struct Composed {
 }
 
 impl Composed {
-    /// The namespace and name of its own new workflow.
+    /// The namespace and name of the new workflow for its own task.
     pub(in crate::commands) fn own_work(&self) -> Option<(Uuid, &str)> {
         self.work.as_ref().map(|_| (self.namespace, &*self.name))
     }
@@ -56,9 +55,9 @@ pub(in crate::commands) struct Begin {
     now: DateTime<Utc>,
 }
 
-/// The parts of a schedule, beside its definition.
+/// The parts of a schedule besides its definition.
 pub(in crate::commands) struct ScheduleParts<'a> {
-    /// Its position in the request.
+    /// The schedule's position in the request.
     pub(in crate::commands) index: usize,
     pub(in crate::commands) begin: Begin,
     pub(in crate::commands) namespace: Uuid,
@@ -70,17 +69,17 @@ pub(in crate::commands) struct ScheduleParts<'a> {
     pub(in crate::commands) work: OwnWork,
 }
 
-/// What a schedule runs, and the workflow rows to write for it.
+/// The workflow that a schedule runs, and the workflow rows to write for it.
 pub(in crate::commands) type OwnWork = (Resolved, Option<NewRows>);
 
 impl Commands {
-    /// The key of a schedule that is created now, and the anchor of its timing.
+    /// The key and the anchor of a schedule that is created now.
     pub(in crate::commands) fn begin(&self) -> Begin {
         let now = self.clock.now();
         Begin { id: new_id(now), anchor: now.trunc_subsecs(0), now }
     }
 
-    /// A schedule in the form of its rows, once all that it refers to has been found.
+    /// A schedule's rows. Everything that it refers to has already been found.
     pub(in crate::commands) fn composed(
         &self,
         who: &Viewer,
@@ -129,8 +128,7 @@ impl Commands {
             namespace: Some(namespace),
             subject_id: Some(id),
             subject: &spec.name,
-            // The entry contains the definition: the store takes it from the history, which has it
-            // as well.
+            // The store adds the definition to the entry: it copies it from the history row.
             ..Entry::default()
         };
         let unset = resolved.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
@@ -149,7 +147,7 @@ impl Commands {
         Ok((composed, Saved { id, row: None, warnings: cursor::warnings(&timetable, now), unset }))
     }
 
-    /// A schedule's own task: a workflow with its name, in the form of its rows.
+    /// The rows of a schedule's own task: a workflow with the schedule's name.
     pub(in crate::commands) async fn own_work<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -157,18 +155,19 @@ impl Commands {
         namespace: Uuid,
         schedule: &str,
         task: Task,
+        judgement: &Judgement,
     ) -> Result<OwnWork, CommandError> {
         let mut definition = Definition::single(task);
-        self.check_definition(At::Task("task"), &mut definition, None)?;
+        let secrets = judgement.pass(At::Task("task"), &mut definition, None)?;
         self.check_namespace(connection, namespace, At::Task("task"), &definition).await?;
         let (mut made, rows) =
             self.compose_workflow(who, namespace, schedule, &definition, None)?;
-        made.unset = unset_secrets(connection, namespace, &definition).await?;
+        made.unset = secrets.unset(connection, namespace).await?;
         Ok((made, Some(rows)))
     }
 }
 
-/// The rows to write, the workflows first. Requests that share names lock them in the same order.
+/// The rows to write, workflows first. Requests that share names lock them in the same order.
 pub(in crate::commands) fn rows_of(
     mut all: Vec<Composed>,
 ) -> (workflows::NewRows, schedules::NewRows) {

@@ -1,17 +1,16 @@
-//! Concurrent calls that each create one schedule share a transaction.
+//! Lets concurrent calls that each create one schedule share a transaction.
 //!
-//! A transaction costs more than what it writes. Each caller checks and composes its own schedule,
-//! which is then written together with all that are waiting by then. On PostgreSQL that is one
-//! statement and its own transaction, in one round trip, unless there are new workflows. The
-//! statement checks once more what a schedule was composed from, so that may have been looked up
-//! long before.
+//! A transaction costs more than its rows. Each caller checks and composes its own schedule, which
+//! is then written together with all others that are waiting by then. On PostgreSQL, unless there
+//! are new workflows, that is a single statement with its own transaction, in one round trip. The
+//! statement checks again what each schedule was composed from, so those lookups may be old.
 //!
-//! A schedule that cannot be written with the others (a name is taken, the database refuses a
-//! value) must be created alone, in its own transaction: so no caller is refused for another one's
-//! fault, and an error is always the caller's own. A schedule that requires row locks before it is
-//! written goes alone from the beginning.
+//! If a schedule cannot be written with the others (its name is taken, the database refuses a
+//! value), it must be created alone in its own transaction. So no caller is refused because of
+//! another, and an error is always the caller's own. A schedule that requires row locks beforehand
+//! is created alone from the start.
 //!
-//! A batch is carried out in a separate task: a caller that disconnects does not affect the others.
+//! A separate task carries out a batch, so a caller that disconnects does not affect the others.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -27,7 +26,10 @@ use super::{
 use crate::{
     access::{Editor, Viewer},
     batcher::{Batcher, json_size},
-    commands::{BadInput, CommandError, Commands, NewSchedule, Saved, Work, workflows::Resolved},
+    commands::{
+        BadInput, CommandError, Commands, NewSchedule, Saved, Work,
+        workflows::{Judgement, Resolved},
+    },
     engine::cluster::NodeReadiness,
     store::{
         StoreError,
@@ -46,29 +48,29 @@ pub(in crate::commands) type CreateBatcher = Batcher<QueuedSchedule, CommitAnswe
 /// A schedule whose caller is waiting.
 pub(in crate::commands) struct QueuedSchedule {
     composed: Composed,
-    /// What it was composed from.
+    /// The lookups that it was composed from.
     expected: Expected,
 }
 
-/// The result of a request.
+/// The result for one schedule.
 pub(in crate::commands) enum CommitAnswer {
-    /// It was written.
+    /// The schedule was written.
     Row(Box<Model>),
-    /// It must be created alone.
+    /// The schedule must be created alone.
     Alone,
-    /// The database did not answer for as long as a caller waits: creating it alone would take as
-    /// long again.
+    /// The database did not answer for as long as a caller waits; creating the schedule alone would
+    /// take as long again.
     Unavailable,
 }
 
-/// If the database took this long to fail, it is not tried again for the same caller.
+/// If the database takes this long to fail, it is not tried again for the same caller.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why a schedule is not created together with others.
 pub(in crate::commands) enum NotTogether {
-    /// It must be created alone.
+    /// The schedule must be created alone.
     Alone,
-    /// It cannot be created.
+    /// The schedule cannot be created.
     Refused(CommandError),
 }
 
@@ -84,11 +86,13 @@ impl Commands {
         &self,
         right: &Editor,
         new: &NewSchedule,
+        judgement: &Judgement,
     ) -> Result<Saved, NotTogether> {
         let place = self.place(right, new).await.ok_or(NotTogether::Alone)?;
         let expected = expected_of(new, &place);
         let bytes = json_size(&new.spec.context);
-        let (composed, saved) = self.compose_apart(right.who(), &place, new.clone()).await?;
+        let composed = self.compose_apart(right.who(), &place, new.clone(), judgement);
+        let (composed, saved) = composed.await?;
         match self.write_together(composed, expected, bytes).await {
             CommitAnswer::Row(row) => Ok(Saved { row: Some(row), ..saved }),
             CommitAnswer::Alone => Err(NotTogether::Alone),
@@ -96,7 +100,7 @@ impl Commands {
         }
     }
 
-    /// Its namespace and workflow, if finding them needs no locks.
+    /// The schedule's namespace and workflow, if they can be found without locks.
     async fn place(&self, right: &Editor, new: &NewSchedule) -> Option<NamespaceWorkflow> {
         let NewSchedule { namespace, spec, work, .. } = new;
         if spec.group.is_some() || !spec.calendars.is_empty() {
@@ -104,15 +108,15 @@ impl Commands {
         }
         let workflow = match work {
             Work::Workflow(name) => &**name,
-            // No workflow has an empty name. Whether one has the schedule's name is checked when it
-            // is written.
+            // No workflow has an empty name. When the schedule is written, it is checked whether a
+            // workflow has its name.
             Work::Task(_) => "",
             Work::Past { .. } => return None,
         };
-        // If not found, the request for it alone reports why.
+        // If it is not found, the transaction for this schedule alone reports why.
         let place = self.places.find(&self.store, namespace, workflow).await.ok()??;
         if right.permit().over(place.namespace_id, "namespace", namespace).is_err() {
-            // The name may belong to another namespace by now.
+            // By now, the name may belong to another namespace.
             self.places.forget(namespace, workflow);
             return None;
         }
@@ -124,10 +128,11 @@ impl Commands {
         who: &Viewer,
         place: &NamespaceWorkflow,
         NewSchedule { spec, work, paused, .. }: NewSchedule,
+        judgement: &Judgement,
     ) -> Result<(Composed, Saved), NotTogether> {
         self.check_spec(&spec)?;
         if matches!(self.cluster.standing(&self.clock), NodeReadiness::ClockOff(_)) {
-            // Whether this is still wrong is checked within a transaction.
+            // A transaction will check whether this is still wrong.
             return Err(NotTogether::Alone);
         }
         let begin = self.begin();
@@ -141,7 +146,8 @@ impl Commands {
                 (Resolved::as_it_is(id, name, version), None)
             }
             Work::Task(task) => {
-                self.own_work(self.store.read(), who, namespace, &spec.name, *task).await?
+                let (read, name) = (self.store.read(), &spec.name);
+                self.own_work(read, who, namespace, name, *task, judgement).await?
             }
             Work::Past { .. } => return Err(NotTogether::Alone),
         };
@@ -160,7 +166,7 @@ impl Commands {
         Ok(self.composed(who, spec, parts)?)
     }
 
-    /// Its row, once it is written, or why there is none.
+    /// The row once it is written, or why there is none.
     async fn write_together(
         &self,
         composed: Composed,
@@ -182,7 +188,7 @@ impl Commands {
         let ids: Vec<Uuid> = orders.iter().map(|order| order.composed.id).collect();
         for QueuedSchedule { composed, expected: one } in orders {
             if (now - composed.made_at).abs() > FRESH {
-                // Its first fire may have passed by now, or the clock was set: it goes alone.
+                // Its first fire may have passed by now, or the clock was set: it is created alone.
                 continue;
             }
             all.push(composed);
@@ -190,7 +196,7 @@ impl Commands {
         }
         expected.sort();
         expected.dedup();
-        // If it failed, each caller finds out why on its own.
+        // If this fails, each caller finds out why on its own.
         let begun = self.clock.instant();
         let made = self.make_together(all, &expected).await;
         let is_silent = made.as_ref().is_err_and(|error| error.unavailable().is_some())
@@ -215,7 +221,7 @@ impl Commands {
         ids.into_iter().map(answer).collect()
     }
 
-    /// Creates all that can be created together.
+    /// Creates all schedules that can be created together.
     async fn make_together(
         &self,
         mut all: Vec<Composed>,
@@ -228,7 +234,7 @@ impl Commands {
         let brings_work = |one: &Composed| one.own_work().is_some();
         if dialect.is_postgres() && !all.iter().any(brings_work) {
             let Some(admitted) = self.admit_far_from_quotas(&usage_of(&all)).await? else {
-                // Created alone, each finds out whether it still fits.
+                // Each is then created alone, and finds out whether it still fits.
                 return Ok(Vec::new());
             };
             let (_, rows) = rows_of(all);
@@ -241,7 +247,8 @@ impl Commands {
             return Ok(Vec::new());
         }
         let taken = self.taken_names(&tx, all.iter().filter_map(Composed::own_work)).await?;
-        // An existing workflow is changed, which locks it: the others do not wait for that.
+        // If the workflow already exists, it is changed, which locks it. The other schedules do not
+        // wait for that.
         all.retain(|one| {
             one.own_work().is_none_or(|(at, name)| !taken.contains(&(at, name.to_owned())))
         });
@@ -252,7 +259,7 @@ impl Commands {
     }
 }
 
-/// What a schedule is composed from.
+/// The lookups that a schedule is composed from.
 fn expected_of(new: &NewSchedule, place: &NamespaceWorkflow) -> Expected {
     let workflow = match &new.work {
         Work::Workflow(name) => place

@@ -1,15 +1,17 @@
 //! Creating schedules: one, many at once, or those of a module.
 //!
 //! Each is composed first (checked, its workflow found or composed, its cursor set) and then all
-//! are written: the same rows in a few statements, however many there are. Free names are not
-//! checked beforehand: rows whose name is taken are not written, which shows which ones they are.
+//! are written: the same rows in a few statements, however many there are. Whether names are free
+//! is not checked beforehand: rows with a taken name are not written, and so the missing rows show
+//! which names are taken.
 //!
-//! A single call, a bulk request and a module's file all take this path: `Commands::composed`
-//! composes them, and `rows_of` makes their rows.
+//! Single calls, bulk requests and module files all take this path: `Commands::composed` composes
+//! them, and `rows_of` makes their rows.
 //!
 //! - `compose`: a new schedule in the form of its rows
 //! - `bulk`: many in one request
-//! - `group_commit`: concurrent calls in one transaction; `name_cache`: the names that they refer to
+//! - `group_commit`: concurrent calls in one transaction; `name_cache`: the names that they refer
+//!   to
 
 mod bulk;
 mod compose;
@@ -27,7 +29,7 @@ use crate::{
     commands::{
         BadInput, CommandError, Commands, NewSchedule, Saved, Work,
         error::schedule_name_taken,
-        workflows::{self, Resolved},
+        workflows::{self, Judgement, Resolved},
     },
     store::{DatabaseTransaction, StoreError, quotas::Usage, schedules, workflows as rows},
 };
@@ -37,17 +39,19 @@ use crate::{
 pub(in crate::commands) struct CreationContext<'a> {
     pub(in crate::commands) tx: &'a DatabaseTransaction,
     pub(in crate::commands) who: &'a Viewer,
+    /// The judgement on the task of each schedule, by its position.
+    pub(in crate::commands) judged: &'a [Judgement],
     pub(in crate::commands) module: Option<&'a str>,
 }
 
-/// What a request has looked up so far.
+/// The objects that a request has looked up so far.
 #[derive(Default)]
 pub(in crate::commands) struct ResolvedNames {
     workflows: HashMap<(Uuid, String), Resolved>,
     groups: HashMap<(Uuid, String), Option<Uuid>>,
 }
 
-/// What to return about written schedules.
+/// What to return for written schedules.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::commands) enum Back {
     Nothing,
@@ -57,7 +61,7 @@ pub(in crate::commands) enum Back {
 /// A schedule of a request that cannot be created.
 #[derive(Debug)]
 pub(in crate::commands) struct RefusedSchedule {
-    /// Its position in the request.
+    /// The schedule's position in the request.
     pub(in crate::commands) index: usize,
     pub(in crate::commands) error: Box<CommandError>,
 }
@@ -76,9 +80,11 @@ impl Commands {
         who: &Viewer,
         namespace: Uuid,
         new: NewSchedule,
+        judgement: &Judgement,
         module: Option<&str>,
     ) -> Result<Saved, CommandError> {
-        let site = CreationContext { tx, who, module };
+        let judged = std::slice::from_ref(judgement);
+        let site = CreationContext { tx, who, judged, module };
         let made = self.create_all(site, vec![(namespace, new)]).await;
         let mut made = made.map_err(|refused| *refused.error)?;
         made.pop().ok_or_else(|| CommandError::conflict("nothing was made", "try again"))
@@ -102,7 +108,7 @@ impl Commands {
             let key = (namespace, new.spec.name.clone());
             let is_taken = taken.contains(&key);
             if is_taken && matches!(new.work, Work::Task(_)) {
-                // The owner of that workflow is read from the tables, so all earlier rows must be
+                // The owner of that workflow is read from the tables, so the earlier rows must be
                 // written first.
                 let before = std::mem::take(&mut waiting);
                 self.write(site.tx, before, Back::Nothing).await?;
@@ -116,7 +122,7 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Which of the `all` names belong to existing workflows.
+    /// Which of `all` names belong to existing workflows.
     pub(in crate::commands) async fn taken_names(
         &self,
         tx: &DatabaseTransaction,
@@ -134,7 +140,7 @@ impl Commands {
         Ok(taken)
     }
 
-    /// A schedule in the form of its rows. `is_taken` says that a workflow already has its name.
+    /// A schedule's rows. `is_taken` says that a workflow already has the schedule's name.
     async fn compose(
         &self,
         site: CreationContext<'_>,
@@ -144,13 +150,16 @@ impl Commands {
         is_taken: bool,
         known: &mut ResolvedNames,
     ) -> Result<(Composed, Saved), CommandError> {
-        let CreationContext { tx, who, module } = site;
+        let CreationContext { tx, who, module, judged } = site;
         let NewSchedule { spec, work, paused, .. } = new;
         self.check_spec(&spec)?;
         let begin = self.begin();
         let (id, anchor) = (begin.id, begin.anchor);
         let (timetable, calendars) = self.timetable(tx, namespace, &spec, id, anchor).await?;
-        let work = self.work_of(site, namespace, &spec.name, work, is_taken, known).await?;
+        let none = Judgement::default();
+        let judgement = judged.get(index).unwrap_or(&none);
+        let work = self.work_of(site, namespace, &spec.name, work, judgement, is_taken, known);
+        let work = work.await?;
         let group = self.known_group(tx, namespace, spec.group.as_deref(), known).await?;
         let parts = ScheduleParts {
             index,
@@ -166,13 +175,14 @@ impl Commands {
         self.composed(who, spec, parts)
     }
 
-    /// What a new schedule runs, and the workflow rows to write for it.
+    /// The workflow that a new schedule runs, and the workflow rows to write for it.
     async fn work_of(
         &self,
         CreationContext { tx, who, .. }: CreationContext<'_>,
         namespace: Uuid,
         schedule: &str,
         work: Work,
+        judgement: &Judgement,
         is_taken: bool,
         known: &mut ResolvedNames,
     ) -> Result<OwnWork, CommandError> {
@@ -184,16 +194,18 @@ impl Commands {
                     return Ok((found.clone(), None));
                 }
                 let named = Work::Workflow(key.1.clone());
-                let found = self.resolve(tx, who, namespace, schedule, None, named).await?;
+                let found = self.resolve(tx, who, namespace, schedule, None, named, judgement);
+                let found = found.await?;
                 known.workflows.insert(key, found.clone());
                 return Ok((found, None));
             }
             work @ (Work::Task(_) | Work::Past { .. }) => {
-                let found = self.resolve(tx, who, namespace, schedule, None, work).await?;
+                let found = self.resolve(tx, who, namespace, schedule, None, work, judgement);
+                let found = found.await?;
                 return Ok((found, None));
             }
         };
-        let own = self.own_work(tx, who, namespace, schedule, *task).await?;
+        let own = self.own_work(tx, who, namespace, schedule, *task, judgement).await?;
         let there = Resolved { change: None, unset: vec![], ..own.0.clone() };
         known.workflows.insert((namespace, schedule.to_owned()), there);
         Ok(own)
@@ -270,7 +282,7 @@ pub(in crate::commands) fn usage_of(all: &[Composed]) -> BTreeMap<Uuid, Usage> {
     usage
 }
 
-/// An error if a row was left out: its name is already taken.
+/// Fails if a row was left out because its name is taken.
 fn all_are_there(
     places: &[(usize, Uuid, String)],
     written: &HashSet<Uuid>,

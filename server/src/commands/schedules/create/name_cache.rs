@@ -1,7 +1,7 @@
-//! The last known meaning of names of namespaces and workflows.
+//! Caches what names of namespaces and workflows refer to.
 //!
-//! It may be outdated: callers state their assumptions when they write, and nothing is written if
-//! they no longer hold ([`Expected`](crate::store::expected::Expected)).
+//! An entry may be outdated. So callers state their assumptions when they write, and nothing is
+//! written if these no longer hold ([`Expected`](crate::store::expected::Expected)).
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use crate::store::{
     workflows::{self, NamespaceWorkflow},
 };
 
-/// Maximum number of entries; beyond it all are dropped, which costs a few reads.
+/// Maximum number of entries. Beyond it all are dropped, which only costs a few reads.
 const KEPT: usize = 1_000;
 
 /// Namespaces and workflows by their names.
@@ -23,7 +23,7 @@ pub(in crate::commands) struct NameCache {
 }
 
 impl NameCache {
-    /// What those names refer to; `None` if there is no such namespace.
+    /// The objects with these names; `None` if there is no such namespace.
     pub(in crate::commands) async fn find(
         &self,
         store: &Store,
@@ -35,7 +35,7 @@ impl NameCache {
             return Ok(Some(known.clone()));
         }
         let found = workflows::place(store, namespace, workflow).await?;
-        // Only names of existing objects are cached: callers may send any text.
+        // Only names of existing objects are cached, because callers may send any text.
         let is_there =
             |found: &NamespaceWorkflow| workflow.is_empty() || found.workflow_id.is_some();
         if let Some(found) = found.as_ref().filter(|found| is_there(found)) {

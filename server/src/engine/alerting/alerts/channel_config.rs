@@ -71,18 +71,18 @@ impl Receiver {
         }
     }
 
-    /// Whether it requires a key. Its URL is not a secret then.
+    /// Whether it requires a key. If it does, its URL is not a secret.
     pub fn has_key(self) -> bool {
         matches!(self, Self::Pagerduty | Self::Opsgenie)
     }
 }
 
-/// How a channel reaches people.
+/// Where a channel sends its messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelConfig {
-    /// One or more requests to this receiver.
+    /// HTTP requests to this receiver.
     Request(Receiver, Hidden),
-    /// A mail to these addresses.
+    /// Mail to these addresses.
     Email(Vec<String>),
 }
 
@@ -98,10 +98,18 @@ impl ChannelConfig {
             serde_json::from_str(opened.expose_secret()).map_err(|_| broken())
         };
         let Some(receiver) = Receiver::of(row.kind) else {
-            let to = serde_json::from_value(row.shown["to"].clone());
-            return Ok(Self::Email(to.map_err(|_| broken())?));
+            return Ok(Self::Email(recipients(&row.shown).map_err(|_| broken())?));
         };
         Ok(Self::Request(receiver, hidden()?))
+    }
+
+    /// Parses what can be read without a key: the addresses of a mail channel. All else that a
+    /// channel needs is sealed.
+    pub fn check_shown(kind: Kind, shown: &Value) -> Result<(), serde_json::Error> {
+        match Receiver::of(kind) {
+            Some(_) => Ok(()),
+            None => recipients(shown).map(drop),
+        }
     }
 
     /// The confidential part, encrypted for its row, and the id of the encryption key; nothing for
@@ -122,10 +130,15 @@ impl ChannelConfig {
     }
 }
 
+/// The addresses of a mail channel, by the part of its row that is not sealed.
+fn recipients(shown: &Value) -> Result<Vec<String>, serde_json::Error> {
+    serde_json::from_value(shown["to"].clone())
+}
+
 impl Hidden {
-    /// The request, with its references to secrets and without a message: a message contains text
-    /// by others, in which no secret may be filled in. It follows no redirect: the signature is
-    /// meant for this URL only.
+    /// The request without a message. Its references to secrets are not resolved yet: a message
+    /// contains text by others, in which no secret may be filled in. The request follows no
+    /// redirects, because the signature is meant for this URL only.
     pub fn request(&self, receiver: Receiver) -> Target {
         let mut http = Http {
             max_redirects: 0,
@@ -145,7 +158,7 @@ impl Hidden {
     }
 }
 
-/// The same request with its secrets filled in and with the call's content.
+/// The same request with its secrets filled in and the content of the call.
 pub(super) fn carrying(request: &Target, call: &ChannelCall) -> Target {
     let Target::Http(http) = request else { return request.clone() };
     let mut body = call.body.clone();

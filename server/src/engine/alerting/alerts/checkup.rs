@@ -24,11 +24,11 @@ pub struct Checkup {
     pub namespace: String,
     /// The channel's name.
     pub name: String,
-    /// Why its configuration cannot be decrypted with the available keys, if it cannot.
+    /// Why the available keys cannot decrypt its configuration; `None` if they can.
     pub locked: Option<VaultError>,
     /// How many of its most recent messages in a row failed, up to [`Checkup::MAX`].
     pub failures: usize,
-    /// Why the last of them failed.
+    /// The error of the last failed message.
     pub error: Option<String>,
 }
 

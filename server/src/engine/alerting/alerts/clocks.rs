@@ -19,17 +19,17 @@ use crate::{
 
 /// Maximum number of schedules checked per round.
 const PAGE: u64 = 200;
-/// The pause between two walks through all schedules.
+/// The pause between two passes over all schedules.
 const REST: TimeDelta = TimeDelta::hours(1);
 
-/// A walk through the schedules of namespaces with such a rule, one page per round.
+/// A pass over the schedules of namespaces with such a rule, one page per round.
 #[derive(Debug, Default)]
 pub(super) struct ClockWalk {
-    /// The last schedule of the previous page; `None` between two walks.
+    /// The last schedule of the previous page; `None` between two passes.
     after: Option<Uuid>,
-    /// When the last walk ended.
+    /// When the last pass ended.
     ended_at: Option<DateTime<Utc>>,
-    /// The rules that the walk was started for: new rules start a new walk.
+    /// The rules that the pass was started for: new rules start a new pass.
     rules: Vec<(Uuid, i32)>,
 }
 
@@ -70,7 +70,7 @@ impl FailurePass<'_> {
         let known = notes::known(store, &new).await?;
         new.retain(|one| !known.contains(&(one.rule_id, one.occurrence.clone())));
         if !self.write(AlertPlan { new, ..AlertPlan::default() }, None).await? {
-            // The term is over: the next one looks at this page again.
+            // The lease term is over: the next holder checks this page again.
             return Ok(());
         }
         let is_full = u64::try_from(page.len()).is_ok_and(|count| count >= PAGE);

@@ -28,7 +28,7 @@ use crate::{
     vault::{Mask, SecretNamespace, VaultError},
 };
 
-/// Sends messages. Any node may do this: the node that takes a message holds it for as long as an
+/// Sends messages. Any node may send: a node reserves the messages that it takes for as long as an
 /// attempt can last.
 #[derive(Debug)]
 pub(in crate::engine) struct NotificationSender {
@@ -39,11 +39,11 @@ pub(in crate::engine) struct NotificationSender {
 /// The results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NotificationSenderReport {
-    /// Messages that arrived.
+    /// Messages that were delivered.
     pub sent: usize,
     /// Attempts that failed and will be repeated.
     pub failed: usize,
-    /// Messages whose delivery was given up.
+    /// Messages that were given up.
     pub dead: usize,
 }
 
@@ -51,10 +51,10 @@ pub struct NotificationSenderReport {
 const BATCH: u64 = 24;
 const AT_ONCE: usize = 8;
 
-/// How long an attempt may take.
+/// Time limit of an attempt.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How long a batch may take; after that, the node that took it counts as gone.
+/// How long a taken batch is reserved; after that, the node that took it counts as lost.
 const TAKEN: TimeDelta = TimeDelta::seconds(120);
 
 /// Maximum number of attempts per message, spread over roughly an hour and a quarter.
@@ -68,8 +68,8 @@ const LONGEST_PAUSE: f64 = 1_800.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DeliveryFate {
     Arrived,
-    /// This attempt reached some recipients: another attempt may reach the others. It does not
-    /// count towards the maximum number of attempts.
+    /// The attempt reached some recipients, and another may reach the rest. It does not count
+    /// towards the maximum number of attempts.
     Partly,
     /// Another attempt may succeed; the channel's other messages need not wait for it.
     Delayed,
@@ -82,7 +82,7 @@ enum DeliveryFate {
     Locked,
 }
 
-/// A finished attempt.
+/// The outcome of a finished attempt.
 #[derive(Debug)]
 struct Tried {
     fate: DeliveryFate,
@@ -114,8 +114,8 @@ impl Tried {
 #[serde(default)]
 struct DeliveryProgress {
     delivered: Vec<String>,
-    /// The reason by address. If the message is sent again, they are included: `outbox::revive`
-    /// clears this.
+    /// The reason for each refused address. `outbox::revive` clears this, so a message that is sent
+    /// again goes to these addresses, too.
     refused: BTreeMap<String, String>,
     /// How many of its requests the receiver has accepted.
     requests: usize,
@@ -127,8 +127,8 @@ impl DeliveryProgress {
         progress.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// The recipients that have yet to receive it. Each attempt starts with a different one, so
-    /// that one slow recipient does not always delay the same others.
+    /// The recipients who have yet to receive the message. Each attempt starts with a different
+    /// recipient, so that a slow one does not always delay the same others.
     fn waiting<'a>(&self, to: &'a [String], attempts: i32) -> Vec<&'a String> {
         let is_done = |address: &&String| {
             self.refused.contains_key(*address) || self.delivered.contains(*address)
@@ -157,7 +157,7 @@ impl NotificationSender {
         // A failure here does not delay the other messages; this one is sent again when its term is
         // over.
         if let Err(error) = outbox::settle_if_last(&self.core.store, &sent, now).await {
-            tracing::error!(notification = %sent.id, "failed to write how it was sent: {error}");
+            tracing::error!(notification_id = %sent.id, %error, "failed to record a delivery");
         }
         sent
     }
@@ -233,8 +233,8 @@ impl NotificationSender {
         Tried { fate, error, progress: Some(json!(progress)) }
     }
 
-    /// Sends a mail to one recipient after another until the server itself fails; returns the
-    /// failure that keeps it from the remaining recipients, if there are any.
+    /// Sends a mail to one recipient after another until the server itself fails. Returns the
+    /// failure that kept it from the remaining recipients, if there was one.
     async fn letters(
         &self,
         message: &Model,
@@ -348,8 +348,8 @@ impl NotificationSender {
         }
     }
 
-    /// The secrets that a request refers to. If one does not exist or no key here decrypts it, no
-    /// attempt is made: the message waits.
+    /// The secrets that a request refers to. If one does not exist, or no key of this node decrypts
+    /// it, no attempt is made and the message waits.
     async fn opened(
         &self,
         message: &Model,
@@ -405,13 +405,13 @@ impl Service for NotificationSender {
                 (State::Sent, None) => report.sent += 1,
                 (State::Sent, Some(error)) => {
                     report.sent += 1;
-                    tracing::warn!(notification = %sent.id, "not all take a mail: {error}");
+                    tracing::warn!(notification_id = %sent.id, %error, "not all take a mail");
                 }
                 (State::Pending, _) => report.failed += 1,
                 (State::Dead, error) => {
                     report.dead += 1;
                     let error = error.as_deref().unwrap_or_default();
-                    tracing::error!(notification = %sent.id, "a message was given up: {error}");
+                    tracing::error!(notification_id = %sent.id, %error, "a message was given up");
                 }
             }
         }
@@ -442,7 +442,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_attempt_at_a_mail_begins_with_another_of_those_who_wait() {
+    fn each_attempt_at_a_mail_begins_with_a_different_waiting_recipient() {
         let to = ["a", "b", "c", "d"].map(str::to_owned);
         let mut progress = DeliveryProgress::default();
         progress.delivered.push("b".to_owned());

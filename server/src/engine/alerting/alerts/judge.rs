@@ -53,7 +53,7 @@ pub(super) struct FailureFacts<'a> {
     pub(super) now: DateTime<Utc>,
 }
 
-/// A transition: the first failure opens an alert, and later ones extend it.
+/// Judges failures as transitions: the first failure opens an alert, and later ones extend it.
 pub(super) fn failures(runs: &[BadRun], facts: &FailureFacts<'_>) -> AlertPlan {
     let mut plan = AlertPlan::default();
     let mut going: HashMap<Uuid, Going> = HashMap::new();
@@ -69,7 +69,7 @@ pub(super) fn failures(runs: &[BadRun], facts: &FailureFacts<'_>) -> AlertPlan {
                 continue;
             }
             let Some(name) = facts.scopes.name(active.row.id, run.schedule_id) else { continue };
-            // A streak that was over before this look still consists of one failure.
+            // A streak that ended before this round began still counts as one failure.
             let streak = facts.streaks.get(&run.schedule_id).copied().unwrap_or(0).max(1);
             for kind in [Kind::Failed, Kind::Losing] {
                 let is_noted = active.rule.notes(kind)
@@ -123,7 +123,7 @@ pub(super) fn failures(runs: &[BadRun], facts: &FailureFacts<'_>) -> AlertPlan {
 
 enum AlertRef<'a> {
     Row(&'a Model),
-    /// Its index in the plan.
+    /// The alert's index in the plan.
     New(usize),
 }
 
@@ -172,7 +172,7 @@ pub(super) fn missed(
     })
 }
 
-/// Nodes that were lost. One that has come back in the meantime was restarted.
+/// Nodes that were lost. A node that is back by now was only restarted.
 pub(super) fn nodes(nodes: &[LostNode], rules: &[Active], now: DateTime<Utc>) -> Vec<Model> {
     each(rules, Kind::NodeLost, nodes, |active, node| {
         let is_told = !node.is_back && node.ended_at >= active.row.since;
@@ -206,7 +206,7 @@ pub(super) fn stalled(
                 subject: one.name.clone(),
                 run_id: one.run_id,
                 detail: one.queue.as_ref().map(|queue| format!("no worker of the queue {queue}")),
-                // A schedule can stall repeatedly.
+                // The same schedule can stall again later.
                 occurrence: format!("{}:{}", begun.occurrence, one.since.0),
                 ..begun
             }
@@ -263,7 +263,7 @@ pub(super) fn clock_changes(
                 schedule_id: Some(one.schedule_id),
                 subject: name.to_owned(),
                 detail: short(Some(&one.change.effects.join("; "))),
-                // The clocks change twice a year.
+                // The clocks change twice a year, so the schedule alone does not identify an alert.
                 occurrence: format!("{}:{}", happened.occurrence, at.0),
                 ..happened
             }
@@ -284,7 +284,7 @@ fn each<T>(
     all
 }
 
-/// A lasting condition: it is sent once it has lasted for the rule's grace period.
+/// An alert about a lasting condition: it is sent once it has lasted for the rule's grace period.
 fn begun(
     active: &Active,
     kind: Kind,
@@ -298,13 +298,13 @@ fn begun(
     Model {
         ended_at: None,
         tell_at: tells.then_some(Timestamp(began.0.saturating_add(grace))),
-        // For a rule that reports only recoveries.
+        // A rule that reports only recoveries counts the beginning as reported.
         told_at: (!tells).then(|| now.into()),
         ..happened(active, kind, key, began, last, now)
     }
 }
 
-/// A momentary event: there is nothing to wait for.
+/// An alert about a momentary event: it has no grace period.
 fn happened(
     active: &Active,
     kind: Kind,

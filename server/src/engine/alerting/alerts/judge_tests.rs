@@ -67,7 +67,7 @@ fn judged(rule: &Active, runs: &[BadRun], streak: i64, open: &[Model]) -> AlertP
 }
 
 #[test]
-fn the_first_failure_begins_an_alert_and_the_others_go_on_with_it() {
+fn the_first_failure_begins_an_alert_and_later_ones_extend_it() {
     let rule = active(&[Event::Failed, Event::Losing, Event::Recovered]);
     let plan = judged(&rule, &[failed(11, 0), failed(12, 1)], 2, &[]);
     assert_eq!((plan.new.len(), plan.going.len()), (1, 0), "{plan:?}");
@@ -109,7 +109,7 @@ fn a_rule_knows_only_its_own() {
 }
 
 #[test]
-fn a_recovery_is_told_once_and_only_of_what_was_told() {
+fn a_recovery_is_reported_once_and_only_for_reported_alerts() {
     let both = active(&[Event::Failed, Event::Losing, Event::Recovered]);
     let plan = judged(&both, &[failed(11, 0)], 3, &[]);
     let told = |kind: Kind| {

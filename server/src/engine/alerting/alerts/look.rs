@@ -23,7 +23,8 @@ use crate::{
 /// Maximum number of rows read per transaction.
 const BATCH: u64 = 500;
 
-/// A verdict may be committed this long after its timestamp: no transaction is open for longer.
+/// A verdict may be committed this long after its timestamp, because no transaction stays open for
+/// longer.
 const LOOK_BACK: TimeDelta = TimeDelta::minutes(10);
 
 /// Maximum number of batches read from one feed per round: even after a storm, the round continues
@@ -33,17 +34,17 @@ const MAX_BATCHES: usize = 20;
 /// Maximum number of rows written per transaction, however many rules match a batch.
 pub(super) const MAX_WRITTEN: usize = 2_000;
 
-/// Where to start looking for fires that were not run.
+/// Where to start reading the fires that were not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScanStart {
-    /// Where the last look ended.
+    /// Where the last pass ended.
     Cursor,
-    /// As far back as a transaction can still have been open since the last look.
+    /// Far enough back to include every transaction that was open during the last pass.
     Before,
-    /// As far back as a transaction can have been open when the last look ended: the node that
-    /// looked then may have stopped before it looked again.
+    /// Far enough back to include every transaction that was open when the last pass ended: the
+    /// node that made it may have stopped before its next one.
     LongBefore,
-    /// Where the previous look was interrupted.
+    /// Where the last pass was interrupted.
     At(Cursor),
 }
 
@@ -71,7 +72,7 @@ pub(super) struct FailurePass<'a> {
 }
 
 impl FailurePass<'_> {
-    /// Starts cursors for feeds that have none yet, in case the creator of the rules did not.
+    /// Creates the cursors of feeds that have none yet, in case whatever created the rules did not.
     pub(super) async fn begin(&self) -> Result<(), EngineError> {
         let store = &self.core.store;
         for feed in Feed::ALL {
@@ -142,8 +143,8 @@ impl FailurePass<'_> {
         Ok(())
     }
 
-    /// Records fires that were not run: from where the last look ended, or again from some time
-    /// before. Returns where to continue if not everything was read.
+    /// Records fires that were not run, from where the last pass ended or from some time before.
+    /// Returns where to continue if not everything was read.
     pub(super) async fn at_missed(
         &mut self,
         from: ScanStart,
@@ -163,7 +164,7 @@ impl FailurePass<'_> {
             after = Cursor { changed: last.decided_at.0, id: last.id };
             let moved = (after > cursor).then_some((Feed::Missed, cursor, after));
             cursor = cursor.max(after);
-            // Rows that are read again are usually known, and need no transaction.
+            // Rows that are read again are usually recorded already, and need no transaction.
             let known = notes::known(store, &plan.new).await?;
             plan.new.retain(|new| !known.contains(&(new.rule_id, new.occurrence.clone())));
             if !self.write(plan, moved).await? {
@@ -199,8 +200,8 @@ impl FailurePass<'_> {
         Ok(Scopes::read(&self.core.store, self.rules, &by, self.now.into()).await?)
     }
 
-    /// Writes the alerts and the new cursor in one transaction; returns whether to continue: not if
-    /// the term is over or another node has advanced the cursor.
+    /// Writes the alerts and the new cursor in one transaction. Returns false if the term is over
+    /// or another node has advanced the cursor: then the pass must stop.
     pub(super) async fn write(
         &mut self,
         plan: AlertPlan,
@@ -226,8 +227,8 @@ impl FailurePass<'_> {
     }
 }
 
-/// Judges as many of the first rows as one transaction may write; the others are dropped from
-/// `rows`, to be read again.
+/// Judges as many of the first rows as one transaction may write. It removes the others from
+/// `rows`, and they are read again later.
 fn bounded<T>(
     rows: &mut Vec<T>,
     is_more: &mut bool,

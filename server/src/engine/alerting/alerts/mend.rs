@@ -35,11 +35,11 @@ impl FailurePass<'_> {
                 let Some(alert) = by_id.get(&mended.id) else { continue };
                 if let Some(at) = mended.mended_at {
                     let tell_at = recovery(alert, self.rule(alert.rule_id), self.now);
-                    // The later run may have ended first.
+                    // The later run may have ended before the alert began.
                     let ended_at = at.max(alert.began_at);
                     over.push(Over { id: alert.id, ended_at, tell_at });
                 } else if !mended.lives {
-                    // Nothing was repaired, so there is nothing to report.
+                    // The schedule was deleted, not repaired, so there is no recovery to report.
                     over.push(Over { id: alert.id, ended_at: self.now.into(), tell_at: None });
                 }
             }

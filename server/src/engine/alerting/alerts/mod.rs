@@ -50,7 +50,7 @@ pub use self::{
     courier::NotificationSenderReport,
     preview::{Foretold, RulePreview},
     quiet::Quiet,
-    rule::{Event, MAX_LOSING, Rule},
+    rule::{Event, MAX_LOSING, Rule, RuleError},
     service::AlertsReport,
 };
 pub(in crate::engine) use self::{courier::NotificationSender, service::Alerts};

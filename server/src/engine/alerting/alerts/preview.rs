@@ -33,13 +33,13 @@ pub struct RulePreview {
 pub struct Foretold {
     /// When it would have been sent.
     pub at: DateTime<Utc>,
-    /// Its subject, one line.
+    /// The message's subject, one line.
     pub subject: String,
     /// The number of alerts in it.
     pub alerts: usize,
 }
 
-/// Maximum number of rows read, for each of failed runs, late runs and fires that were not run.
+/// Maximum number of rows read of each kind: failed runs, late runs, and fires that were not run.
 const MAX_ROWS: u64 = 5_000;
 const MAX_MESSAGES: usize = 200;
 

@@ -38,9 +38,9 @@ pub(super) struct Past {
 /// An alert that the rule would have recorded.
 #[derive(Clone, Debug)]
 pub(super) struct Noted {
-    /// Its latest state, over or not.
+    /// The alert's latest state, whether it is over or not.
     alert: Model,
-    /// How its count of failures in a row grew, with the time of each step.
+    /// How its count of failures in a row grew: the time and the new count of each step.
     grew: Vec<(Timestamp, i64)>,
 }
 
@@ -49,7 +49,7 @@ impl Noted {
         Self { alert, grew: vec![] }
     }
 
-    /// Its state at that time.
+    /// The alert's state at that instant.
     fn at(&self, at: DateTime<Utc>) -> Model {
         let ended_at = self.alert.ended_at.filter(|ended| ended.utc() <= at);
         let grown = self.grew.iter().rev().find(|(since, _)| since.utc() <= at);
@@ -104,7 +104,7 @@ fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted
             grew.push((now.into(), length.min(super::MAX_LOSING)));
         }
         for mut alert in open {
-            // The later run may have ended first.
+            // The later run may have ended before the alert began.
             alert.ended_at = mended_at.map(|at| at.max(alert.began_at));
             all.push(Noted { alert, grew: grew.clone() });
         }

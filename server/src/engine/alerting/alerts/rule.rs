@@ -1,11 +1,12 @@
 use entity::{alert::Kind, alert_rule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::Quiet;
 use crate::{
-    search::{List, Search},
+    search::{List, Search, SearchError},
     store::alerts::standing::LONGEST_STREAK,
 };
 
@@ -17,13 +18,13 @@ pub enum Event {
     Failed,
     /// A reported alert is over.
     Recovered,
-    /// A number of runs have failed in a row.
+    /// A number of a schedule's runs have failed in a row.
     Losing,
     /// Fires were not run.
     Missed,
     /// A run started late.
     Late,
-    /// A schedule is due, or one of its runs waits, and no node takes it.
+    /// No node takes a due schedule, or one of its runs that waits.
     Stalled,
     /// A run takes much longer than usual.
     Slow,
@@ -51,15 +52,15 @@ pub struct Rule {
     pub losing_after: i64,
     /// For `late`: how long after it was due a run counts as late.
     pub late_after_seconds: i64,
-    /// For `stalled`: how long no node has taken it.
+    /// For `stalled`: how long the work must have waited for a node.
     pub stalled_after_seconds: i64,
-    /// For `slow`: the multiple of its usual duration that a run has taken.
+    /// For `slow`: how many times its usual duration a run must have taken.
     #[serde(default = "slow_after")]
     pub slow_after_times: i64,
     /// For `clock_change`: how many days in advance it reports.
     #[serde(default = "clock_change_days")]
     pub clock_change_days: i64,
-    /// Alerts within this time of the first pending one go into the same message.
+    /// Alerts that become ripe within this time after the first pending one share its message.
     pub digest_seconds: i64,
     /// Quiet hours, during which nothing is sent.
     pub quiet: Option<Quiet>,
@@ -67,35 +68,53 @@ pub struct Rule {
     pub include_errors: bool,
 }
 
-/// Rules that were stored by earlier versions have none.
+/// For rules that earlier versions stored without this value.
 fn slow_after() -> i64 {
     Rule::SLOW_AFTER
 }
 
-/// Rules that were stored by earlier versions have none.
+/// For rules that earlier versions stored without this value.
 fn clock_change_days() -> i64 {
     Rule::CLOCK_CHANGE_DAYS
 }
 
 /// The defaults, used by the API and by module files alike.
 impl Rule {
-    /// For [`Rule::grace_seconds`].
+    /// The default of [`Rule::grace_seconds`].
     pub const GRACE: i64 = 0;
-    /// For [`Rule::losing_after`].
+    /// The default of [`Rule::losing_after`].
     pub const LOSING_AFTER: i64 = 3;
-    /// For [`Rule::late_after_seconds`].
+    /// The default of [`Rule::late_after_seconds`].
     pub const LATE_AFTER: i64 = 300;
-    /// For [`Rule::stalled_after_seconds`].
+    /// The default of [`Rule::stalled_after_seconds`].
     pub const STALLED_AFTER: i64 = 300;
-    /// For [`Rule::slow_after_times`].
+    /// The default of [`Rule::slow_after_times`].
     pub const SLOW_AFTER: i64 = 3;
-    /// For [`Rule::clock_change_days`].
+    /// The default of [`Rule::clock_change_days`].
     pub const CLOCK_CHANGE_DAYS: i64 = 14;
-    /// For [`Rule::digest_seconds`].
+    /// The default of [`Rule::digest_seconds`].
     pub const DIGEST: i64 = 30;
 }
 
+/// Why a stored rule cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RuleError {
+    /// Its definition cannot be parsed.
+    #[error(transparent)]
+    Definition(#[from] serde_json::Error),
+    /// Its search cannot be parsed.
+    #[error("search: {0}")]
+    Search(#[from] SearchError),
+}
+
 impl Rule {
+    /// Parses a stored rule and its search, which is `None` for all schedules.
+    pub fn read(definition: Value) -> Result<(Self, Option<Search>), RuleError> {
+        let rule: Self = serde_json::from_value(definition)?;
+        let search = Search::parse(List::Schedules, &rule.search)?;
+        Ok((rule, (!search.terms.is_empty()).then_some(search)))
+    }
+
     /// Whether it reports this event.
     pub fn tells(&self, event: Event) -> bool {
         self.on.contains(&event)
@@ -148,23 +167,15 @@ pub(super) struct Active {
 }
 
 impl Active {
-    /// Reads the rules that can be parsed. One that cannot, because a newer Carillon wrote it, does
-    /// not hold up the others.
+    /// Parses the rules, and skips those that this version cannot read because a newer Carillon
+    /// wrote them.
     pub(super) fn read(rows: Vec<alert_rule::Model>) -> Vec<Self> {
         let mut active = Vec::with_capacity(rows.len());
         for row in rows {
-            match serde_json::from_value::<Rule>(row.definition.clone()) {
-                Ok(rule) => match Search::parse(List::Schedules, &rule.search) {
-                    Ok(search) => {
-                        let search = (!search.terms.is_empty()).then_some(search);
-                        active.push(Self { row, rule, search });
-                    }
-                    Err(error) => {
-                        tracing::error!(rule = %row.id, "failed to read its search: {error}");
-                    }
-                },
+            match Rule::read(row.definition.clone()) {
+                Ok((rule, search)) => active.push(Self { row, rule, search }),
                 Err(error) => {
-                    tracing::error!(rule = %row.id, "failed to read an alert rule: {error}")
+                    tracing::error!(rule_id = %row.id, %error, "failed to read an alert rule");
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::store::{Store, StoreError, alerts::standing, reads::search::Sought};
 /// Which schedules each rule covers, and their names.
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
-    /// By rule; rules with the same search share an entry.
+    /// The index of each rule's scope; rules with the same search share a scope.
     of: HashMap<Uuid, usize>,
     found: Vec<HashMap<Uuid, String>>,
 }

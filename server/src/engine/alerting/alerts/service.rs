@@ -17,13 +17,13 @@ use crate::{
 #[derive(Debug)]
 pub(in crate::engine) struct Alerts {
     core: Arc<Core>,
-    /// When fires that were not run were last read again from some time before.
+    /// When the fires of some time ago that were not run were last read again.
     looked_back: Option<DateTime<Utc>>,
-    /// Where to continue that look, if it was too much for one round.
+    /// Where to continue reading them, if one round was not enough.
     broken_off: Option<Cursor>,
     /// The usual durations of runs.
     usual: UsualDurations,
-    /// How far schedules have been checked for their next clock change.
+    /// How far the pass over clock changes has got.
     walk: ClockWalk,
 }
 
@@ -34,7 +34,7 @@ pub struct AlertsReport {
     pub noted: usize,
     /// Alerts that are over.
     pub ended: usize,
-    /// Alerts that were put into messages.
+    /// Alerts that the messages now contain.
     pub told: u64,
     /// Messages created for channels.
     pub messages: usize,
@@ -42,7 +42,7 @@ pub struct AlertsReport {
 
 const LEASE: &str = "alerts";
 
-/// The interval between two looks that start from some time before.
+/// The interval between two passes that read the fires of some time ago again.
 const LOOKS_BACK: TimeDelta = TimeDelta::minutes(1);
 
 impl Alerts {
@@ -63,7 +63,7 @@ impl Service for Alerts {
 
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<AlertsReport, EngineError> {
         let core = &self.core;
-        // Without a rule there is nothing to look at, and the lease is left free.
+        // Without rules there is nothing to read, and another node may hold the lease.
         let rules = Active::read(rules::enabled(core.store.read()).await?);
         let tenure =
             if rules.is_empty() { None } else { lead(core, LEASE, core.settings.poll * 3).await? };
@@ -81,7 +81,7 @@ impl Service for Alerts {
         };
         let mut look = FailurePass { core, tenure: &tenure, rules: &rules, now, noted: 0 };
         look.begin().await?;
-        // A failure in one of these must not keep the others from being reported.
+        // An error in one of these steps must not keep the others from reporting.
         let mut problems = Problems::default();
         problems.keep(look.at_failures().await);
         problems.keep(look.at_late().await);

@@ -22,17 +22,17 @@ use crate::{
     },
 };
 
-/// A shorter run is never slow, however quick its schedule's runs usually are.
+/// Runs shorter than this are never slow, however short its schedule's runs usually are.
 const SHORTEST: TimeDelta = TimeDelta::minutes(1);
 /// Maximum number of runs checked, longest-running first.
 const MAX: u64 = 1_000;
-/// The usual duration is computed from runs this recent, and from the newest of them.
+/// The usual duration is computed from the newest runs of this period.
 const LOOKED_AT: TimeDelta = TimeDelta::days(30);
 const RUNS: u64 = 100;
 /// How long a computed usual duration stays valid.
 const HOLDS: TimeDelta = TimeDelta::minutes(5);
 
-/// The usual durations of schedules' runs, as far as they were needed recently.
+/// The usual durations of runs, for the schedules that recently needed them.
 #[derive(Debug, Default)]
 pub(super) struct UsualDurations {
     of: HashMap<Uuid, (DateTime<Utc>, Option<Usual>)>,

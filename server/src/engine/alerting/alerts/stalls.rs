@@ -46,7 +46,7 @@ impl FailurePass<'_> {
                 self.write(AlertPlan { new, ..AlertPlan::default() }, None).await?;
                 new = rest;
             }
-            // Queried separately: in the list of waiting work, the limit may hide them.
+            // A separate query: the limit could cut them off the list of waiting work.
             let told: Vec<Uuid> = open.iter().filter_map(|alert| alert.schedule_id).collect();
             still = standing::still_waiting(store, &told, before, silent).await?;
         }

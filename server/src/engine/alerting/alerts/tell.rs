@@ -40,7 +40,8 @@ impl FailurePass<'_> {
                     messages += sent;
                 }
                 Err(error) => {
-                    tracing::error!(rule = %active.row.id, "failed to tell what it found: {error}");
+                    let rule_id = active.row.id;
+                    tracing::error!(%rule_id, %error, "failed to tell what a rule found");
                 }
             }
         }
@@ -62,7 +63,7 @@ impl FailurePass<'_> {
         let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else {
             return Ok((0, 0));
         };
-        // Read the rule again: it may have been muted, disabled or deleted a moment ago.
+        // Read the rule again: an operator may just have muted, disabled or deleted it.
         let row = rules::lock(&tx, active.row.id).await?.filter(|row| row.enabled);
         let Some(row) = row.filter(|row| is_muted(row) == is_muted_now) else {
             tx.rollback().await?;

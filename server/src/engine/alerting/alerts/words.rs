@@ -95,7 +95,7 @@ fn url(console: &str, alert: &Model) -> String {
     }
 }
 
-/// Whether the problem is still open.
+/// The state of the problem in one word.
 fn state(alert: &Model) -> &'static str {
     match (alert.kind, alert.ended_at) {
         (Kind::Missed | Kind::Late | Kind::ClockChange, _) => "happened",
@@ -155,7 +155,7 @@ fn summary(counts: &[PendingAlerts]) -> String {
     phrases.collect::<Vec<_>>().join(", ").replace('_', " ")
 }
 
-/// The counts by wording: first alerts that began, then those that are over, of any kind.
+/// The counts by wording: first the alerts that began, then those that ended, of any kind.
 fn counted(counts: &[PendingAlerts]) -> Vec<(String, i64)> {
     let mut words: Vec<(bool, String, i64)> = Vec::new();
     for count in counts {
@@ -182,7 +182,7 @@ fn counted(counts: &[PendingAlerts]) -> Vec<(String, i64)> {
     words.into_iter().map(|(_, word, count)| (word, count)).collect()
 }
 
-/// A duration in rough terms.
+/// An approximate duration in words.
 pub(super) fn duration(seconds: i64) -> String {
     match seconds {
         ..120 => format!("{seconds} s"),

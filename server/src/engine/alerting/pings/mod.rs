@@ -6,8 +6,8 @@
 //! the calls. A schedule has at most one pending call, the newest: it replaces any older one, so a
 //! schedule's calls arrive in order, and a watchdog that was unreachable learns the current state
 //! and not a past one. Events more than an hour old are not reported, because a watchdog takes a
-//! call as current. An unreachable watchdog is called less and less often, whatever happens, and
-//! does not hold up the others; namespaces take turns.
+//! call as current. An unreachable watchdog is called less and less often, and does not
+//! hold up the others; namespaces take turns.
 //!
 //! - `whom`: how long an event is worth reporting; `news`: which call a run requires, pure
 //! - `service`: reads the feed, and makes the calls; `wake`: wakes it when runs change

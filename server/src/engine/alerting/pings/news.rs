@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn of_each_schedule_the_last_is_said_that_it_asks_for() {
+    fn only_the_newest_wanted_event_of_each_schedule_is_sent() {
         let now = Timestamp(3_000).utc();
         let runs = [
             run(1, 10, State::Running),

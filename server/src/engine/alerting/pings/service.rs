@@ -50,7 +50,7 @@ enum CallOutcome {
 /// The results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PingsReport {
-    /// Calls to be made.
+    /// Calls that were recorded and are yet to be made.
     pub noted: usize,
     /// Calls that arrived.
     pub sent: usize,
@@ -60,7 +60,7 @@ pub struct PingsReport {
 
 const LEASE: &str = "pings";
 
-/// Maximum number of runs per transaction, and of transactions per round.
+/// Maximum number of runs read per transaction, and of transactions per round.
 const STRETCH: u64 = 1_000;
 const MAX_STRETCHES: usize = 5;
 
@@ -87,8 +87,8 @@ impl Pings {
         Self { core, is_more: false }
     }
 
-    /// Reads on in the feed; returns how many calls that requires, and whether there is more to
-    /// read.
+    /// Reads the next part of the feed. Returns how many calls it requires, and whether there is
+    /// more to read.
     async fn look(
         &self,
         tenure: &LeaseTerm,
@@ -99,7 +99,7 @@ impl Pings {
             if let Some(tx) = tenure.begin(store, clock).await? {
                 pings::begin(store, &tx).await?;
                 store.commit(tx).await?;
-                // Read existing rows at once, without waiting for the next round.
+                // Existing rows are read at once, without waiting for the next round.
                 return Ok((0, true));
             }
             return Ok((0, false));
@@ -193,7 +193,7 @@ impl Pings {
                 CallOutcome::Failed
             }
             None => {
-                // A dropped call does not reset the failure count.
+                // A dropped call leaves the failure count as it is.
                 ended.attempts = due.attempts;
                 (ended.failures, ended.error) = (due.failures, due.error.clone());
                 CallOutcome::Dropped
@@ -201,7 +201,7 @@ impl Pings {
         };
         // If this cannot be written, the call is repeated and the watchdog receives it twice.
         if let Err(error) = pings::settle_if_newest(&self.core.store, &ended).await {
-            tracing::error!(schedule = %schedule_id, "failed to write how a ping ended: {error}");
+            tracing::error!(%schedule_id, %error, "failed to write how a ping ended");
         }
         made
     }
@@ -270,7 +270,7 @@ impl Service for Pings {
             return Ok(report);
         };
         if !is_any {
-            // A ping that is added later starts from then on: earlier runs do not count.
+            // A ping that is added later covers runs from then on, not earlier ones.
             if let Some(tx) = tenure.begin(&core.store, &core.clock).await? {
                 pings::stop(&tx).await?;
                 core.store.commit_unseen(tx).await?;

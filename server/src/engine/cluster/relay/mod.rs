@@ -3,8 +3,8 @@
 //! Promises: a wake-up here wakes the same service on every node of the database, usually within
 //! milliseconds; a node sends a few calls a second, however much it does. A call names its sender
 //! and the services to wake, and carries no data: each service reads the tables, and each follower
-//! reads on from its own cursor. So a lost call costs the time until the next poll, and a duplicate
-//! one costs a look.
+//! continues from its own cursor. So a lost call costs the time until the next poll, and a
+//! duplicate one costs a query.
 //!
 //! This never delays other work: no transaction sends a call. The services record wake-ups in
 //! `signals`, and this task sends them on its own connection (`store::calls`).
@@ -32,15 +32,15 @@ use crate::{
     store::{Store, StoreError, calls::Wire},
 };
 
-/// A connection without a call for this long is checked with a ping.
+/// After this long without a call, the connection is checked with a ping.
 const BEAT: Duration = Duration::from_secs(2);
 
 /// The pause after the first failure, doubled after each further one, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Makes the other nodes send a heartbeat, for a process that has not joined yet. If no node
-/// receives the call, the process has to wait.
+/// Asks the other nodes for a heartbeat, on behalf of a process that has not joined yet. If the
+/// call reaches no node, the process has to wait.
 pub(in crate::engine) async fn wake_pulses(store: &Store) -> Result<(), StoreError> {
     let Some(mut wire) = store.wire().await? else { return Ok(()) };
     wire.call(&format!("{} {}", origin(), SignalKind::Pulse.letter())).await
@@ -53,8 +53,7 @@ fn origin() -> String {
 
 /// Runs until `stop`, or returns at once if there can be no other nodes.
 pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
-    // Real time, whatever the application's clock shows: it only limits the load on the database
-    // and decides nothing.
+    // Real time rather than the application's clock: this only limits the load on the database.
     let clock = Clock::system();
     let origin = origin();
     let mut pause = FIRST_PAUSE;
@@ -67,7 +66,7 @@ pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
                 is_told = false;
                 if let Err(error) = carry(&core, wire, &origin, &clock, &stop).await {
                     is_told = true;
-                    tracing::warn!("the connection that wakes nodes broke: {error}");
+                    tracing::warn!(%error, "the connection that wakes nodes broke");
                 }
                 if since.elapsed() > LONGEST_PAUSE {
                     pause = FIRST_PAUSE;
@@ -75,10 +74,10 @@ pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
             }
             // Logged once per outage.
             Err(error) if std::mem::replace(&mut is_told, true) => {
-                tracing::debug!("failed to open the connection that wakes nodes: {error}");
+                tracing::debug!(%error, "failed to open the connection that wakes nodes");
             }
             Err(error) => {
-                tracing::warn!("failed to open the connection that wakes nodes: {error}");
+                tracing::warn!(%error, "failed to open the connection that wakes nodes");
             }
         }
         stop.run_until_cancelled(clock.sleep(pause)).await;
@@ -100,7 +99,7 @@ async fn carry(
     }
     let mut written = core.store.changes().written();
     let mut pace = RelayPace::default();
-    // This node's calls may have been missed too, and the others may not know that it exists.
+    // This node may have missed calls as well, and the other nodes may not know that it exists.
     for kind in SignalKind::ALL {
         pace.add(Kinds::of(kind));
     }
@@ -110,7 +109,7 @@ async fn carry(
             heard = wire.heard() => hear(core, &heard?, origin),
             kinds = core.signals.something_to_tell() => pace.add(kinds),
             changed = written.changed() => {
-                // The store holds the other end.
+                // Cannot fail: the store holds the sender.
                 changed.ok();
                 pace.add(Kinds::of(SignalKind::Followers));
             }
@@ -121,7 +120,7 @@ async fn carry(
                 }
             }
         }
-        // Wake-ups that have just arrived are included.
+        // Includes wake-ups that have arrived in the meantime.
         while let Some(kinds) = core.signals.something_to_tell().now_or_never() {
             pace.add(kinds);
         }
@@ -137,7 +136,8 @@ async fn carry(
     }
 }
 
-/// Wakes the services that another node named. Unknown letters, from a later version, are ignored.
+/// Wakes the services that another node named. Ignores letters that it does not know, from a later
+/// version.
 fn hear(core: &Core, call: &str, origin: &str) {
     let Some((from, letters)) = call.split_once(' ') else { return };
     if from == origin {

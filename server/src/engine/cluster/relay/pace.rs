@@ -37,7 +37,7 @@ impl RelayPace {
         due
     }
 
-    /// Takes all remaining wake-ups, for the last time.
+    /// Takes all remaining wake-ups, when the relay ends.
     pub(super) fn take_all(&mut self) -> Kinds {
         std::mem::take(&mut self.waiting)
     }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_kind_holds_up_no_other() {
+    fn a_busy_kind_delays_no_other() {
         let clock = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
         let mut pace = RelayPace::default();
         pace.add(Kinds::of(SignalKind::Followers));

@@ -3,10 +3,10 @@
 //!
 //! With Redis, a node reads its row at each heartbeat. It writes the row once per expiry, when
 //! Redis rejects the heartbeat, when another node doubts that it is alive, and when its report
-//! about Redis has changed. So only a row decides that a life is over; Redis only shows which nodes
-//! need not be doubted. If Redis loses its data, or never had it, each live node makes one extra
-//! write, and none is declared dead. A node that writes nothing for two expiries is doubted even if
-//! its heartbeats arrive in Redis: it may be cut off together with a database that is not this one.
+//! about Redis has changed. So only a row can show that a life is over; Redis only shows which
+//! nodes need not be doubted. If Redis loses its data, or never had it, each live node makes one
+//! extra write, and none is declared dead. A node that writes nothing for two expiries is doubted
+//! even if its heartbeats arrive in Redis: it may be connected to another database.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl Cluster {
         }
     }
 
-    /// Sends the heartbeat, unless the node was declared dead.
+    /// Sends the heartbeat, unless the cluster has declared the node dead.
     pub(in crate::engine) async fn beat(
         &self,
         store: &Store,
@@ -40,7 +40,7 @@ impl Cluster {
         beat: Beat,
     ) -> Result<BeatOutcome, StoreError> {
         let Some(beacon) = self.beacon() else { return store.beat_if_alive(node, beat).await };
-        // First of all: a node that cannot reach the database does not count as alive, because it
+        // The database comes first: a node that cannot reach it does not count as alive, because it
         // cannot settle its attempts.
         let living = store.living_nodes_by(&store.heartbeats()).await?;
         let Some(own) = living.iter().find(|member| member.node.id == node) else {
@@ -56,16 +56,16 @@ impl Cluster {
         store.beat_if_alive(node, Beat { redis_problem, ..beat }).await
     }
 
-    /// Whether the row would be older than the expiry at the next heartbeat, or has a time in the
-    /// future because the database's clock was set back.
+    /// Whether the row must be written now: at the next heartbeat it would be older than the
+    /// expiry, or its time is in the future because the database's clock was set back.
     fn is_to_be_written(&self, own: &Living) -> bool {
         let settings = self.settings();
         own.row_age() + settings.heartbeat_interval > settings.heartbeat_expiry
             || !ahead(own).is_zero()
     }
 
-    /// The lives that have not ended, each with its last known heartbeat from either source. For
-    /// the heartbeat service, which has its own connection and waits for no reader.
+    /// The lives that have not ended, each with its latest known heartbeat from either source. For
+    /// the heartbeat service, which has its own connection and does not wait for a reader's.
     pub(in crate::engine) async fn living(&self, store: &Store) -> Result<Vec<Living>, StoreError> {
         self.living_by(store, &store.heartbeats()).await
     }
@@ -85,7 +85,7 @@ impl Cluster {
         Ok(living)
     }
 
-    /// The same after reading Redis, for a node that sends no heartbeats yet.
+    /// The same after reading Redis once, for a node that sends no heartbeats yet.
     pub(in crate::engine) async fn listen(&self, store: &Store) -> Result<Vec<Living>, StoreError> {
         if let Some(beacon) = self.beacon() {
             beacon.listen(&lives(&store.living_nodes_by(&store.heartbeats()).await?)).await;
@@ -93,8 +93,8 @@ impl Cluster {
         self.living(store).await
     }
 
-    /// The nodes that are asked to write a heartbeat to the database: they have been silent for a
-    /// part of the expiry, have written nothing for long, or their silence cannot be measured.
+    /// The nodes that are asked to write a heartbeat to the database: those that have been silent
+    /// for part of the expiry, that have long written nothing, or whose silence cannot be measured.
     pub(crate) fn doubtful(&self, own: Uuid, living: &[Living]) -> Vec<Doubt> {
         let (after, long) = (self.doubted_after(), self.settings().heartbeat_expiry * 2);
         let is_doubtful = |member: &&Living| {
@@ -103,7 +103,7 @@ impl Cluster {
                 && member.node.doubted_at.is_none()
                 && (member.silence > after || member.row_age() > long || ahead(member) > after)
         };
-        // While Redis was not heard, its silence proves nothing.
+        // While this node could not read Redis, silence there proves nothing.
         let listened = self.beacon().map_or(Duration::ZERO, Beacon::listened);
         let heard = |member: &Living| match member.beat {
             Some(_) => member.silence.min(after).min(listened),
@@ -113,13 +113,13 @@ impl Cluster {
         living.iter().filter(is_doubtful).map(doubt).collect()
     }
 
-    /// How long a node that beats in Redis can be silent before it is asked for a heartbeat in the
-    /// database.
+    /// How long a node that sends its heartbeats to Redis can be silent before it is asked for one
+    /// in the database.
     pub(in crate::engine) fn doubted_after(&self) -> Duration {
         self.settings().heartbeat_expiry / DOUBTED_AFTER
     }
 
-    /// The node has left: no node needs to wait until its last heartbeat expires.
+    /// Removes the heartbeat of a node that has left, so that no other node waits for it to expire.
     pub(in crate::engine) async fn forget(&self, node: Uuid) {
         if let Some(beacon) = self.beacon() {
             beacon.forget(node).await;
@@ -131,14 +131,14 @@ impl Cluster {
         self.beacon().map(|beacon| (beacon.address(), beacon.problem()))
     }
 
-    /// Whether nodes use locks to decide which one claims a due fire first. A node that claims
-    /// alone, with no `share`, does not.
+    /// Whether nodes use locks to decide which of them claims a due fire first. A node that claims
+    /// alone has no `share` and uses none.
     pub(in crate::engine) fn has_locks(&self, share: Option<&Share>) -> bool {
         self.beacon().is_some() && self.has_others() && share.is_some()
     }
 
-    /// The `claims` that this node may attempt. A node that holds a lock but does not claim keeps
-    /// the others out until the fire is due for every node anyway.
+    /// Which of `claims` this node may attempt. If a node takes a lock but does not claim, the
+    /// others only have to wait until the fire is due for every node.
     pub(in crate::engine) async fn first_to(
         &self,
         own: Uuid,
@@ -153,7 +153,7 @@ impl Cluster {
     }
 }
 
-/// How far in the future the row's write time is, because the database's clock was stepped back.
+/// How far in the future the row's write time is, after the database's clock was stepped back.
 fn ahead(member: &Living) -> Duration {
     let ahead = member.written_at.0.saturating_sub(member.read_at.0);
     Duration::from_millis(u64::try_from(ahead).unwrap_or(0))
@@ -167,7 +167,8 @@ fn lives(living: &[Living]) -> Vec<Uuid> {
 fn hear(beacon: &Beacon, member: &mut Living) {
     let Some(voice) = beacon.heard(member.node.id) else { return };
     member.beat = Some(voice.heartbeat.beat);
-    // A write time in the future does not show how long ago the row was written.
+    // If the row's write time is in the future, the row does not show how long the node has been
+    // silent, so the heartbeat from Redis counts.
     if voice.silence >= member.silence && ahead(member).is_zero() {
         return;
     }

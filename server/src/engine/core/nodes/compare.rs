@@ -1,4 +1,4 @@
-//! Compares this node's clock with the database's, by which all nodes agree on the time.
+//! Compares this node's clock with the database's, which all nodes use as their common time.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sea_orm::ConnectionTrait;
@@ -14,7 +14,7 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// What a node compares, and what it wakes when its clock has become right.
+/// The parts that a comparison needs, including what it wakes when the clock has become right.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Comparison<'a> {
     pub(crate) cluster: &'a Cluster,
@@ -30,8 +30,8 @@ impl Comparison<'_> {
         self.standing_by(self.store.read()).await
     }
 
-    /// The same, through the caller's connection: the time spent waiting for another connection
-    /// would add to the uncertainty about when the database read its clock.
+    /// The same, through the caller's connection. Waiting for another connection would make it less
+    /// certain when the database read its clock.
     pub(crate) async fn standing_by<C: ConnectionTrait>(
         self,
         connection: &C,
@@ -51,15 +51,15 @@ impl Comparison<'_> {
             return Ok(None);
         }
         let asked = self.clock.wall();
-        // Boxed because it is rare, and each attempt needs the time.
+        // Boxed because it is rare, while every attempt asks for the time.
         let database = Box::pin(self.store.lease_time_by(connection)).await?;
         self.note(asked, database.utc());
         Ok(self.cluster.wrong_by(self.clock))
     }
 
-    /// The time on which the nodes agree: that of this node's clock, or what it would show if it
-    /// were right. All entries in the ledger take their time from here: other nodes read what one
-    /// node writes, and so does the node itself once its clock is right again.
+    /// The time on which the nodes agree: what this node's clock shows, or would show if it were
+    /// right. All entries in the ledger use it, because other nodes read them, and so does this
+    /// node once its clock is right again.
     pub(crate) async fn agreed_now<C: ConnectionTrait>(
         self,
         connection: &C,
@@ -68,30 +68,31 @@ impl Comparison<'_> {
         Ok(self.right_by(wrong_by))
     }
 
-    /// The same; if the database does not answer, its last known clock counts.
+    /// The same; if the database does not answer, it is computed from the last answer.
     pub(crate) async fn agreed_now_in_any_case(self) -> DateTime<Utc> {
         match self.agreed_now(self.store.read()).await {
             Ok(now) => now,
             Err(error) => {
                 // The services log that the database is away; attempts would log it one by one.
-                tracing::debug!("failed to compare the clock with the database's: {error}");
+                tracing::debug!(%error, "failed to compare the clock with the database's");
                 self.right_by(self.cluster.wrong_by(self.clock))
             }
         }
     }
 
-    /// The time, for a clock that is off by this much, or right.
+    /// The agreed time, if the clock is off by this much; `None` if it is right.
     fn right_by(self, wrong_by: Option<TimeDelta>) -> DateTime<Utc> {
         wrong_by.map_or_else(|| self.clock.now(), |offset| self.clock.wall() - offset)
     }
 
-    /// What this node's clock shows when the agreed time is `at`: to wait for that instant.
+    /// What this node's clock will show when the agreed time is `at`; used to wait for that
+    /// instant.
     pub(crate) fn shown_at(self, at: DateTime<Utc>) -> DateTime<Utc> {
         let Some(offset) = self.cluster.wrong_by(self.clock) else { return at };
         at.checked_add_signed(offset - self.clock.correction()).unwrap_or(at)
     }
 
-    /// Records what the database's clock showed after `asked` by the wall clock; returns whether
+    /// Records what the database's clock showed after `asked` by the wall clock. Returns whether
     /// this node's clock has thereby become right or wrong.
     pub(crate) fn note(self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
         let (offset, turned) =
@@ -106,7 +107,8 @@ impl Comparison<'_> {
             Some(false) => {
                 let offset = describe(offset);
                 tracing::error!(
-                    "the clock here is {offset}: nothing is scheduled until it is right"
+                    %offset,
+                    "the clock here is wrong; nothing is scheduled until it is right"
                 );
             }
             None => {}

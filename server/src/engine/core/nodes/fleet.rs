@@ -1,4 +1,4 @@
-//! The nodes that were alive when this node last looked.
+//! The nodes that were alive when this node last read their rows.
 
 use std::time::Duration;
 
@@ -9,8 +9,7 @@ use uuid::Uuid;
 use super::offset::is_right;
 use crate::{config::Role, store::nodes::Living};
 
-/// A node whose share of used capacity exceeds another's by this much lets that one take runs
-/// first.
+/// If a node uses this much more of its capacity than another, it lets that one take runs first.
 const CLEARLY: f64 = 0.25;
 
 /// The living nodes, by name.
@@ -34,7 +33,7 @@ fn takes_on(member: &Living) -> bool {
     member.node.draining_at.is_none() && member.node.drained_at.is_none()
 }
 
-/// Whether it may schedule, as far as its clock is concerned.
+/// Whether its clock lets it schedule.
 fn schedules(member: &Living) -> bool {
     has(member, Role::Scheduler) && takes_on(member) && has_right_clock(member)
 }
@@ -44,7 +43,7 @@ fn has_right_clock(member: &Living) -> bool {
 }
 
 impl Fleet {
-    /// Those of `living` that were heard from within `expiry`.
+    /// The fleet of those nodes in `living` whose heartbeat arrived within `expiry`.
     pub fn of(living: Vec<Living>, expiry: Duration) -> Self {
         let members = living.into_iter().filter(|member| member.silence <= expiry);
         Self { members: members.collect() }
@@ -55,8 +54,8 @@ impl Fleet {
         self.claiming(Duration::MAX).count()
     }
 
-    /// The newest zone data of nodes that may schedule and have not been silent for longer than
-    /// `suspect`: all nodes follow it.
+    /// The newest zone data of the nodes that may schedule and have not been silent for longer than
+    /// `suspect`. All nodes use this release.
     pub fn zone_data(&self, suspect: Duration) -> Option<&str> {
         let heard = |member: &&Living| schedules(member) && member.silence <= suspect;
         let mut all = self.members.iter().filter(heard);
@@ -81,7 +80,7 @@ impl Fleet {
         self.members.iter().filter(works).filter(|member| takes_on(member))
     }
 
-    /// Whether a live node may take runs that require these tags.
+    /// Whether a live node accepts runs that require these tags.
     pub fn has_place(&self, asked: &[String]) -> bool {
         self.workers().any(|member| {
             let Strings(tags) = &member.node.tags;
@@ -98,8 +97,8 @@ impl Fleet {
     }
 
     /// The tags of each other node that takes runs and has clearly more room than `own`, by their
-    /// last heartbeats, ignoring those older than `suspect`. A burst that is over by the next
-    /// heartbeat goes unseen, which does no harm.
+    /// last heartbeats. Heartbeats older than `suspect` are ignored. A burst that ends before the
+    /// next heartbeat goes unnoticed, which does no harm.
     pub fn emptier_than(&self, own: Uuid, suspect: Duration) -> Vec<Strings> {
         let share =
             |member: &Living| f64::from(member.node.held) / f64::from(member.node.capacity.max(1));
@@ -119,7 +118,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A node that does everything and has nothing to do.
+    /// An idle node with all roles.
     pub(crate) fn member(name: &str) -> Living {
         let words = |words: &[&str]| Strings(words.iter().map(|word| (*word).to_owned()).collect());
         let node = node::Model {
@@ -163,7 +162,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn who_drains_is_silent_or_has_a_wrong_clock_owns_no_shard() {
+    fn a_node_that_drains_is_silent_or_has_a_wrong_clock_owns_no_shard() {
         let fleet = fleet([
             member("a"),
             changed("b", |other| other.node.draining_at = Some(Timestamp(1))),
@@ -177,7 +176,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn who_has_older_zone_data_than_another_scheduler_owns_no_shard() {
+    fn a_node_with_older_zone_data_than_another_scheduler_owns_no_shard() {
         let has = |name, zone_data: &'static str| {
             changed(name, move |other| other.node.zone_data = zone_data.to_owned())
         };
@@ -186,7 +185,7 @@ pub(crate) mod tests {
         assert_eq!((all.zone_data(Duration::MAX), all.schedulers()), (Some("2026b"), 1));
         assert_eq!(all.ring(suspect), ["b"]);
         assert_eq!(all.workers().count(), 3, "runs are carried out by all");
-        // A node that only serves requests, or is leaving, keeps no other node from scheduling.
+        // A node that only serves requests, or is leaving, does not keep others from scheduling.
         let idle = changed("d", |other| {
             other.node.zone_data = "2026c".to_owned();
             other.node.roles = Strings(vec!["api".to_owned()]);

@@ -52,13 +52,13 @@ struct Inner {
     is_usurped: AtomicBool,
 }
 
-/// The result of the last look at the others.
+/// What this node last read about the others.
 #[derive(Debug, Default)]
 struct FleetView {
     fleet: Arc<Fleet>,
-    /// The tags of each node that has clearly more room than this one.
+    /// The tags of each node that has clearly more room than this node.
     emptier: Vec<Strings>,
-    /// What this node may claim accordingly.
+    /// Which shards this node may claim in, and when.
     share: Option<Arc<Share>>,
     /// The nodes that are asked to write a heartbeat to the database.
     doubtful: Vec<Doubt>,
@@ -71,17 +71,17 @@ struct FleetView {
 /// Whether a node may schedule, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeReadiness {
-    /// It may.
+    /// The node may schedule.
     Ready,
-    /// It is shutting down.
+    /// The node is shutting down.
     Draining,
     /// An operator has drained it.
     Drained,
-    /// Another process uses its name.
+    /// Another process uses the node's name.
     Usurped,
-    /// Its clock is ahead of the database's by this much.
+    /// The node's clock is ahead of the database's by this much.
     ClockOff(TimeDelta),
-    /// Its zone data is older than that of another node that schedules. It may execute runs.
+    /// The node's zone data is older than that of another node that schedules. It may execute runs.
     OldZones,
 }
 
@@ -116,7 +116,7 @@ impl Cluster {
         (!is_right(offset)).then_some(offset)
     }
 
-    /// The nodes that are alive now.
+    /// Reads the nodes that are alive now.
     pub async fn fleet(&self, store: &Store) -> Result<Fleet, StoreError> {
         let expiry = self.inner.settings.heartbeat_expiry;
         Ok(Fleet::of(self.living_by(store, store.read()).await?, expiry))
@@ -141,8 +141,9 @@ impl Cluster {
         &self.inner.settings.node_name
     }
 
-    /// Records the state of the clock and corrects it accordingly; returns how far the wall clock
-    /// is ahead, and whether it has thereby become right (`Some(true)`) or wrong.
+    /// Records the offset of the clock and corrects the clock accordingly. Returns how far the wall
+    /// clock is ahead, and `Some(true)` if it has become right or `Some(false)` if it has become
+    /// wrong.
     pub(in crate::engine) fn note(
         &self,
         clock: &Clock,
@@ -153,18 +154,18 @@ impl Cluster {
         let reading = reading.narrowed_by(*last);
         *last = Some(reading);
         let is_right = is_right(reading.offset());
-        // A clock that is further off is not corrected but rejected.
+        // A clock that is further off is rejected, not corrected.
         if is_right {
             clock.correct(reading.correction(clock.correction()));
         }
         (reading.offset(), (was_right != is_right).then_some(is_right))
     }
 
-    /// Checks whether the wall clock was stepped since the last look; returns by how much.
+    /// Checks whether the wall clock was stepped since the last check; returns by how much.
     pub(crate) fn look_at_clock(&self, clock: &Clock) -> Option<TimeDelta> {
         let mut steps = self.inner.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let step = steps.look(clock.wall(), clock.instant());
-        // While the clock is wrong, this node fires nothing by it.
+        // While the clock is wrong, this node fires nothing.
         if step.is_none() && self.wrong_by(clock).is_none() {
             steps.goes_by(clock.now());
         }
@@ -177,18 +178,18 @@ impl Cluster {
         steps.issue(clock.now(), clock.instant())
     }
 
-    /// How far the clock was ahead at the last look.
+    /// How far the clock was ahead at the last comparison.
     pub(crate) fn offset(&self) -> TimeDelta {
         let reading = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
         reading.as_ref().map_or(TimeDelta::zero(), Reading::offset)
     }
 
-    /// Records the heartbeats of the others.
+    /// Records the heartbeats of the other nodes.
     pub(crate) fn watch(&self, living: &[Living], now: Instant) {
         self.witness().look(living, now);
     }
 
-    /// The nodes whose rows had no heartbeat for longer than the expiry, as observed by this node.
+    /// The nodes whose rows this node has seen unchanged for longer than the expiry.
     pub(crate) fn silent(&self, now: Instant) -> Vec<SilentNode> {
         self.witness().silent(self.inner.settings.heartbeat_expiry, now)
     }
@@ -224,7 +225,7 @@ impl Cluster {
         self.terms().look(name, theirs, now);
     }
 
-    /// Another node's lease term, if it is over by the local monotonic clock.
+    /// Another node's lease term that is over by this node's monotonic clock.
     pub(crate) fn term_over(&self, name: &str, now: Instant) -> Option<Theirs> {
         self.terms().over(name, now)
     }
@@ -288,7 +289,7 @@ impl Cluster {
         self.seen_now().fleet.clone()
     }
 
-    /// The nodes to be doubted, as of the last heartbeat.
+    /// The nodes that this node doubts, as of the last heartbeat.
     pub(crate) fn to_doubt(&self) -> Vec<Doubt> {
         self.seen_now().doubtful.clone()
     }
@@ -304,19 +305,20 @@ impl Cluster {
         settings.roles.has(Role::Worker) && places(&settings.tags.0, asked)
     }
 
-    /// Whether a node that has all these tags has clearly more room, so that it goes first.
+    /// Whether a node that has all these tags has clearly more room, so that it should take runs
+    /// first.
     pub(crate) fn lets_others_go_first(&self, asked: &[String]) -> bool {
         let seen = self.seen_now();
         seen.emptier.iter().any(|Strings(tags)| places(tags, asked))
     }
 
-    /// Whether other nodes were alive at the last heartbeat: a change that they write does not
-    /// reliably wake this node.
+    /// Whether other nodes were alive at the last heartbeat. Their writes do not reliably wake this
+    /// node.
     pub(crate) fn has_others(&self) -> bool {
         self.seen().members.len() > 1
     }
 
-    /// From now on, the node takes no new work.
+    /// From now on the node takes no new work.
     pub(crate) fn begin_draining(&self) {
         self.inner.is_draining.store(true, Ordering::Relaxed);
     }

@@ -11,7 +11,7 @@ use crate::{
     store::{nodes::Living, reads::placement::WaitingCount},
 };
 
-/// One aspect that is checked: its name, its value, and the problem, if any.
+/// A check: its name, the value found, and the problem, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// The name of the check.
@@ -20,10 +20,10 @@ pub struct Issue {
     pub value: String,
     /// A sentence for an operator, if there is a problem.
     pub problem: Option<String>,
-    /// The same without names, if it contains any: for unauthenticated callers.
+    /// The same without names, for unauthenticated callers; `None` if it contains none.
     pub bare: Option<String>,
-    /// Whether this is normal for a while, as between two versions: worth knowing, but not
-    /// unhealthy.
+    /// Whether the problem is normal for a while, as it is between two versions: it is reported,
+    /// but does not make the server unhealthy.
     pub passes: bool,
     /// The nodes concerned, by name.
     pub nodes: Vec<String>,
@@ -60,7 +60,7 @@ pub fn issues(
     readiness: NodeReadiness,
 ) -> Vec<Issue> {
     let (schedulers, workers) = (fleet.schedulers(), fleet.workers().count());
-    // If no node is alive at all, another check reports it.
+    // If no node at all is alive, another check reports that.
     let nobody = |count: usize, what: &str| {
         (count == 0 && !fleet.members.is_empty()).then(|| what.to_owned())
     };
@@ -78,8 +78,8 @@ pub fn issues(
     ]
 }
 
-/// Whether all nodes that use Redis reach it, if any node does: according to their rows, and for
-/// the answering node according to its own knowledge (the address of its Redis and its problem).
+/// Whether all nodes that use Redis reach it. Other nodes report it in their rows; the answering
+/// node passes the address of its Redis and its current problem as `own`.
 pub fn redis(fleet: &Fleet, name: &str, own: Option<(&str, Option<String>)>) -> Option<Issue> {
     let is_own = |member: &&Living| member.node.name == name;
     let others = fleet.members.iter().filter(|member| !is_own(member));
@@ -154,7 +154,7 @@ pub(crate) fn describe(offset: TimeDelta) -> String {
 
 fn same(name: &'static str, fleet: &Fleet, of: impl Fn(&Living) -> &str, what: &str) -> Issue {
     let mut by_value: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    // A node that is leaving takes its difference with it.
+    // The offset of a node that is leaving no longer matters.
     for member in fleet.members.iter().filter(|member| member.node.draining_at.is_none()) {
         by_value.entry(of(member)).or_default().push(&member.node.name);
     }
@@ -187,7 +187,7 @@ fn placement(fleet: &Fleet, waiting: &[WaitingCount]) -> Issue {
     Issue::new("placement", runs, problem).or(bare)
 }
 
-/// Nodes that an operator drained: intended, but not to be forgotten.
+/// Nodes that an operator drained. This is intended, but should not be forgotten.
 fn drained(fleet: &Fleet) -> Issue {
     let drained = fleet.members.iter().filter(|member| member.node.drained_at.is_some());
     let names: Vec<&str> = drained.map(|member| member.node.name.as_str()).collect();
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_between_nodes_is_named_with_them() {
+    fn differences_between_nodes_are_named_with_the_nodes() {
         let differ = fleet(|other| other.node.zone_data = "2025b".to_owned());
         assert!(problems(&differ, &[])[0].ends_with("(2025b on b; 2026b on a)"));
         let differ = fleet(|other| other.node.version = "0.9.0".to_owned());
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_known_hears_no_names() {
+    fn unknown_callers_get_no_names() {
         let differ = fleet(|other| {
             other.node.name = "beta".to_owned();
             other.node.clock_offset_ms = 3_600_000;

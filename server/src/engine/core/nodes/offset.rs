@@ -8,8 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{clock::Clock, store::claims::MAX_OFFSET_MS};
 
-/// Both clocks, read at about the same moment, and the bounds of how far the wall clock was ahead
-/// of the database's then.
+/// Readings of both clocks at about the same moment, and the bounds of how far the wall clock was
+/// ahead of the database's.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Reading {
     wall: DateTime<Utc>,
@@ -25,8 +25,8 @@ const ROUNDING: TimeDelta = TimeDelta::milliseconds(1);
 const DRIFT: i32 = 1_000;
 
 impl Reading {
-    /// The reading for a query that was sent at `asked` by the wall clock and has just been
-    /// answered: the database read its clock at some moment in between.
+    /// The reading after a query that was sent at `asked` by the wall clock and has just been
+    /// answered. The database read its clock at some moment in between.
     pub(in crate::engine) fn of(
         clock: &Clock,
         asked: DateTime<Utc>,
@@ -37,7 +37,7 @@ impl Reading {
         Self { wall, monotonic, low, high }
     }
 
-    /// This reading, narrowed to the bounds of an earlier one. If they contradict each other, a
+    /// This reading, narrowed by the bounds of an earlier one. If the two contradict each other, a
     /// clock was stepped, and the earlier one is obsolete.
     pub(crate) fn narrowed_by(self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
@@ -49,18 +49,18 @@ impl Reading {
         if low <= high { Self { low, high, ..self } } else { self }
     }
 
-    /// The minimum by which the wall clock was ahead: a slow answer does not make a clock wrong.
+    /// The minimum by which the wall clock was ahead, so that a slow answer does not make a clock
+    /// wrong.
     pub(in crate::engine) fn offset(&self) -> TimeDelta {
         TimeDelta::zero().clamp(self.low, self.high)
     }
 
-    /// How far it seems to be ahead now.
+    /// How far the wall clock is probably ahead now.
     pub(in crate::engine) fn estimate(&self, wall: DateTime<Utc>, monotonic: Instant) -> TimeDelta {
         self.offset() + ((wall - self.wall) - passed(self.monotonic, monotonic))
     }
 
-    /// The correction for a clock whose present correction is `current`: unchanged unless the
-    /// reading contradicts it.
+    /// The correction that replaces `current`: unchanged unless the reading contradicts it.
     pub(crate) fn correction(&self, current: TimeDelta) -> TimeDelta {
         let is_within = self.low - ROUNDING <= current && current <= self.high + ROUNDING;
         if is_within { current } else { current.clamp(self.low, self.high) }
@@ -118,7 +118,7 @@ mod tests {
         let slow = Reading::of(&clock.clock(), at(4), at(9)).narrowed_by(Some(quick));
         assert_eq!(slow.correction(ms(4_000)), ms(4_000));
         assert!(slow.offset() >= ms(3_980), "{slow:?}");
-        // The clock was set right: the earlier reading is obsolete.
+        // An operator corrected the clock: the earlier reading is obsolete.
         clock.set(at(10));
         let right = Reading::of(&clock.clock(), at(10), at(10)).narrowed_by(Some(slow));
         assert_eq!((right.offset(), right.correction(ms(4_000))), (TimeDelta::zero(), ms(0)));

@@ -1,5 +1,5 @@
 //! How a machine tells its processes apart: by the boot, the PID namespace, the PID, and the
-//! process's start time. Only Linux provides these; elsewhere nothing is known.
+//! process's start time. Only Linux provides these; on other systems the answer is unknown.
 
 use std::{fs, path::Path};
 
@@ -17,7 +17,7 @@ pub(in crate::engine) fn own_process() -> String {
     identity().unwrap_or_default()
 }
 
-/// Whether that process is still running, if this one can tell.
+/// Whether the process with this identity is still running; `None` if this process cannot tell.
 pub(in crate::engine) fn goes_on(process: &str) -> Option<bool> {
     let own = own_process();
     let mut theirs = process.rsplitn(3, ' ');
@@ -40,14 +40,14 @@ fn began(id: u32) -> Option<String> {
     record(id).flatten()
 }
 
-/// When the process of a record started, if it is still running; `None` if there is no readable
-/// record.
+/// When the process with this id started; `None` inside if it has ended, and `None` outside if its
+/// record cannot be read.
 fn record(id: u32) -> Option<Option<String>> {
     let stat = fs::read_to_string(Path::new("/proc").join(id.to_string()).join("stat")).ok()?;
     // The name in parentheses may contain any character.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
-    // Counted from the state, which is field 3: field 22 is the start time.
+    // The iterator starts at the state, which is field 3: the start time is field 22.
     let began = fields.nth(18)?;
     Some((state != "Z" && state != "X").then(|| began.to_owned()))
 }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_known_while_it_goes_on() {
+    fn a_process_is_recognised_while_it_runs() {
         let own = own_process();
         assert_eq!(goes_on(&own), Some(true));
         let (place, _) = own.rsplit_once(' ').unwrap();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_was_killed_is_gone_before_anybody_asked_after_it() {
+    fn a_killed_process_is_gone_without_being_waited_for() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let began_at = began(child.id()).unwrap();
         let own = own_process();
@@ -75,7 +75,7 @@ mod tests {
         let process = format!("{place} {} {began_at}", child.id());
         assert_eq!(goes_on(&process), Some(true));
         child.kill().unwrap();
-        // Wait for it without reaping it: its record remains until then.
+        // Poll without reaping the child: its record remains until then.
         while began(child.id()).is_some() {
             std::thread::yield_now();
         }

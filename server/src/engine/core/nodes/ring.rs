@@ -1,5 +1,5 @@
-//! Rendezvous hashing: each node draws a number for each shard, and the two highest own it. A node
-//! that joins or leaves moves only the shards it wins or owned.
+//! Rendezvous hashing: each node has a score for each shard, and the two highest scores own it.
+//! When a node joins or leaves, only its own shards move.
 
 use std::time::Duration;
 
@@ -38,15 +38,15 @@ fn score(name: &str, shard: u8) -> u64 {
 /// When one of several nodes may claim the fires of each shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// A digit for each shard; see [`ShardTurns`].
+    /// One digit per shard; see [`ShardTurns`].
     turns: String,
     /// The delay between the turns of the first owner, the second owner and all others.
     after: TimeDelta,
 }
 
 impl Share {
-    /// What `own` may claim alongside the other nodes in `names`; `None` if it is alone and may
-    /// claim everything.
+    /// What `own` may claim when it shares the work with the nodes in `names`; `None` if it is
+    /// alone and may claim everything.
     pub(crate) fn of(own: &str, names: &[&str], after: Duration) -> Option<Self> {
         if names.iter().all(|name| *name == own) {
             return None;
@@ -74,7 +74,7 @@ impl Share {
         }
     }
 
-    /// How long after its instant a fire of the shard becomes this node's to claim.
+    /// How long after its instant this node may claim a fire of the shard.
     fn delay(&self, shard: u8) -> TimeDelta {
         match self.turns.as_bytes().get(usize::from(shard)) {
             Some(b'1') => TimeDelta::zero(),
@@ -83,8 +83,8 @@ impl Share {
         }
     }
 
-    /// When this node next has something to claim, after it has claimed everything that was its own
-    /// at `now`: not too late for the rows in `ahead`, nor for rows beyond them.
+    /// When this node next has something to claim, after it has claimed all that it could at `now`.
+    /// The answer is early enough for the rows in `ahead` and for later rows, which were not read.
     pub(crate) fn next(&self, ahead: &[CursorAhead], now: Timestamp) -> Option<Timestamp> {
         let after = |at: Timestamp, delay: TimeDelta| Timestamp(at.0 + delay.num_milliseconds());
         let turn = |row: &CursorAhead| {
@@ -93,8 +93,8 @@ impl Share {
         let next = ahead.iter().map(turn).min();
         let cursors = ahead.iter().filter(|row| row.shard.is_some());
         let (overdue, to_come): (Vec<_>, Vec<_>) = cursors.partition(|row| row.at <= now);
-        // Rows beyond those that were read. If one had been due and this node's before all others,
-        // the claim would have taken it.
+        // Rows that were not read. If this node could have claimed one of them first, the last
+        // claim would have taken it.
         let hidden = |rows: &[&CursorAhead], delay| {
             let last = rows.iter().map(|row| row.at).max().filter(|_| rows.len() >= LOOKED_AT);
             last.map(|at| after(at, delay))
@@ -139,9 +139,9 @@ mod tests {
             prop_assert_eq!(named(&forward), named(&backward));
         }
 
-        /// The shards of a node that leaves go to their second owners, and nothing else moves.
+        /// When a node leaves, its shards go to their second owners, and no other shard moves.
         #[test]
-        fn only_what_a_node_had_moves_when_it_goes(names in names(), gone: prop::sample::Index) {
+        fn only_the_shards_of_a_node_move_when_it_leaves(names in names(), gone: prop::sample::Index) {
             let all = borrowed(&names);
             prop_assume!(all.len() > 1);
             let gone = all[gone.index(all.len())];
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_another_nodes_first_is_looked_at_later() {
+    fn a_node_looks_later_at_shards_that_another_owns_first() {
         let now = Timestamp(10_000);
         let next = |rows: &[CursorAhead]| share().next(rows, now).map(|at| at.0);
         assert_eq!(next(&[ahead(0, 12_000), ahead(1, 11_500)]), Some(12_000));
@@ -224,19 +224,19 @@ mod tests {
         assert_eq!(next(&[]), None);
     }
 
-    /// Otherwise a node would look again and again while others work off their own backlog.
+    /// Otherwise this node would query again and again while the others claim their own backlog.
     #[test]
     fn a_backlog_of_others_does_not_keep_a_node_awake() {
         let now = Timestamp(10_000);
         let mut rows: Vec<CursorAhead> = (0..LOOKED_AT).map(|_| ahead(2, 9_990)).collect();
         assert_eq!(share().next(&rows, now), Some(Timestamp(10_990)));
-        // A row beyond those that were read may be this node's.
+        // This node may own a row that was not read.
         rows.extend((0..LOOKED_AT).map(|_| ahead(2, 10_500)));
         assert_eq!(share().next(&rows, now), Some(Timestamp(10_500)));
     }
 
     #[test]
-    fn what_was_due_for_some_time_is_claimed_by_the_second_and_then_by_all() {
+    fn overdue_schedules_are_claimed_by_the_second_owner_and_then_by_all() {
         let share = share();
         let turns = share.turns(Timestamp(10_000));
         assert_eq!((turns.second, turns.last), (Timestamp(9_000), Timestamp(8_000)));

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::cluster::Issue;
 
-/// A wall clock that gains or loses more than this between two looks was stepped, not slewed.
+/// A wall clock that gains or loses more than this between two checks was stepped, not slewed.
 const MIN_STEP: TimeDelta = TimeDelta::milliseconds(200);
 
 /// A clock that is behind its own earlier reading by more than this delays fires noticeably.
@@ -16,17 +16,18 @@ const MIN_BEHIND: TimeDelta = TimeDelta::seconds(1);
 /// How long a step is reported afterwards.
 const TOLD_FOR: Duration = Duration::from_secs(300);
 
-/// What the clocks showed at the last look.
+/// What the clocks showed at the last check.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     last: Option<(DateTime<Utc>, Instant)>,
-    /// The latest time by which this node may have fired.
+    /// The latest time at which this node may have fired.
     furthest: Option<DateTime<Utc>>,
     step: Option<(TimeDelta, Instant)>,
 }
 
 impl Steps {
-    /// Takes a look; returns how far the wall clock was stepped since the last one, if it was.
+    /// Checks the clocks; returns how far the wall clock was stepped since the last check, if it
+    /// was.
     pub(crate) fn look(&mut self, wall: DateTime<Utc>, monotonic: Instant) -> Option<TimeDelta> {
         let (last_wall, last_monotonic) = self.last.replace((wall, monotonic))?;
         let passed = monotonic.saturating_duration_since(last_monotonic);
@@ -39,12 +40,12 @@ impl Steps {
         Some(step)
     }
 
-    /// Records that the node schedules by `now`.
+    /// Records that the node uses `now` to schedule.
     pub(crate) fn goes_by(&mut self, now: DateTime<Utc>) {
         self.furthest = self.furthest.max(Some(now));
     }
 
-    /// The report on steps, as long as it matters.
+    /// The report on steps, for as long as it matters.
     pub(crate) fn issue(&self, now: DateTime<Utc>, monotonic: Instant) -> Issue {
         const NAME: &str = "clock_steps";
         let Some((step, at)) = self.step else { return Issue::new(NAME, "none", None) };

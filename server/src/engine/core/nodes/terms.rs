@@ -17,7 +17,7 @@ pub(crate) struct Terms {
     seen: HashMap<&'static str, SeenTerm>,
 }
 
-/// A term, and the latest time at which it is over.
+/// A term, and when this node treats it as over.
 #[derive(Clone, Copy, Debug)]
 struct SeenTerm {
     theirs: Theirs,
@@ -25,16 +25,16 @@ struct SeenTerm {
 }
 
 impl Terms {
-    /// Records a lease that another node holds.
+    /// Records the term of a lease that another node holds.
     pub(crate) fn look(&mut self, name: &'static str, theirs: Theirs, now: Instant) {
         if !self.seen.get(name).is_some_and(|seen| seen.theirs.is_still(&theirs)) {
-            // A term of centuries need not be tracked.
+            // A term of centuries cannot end while this process runs, so it is not tracked.
             let Some(ends) = now.checked_add(theirs.left) else { return };
             self.seen.insert(name, SeenTerm { theirs, ends });
         }
     }
 
-    /// The term that is over, if it is still the one that was recorded.
+    /// Returns the recorded term if it is over.
     pub(crate) fn over(&self, name: &str, now: Instant) -> Option<Theirs> {
         self.seen.get(name).filter(|seen| now > seen.ends).map(|seen| seen.theirs)
     }

@@ -38,9 +38,9 @@ struct SeenHeartbeat {
 impl HeartbeatObserver {
     /// Records the rows of all live nodes.
     pub(crate) fn look(&mut self, living: &[Living], now: Instant) {
-        // A heartbeat that is new since the last look is no older than that look, whatever the
-        // database's clock shows. For one from before the first look, only the database's clock
-        // knows the age.
+        // A heartbeat that is new since the last check is no older than that check, whatever the
+        // database's clock shows. The age of one from before the first check is known only from the
+        // database's clock.
         let oldest = self.looked.map_or(Duration::MAX, |last| now.saturating_duration_since(last));
         let seen = living.iter().map(|member| {
             let (id, heartbeat_at) = (member.node.id, member.written_at);
@@ -95,7 +95,7 @@ mod tests {
         let second = Duration::from_secs(1);
         witness.look(&[beaten_at(100, 3_702)], start + second);
         assert_eq!(witness.silent(EXPIRY, start + second), []);
-        // Two seconds of that were before the first look, so only the database's clock knows about
+        // Two of these seconds were before the first check, so only the database's clock can count
         // them.
         let silent = SilentNode {
             node: member("a").node.id,
@@ -106,8 +106,8 @@ mod tests {
         assert_eq!(witness.silent(EXPIRY, start + 29 * second), [silent]);
         let silent = SilentNode { is_watched: true, ..silent };
         assert_eq!(witness.silent(EXPIRY, start + 31 * second), [silent]);
-        // A node that beats again is alive, whatever the clock shows: within the second since the
-        // look before.
+        // A node that sends a new heartbeat is alive, whatever the clock shows: it did so within
+        // the second since the last check.
         witness.look(&[beaten_at(100, 3_730)], start + 29 * second);
         witness.look(&[beaten_at(3_731, 9_999)], start + 30 * second);
         assert_eq!(witness.silent(EXPIRY, start + 59 * second), []);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_silent_before_anybody_looked_is_found_at_the_first_look() {
+    fn a_node_that_was_already_silent_is_found_at_the_first_look() {
         let start = Clock::system().instant();
         let mut witness = HeartbeatObserver::default();
         witness.look(&[beaten_at(100, 131)], start);

@@ -20,38 +20,38 @@ use crate::{
     target::Invocation,
 };
 
-/// Locked runs, and what happens to them.
+/// Locked runs, and the decision about each.
 #[derive(Default)]
 pub(super) struct DispatchBatch {
-    /// Runs that start here.
+    /// Runs that start on this node.
     placed: Vec<PlacedRun>,
-    /// How each of `placed` is taken.
+    /// How each run of `placed` is taken.
     takes: Vec<Take>,
-    /// Runs that cannot be read, and why.
+    /// Runs whose definition cannot be read, and why.
     failed: Vec<(Uuid, String)>,
-    /// Runs that have waited beyond their deadline.
+    /// Runs that have waited past their deadline.
     late: Vec<WaitingRun>,
 }
 
-/// A run that has its place.
+/// A run that has a place.
 struct PlacedRun {
     run: WaitingRun,
     known: Arc<CompiledDefinition>,
     place: HeldPlace,
 }
 
-/// What the attempts of a batch start with, once they are committed.
+/// What attempts need when they start after the commit.
 pub(super) struct AttemptStart<'a> {
     /// This node.
     pub(super) node: Uuid,
     /// When they start.
     pub(super) now: DateTime<Utc>,
-    /// Attempts that are no longer this node's.
+    /// Attempts that this node has lost again.
     pub(super) lost: &'a HashSet<RunLease>,
 }
 
 impl DispatchBatch {
-    /// Finds a place for each waiting run, until none is left; `looked` records the refusals.
+    /// Finds a place for each waiting run until none is left; records refusals in `looked`.
     pub(super) async fn place(
         core: &Core,
         tx: &DatabaseTransaction,
@@ -65,13 +65,13 @@ impl DispatchBatch {
             let known = match core.definitions.known(&core.store, tx, workflow, version).await? {
                 Ok(known) => known,
                 Err(error) => {
-                    tracing::error!(run = %run.id, "failed to {error}");
+                    tracing::error!(run_id = %run.id, %error, "failed to read what a run is to do");
                     batch.failed.push((run.id, format!("failed to {error}")));
                     continue;
                 }
             };
             let claim = Claim {
-                origin: known.origin().cloned(),
+                origin: known.origin(run.namespace_id),
                 schedule: run.schedule_id,
                 namespace: run.namespace_id,
             };
@@ -96,12 +96,12 @@ impl DispatchBatch {
         Ok(batch)
     }
 
-    /// How many runs change.
+    /// The number of runs that change.
     pub(super) fn len(&self) -> usize {
         self.failed.len() + self.late.len() + self.takes.len()
     }
 
-    /// Writes what happens to the runs.
+    /// Writes the decisions.
     pub(super) async fn write(
         &self,
         core: &Core,
@@ -121,7 +121,7 @@ impl DispatchBatch {
         self.takes.iter().map(move |take| hold(take, node))
     }
 
-    /// Counts what was committed, and wakes the services concerned.
+    /// Counts the committed runs, and wakes the services concerned.
     pub(super) fn report(&self, core: &Core) {
         for run in &self.late {
             let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
@@ -169,8 +169,8 @@ fn invocation(core: &Core, run: WaitingRun, task: &Task, hold: &RunLease) -> Inv
         priority: run.priority,
         schedule: run.schedule,
         schedule_id: run.schedule_id,
-        // For a manual run, this is the requested instant or the time of the request. A run that
-        // repeats it has the same key and reports the same.
+        // For a manual run, this is the requested instant, or else the time of the request. A run
+        // that repeats it has the same key and the same value here.
         scheduled_at: Some(run.scheduled_at.utc()),
         idempotency_key: run.idempotency_key,
         traceparent: Some(attempt::traceparent(core, hold)),

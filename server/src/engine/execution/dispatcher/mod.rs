@@ -1,4 +1,4 @@
-//! The dispatcher: takes waiting runs, as many as this node has capacity for.
+//! The dispatcher: takes as many waiting runs as this node has capacity for.
 //!
 //! - `batch`: the runs that it takes in one transaction
 
@@ -35,55 +35,56 @@ use crate::{
 pub(in crate::engine) struct Dispatcher {
     pub(in crate::engine) core: Arc<Core>,
     next: Option<DateTime<Utc>>,
-    /// Whether runs were left to other nodes for a moment.
+    /// Whether the last round left runs to other nodes for a moment.
     has_left: bool,
-    /// When it may next look beyond the runs that wait for a share.
+    /// When it may next search behind the runs that wait for their holder's share.
     behind_at: Instant,
-    /// When the next run may start that was not yet due at the last look beyond them.
+    /// When the next run becomes due, of those that the last such search found.
     later: Option<DateTime<Utc>>,
 }
 
-/// A look beyond runs that wait for a share reads all of them. The pause before the next such look
-/// is this many times as long as the look took, so the cost to a node stays low however many there
-/// are.
+/// A search behind runs that wait for a share reads all of these runs. The pause before the next
+/// search is this many times as long as the last one took, so the load on a node stays low however
+/// many there are.
 const BEHIND_PAUSE: u32 = 10;
 
 /// The longest such pause.
 const MAX_BEHIND_PAUSE: Duration = Duration::from_millis(500);
 
-/// Minimum number of runs read if a share has room again: runs of other holders may be in between.
+/// Minimum number of runs to read when a share has room again, because runs of other holders may
+/// come before the ones that can start.
 const MIN_LOOK: usize = 16;
 
-/// One look at the waiting runs.
+/// One read of the waiting runs.
 #[derive(Debug)]
 struct QueueScan {
-    /// The maximum number of runs to read.
+    /// Maximum number of runs to read.
     limit: usize,
-    /// The holders whose runs it skips.
+    /// The holders whose runs are skipped.
     full: Vec<PlaceHolder>,
 }
 
-/// The result of a look.
+/// The result of reading waiting runs.
 #[derive(Debug, Default)]
 struct QueueScanOutcome {
-    /// How many runs it read.
+    /// How many runs were read.
     read: usize,
-    /// How many of them it settled or started.
+    /// How many of them were settled or started.
     taken: usize,
-    /// The holders that had no share left for some of them.
+    /// Holders that had no share left for some of their runs.
     refused: Vec<PlaceHolder>,
-    /// Whether no place was left at all.
+    /// Whether no place was left.
     is_full: bool,
 }
 
 /// How a round ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RoundEnd {
-    /// There is no place: the next one that becomes free wakes this service.
+    /// There is no place; this service wakes when one becomes free.
     Full,
-    /// It is too early to look beyond the runs that wait for a share.
+    /// It is too early to search behind the runs that wait for a share.
     Early(Duration),
-    /// There is nothing else to take.
+    /// There is nothing more to take.
     Done,
 }
 
@@ -100,7 +101,7 @@ impl Dispatcher {
         Self { core, next: None, has_left: false, behind_at, later: None }
     }
 
-    /// What to look for next.
+    /// Which runs to read next.
     fn look(&self, batch: usize) -> Result<QueueScan, RoundEnd> {
         let Room { free, is_held_back, of_held_back, full } = self.core.places.room();
         if free == 0 {
@@ -117,7 +118,7 @@ impl Dispatcher {
         Err(RoundEnd::Early(pause))
     }
 
-    /// Takes batch after batch.
+    /// Takes batches until the round ends.
     async fn take_all(
         &mut self,
         now: DateTime<Utc>,
@@ -142,19 +143,19 @@ impl Dispatcher {
                 return Ok(RoundEnd::Full);
             }
             if looked.read < look.limit {
-                // Only skipped runs and runs that could not be taken are waiting.
+                // All runs that still wait were skipped or could not be taken.
                 let waiting = [looked.refused, look.full].concat();
                 self.core.places.forget_held_back(&waiting);
                 return Ok(RoundEnd::Done);
             }
             if looked.taken == 0 && look.full == self.core.places.room().full {
-                // Every run that it read waits for something other than a share.
+                // Every run that was read waits for something other than a share.
                 return Ok(RoundEnd::Done);
             }
         }
     }
 
-    /// Finds out when the next run that is not due yet may start.
+    /// Finds out when the next run becomes due.
     async fn look_later(&mut self, now: DateTime<Utc>) -> Result<(), EngineError> {
         let tags = &self.core.settings.tags.0;
         let later = self.core.store.next_available(tags, now.into()).await?;
@@ -162,15 +163,15 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Whether to let other nodes go first for a moment, because they have clearly more room and
-    /// may take it.
+    /// Whether to leave the run to other nodes for a moment, because one of them has clearly more
+    /// room for it.
     fn is_left_to_others(&self, run: &WaitingRun, now: DateTime<Utc>) -> bool {
         let asked = run.runs_on.as_ref().map_or(&[][..], |tags| &tags.0);
         now < run.available_at.utc() + self.moment()
             && self.core.cluster.lets_others_go_first(asked)
     }
 
-    /// How long others go first.
+    /// How long other nodes go first.
     fn moment(&self) -> TimeDelta {
         TimeDelta::from_std(self.core.settings.second_owner_after).unwrap_or_default()
     }
@@ -198,7 +199,7 @@ impl Dispatcher {
         self.has_left |= !left.is_empty();
         looked.taken = batch.len();
         if looked.taken == 0 {
-            // A commit would notify all followers, here and on other nodes.
+            // A rollback, because a commit would notify all followers on all nodes.
             tx.rollback().await?;
             return Ok(looked);
         }
@@ -216,8 +217,8 @@ impl Dispatcher {
         Ok(looked)
     }
 
-    /// Leaves out runs whose group has no room for them. The groups are locked, so the remaining
-    /// runs may be taken: no other node takes runs of these groups before this transaction ends.
+    /// Leaves out runs whose group has no room. It locks the groups, so no other node takes runs of
+    /// these groups before this transaction ends.
     async fn within_limits(
         &self,
         tx: &DatabaseTransaction,
@@ -244,13 +245,13 @@ impl Service for Dispatcher {
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<DispatcherReport, EngineError> {
         let mut report = DispatcherReport::default();
         if !self.core.may_take().await? {
-            // With a wrong clock, runs would be late or early. This service is woken once the clock
+            // With a wrong clock, runs would start late or early. This service wakes once the clock
             // is right.
             self.next = None;
             return Ok(report);
         }
-        // Before the tables are read: a place that becomes free from now on wakes this service
-        // again.
+        // Set before the tables are read, so that any place that becomes free from now on wakes
+        // this service again.
         self.core.backlog.store(true, Ordering::Relaxed);
         self.core.group_backlog.store(true, Ordering::Relaxed);
         let end = self.take_all(now, &mut report).await?;
@@ -275,12 +276,12 @@ impl Service for Dispatcher {
         self.core.backlog.store(false, Ordering::Relaxed);
         let backlog = self.core.store.backlog(&self.core.settings.tags.0, now.into()).await?;
         self.core.group_backlog.store(backlog.grouped, Ordering::Relaxed);
-        // A due run that was not taken is being taken by another node, or waits until this node,
-        // declared dead, has a new life: both wake this service.
+        // If a due run was not taken, another node is taking it, or it waits until this node, which
+        // was declared dead, has a new life. Either event wakes this service.
         let next = backlog.next.map(|at| at.utc());
         self.next = next.filter(|next| report.taken > 0 || *next > now);
         if std::mem::take(&mut self.has_left) {
-            // If the other nodes do not take it, this node does.
+            // If the other nodes do not take the run, this one will.
             self.next = Some(now + self.moment());
         }
         Ok(report)
@@ -296,7 +297,7 @@ impl Service for Dispatcher {
     }
 }
 
-/// What a statement leaves out because of holders that have used up their share.
+/// The condition that leaves out the runs of holders that have used up their share.
 fn without(full: &[PlaceHolder]) -> Without {
     let mut without = Without::default();
     for holder in full {
@@ -309,8 +310,8 @@ fn without(full: &[PlaceHolder]) -> Without {
     without
 }
 
-/// Whether a run that a fire started has waited for capacity beyond the fire's start deadline. Once
-/// an attempt has begun, the deadline no longer applies.
+/// Whether a fire's run has waited for capacity past the fire's start deadline. The deadline no
+/// longer applies once an attempt has begun.
 fn is_too_late(run: &WaitingRun, now: DateTime<Utc>) -> bool {
     let (scheduled_at, due_at) = (run.scheduled_at.utc(), run.due_at.utc());
     let jitter = run.jitter_ms.unwrap_or_default();

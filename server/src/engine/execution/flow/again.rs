@@ -10,7 +10,7 @@ pub(crate) fn kept_tasks(
     definition: &Definition,
     last: impl Fn(&str) -> Option<task_run::State>,
 ) -> Vec<&str> {
-    // A definition that cannot be read keeps nothing.
+    // If the definition cannot be read, no result is kept.
     let Ok(graph) = Graph::of(&definition.tasks) else { return Vec::new() };
     let mut kept = vec![false; definition.tasks.len()];
     for &index in graph.order() {
@@ -32,7 +32,7 @@ mod tests {
     };
 
     #[test]
-    fn what_failed_and_all_behind_it_is_done_again() {
+    fn failed_tasks_and_all_after_them_are_repeated() {
         let task = |name: &str, needs: &[&str]| Task {
             needs: needs.iter().map(|need| (*need).to_owned()).collect(),
             ..Task::new(name, Target::Noop(Noop::default()))

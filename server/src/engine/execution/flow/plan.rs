@@ -26,7 +26,7 @@ pub(super) struct Situation<'a> {
     /// When the whole run must have ended.
     pub(super) deadline: Option<DateTime<Utc>>,
     pub(super) halt: Option<Halt>,
-    /// How many tasks may be at work here at once: at least one.
+    /// How many tasks this node may execute at once: at least one.
     pub(super) room: usize,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct FlowPlan {
     pub(super) skip: Vec<(usize, String)>,
     /// Tasks that begin: the task and its attempt.
     pub(super) begin: Vec<(usize, i32)>,
-    /// How many more could begin if there were room.
+    /// How many more tasks could begin if there were room.
     pub(super) held_back: usize,
     pub(super) next: NextStep,
 }
@@ -45,23 +45,23 @@ pub(super) struct FlowPlan {
 /// What happens to the run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum NextStep {
-    /// Tasks are at work: look again when one ends, or at this time.
+    /// Tasks are at work: plan again when one ends, or at this time.
     Wait { until: Option<DateTime<Utc>> },
     /// The run's time limit has passed: the tasks at work must be stopped.
     StopTasks,
-    /// Nothing is at work: the run gives up its place until this time.
+    /// No task is at work: the run gives up its place until this time.
     Park { until: DateTime<Utc> },
     /// The run has ended.
     Settle { state: run::State, error: Option<String> },
 }
 
-/// What a task that has ended means for the tasks that need it.
+/// What an ended task means for the tasks that need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bearing {
     Good,
-    /// It failed, or was skipped because a task that it needs failed.
+    /// The task failed, or was skipped because a task that it needs had failed.
     Broken,
-    /// It was skipped, and no task before it had failed.
+    /// The task was skipped, and no task before it had failed.
     Idle,
 }
 
@@ -100,10 +100,10 @@ fn next(
         if over && situation.halt.is_none() {
             return NextStep::StopTasks;
         }
-        // A task that is already due waits for room, not for a time.
+        // A task that is already due waits for room, not for a point in time.
         let later = waiting_until(standings, |from| from > situation.now);
         let until = [later, situation.deadline].into_iter().flatten().min();
-        // While a halt or an expired time limit is pending, nothing else is awaited.
+        // During a halt, or after the time limit, no other event matters.
         return NextStep::Wait { until: until.filter(|_| situation.halt.is_none() && !over) };
     }
     let open = |standing: &TaskProgress| {
@@ -131,7 +131,7 @@ fn next(
         Some(until) => NextStep::Park {
             until: situation.deadline.map_or(until, |deadline| until.min(deadline)),
         },
-        // Only a definition that no command would have saved leads here.
+        // No command would have saved a definition that leads here.
         None => NextStep::Settle {
             state: run::State::Failed,
             error: Some("its tasks wait for each other".to_owned()),
@@ -241,8 +241,8 @@ fn ready(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<(usize, i
     (0..standings.len()).filter_map(attempt).collect()
 }
 
-/// The outcome of a run all of whose tasks have ended: a task that failed for good makes the run
-/// fail, whatever ran after it, unless the task is allowed to fail.
+/// The outcome of a run whose tasks have all ended. A task that failed for good makes the run fail,
+/// whatever ran after it, unless the task may fail.
 fn settled(definition: &Definition, standings: &[TaskProgress]) -> NextStep {
     let failed =
         definition.tasks.iter().zip(standings).filter_map(|(task, standing)| match standing {

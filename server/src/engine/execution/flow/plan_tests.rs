@@ -40,7 +40,7 @@ fn decided(definition: &Definition, standings: &[TaskProgress]) -> FlowPlan {
     })
 }
 
-/// A task, and another one that depends on it under this condition.
+/// A task, and a second one that depends on it under this condition.
 fn two(when: When) -> Definition {
     Definition::of(vec![task("a", &[], When::Success), task("b", &["a"], when)])
 }
@@ -60,14 +60,14 @@ fn a_condition_decides_what_follows_a_task() {
         assert_eq!(plan.begin.len(), usize::from(begins), "{when:?} {first:?}");
         assert_eq!(plan.skip.len(), usize::from(!begins), "{when:?} {first:?}");
     }
-    // While the first is at work, nothing is decided about the second.
+    // While the first task is at work, nothing is decided about the second.
     let plan = decided(&two(When::Always), &[TaskProgress::Working, Untouched]);
     assert_eq!((plan.begin.len(), plan.skip.len()), (0, 0));
     assert_eq!(plan.next, NextStep::Wait { until: None });
 }
 
 #[test]
-fn a_failure_is_felt_behind_what_was_skipped_because_of_it() {
+fn a_failure_counts_after_tasks_that_it_skipped() {
     use TaskProgress::{Succeeded, Untouched};
     let definition = Definition::of(vec![
         task("a", &[], When::Success),
@@ -82,7 +82,8 @@ fn a_failure_is_felt_behind_what_was_skipped_because_of_it() {
     assert_eq!(skipped, [1, 2]);
     assert_eq!(plan.skip[1].1, "'b', which it needs, has not succeeded");
     assert_eq!(plan.begin, [(3, 1), (4, 1)]);
-    // Nothing failed: the alarm is not raised, and the task that needs it is skipped silently.
+    // Nothing failed: the `alarm` task does not run, and the task that needs it is skipped without
+    // an error.
     let quiet = Definition::of(vec![
         task("a", &[], When::Success),
         task("alarm", &["a"], When::Failure),
@@ -130,7 +131,7 @@ fn a_run_with_nothing_at_work_gives_up_its_place_until_the_first_task_is_tried_a
     let again = |second| TaskProgress::Again { attempt: 2, from: at(second) };
     let waits = [again(130), again(120), TaskProgress::Untouched];
     assert_eq!(decided(&definition, &waits).next, NextStep::Park { until: at(120) });
-    // While another task is at work, the plan only wakes up for it.
+    // While another task is at work, the run stays and only wakes up for the retry.
     let works = [again(130), TaskProgress::Working, TaskProgress::Untouched];
     assert_eq!(decided(&definition, &works).next, NextStep::Wait { until: Some(at(130)) });
     let due = [again(100), again(120), TaskProgress::Untouched];
@@ -202,7 +203,7 @@ fn no_more_tasks_begin_than_there_is_room_for() {
 
 #[test]
 fn a_definition_that_no_command_would_have_saved_fails_instead_of_hanging() {
-    // A task that is neither waiting nor ready: its need stays untouched for ever.
+    // A task that is neither waiting nor ready, because the task it needs never starts.
     let definition = two(When::Success);
     let graph = Graph::of(&definition.tasks).unwrap();
     let standings = [TaskProgress::Untouched, TaskProgress::Untouched];
@@ -316,8 +317,7 @@ impl Simulated {
         (0..self.attempts.len()).filter(|index| running(&self.attempts[*index])).collect()
     }
 
-    /// Checks that everything a task needs has ended before it begins, and with the required
-    /// outcome.
+    /// Checks that every task it needs ended before it began, with the required outcome.
     fn assert_needs(&self, index: usize) {
         use entity::task_run::State::{Failed, Succeeded, TimedOut};
         let standings = self.standings();
@@ -350,8 +350,8 @@ impl Simulated {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Whatever the tasks and their outcomes, and even if nodes die in between: the run settles,
-    /// every task runs or is skipped, needs are respected, and attempts have no gaps.
+    /// Whatever the tasks and their outcomes are, and even if nodes die meanwhile: the run settles,
+    /// each task runs or is skipped, each waits for the tasks it needs, and attempts have no gaps.
     #[test]
     fn every_run_comes_to_its_end_and_needs_are_respected(case in cases()) {
         use entity::task_run::State::{Failed, Lost, Running, Skipped, Succeeded, TimedOut};
@@ -361,7 +361,7 @@ proptest! {
         let mut run = Simulated { definition: case.definition, graph, attempts, now: at(1_000) };
         let (mut ends, mut picks) = (case.ends.iter().cycle(), case.picks.iter().cycle());
         let mut halt = None;
-        // How often nodes may die or leave; after that, no more faults occur.
+        // How often nodes may die or leave. After that, no more faults occur.
         let mut troubles = 20;
         let mut settled = None;
         for _ in 0..10_000 {

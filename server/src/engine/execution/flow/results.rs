@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::target::MAX_RESULT_BYTES;
 
-/// A task's context: the run's own, overlaid key by key with the results of the tasks before it, in
-/// the order of the definition. So it does not depend on which of two tasks ended first.
+/// A task's context: the run's context, overlaid key by key with the results of the preceding tasks
+/// in the order of the definition. So it does not matter which of two tasks ended first.
 pub(super) fn merged(
     base: &Value,
     results: &[Option<Map<String, Value>>],
@@ -33,8 +33,8 @@ pub(crate) fn merged_results<'a>(
     merged.map(Value::Object)
 }
 
-/// Whether the run's context stays within its limit when all results are merged into it; otherwise
-/// the problem.
+/// Checks that the run's context stays within its limit when all results are merged into it;
+/// returns the problem otherwise.
 pub(super) fn fits(base: &Value, results: &[Option<Map<String, Value>>]) -> Result<(), String> {
     let size = merged(base, results, &vec![true; results.len()]).to_string().len();
     if size <= MAX_RESULT_BYTES {

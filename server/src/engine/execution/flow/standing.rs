@@ -19,7 +19,7 @@ pub(super) struct Attempted {
     pub(super) state: State,
     pub(super) finished_at: Option<DateTime<Utc>>,
     pub(super) error: Option<String>,
-    /// Its exit code or status, and its result.
+    /// The attempt's exit code or status, and its result.
     pub(super) output: Option<Value>,
 }
 
@@ -35,7 +35,7 @@ impl Attempted {
     }
 }
 
-/// The part of an output that is needed later: bodies stay in the tables.
+/// The part of an output that is needed later; bodies stay in the tables.
 pub(super) fn gist(output: Value) -> Value {
     let Value::Object(mut members) = output else { return Value::Null };
     members.retain(|key, _| matches!(key.as_str(), "exit_code" | "status" | "result"));
@@ -45,17 +45,17 @@ pub(super) fn gist(output: Value) -> Value {
 /// The state of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TaskProgress {
-    /// Not started.
+    /// The task has not started.
     Untouched,
-    /// An attempt is over, and another may follow from this time on.
+    /// An attempt has failed, and another may begin from this time on.
     Again { attempt: i32, from: DateTime<Utc> },
-    /// At work.
+    /// An attempt of the task is at work.
     Working,
     /// Done.
     Succeeded,
     /// Failed for good.
     Failed { timed_out: bool, error: String },
-    /// It will not run.
+    /// The task will not run.
     Skipped,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> TaskPr
         State::Running => TaskProgress::Working,
         State::Succeeded => TaskProgress::Succeeded,
         State::Skipped => TaskProgress::Skipped,
-        // Neither was caused by the task itself.
+        // The task itself caused neither.
         State::Lost | State::Cancelled => again(ended),
         State::Failed | State::TimedOut => {
             let own =
@@ -102,8 +102,8 @@ pub(crate) fn retries(task: &Task, state: State, output: Option<&Value>) -> bool
             || task.retry_on.iter().any(|condition| condition.matches(state, output)))
 }
 
-/// Uniform in `[0, 1)` and deterministic: a node that takes the run over waits as long as the
-/// previous one would have.
+/// Uniform in `[0, 1)` and deterministic, so that a node that takes over the run waits as long as
+/// the previous node would have.
 fn chance(run: Uuid, task: &str, attempt: i32) -> f64 {
     let mut hasher = DefaultHasher::new();
     (run.as_bytes(), task, attempt).hash(&mut hasher);

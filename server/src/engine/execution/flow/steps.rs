@@ -1,5 +1,5 @@
-//! Writes the steps of runs in batches: steps that arrive while one batch commits form the next, so
-//! they share a commit.
+//! Writes the steps of runs in batches. Steps that arrive while one batch commits form the next one
+//! and share its commit.
 
 use std::{sync::Arc, time::Duration};
 
@@ -53,14 +53,14 @@ pub(in crate::engine) async fn write_waiting(
 async fn finish(core: &Core, asked: Vec<StepRequest>) {
     match tried(core, &asked).await {
         Ok(written) => answer(asked, &written),
-        // One of them is bad: it must not affect the others.
+        // One step is bad, and must not affect the others.
         Err(_) => {
             for one in asked {
                 let alone = [one];
                 let written = tried(core, &alone).await;
                 let written = written.unwrap_or_else(|error| {
                     let run = alone[0].step.hold.run_id;
-                    tracing::error!(%run, "failed to write a step: {error}");
+                    tracing::error!(run_id = %run, %error, "failed to write a step");
                     vec![StepOutcome::Refused]
                 });
                 answer(alone.into(), &written);
@@ -71,13 +71,13 @@ async fn finish(core: &Core, asked: Vec<StepRequest>) {
 
 fn answer(asked: Vec<StepRequest>, written: &[StepOutcome]) {
     for (asked, written) in asked.into_iter().zip(written) {
-        // The requester may have stopped waiting.
+        // Fails if the requester no longer waits.
         let _ = asked.answer.send(*written);
     }
 }
 
-/// Retries until the database answers: only this process knows what the tasks did. If it dies
-/// first, recovery finds the runs.
+/// Retries until the database answers, because only this process knows the outcome of the tasks. If
+/// the process dies first, recovery finds the runs.
 async fn tried(core: &Core, asked: &[StepRequest]) -> Result<Vec<StepOutcome>, StoreError> {
     let mut pause = Duration::from_millis(50);
     let renewed = core.store.renewed();
@@ -85,7 +85,7 @@ async fn tried(core: &Core, asked: &[StepRequest]) -> Result<Vec<StepOutcome>, S
         let renewed = renewed.notified();
         match written(core, asked).await {
             Err(error) if !error.is_refusal() => {
-                tracing::error!(steps = asked.len(), "failed to write steps of runs: {error}");
+                tracing::error!(steps = asked.len(), %error, "failed to write steps of runs");
                 core.pause(pause, renewed).await;
                 pause = (pause * 2).min(Duration::from_secs(5));
             }

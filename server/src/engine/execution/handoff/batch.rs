@@ -24,7 +24,7 @@ use crate::{
 /// The decided intents of one transaction.
 #[derive(Default)]
 pub(super) struct HandoffBatch<'a> {
-    /// The runs that some of them become.
+    /// The runs that some of the intents become.
     pub(super) runs: Vec<NewRun>,
     /// What each of `runs` executes.
     pub(super) works: Vec<RunSource<'a>>,
@@ -36,17 +36,17 @@ pub(super) struct HandoffBatch<'a> {
 pub(super) struct RunSource<'a> {
     /// The version of the workflow.
     pub(super) known: Arc<CompiledDefinition>,
-    /// The schedule.
+    /// The schedule of the fire.
     pub(super) schedule: &'a CurrentSchedule,
 }
 
 /// The inputs of the decisions about intents.
 pub(super) struct HandoffContext {
-    /// The time that the nodes agree on.
+    /// The time on which the nodes agree.
     pub(super) now: DateTime<Utc>,
-    /// The limits of recovery, if it makes this hand-off.
+    /// The limits of recovery; `None` for a first hand-off.
     pub(super) limits: Option<HandoffLimits>,
-    /// Whether the database was away before.
+    /// Whether the database was away during the hand-off.
     pub(super) was_away: bool,
 }
 
@@ -76,7 +76,7 @@ impl<'a> HandoffBatch<'a> {
                 Ok(known) => known,
                 Err(error) => {
                     // It remains an intent: recovery tries again, and eventually gives up.
-                    tracing::error!(fire = %intent.id, "failed to {error}");
+                    tracing::error!(fire_id = %intent.id, %error, "failed to hand over a fire");
                     continue;
                 }
             };

@@ -1,7 +1,7 @@
 //! Decides about an intent under the current conditions: pure.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::fire::{Reason, Verdict};
+use entity::fire::{MadeUpFor, Reason, Verdict};
 use timetable::misfire::ON_TIME;
 
 use crate::store::{
@@ -9,13 +9,13 @@ use crate::store::{
     handoffs::{CurrentSchedule, Decided, Intent},
 };
 
-/// The limits of recovery; none for a first hand-off.
+/// The limits of recovery.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct HandoffLimits {
     /// Maximum number of tries for one fire.
     pub(in crate::engine) attempts: i32,
-    /// Maximum time since its claim: the instant itself may be far older if it was caught up on or
-    /// buffered.
+    /// Maximum time since its claim. The instant itself may be far older if the fire was caught up
+    /// on or buffered.
     pub(in crate::engine) age: TimeDelta,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn decide(
         let (id, scheduled_at) = (intent.id, intent.scheduled_at);
         Err(Decided { id, scheduled_at, verdict, reason, detail })
     };
-    // A fire that recovery gives up was promised, so its verdict is abandoned, not skipped.
+    // Recovery gives up a fire that was promised, so the verdict is abandoned, not skipped.
     let gone = if recovery.is_some() { Verdict::Abandoned } else { Verdict::Skipped };
     if let Some(decided) = outdated(intent, schedule.map(SchedulePrecondition::from), gone) {
         return Err(decided);
@@ -125,11 +125,15 @@ pub(super) fn decide(
     if let Some(decided) = overdue(intent, SchedulePrecondition::from(schedule), now) {
         return Err(decided);
     }
+    let was_missed = match intent.made_up_for {
+        Some(MadeUpFor::Outage | MadeUpFor::Pause) => true,
+        Some(MadeUpFor::Follows) | None => false,
+    };
     Ok(match recovery {
         Some(_) => Reason::Recovered,
-        // The claim's decision holds, however long the hand-off took, and whether or not the fire
+        // The claim's decision stands, however long the hand-off took and whether or not the fire
         // waited for its turn.
-        None if intent.made_up_for.is_some() => Reason::CaughtUp,
+        None if was_missed => Reason::CaughtUp,
         None if intent.waited => Reason::Buffered,
         None if now - intent.due_at.utc() > ON_TIME => Reason::Late,
         None => Reason::OnTime,
@@ -151,8 +155,8 @@ pub(super) fn detail(intent: &Intent, reason: Reason, was_away: bool) -> Option<
 }
 
 /// Whether a fire would start after its deadline. The deadline counts from the time for which the
-/// fire was planned; for a late catch-up run, which is due only now, from the latest moment that
-/// the jitter permitted.
+/// fire was planned. For a late catch-up run, which only becomes due now, it counts from the latest
+/// moment that the jitter permits.
 pub(in crate::engine) fn past_deadline(
     scheduled_at: DateTime<Utc>,
     due_at: DateTime<Utc>,
@@ -166,7 +170,7 @@ pub(in crate::engine) fn past_deadline(
 
 #[cfg(test)]
 mod tests {
-    use entity::{Timestamp, fire::MadeUpFor};
+    use entity::Timestamp;
     use serde_json::json;
     use uuid::Uuid;
 
@@ -229,7 +233,7 @@ mod tests {
         assert_eq!(late, Reason::Late);
         let said = detail(&intent(), late, true).unwrap();
         assert!(said.contains("the database was away"), "{said}");
-        // Its claim was already late, and recorded why.
+        // The claim was already late, and recorded the reason.
         let detail_of = Intent {
             claimed_at: after(60).into(),
             detail: Some("no scheduler was running".to_owned()),
@@ -252,10 +256,15 @@ mod tests {
         let waited = Intent { waited: true, ..intent() };
         let decided = decide(&waited, Some(&schedule()), after(4_000), None);
         assert_eq!(decided.unwrap(), Reason::Buffered);
-        // Why it is late matters more than that it waited for its turn.
-        let caught_up = Intent { made_up_for: Some(MadeUpFor::Outage), ..waited };
+        // The reason for its delay matters more than the wait for its turn.
+        let behind = |made_up_for| Intent { waited: true, made_up_for, ..intent() };
+        let caught_up = behind(Some(MadeUpFor::Outage));
         let decided = decide(&caught_up, Some(&schedule()), after(4_000), None);
         assert_eq!(decided.unwrap(), Reason::CaughtUp);
+        // It was in time, and waited for those that were caught up on.
+        let follows = behind(Some(MadeUpFor::Follows));
+        let decided = decide(&follows, Some(&schedule()), after(4_000), None);
+        assert_eq!(decided.unwrap(), Reason::Buffered);
     }
 
     #[test]
@@ -295,7 +304,7 @@ mod tests {
         // With a jitter of four seconds.
         assert!(!late(4, 34));
         assert!(late(4, 35));
-        // Caught up on after an hour, due at once.
+        // Caught up on after an hour, and due at once.
         assert!(late(3_600, 3_600));
         assert!(!past_deadline(after(0), after(0), 0, None, after(3_600)));
     }
@@ -311,7 +320,7 @@ mod tests {
         assert_eq!(decided.reason, Reason::TooOld);
         let decided = decide(&intent(), Some(&schedule()), after(400), Some(LIMITS));
         assert_eq!(decided.unwrap(), Reason::Recovered);
-        // Its instant was long past when it was claimed.
+        // Claimed long after its instant.
         let caught_up = Intent { claimed_at: late.into(), ..intent() };
         let decided = decide(&caught_up, Some(&schedule()), late, Some(LIMITS));
         assert_eq!(decided.unwrap(), Reason::Recovered);

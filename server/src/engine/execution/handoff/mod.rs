@@ -50,11 +50,11 @@ pub(crate) struct Recovering {
 /// The results of handing over intents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HandedOver {
-    /// Runs started here.
+    /// Runs that started on this node.
     pub(crate) started: usize,
-    /// Runs queued for any node with room.
+    /// Runs queued for any node that has room.
     pub(crate) queued: usize,
-    /// Intents that were not run, with a verdict.
+    /// Intents that were refused, with a verdict.
     pub(crate) refused: usize,
 }
 
@@ -66,15 +66,14 @@ impl AddAssign for HandedOver {
     }
 }
 
-/// Maximum number of tries of a hand-off, over about a minute: longer than a fail-over takes. After
-/// that, the intents are left to recovery.
+/// Maximum number of tries of a hand-off. They take about a minute, longer than a fail-over; after
+/// that, recovery takes care of the intents.
 const TRIES: u32 = 64;
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Hands over `intents`, all of them owned by this node, one batch per transaction. A failed batch
-/// does not hold up the others, nor does an intent that the database refuses: bisection isolates
-/// it.
+/// Hands over `intents`, all owned by this node, one batch per transaction. Neither a failed batch
+/// nor an intent that the database refuses holds up the others: bisection isolates it.
 pub(in crate::engine) async fn hand_over(
     core: &Arc<Core>,
     intents: &[Intent],
@@ -91,9 +90,9 @@ pub(in crate::engine) async fn hand_over(
             Ok(more) => handed += more,
             Err(error) if error.is_refusal() => {
                 if let Err(one) = parts.split(part) {
-                    // It remains an intent: recovery tries again, and eventually gives up.
+                    // The fire stays an intent: recovery tries again, and eventually gives up.
                     let fire = intents[one].id;
-                    tracing::error!(%fire, "failed to hand over a fire: {error}");
+                    tracing::error!(fire_id = %fire, %error, "failed to hand over a fire");
                 }
             }
             Err(error) => failed = Some(error),
@@ -112,7 +111,7 @@ async fn hand_over_batch(
     loop {
         match try_hand_over(core, intents, recovery, round > 1).await {
             Err(error) if round < TRIES && error.is_transient() => {
-                tracing::warn!(intents = intents.len(), "failed to hand over: {error}");
+                tracing::warn!(intents = intents.len(), %error, "failed to hand over");
                 core.clock.sleep(pause).await;
                 pause = (pause * 4).min(LONGEST_PAUSE);
                 round += 1;
@@ -147,7 +146,7 @@ async fn try_hand_over(
     let linked = core.store.start_fires_if_pending(&tx, &batch.runs, now.into()).await?;
     core.store.decide_fires_if_pending(&tx, &batch.refused, now.into()).await?;
     batch.retain(|run| linked.contains(&run.id));
-    // As late as possible: short runs of the previous batch may have ended by now.
+    // As late as possible, because short runs of the previous batch may have ended by now.
     let places = batch.place(core);
     core.store.insert_fired_runs(&tx, &batch.runs, node, now.into()).await?;
     let starting = batch.runs.iter().filter(|run| run.start.is_some());

@@ -9,7 +9,7 @@ use crate::{
     store::handoffs::{CurrentSchedule, Intent, NewRun},
 };
 
-/// The run, not started yet and not yet reported.
+/// The run of an intent; it has not started and is not reported yet.
 pub(super) fn new_run(
     intent: &Intent,
     schedule: &CurrentSchedule,
@@ -33,7 +33,7 @@ pub(super) fn new_run(
         due_at: intent.due_at,
         max_attempts: known.definition.max_attempts(),
         runs_on: known.definition.asked_tags(),
-        origin: known.origin().cloned(),
+        origin: known.origin(intent.namespace_id),
         context,
         is_recovery,
         idempotency_key: idempotency_key(intent.schedule_id, intent.scheduled_at.utc()),
@@ -67,7 +67,7 @@ pub(crate) fn mark_recovery(
     }
 }
 
-/// Removes these marks: a run that repeats a recovered one was not itself recovered.
+/// Removes these marks: a run that repeats a recovered run was not recovered itself.
 pub(crate) fn unmark_recovery(context: &mut Value) {
     if let Value::Object(map) = context {
         for key in RECOVERY_KEYS {

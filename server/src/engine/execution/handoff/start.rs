@@ -1,4 +1,4 @@
-//! The runs of a batch that start here: their places, and their first attempts.
+//! The runs of a batch that start on this node: their places, and their first attempts.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -23,27 +23,27 @@ use crate::{
     target::Invocation,
 };
 
-/// How many runs are started before other tasks on this thread get a turn: the claim of the next
-/// batch is one of them, and the database is idle until it continues.
+/// How many runs are started before other tasks on this thread get a turn. The claim of the next
+/// batch is one of these tasks, and the database is idle until it continues.
 const BEGUN_AT_ONCE: usize = 64;
 
-/// What the runs of a batch start with, once they are committed.
+/// What the runs of a batch need when they start after the commit.
 pub(super) struct RunStart<'a> {
     /// This node.
     pub(super) node: Uuid,
     /// When they start.
     pub(super) now: DateTime<Utc>,
-    /// One for each run that starts here.
+    /// One entry for each run; `None` if the run does not start on this node.
     pub(super) places: Vec<Option<HeldPlace>>,
-    /// Attempts that are no longer this node's.
+    /// Attempts that this node has lost again.
     pub(super) lost: &'a HashSet<RunLease>,
 }
 
 impl HandoffBatch<'_> {
-    /// Marks as started those runs that may start in this transaction and for which there is a
-    /// place; returns the places, one for each of them. Only the dispatcher starts runs of a group:
-    /// it enforces their limit and order. If this node's life was declared dead, nothing starts:
-    /// another node would take the run from it at once.
+    /// Marks as started the runs that may start in this transaction and for which there is a place;
+    /// returns one entry for each run. Only the dispatcher starts runs of a group, because it
+    /// enforces the group's limit and order. If this node was declared dead, nothing starts:
+    /// another node would take the run at once.
     pub(super) fn place(&mut self, core: &Core) -> Vec<Option<HeldPlace>> {
         let may = |RunSource { known, schedule }: &RunSource<'_>| {
             schedule.group_id.is_none()

@@ -56,8 +56,8 @@ pub(super) fn orphaned(fate: OrphanFate, now: DateTime<Utc>) -> Decision {
     }
 }
 
-/// For a run of several tasks whose node does not finish it: the task at work has timed out, and
-/// the next node to take the run decides what follows.
+/// For a run of several tasks whose node does not end it: the task at work has timed out, and the
+/// next node that takes the run decides what follows.
 pub(super) fn stuck(now: DateTime<Utc>) -> Decision {
     Decision {
         task_state: task_run::State::TimedOut,
@@ -79,7 +79,7 @@ pub(super) fn hold(stray: &Stray) -> RunLease {
 }
 
 pub(super) fn settlement(stray: &Stray, decision: Decision, now: DateTime<Utc>) -> Settlement {
-    // Possibly by the clocks of two nodes.
+    // The two instants may come from the clocks of two nodes.
     let took = stray.started_at.and_then(|at| (now - at.utc()).to_std().ok());
     Settlement {
         hold: hold(stray),

@@ -1,15 +1,15 @@
-//! Decides when recovery spares other nodes after it was away itself. Pure: from instants to an
+//! Decides when recovery spares other nodes because it was away itself. Pure: from instants to an
 //! answer.
 
 use std::time::{Duration, Instant};
 
-/// After an outage longer than a heartbeat's expiry, every heartbeat is stale, even those of live
-/// nodes: the first node to recover would declare all others dead before their next heartbeat, and
-/// work they had done but not yet written would be repeated. So a recovery whose own rounds show
-/// that it was away gives the other nodes time to send a heartbeat.
+/// After an outage longer than the expiry, every heartbeat is stale, even those of live nodes: the
+/// first node to recover would declare all others dead before their next heartbeat, and work they
+/// had done but not yet written would be repeated. So a recovery whose own rounds show that it was
+/// away gives the other nodes time to send a heartbeat.
 ///
-/// Only failed or slow rounds show this, not a long time since the last round: a machine that was
-/// suspended, or whose clock was stepped, missed no heartbeat of the others in the meantime.
+/// Only failed or slow rounds show this, not a long time since the last round: if this machine was
+/// suspended or its clock was stepped, the other nodes could still send their heartbeats.
 #[derive(Debug)]
 pub(super) struct Grace {
     /// How long a grace period lasts.
@@ -40,8 +40,8 @@ impl Grace {
         self.began = now;
     }
 
-    /// Called when the round has reached the database. A grace period that began while the database
-    /// was away would be over when it returns.
+    /// Called when the round has reached the database: a grace period that began while the database
+    /// was away would otherwise be over too early.
     pub(super) fn reached(&mut self, now: Instant) {
         let was_away = match self.last {
             LastRound::Well => false,
@@ -71,9 +71,9 @@ impl Grace {
         now.saturating_duration_since(self.began) > self.longest
     }
 
-    /// Even if every round is slow or fails, dead nodes must be found: the next grace period may
-    /// begin only after a gap of its own length. An outage that makes heartbeats expire lasts twice
-    /// as long as a grace period, so it outlasts that gap.
+    /// Whether the next grace period may begin: only after a gap as long as the period itself, so
+    /// that dead nodes are found even if every round is slow or fails. An outage that makes
+    /// heartbeats expire lasts twice as long as a grace period, so it outlasts the gap.
     fn may_begin_again(&self, now: Instant) -> bool {
         self.until.is_none_or(|until| now >= until + self.span)
     }
@@ -98,7 +98,7 @@ mod tests {
         grace.round_begins(start);
         assert!(!grace.spares(start), "a first start has none");
         grace.round_ended(start + second(1), true);
-        // However long ago that was.
+        // However long ago the last round was.
         let back = start + second(500);
         grace.round_begins(back);
         grace.reached(back);
@@ -117,7 +117,7 @@ mod tests {
     fn the_time_begins_when_the_database_is_there_again() {
         let start = Clock::system().instant();
         let mut grace = Grace::new(SPAN, LONGEST, start);
-        // It is away for as long as a heartbeat is valid: no round gets as far as the check.
+        // The database is away for as long as a heartbeat is valid: no round reaches the check.
         for number in 0..6 {
             grace.round_begins(start + second(5 * number));
             grace.round_ended(start + second(5 * number + 1), true);
@@ -125,7 +125,7 @@ mod tests {
         let back = start + second(31);
         grace.round_begins(back);
         grace.reached(back);
-        // No node has been silent for long enough to be checked in this round.
+        // No node has been silent long enough to be checked in this round.
         grace.round_ended(back, false);
         grace.round_begins(back + second(14));
         grace.reached(back + second(14));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn where_each_round_is_slow_or_fails_the_dead_are_found_all_the_same() {
+    fn dead_nodes_are_found_even_if_each_round_is_slow_or_fails() {
         for (took, fails) in [(second(6), false), (second(1), true)] {
             let start = Clock::system().instant();
             let mut grace = Grace::new(SPAN, LONGEST, start);
@@ -184,7 +184,7 @@ mod tests {
         let first = start + second(40);
         grace.round_begins(first);
         grace.reached(first);
-        // It begins in the middle of that grace period and lasts twice as long.
+        // The outage begins in the middle of that grace period and lasts twice as long.
         grace.round_ended(first + second(1), true);
         let second_end = first + second(1 + 30);
         grace.round_begins(second_end);

@@ -4,7 +4,7 @@
 //! - an **orphaned run** is running on a node whose life is over: the attempt is lost, the run
 //!   continues on another node. The same applies to a run that the tables assign to this node but
 //!   this node does not know: the commit succeeded, but its answer was lost;
-//! - an **overrun** has outlived every limit: its own node ends it, or else any other node;
+//! - an **overrun** has exceeded every time limit: its own node ends it, or else any other node;
 //! - a **lost hand-off** is an intent without a run whose owner is gone, or that is old;
 //! - a run **waits too long** when its start deadline or its own time limit has passed and no node
 //!   can take it.
@@ -15,7 +15,7 @@
 //!
 //! - `fate`: decides about a stray attempt; pure
 //! - `grace`: spares other nodes after this one was away itself; pure
-//! - `overruns`: attempts that outlived every limit
+//! - `overruns`: attempts that exceeded every time limit
 //! - `parts`: collects the failures of a round's parts
 //! - `waiting`: runs that have waited for a node for too long
 //! - `watch`: how long attempts on other nodes have been overdue, by the local monotonic clock;
@@ -61,7 +61,7 @@ use crate::{
     telemetry::Recovery as What,
 };
 
-/// Finds lost work.
+/// Finds lost work, and restarts it or gives it up.
 #[derive(Debug)]
 pub(in crate::engine) struct Recovery {
     core: Arc<Core>,
@@ -76,20 +76,20 @@ pub struct RecoveryReport {
     pub expired_nodes: usize,
     /// Runs taken from dead nodes.
     pub orphans: usize,
-    /// Attempts over their hard deadline.
+    /// Attempts past their hard deadline.
     pub overruns: usize,
     /// Intents handed over again.
     pub lost_handoffs: usize,
     /// Fires and runs given up.
     pub abandoned: usize,
-    /// Runs that waited in the queue until after their start deadline.
+    /// Runs that waited in the queue past their start deadline.
     pub late: usize,
     /// Runs whose time limit passed while they waited for another attempt.
     pub timed_out: usize,
 }
 
 impl RecoveryReport {
-    /// Logs what the round recovered: one line, however much that was.
+    /// Logs what the round recovered, always in one line.
     fn tell(&self) {
         let Self { orphans, overruns, lost_handoffs, abandoned, .. } = *self;
         if orphans + overruns + lost_handoffs + abandoned > 0 {
@@ -115,8 +115,8 @@ impl Recovery {
     }
 
     /// Disowns attempts that the tables assign to this node but that it does not know. It reads the
-    /// tables first, then memory: memory knows an attempt from before the tables assign it until
-    /// after they say that it has ended, and an attempt that has ended in the meantime is not
+    /// tables first and memory second: memory knows an attempt from before the tables assign it
+    /// until after they say that it has ended. Attempts that have ended in the meantime are not
     /// written.
     async fn disown_unknown(&self) -> Result<(), EngineError> {
         let core = &self.core;
@@ -129,7 +129,7 @@ impl Recovery {
         let tx = core.store.begin().await?;
         let disowned = core.store.disown_if_held(&tx, &unknown).await?;
         core.store.commit(tx).await?;
-        // Usually none: an attempt that has ended since the tables were read is not lost.
+        // Usually nothing: an attempt that has ended since the tables were read is not lost.
         if disowned > 0 {
             tracing::warn!(
                 attempts = disowned,
@@ -177,8 +177,8 @@ impl Recovery {
                     recovered.push((stray.id, context));
                 }
                 OrphanFate::Abandon(reason) => {
-                    // A retry names the fire of the run that it repeats, and a backfill's run the
-                    // row of its instant: their verdicts stand.
+                    // A retry names the fire of the run that it repeats, and a backfill's run names
+                    // the row of its instant: the verdicts of both stand.
                     if let Some(id) = stray.fire_id.filter(|fire| *fire == stray.id) {
                         let detail = format!("run {} was on a node that died", stray.id);
                         abandoned.push(Decided {
@@ -212,8 +212,8 @@ impl Recovery {
         Ok(strays.len() as u64 == BATCH)
     }
 
-    /// Settles stray attempts that still have their hold, and ends everything that was at work for
-    /// them: for a run of several tasks, these may be several attempts.
+    /// Settles stray attempts whose hold has not changed, and everything that was at work for them:
+    /// a run of several tasks may have several attempts.
     async fn settle(
         &self,
         tx: &DatabaseTransaction,
@@ -230,7 +230,7 @@ impl Recovery {
         Ok(held)
     }
 
-    /// Counts in the metrics the runs that this ended: nothing else will.
+    /// Counts the runs that this ended in the metrics, because nothing else counts them.
     fn count_ended(&self, strays: &[Stray], settlements: &[Settlement], ended: &HashSet<RunLease>) {
         let schedules: HashMap<_, _> = strays.iter().map(|run| (run.id, run.schedule_id)).collect();
         for settled in settlements {
@@ -259,7 +259,7 @@ impl Recovery {
             tx.rollback().await?;
             return Ok(false);
         }
-        // Counted before the try: a hand-off that kills the node must not be tried for ever.
+        // Counted before the attempt: a hand-off that kills the node must not be repeated for ever.
         core.store.count_recovery(&tx, &lost, node, now.into()).await?;
         core.store.commit(tx).await?;
         report.lost_handoffs += lost.len();
@@ -269,14 +269,14 @@ impl Recovery {
         Ok(lost.len() as u64 == BATCH)
     }
 
-    /// An intent without a run that was claimed before this time is lost even if its owner is
-    /// alive.
+    /// An intent that was claimed before this time and has no run counts as lost, even if its owner
+    /// is alive.
     fn lost_before(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         let after = TimeDelta::from_std(self.core.settings.lost_after).unwrap_or(TimeDelta::MAX);
         now.checked_sub_signed(after).unwrap_or(DateTime::<Utc>::MIN_UTC)
     }
 
-    /// Checks whether there is anything to do.
+    /// Checks whether there is anything to recover.
     async fn astray(&self, now: DateTime<Utc>) -> Result<Astray, EngineError> {
         let core = &self.core;
         let (node, expiry) = (core.node_id().await, core.settings.heartbeat_expiry);
@@ -293,8 +293,8 @@ impl Recovery {
 
     async fn round(&mut self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
         let (mut report, mut parts) = (RecoveryReport::default(), FailedParts::default());
-        // Only the node itself knows which attempts it does not know, and how long it has worked on
-        // others.
+        // Only the node itself can tell which attempts it does not know, and how long it has worked
+        // on the others.
         if parts.done("unknown attempts", caught(self.disown_unknown()).await).is_some() {
             self.grace.reached(self.core.clock.instant());
         }
@@ -311,8 +311,8 @@ impl Recovery {
         parts.end(report)
     }
 
-    /// Recovery that one node does for all. A failure in one part must not block the others: it may
-    /// recur in each round.
+    /// Recovery that one node does for the whole cluster. A failure in one part must not block the
+    /// others, because it may recur in each round.
     async fn recover_for_all(
         &mut self,
         now: DateTime<Utc>,
@@ -327,11 +327,11 @@ impl Recovery {
         if astray.orphans || !silent.is_empty() {
             let taken = caught(self.take_over_all(&tenure, now, report)).await;
             parts.done("orphaned runs", taken);
-            // This makes the claims of a dead node lost.
+            // After this, the claims of a dead node count as lost.
             let looked = parts.done("look", self.astray(now).await);
             astray = looked.unwrap_or(Astray::ANY);
         }
-        // Attempts that ended during an outage have yet to be written by their nodes.
+        // Nodes have yet to write the attempts that ended during an outage.
         if astray.overruns
             && !self.grace.spares(self.core.clock.instant())
             && self.goes_on(&mut tenure, parts).await
@@ -356,8 +356,8 @@ impl Recovery {
         lead(&self.core, LEASE, self.core.settings.recovery_interval * 3).await
     }
 
-    /// Whether this node still has the lease; renews it. A slow part must not cost the later ones
-    /// their term, round after round.
+    /// Renews the lease; returns whether this node still has it. Without this, a slow part could
+    /// use up the term of the later parts in every round.
     async fn goes_on(&self, tenure: &mut LeaseTerm, parts: &mut FailedParts) -> bool {
         if !tenure.is_over(&self.core.clock) {
             return true;
@@ -377,8 +377,8 @@ impl Recovery {
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
-        // A heartbeat that only looks old, because the database's clock was stepped, does not mean
-        // a long silence.
+        // A heartbeat that only looks old because the database's clock was stepped does not mean a
+        // long silence.
         let living = self.core.store.living_nodes().await?;
         self.core.cluster.watch(&living, self.core.clock.instant());
         while self.take_over_orphans(tenure, now, report).await? {}
@@ -390,7 +390,7 @@ impl Recovery {
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
-        // A counted try must actually be made, so each batch has a whole term.
+        // A hand-off that was counted must actually be made, so each batch has a whole term.
         while let Some(tenure) = self.lead().await?
             && self.hand_over_lost(&tenure, now, report).await?
         {}

@@ -1,4 +1,4 @@
-//! Collects the failures of a round's parts. Pure: from answers to an answer.
+//! Collects the failures of the parts of a round. Pure: from results to a result.
 
 use crate::engine::EngineError;
 
@@ -9,7 +9,7 @@ pub(super) struct FailedParts {
 }
 
 impl FailedParts {
-    /// Records the result of a part; returns its value, if it did not fail.
+    /// Records the result of a part; returns its value if the part succeeded.
     pub(super) fn done<T>(
         &mut self,
         name: &'static str,

@@ -1,6 +1,6 @@
-//! Runs that have waited for a node for too long. A node that takes a run notices that its start
-//! deadline or its time limit has passed. While no node can take it, for want of a free place, a
-//! node with its tags or room in its group, it is noticed here.
+//! Runs that have waited for a node for too long. A node that takes a run checks the run's start
+//! deadline and time limit. If no node can take it, for want of a free place, of a node with its
+//! tags, or of room in its group, the check is made here.
 
 use chrono::{DateTime, Utc};
 use entity::{fire, run};
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Recovery {
-    /// Skips runs that have waited in the queue until after their start deadline.
+    /// Skips runs that have waited in the queue past their start deadline.
     pub(super) async fn skip_all_late(
         &self,
         tenure: &LeaseTerm,
@@ -40,7 +40,7 @@ impl Recovery {
         Ok(())
     }
 
-    /// Skips fires whose runs have waited in the queue until after their start deadline.
+    /// Skips fires whose runs have waited in the queue past their start deadline.
     async fn skip_late(
         &self,
         tenure: &LeaseTerm,

@@ -12,8 +12,8 @@ use crate::store::recoveries::OverdueAttempt;
 /// Overdue attempts of other nodes, with the time when this node first saw each.
 ///
 /// A hard deadline is written by the database's clock and compared with it. When that clock is
-/// stepped forward, every attempt everywhere is overdue at once. But an attempt that exists, under
-/// the same hold and deadline, at both ends of a period as long as its limit has been at work for
+/// stepped forward, every attempt everywhere is overdue at once. But if an attempt has the same
+/// hold and deadline at both ends of a period as long as its limit, then it has been at work for
 /// that long, whatever the database's clock did.
 #[derive(Debug, Default)]
 pub(super) struct OverrunWatch {
@@ -28,7 +28,8 @@ impl OverrunWatch {
         self.seen = overdue.into_iter().map(|overdue| (overdue, since(&overdue))).collect();
     }
 
-    /// The attempts that have been overdue for as long as their `limit`, if they have one.
+    /// The attempts that have been overdue for as long as their `limit`; attempts without a limit
+    /// are left out.
     pub(super) fn outlived(
         &self,
         now: Instant,

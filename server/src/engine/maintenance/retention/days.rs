@@ -7,24 +7,25 @@ use crate::store::{
     retention::{Layout, PartitionRange},
 };
 
-/// How many days are created in advance: a server that cannot create any for a week continues as
-/// before.
+/// How many days are created in advance: a server that cannot create any for a week still works.
 const AHEAD_DAYS: i64 = 7;
-/// The approximate maximum number of partitions of a table: each one costs a little whenever all
-/// are searched. If history is kept for more days than this, a partition covers several days.
+/// The approximate maximum number of partitions of a table, because each one costs a little in
+/// every query that searches all of them. If history is kept for more days than this, a partition
+/// covers several days.
 const MAX: i32 = 60;
-/// The widest stretch created in advance, for history that is kept for ten years.
+/// The widest partition that is created in advance, in days: enough for history that is kept for
+/// ten years.
 const WIDEST: i64 = 61;
 
-/// A stretch to create.
+/// A partition to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct New {
     pub(super) stretch: PartitionRange,
-    /// Whether it is created from everything that the overflow partition holds.
+    /// Whether it is created from all rows that the overflow partition holds.
     pub(super) seal: bool,
 }
 
-/// The stretches to create, in order.
+/// The partitions to create, in order.
 pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<New> {
     let today = day_of(now.0);
     let mut made = Vec::new();
@@ -43,15 +44,15 @@ pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<New>
     made
 }
 
-/// The stretches that ended a day before `last`, oldest first. Within that day, most of what began
-/// in them has settled: the rest would have to be moved.
+/// The partitions that ended at least a day before `last`, oldest first. Most of what began in them
+/// has settled within that day; the rest would have to be moved.
 pub(super) fn to_drop(layout: &Layout, last: Timestamp) -> Vec<PartitionRange> {
     layout.stretches.iter().copied().take_while(|stretch| is_over(stretch, last)).collect()
 }
 
-/// The start of the days that remain after these are dropped: rows before it are removed with their
-/// partition, not one by one. A stretch that was created from all earlier history may span years,
-/// so its rows may be deleted individually.
+/// The start of the days that remain after these partitions are dropped. Older rows are removed
+/// with their partition, not one by one. A partition that was created from all earlier history may
+/// span years, so its rows may be deleted one by one.
 pub(super) fn kept_from(layout: &Layout, last: Timestamp) -> i64 {
     let first = layout.stretches.iter().find(|stretch| !is_over(stretch, last));
     match first {
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn history_that_is_kept_for_years_lies_in_longer_stretches() {
+    fn history_kept_for_years_is_in_longer_partitions() {
         assert_eq!([1, 45, 60, 61, 365, 3_650].map(width_in_days), [1, 1, 1, 2, 7, 61]);
         let made = to_make(&layout(40..101), NOW, 3_650);
         assert_eq!(made, [New { stretch: stretch(101, 162), seal: false }]);
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_day_that_is_kept_goes_with_it() {
+    fn rows_in_a_kept_day_are_dropped_with_it() {
         assert_eq!(kept_from(&layout(50..108), Timestamp(53 * DAY_MS)), 52 * DAY_MS);
         assert_eq!(kept_from(&layout(50..108), Timestamp(20 * DAY_MS)), 50 * DAY_MS);
         let weeks = [stretch(0, 7), stretch(7, 14)].to_vec();
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_before_the_first_day_goes_row_by_row() {
+    fn rows_before_the_first_day_are_removed_one_by_one() {
         let all = Layout { stretches: [stretch(0, 101)].to_vec(), beyond: 101 * DAY_MS };
         assert_eq!(kept_from(&all, Timestamp(55 * DAY_MS)), 55 * DAY_MS);
     }

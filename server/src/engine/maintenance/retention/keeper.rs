@@ -17,9 +17,9 @@ pub(in crate::engine) struct Keeper {
     is_postponed: bool,
 }
 
-/// The node that holds this lease runs the rounds.
+/// The lease of the node that runs the rounds.
 pub const LEASE: &str = "retention";
-/// The pause before a change that was not granted is retried.
+/// The pause before a change of partitions that was not granted is retried.
 const SOON: Duration = Duration::from_secs(30);
 
 impl Keeper {

@@ -1,13 +1,13 @@
 //! Retention: removes history that is old enough, and everything that is no longer needed with it.
 //!
 //! Nothing that can still change is ever removed, however old it is; a row's age counts from when
-//! it was settled. One node at a time does this, so that two do not interfere; if two did, one
-//! would find nothing left.
+//! it was settled. Only one node at a time does this; if two did, one would find nothing left to
+//! remove.
 //!
 //! On PostgreSQL, partitions for the coming days are created here, and a day is dropped as a whole
 //! when the longest retention period has passed; history with a shorter period is deleted before
-//! that, in chunks. On SQLite, everything is deleted in chunks. A chunk holds the writer for at
-//! most 50 ms, and between two chunks other writers go first.
+//! that, in chunks. On SQLite, everything is deleted in chunks. A chunk occupies the writer for at
+//! most 50 ms, and other writers go first between two chunks.
 //!
 //! - `pace`: how large a chunk is; pure
 //! - `days`: which days to make and to drop; pure
@@ -64,19 +64,20 @@ pub struct RetentionReport {
     pub postponed: usize,
     /// Transactions that deleted something.
     pub chunks: usize,
-    /// The longest of them.
+    /// The longest of these transactions.
     pub longest_chunk: Duration,
-    /// Nothing was done because the clock cannot be trusted.
+    /// Whether nothing was done because the clock cannot be trusted.
     pub is_clock_ahead: bool,
 }
 
 /// How a round is run.
 #[derive(Clone, Debug, Default)]
 pub struct RoundOptions {
-    /// The lease term of the node that runs it for all, and the length of a term. `None` if an
-    /// operator runs it by hand.
+    /// The lease term of the node that runs the round for the whole cluster, and the length of a
+    /// term. `None` if an operator runs it by hand.
     tenure: Option<(LeaseTerm, Duration)>,
-    /// The pause between two chunks: a writer in another process retries only every 100 ms.
+    /// The pause between two chunks. A writer in another process retries only every 100 ms, so it
+    /// needs a gap.
     pause: Duration,
 }
 
@@ -101,7 +102,7 @@ struct RetentionRound<'a> {
     /// Whether another node has the lease by now.
     is_over: bool,
     rule: RetentionRule,
-    /// Whether the rule is that of a cut, which does not change during the round.
+    /// Whether the retention rule is that of a cut, which does not change during the round.
     is_cut: bool,
     /// The key after which the search begins.
     first: Uuid,
@@ -109,16 +110,16 @@ struct RetentionRound<'a> {
     report: RetentionReport,
 }
 
-/// Settled history of one namespace that its quota of rows does not permit.
+/// Settled history of one namespace that exceeds its quota of rows.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Excess {
     /// The namespace.
     pub(in crate::engine) namespace: Uuid,
-    /// When the oldest of it was counted.
+    /// The start of the oldest part.
     pub(in crate::engine) oldest: Timestamp,
-    /// Everything before this is removed ...
+    /// Rows before this instant are removed ...
     pub(in crate::engine) until: Timestamp,
-    /// ... except runs with later stamps than this, which not everything has read.
+    /// ... except runs with stamps above this one, which not every reader has read.
     pub(in crate::engine) read: i64,
 }
 
@@ -128,7 +129,7 @@ const RENEWAL: Duration = Duration::from_secs(10);
 /// early.
 const MAX_AHEAD: TimeDelta = TimeDelta::hours(1);
 
-/// What one transaction deletes at most.
+/// The rows that one transaction deletes at most.
 #[derive(Clone, Copy, Debug)]
 enum DeletionChunk<'a> {
     Parts(RunPart, &'a [PartKey]),
@@ -187,8 +188,8 @@ pub async fn run_once(
     Ok(round.report)
 }
 
-/// Removes history that a quota does not permit, and records that. Returns `None` if another node
-/// has the lease by now: the next round finds the rest.
+/// Removes history that exceeds a quota, and records that. Returns `None` if another node has the
+/// lease by now: the next round finds the rest.
 pub(in crate::engine) async fn cut(
     core: &Core,
     (tenure, term): (LeaseTerm, Duration),
@@ -208,7 +209,7 @@ pub(in crate::engine) async fn cut(
         is_over: false,
         rule: core.store.rule_of_cut(namespace, until, read, now.into()),
         is_cut: true,
-        // What took up to a day until it was counted. Anything older is left to retention.
+        // Includes what took up to a day to be counted. Retention removes anything older.
         first: first_key(oldest.0 - DAY_MS),
         paces: Paces::new(!core.store.dialect().is_postgres()),
         report: RetentionReport::default(),
@@ -226,8 +227,8 @@ pub(in crate::engine) async fn cut(
 }
 
 impl RetentionRound<'_> {
-    /// Whether this node still has the lease. Reads the retention rules again: a namespace that
-    /// extends its retention must not have to wait for the end of the round.
+    /// Whether this node still has the lease. Also reads the retention rules again: when a
+    /// namespace extends its retention, that must take effect before the round ends.
     async fn goes_on(&mut self) -> Result<bool, EngineError> {
         if let Some((tenure, term)) = &mut self.manner.tenure
             && self.clock.instant().saturating_duration_since(self.renewed) >= RENEWAL
@@ -283,7 +284,7 @@ impl RetentionRound<'_> {
                         self.removed(table, rows);
                     }
                 }
-                // Dropping the next one would leave a gap. Its rows are deleted in chunks.
+                // Dropping the next partition would leave a gap, so its rows are deleted in chunks.
                 Dropped::Needed => return Ok(()),
                 Dropped::Postponed => {
                     self.rule = self.rule.keeping(family, stretch.from);
@@ -303,8 +304,8 @@ impl RetentionRound<'_> {
             let Some(last) = old.last() else { return Ok(()) };
             after = last.id;
             let runs: Vec<Uuid> = old.iter().map(|run| run.id).collect();
-            // A run can have more lines than one chunk takes: its row is deleted last, so that the
-            // rest can be found again.
+            // A run can have more lines than one chunk takes. Its row is deleted last, so that the
+            // next chunk finds the rest.
             for part in [RunPart::Lines, RunPart::Attempts] {
                 loop {
                     let limit = self.paces.rows(part.table());
@@ -399,7 +400,7 @@ impl RetentionRound<'_> {
             store.settle_log().await?;
         }
         if self.manner.pause.is_zero() {
-            // A writer that waits is ahead of the next chunk in the queue.
+            // A writer that waits comes before the next chunk in the queue.
             tokio::task::yield_now().await;
         } else {
             self.clock.sleep(self.manner.pause).await;

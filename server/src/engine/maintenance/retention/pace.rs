@@ -1,4 +1,4 @@
-//! The size of a chunk: as large as its time limit permits, learnt from earlier chunks of the
+//! The size of a chunk: as large as its time limit permits, learnt from earlier chunks of the same
 //! table.
 
 use std::{collections::HashMap, time::Duration};
@@ -6,22 +6,23 @@ use std::{collections::HashMap, time::Duration};
 /// Target durations of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Aim {
-    /// The target for the deletes alone: leaves time for the commit, and for occasional slow
+    /// The target for the deletes alone: it leaves time for the commit and for occasional slow
     /// chunks.
     worked: Duration,
     /// The limit for a chunk including its commit.
     took: Duration,
 }
 
-/// SQLite has one writer: a chunk holds up every fire.
+/// SQLite has one writer, so a chunk holds up every fire.
 const ONE_WRITER: Aim = Aim { worked: Duration::from_millis(15), took: Duration::from_millis(50) };
-/// Others write concurrently with the chunk.
+/// On PostgreSQL, others write concurrently with the chunk.
 const MANY_WRITERS: Aim = Aim { worked: Duration::from_millis(100), took: Duration::from_secs(1) };
-/// Fewer rows cost about the same: most of that is the overhead of a statement and a commit.
+/// Fewer rows take about as long, because most of that time is the overhead of a statement and a
+/// commit.
 const MIN: u64 = 50;
 const MAX: u64 = 5_000;
 
-/// The maximum size of one chunk, however few rows it has.
+/// Maximum size of one chunk in bytes, however few rows that is.
 const MAX_BYTES: i64 = 1_000_000;
 
 /// How many rows of these sizes fit into one chunk: at least one.
@@ -34,8 +35,8 @@ pub(super) fn fitting(sizes: impl Iterator<Item = i64>) -> usize {
     fits.count().max(1)
 }
 
-/// The sizes of the next chunks, per table: a log line is deleted many times as quickly as a run
-/// with its indexes, so it must not determine how many runs fit.
+/// The sizes of the next chunks, per table. A log line is deleted many times as fast as a run with
+/// its indexes, so it must not determine how many runs fit.
 #[derive(Debug)]
 pub(super) struct Paces {
     aim: Aim,
@@ -86,9 +87,9 @@ impl Default for DeletionPace {
 }
 
 impl DeletionPace {
-    /// A slow chunk counts at once, a quick one only gradually: it may have been luck. A chunk of
-    /// few rows says nothing about a large one. Each commit has the same sync cost, so commits
-    /// count only if the total took too long.
+    /// The pace after a chunk. A slow chunk counts at once, a quick one only gradually, because it
+    /// may have been luck. A chunk of few rows says nothing about a large one. Each commit has the
+    /// same cost for syncing, so commits count only if the total took too long.
     fn after(self, done: Done, aim: Aim) -> Self {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let most = if done.took > aim.took {
@@ -99,8 +100,8 @@ impl DeletionPace {
             self.rows
         };
         let seen = if done.rows < MIN { self.cost } else { nanos(done.worked) / done.rows };
-        // A machine that was suspended during a chunk says nothing about rows: the cost is capped
-        // so that `MIN` rows still fit.
+        // A machine that was suspended during a chunk says nothing about rows. So the cost is
+        // capped: `MIN` rows still fit.
         let cost = seen.max(self.cost - self.cost / 8 + seen / 8).min(nanos(aim.worked) / MIN);
         let fitting = nanos(aim.worked) / cost.max(1);
         Self { rows: fitting.min(most).clamp(MIN, MAX), cost }
@@ -115,7 +116,7 @@ mod tests {
         Duration::from_micros(us)
     }
 
-    /// A chunk for whose rows the database needed this many microseconds each.
+    /// A chunk in which the database needed this many microseconds for each row.
     fn done(rows: u64, us_a_row: u64, commit: u64) -> Done {
         let worked = us(rows.saturating_mul(us_a_row));
         Done { rows, worked, took: worked.saturating_add(us(commit)) }

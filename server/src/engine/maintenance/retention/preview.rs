@@ -1,4 +1,4 @@
-//! What a round would remove: for users who change a retention setting, before it is too late.
+//! What a round would remove. Users who change a retention setting see it before it is too late.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -20,7 +20,7 @@ pub struct Preview {
     pub policies: Policies,
     /// The rows that would be removed, by table and namespace.
     pub figures: Vec<Figure>,
-    /// How many partitions would be dropped if nothing in them is needed. Always 0 for a single
+    /// How many partitions would be dropped, if nothing in them is needed. Always 0 for a single
     /// namespace.
     pub partitions: usize,
     /// The oldest rows that would remain.

@@ -19,7 +19,8 @@ use crate::{
 /// Maximum number of fires examined in one transaction.
 pub(super) const LOOKED_AT: usize = 200;
 
-/// How many fires to examine to fill `room` places, if few instants have run in the meantime.
+/// How many fires to examine in order to fill `room` places, if few of the instants have run in the
+/// meantime.
 pub(super) fn enough_for(room: usize) -> usize {
     (2 * room + 10).min(LOOKED_AT)
 }
@@ -31,16 +32,16 @@ pub(super) struct ChosenFires {
     pub(super) runs: Vec<BackfillRun>,
     /// Fires that get no run.
     pub(super) ended: Vec<EndedFire>,
-    /// Some fires wait for the planner.
+    /// Whether some fires wait for the planner.
     pub(super) waits: bool,
-    /// No fires are waiting any more.
+    /// Whether no fires are left to wait.
     pub(super) exhausted: bool,
-    /// Another look at once is useful.
+    /// Whether to look again at once.
     pub(super) again: bool,
 }
 
-/// Decides about the waiting fires one after another, until there is no room left. `is_all`: no
-/// other fires wait after these.
+/// Decides about the waiting fires in order, until there is no room left. `is_all`: there are no
+/// waiting fires beyond these.
 pub(super) fn choose(
     waiting: &[NextFire],
     is_all: bool,
@@ -51,7 +52,7 @@ pub(super) fn choose(
     now: DateTime<Utc>,
 ) -> ChosenFires {
     let nothing = InstantFacts::default();
-    // In the order of their turns: of two runs that wait for a place, the one with the lower key
+    // Ids in the order of the fires: of two runs that wait for a place, the one with the lower key
     // starts first.
     let mut ids: Vec<Uuid> = (0..room).map(|_| new_id(now)).collect();
     ids.sort_unstable();
@@ -68,7 +69,7 @@ pub(super) fn choose(
                 at: now.into(),
             }),
             InstantTurn::Start if others.contains(&fire.scheduled_at) => {
-                // Another backfill's run has settled, but its row is not updated yet.
+                // A run of another backfill has settled, but its row is not updated yet.
                 next.again = true;
                 return next;
             }
@@ -91,7 +92,7 @@ pub(super) fn choose(
         }
     }
     next.exhausted = is_all && !next.waits;
-    // If all of them wait for the planner, another look would not help.
+    // If all of them wait for the planner, looking again would not help.
     next.again = !is_all && (!next.runs.is_empty() || !next.ended.is_empty());
     next
 }
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_run_meanwhile_takes_no_room() {
+    fn instants_that_ran_meanwhile_take_no_place() {
         let at = Timestamp(0);
         let run = RunAt { at, run_id: Uuid::nil(), state: run::State::Succeeded };
         let facts =
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_the_planner_holds_up_nothing_behind_it() {
+    fn an_instant_that_waits_for_the_planner_delays_no_later_one() {
         let to_come = InstantFacts { is_to_come: true, ..InstantFacts::default() };
         let facts = HashMap::from([(Timestamp(0), to_come.clone())]);
         let next = choose(&waiting(2), true, &facts, &[], &backfill(), 2, now());

@@ -1,15 +1,15 @@
 //! Backfills: past instants of a schedule, run on request.
 //!
 //! Promises: the instants of a request are recorded before anything runs, one row each, and each of
-//! these rows reaches an end. A start writes the intent before the action, in one transaction: the
-//! backfill's row gets its run, the run is queued, and an instant that has no row in the ledger
-//! gets one. So a crash loses nothing and duplicates nothing, whenever it happens. Across all
-//! backfills, at most one live run exists per instant: a unique key ensures that.
+//! these rows reaches an end. One transaction starts a run: it queues the run, names it in the
+//! backfill's row, and adds a row to the ledger if the instant has none. So a crash loses nothing
+//! and duplicates nothing, whenever it happens. Across all backfills, at most one live run exists
+//! per instant: a unique key ensures that.
 //!
 //! A backfill does not depend on the schedule being enabled and never moves its cursor; existing
 //! verdicts stay. When the cursor passes later, the ledger skips the rows that already exist
-//! (`timetable::taken`). Its runs have a separate limit and block no others: the schedule's overlap
-//! policy does not count them.
+//! (`timetable::taken`). Its runs have a limit of their own and do not block others: the schedule's
+//! overlap policy does not count them.
 //!
 //! - `window`: the fires of a window, within the limit
 //! - `standing`: the state of an instant, and what it means for a backfill; pure

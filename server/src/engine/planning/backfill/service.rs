@@ -16,7 +16,7 @@ use crate::engine::{
     service::Service,
 };
 
-/// Advances open backfills.
+/// Advances the open backfills.
 #[derive(Debug)]
 pub(in crate::engine) struct Backfill {
     pub(in crate::engine) core: Arc<Core>,
@@ -68,9 +68,9 @@ impl Backfill {
                         again |= taken.again;
                         self.follow_up(&backfill, taken, round);
                     }
-                    // A failure of one must not hold up the others.
+                    // The failure of one backfill must not hold up the others.
                     Err(error) => {
-                        tracing::error!(backfill = %open.id, "failed to {error}");
+                        tracing::error!(backfill_id = %open.id, %error, "a backfill waits");
                         round.failed.get_or_insert(error);
                     }
                 }
@@ -100,7 +100,7 @@ impl Backfill {
             core.signals.wake_canceller();
         }
         if taken.finished {
-            tracing::info!(backfill = %backfill.id, "a backfill has come to its end");
+            tracing::info!(backfill_id = %backfill.id, "a backfill has come to its end");
         }
         round.report.started += taken.started;
         round.report.settled += taken.settled;
@@ -117,15 +117,16 @@ impl Service for Backfill {
 
     async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<BackfillReport, EngineError> {
         let core = &self.core;
-        // Before the tables are read: a run that settles from now on wakes this service again.
+        // Set before the tables are read, so that a run that settles from now on wakes this service
+        // again.
         let at_work = core.store.backfill_runs_at_work().await?;
         let is_waiting = !at_work.is_empty();
         core.backfills.keep(at_work);
         if !is_waiting && core.store.open_backfills(Uuid::nil(), 1).await?.is_empty() {
             return Ok(BackfillReport::default());
         }
-        // One node does this for all. The lease is renewed before each pass over the open
-        // backfills.
+        // One node does this for the whole cluster. It renews the lease before each pass over the
+        // open backfills.
         let term = core.settings.poll * 3;
         let mut round = BackfillRound::default();
         loop {

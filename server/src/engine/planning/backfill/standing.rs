@@ -7,47 +7,47 @@ use crate::store::instants::{RowAt, RunAt};
 /// The state of a past instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstantState {
-    /// Nothing has run for it.
+    /// The instant has had no run.
     Missing,
     /// A run for it succeeded.
     Succeeded,
     /// All runs for it have ended, none successfully.
     Failed,
-    /// A run for it is alive, or its own fire is still to come.
+    /// A run for the instant is alive, or the instant's own fire is still in the future.
     Live,
-    /// Nothing has run for it, and a calendar of the schedule suppresses it.
+    /// The instant has had no run, and a calendar of the schedule suppresses it.
     Suppressed,
-    /// It is so old that its runs may have been removed.
+    /// The instant is so old that its runs may have been removed.
     Forgotten,
 }
 
 /// The facts in the tables about an instant.
 #[derive(Clone, Debug, Default)]
 pub struct InstantFacts {
-    /// Its own row in the ledger.
+    /// The instant's row in the ledger.
     pub row: Option<RowAt>,
-    /// The ledger row of a range that includes it.
+    /// The ledger row of a range that contains it.
     pub range: Option<Uuid>,
     /// The runs for it.
     pub runs: Vec<RunAt>,
-    /// Whether the planner has yet to reach it: it has no row, and is ahead of the schedule's
-    /// cursor. Its own fire is written when it is claimed, delayed by the jitter or by an outage.
+    /// Whether the planner has yet to reach it: it has no row and is ahead of the schedule's
+    /// cursor. Its own fire is written when it is claimed, which jitter or an outage may delay.
     pub is_to_come: bool,
 }
 
 /// What happens to an instant on its turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InstantTurn {
-    /// It gets its run.
+    /// The instant gets its run.
     Start,
     /// The planner must decide about it first.
     Wait,
-    /// It is no longer needed.
+    /// The instant is no longer needed.
     Skip(String),
 }
 
 impl InstantFacts {
-    /// The row that accounts for it.
+    /// The ledger row that accounts for it.
     pub fn fire_id(&self) -> Option<Uuid> {
         self.row.map(|row| row.fire_id).or(self.range)
     }
@@ -61,14 +61,14 @@ impl InstantFacts {
         } else if any(|state| state == run::State::Succeeded) {
             InstantState::Succeeded
         } else if !self.runs.is_empty() || verdict == Some(Verdict::Started) {
-            // If the run of a started fire is no longer in the tables, its success is unknown.
+            // The run of a started fire is no longer in the tables, so its outcome is unknown.
             InstantState::Failed
         } else {
             InstantState::Missing
         }
     }
 
-    /// What happens to it now, possibly long after the backfill was requested.
+    /// What happens to it now, which may be long after the backfill was requested.
     pub(super) fn turn(&self, mode: Mode) -> InstantTurn {
         let standing = self.standing();
         if selects(mode, standing) {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_is_what_the_best_of_its_runs_is() {
+    fn an_instants_standing_is_that_of_its_best_run() {
         use run::State::{Cancelled, Failed, Queued, Succeeded, TimedOut};
         let started = Some(Verdict::Started);
         for (verdict, states, standing) in [
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_planner_has_not_decided_about_waits_for_it() {
+    fn an_undecided_instant_waits_for_the_planner() {
         let to_come = |states| InstantFacts { is_to_come: true, ..facts(None, states) };
         for states in [&[][..], &[run::State::Failed]] {
             assert_eq!(to_come(states).standing(), InstantState::Live);

@@ -11,9 +11,9 @@ use crate::{
     store::{Store, StoreError, instants::RangeOver, schedules},
 };
 
-/// The facts in the tables about these instants of a schedule, given in any order. An instant
-/// without facts is absent from the result. The schedule's row was read before, so a claim made in
-/// the meantime is seen in the ledger.
+/// The facts in the tables about these instants of a schedule, which may be in any order. An
+/// instant without facts is absent from the result. The schedule's row must have been read before,
+/// so that a claim made in the meantime shows in the ledger.
 pub async fn survey(
     store: &Store,
     connection: &impl ConnectionTrait,
@@ -60,7 +60,7 @@ pub async fn survey(
 }
 
 /// The timings of these ranges, by version: after an edit, a range contains an instant only if the
-/// old timing had it too. A timing that can no longer be read is missing.
+/// old timing had that instant. Timings that can no longer be read are left out.
 async fn timetables(
     connection: &impl ConnectionTrait,
     timings: &timetable::Cache,

@@ -41,7 +41,7 @@ pub(super) struct TurnOutcome {
     pub(super) passed_over: usize,
     /// Whether it paused itself.
     pub(super) paused: bool,
-    /// Whether it was the last turn.
+    /// Whether this was the last turn.
     pub(super) finished: bool,
     /// Runs that are alive.
     pub(super) alive: Vec<Uuid>,
@@ -49,7 +49,8 @@ pub(super) struct TurnOutcome {
     pub(super) stopped: usize,
     /// Whether there is more to do at once.
     pub(super) again: bool,
-    /// Whether the schedule fell due by the end of the turn: the planner skips a locked one.
+    /// Whether the schedule fell due by the end of the turn: the planner skips a schedule that is
+    /// locked.
     pub(super) was_in_the_way: bool,
 }
 
@@ -92,7 +93,7 @@ pub(super) async fn take(
     let mut left = true;
     match (backfill.state, &schedule) {
         (State::Running | State::Paused, None) => {
-            // Deleting a schedule stops its backfills; any that slipped through is stopped here.
+            // Deleting a schedule stops its backfills. One that was missed is stopped here.
             let columns = stopped("carillon", "the schedule was deleted", now);
             core.store.update_locked_backfill(&tx, backfill.id, columns).await?;
             let detail = "the schedule was deleted";
@@ -114,7 +115,7 @@ pub(super) async fn take(
         let by = backfill.cancelled_by.as_deref().unwrap_or("carillon");
         let why = backfill.cancel_reason.as_deref().unwrap_or("its backfill was cancelled");
         core.store.cancel_if_live_and_free(&tx, &unasked, by, why, now.into()).await?;
-        // Queued runs have thereby ended; those that a node holds are looked at again.
+        // Queued runs have ended with this; runs that a node holds need another look.
         taken.again |= !unasked.is_empty();
         taken.stopped = unasked.len();
     }
@@ -131,12 +132,12 @@ pub(super) async fn take(
         };
         core.store.update_locked_backfill(&tx, backfill.id, columns).await?;
     }
-    // Before they can settle: the settling node checks this set.
+    // Added before they can settle, because the node that settles them checks this set.
     core.backfills.add(taken.alive.iter().copied());
     if taken.has_written() {
         core.store.commit(tx).await?;
     } else {
-        // A commit would notify all followers, and would wait for the disk.
+        // A rollback, because a commit would notify all followers and wait for the disk.
         tx.rollback().await?;
     }
     let due = schedule.filter(|schedule| schedule.enabled).and_then(|row| row.next_fire_at);
@@ -180,14 +181,14 @@ async fn start(
                     Some(fire) => there.contains(&fire),
                     None => true,
                 });
-                // The instant's row was written or removed concurrently: look again.
+                // A row of an instant was written or removed concurrently: look again.
                 next.again |= next.runs.len() < before;
                 core.store.start_backfill_runs(tx, &of, &next.runs, now.into()).await?;
                 taken.fires = written.len();
             }
             Err(why) => {
-                // All fires are affected until an operator fixes the cause, so none is used up.
-                tracing::error!(backfill = %backfill.id, "failed to go on with it: {why}");
+                // Nothing can start until an operator removes the cause, so no fire is used up.
+                tracing::error!(backfill_id = %backfill.id, error = %why, "a backfill was paused");
                 core.store.update_locked_backfill(tx, backfill.id, paused(why, now)).await?;
                 next.runs.clear();
                 (next.exhausted, next.again, taken.paused) = (false, false, true);
@@ -199,14 +200,14 @@ async fn start(
     taken.passed_over = next.ended.len();
     taken.again |= next.again;
     if next.waits {
-        // Before the schedule is unlocked: a node that claims it checks this flag.
+        // Set before the schedule is unlocked, because a node that claims it checks this flag.
         core.backfills.await_claim();
     }
     taken.alive.extend(next.runs.iter().map(|run| run.id));
     Ok(!next.exhausted || next.again)
 }
 
-/// What the runs of a turn share, or why none can be started now.
+/// The values that the runs of a turn share, or the reason why none can be started now.
 async fn runs_of(
     core: &Core,
     tx: &DatabaseTransaction,
@@ -234,7 +235,7 @@ async fn runs_of(
         workflow_version: version,
         max_attempts: known.definition.max_attempts(),
         runs_on: known.definition.asked_tags(),
-        origin: known.origin().map(|origin| origin.to_string()),
+        origin: known.origin(backfill.namespace_id).map(|origin| origin.to_string()),
         context,
         group_id: schedule.group_id,
         priority: schedule.priority,
@@ -272,7 +273,7 @@ async fn look(
     Ok(choose(&waiting, is_all, &facts, &others, backfill, room, now))
 }
 
-/// The end of a fire whose run is no longer alive.
+/// The outcome of a fire whose run is no longer alive.
 fn end_of(fire: &FireAtWork, now: DateTime<Utc>) -> Option<EndedFire> {
     let (state, detail) = match fire.state {
         Some(run::State::Queued | run::State::Running | run::State::Retrying) => return None,
@@ -302,7 +303,8 @@ pub(crate) fn stopped(by: &str, reason: &str, now: DateTime<Utc>) -> backfill::A
     }
 }
 
-/// The version of a workflow that new runs start with; a nonexistent one if the workflow is gone.
+/// The version of a workflow that new runs start with; one that does not exist if the workflow is
+/// gone.
 async fn current_version(tx: &DatabaseTransaction, workflow: Uuid) -> Result<i32, EngineError> {
     let found = workflows::by_ids(tx, &[workflow]).await?.pop();
     Ok(found.filter(|row| row.deleted_at.is_none()).map_or(0, |row| row.version))

@@ -18,13 +18,13 @@ pub struct Window {
 pub struct TooMany {
     /// The number of fires.
     pub count: u64,
-    /// An end that leaves as many as permitted.
+    /// An end that leaves as many fires as are permitted.
     pub end: DateTime<Utc>,
 }
 
 impl Window {
-    /// The window from `from` to `to`. Fires fall on whole milliseconds, so finer bounds are
-    /// rounded up.
+    /// The window from `from` to `to`. Fires are at whole milliseconds, so finer bounds are rounded
+    /// up.
     pub fn new(from: DateTime<Utc>, to: DateTime<Utc>) -> Self {
         Self { from: ceil(from), to: ceil(to) }
     }

@@ -1,7 +1,6 @@
-//! Runs that must give way. One transaction stops a limited number of runs, however many are alive.
-//! A claim either stops all of a schedule's runs, or leaves them and lets its fire wait. The
-//! release then stops the runs that block waiting fires step by step; after the last step, the fire
-//! starts.
+//! Stops runs to make way for a fire. One transaction stops a limited number of runs. A claim
+//! either stops all of a schedule's runs, or leaves them alone and lets its fire wait. In that case
+//! the release stops the blocking runs step by step, and the fire starts after the last step.
 
 use std::collections::HashSet;
 
@@ -21,7 +20,7 @@ use crate::{
 /// Maximum number of runs that one transaction stops.
 const MAX: usize = 500;
 
-/// What a fire demands of the runs and fires that block it.
+/// What a fire requires of the runs and fires that block it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Demand {
     pub(in crate::engine) schedule_id: Uuid,
@@ -34,7 +33,7 @@ pub(in crate::engine) struct Demand {
 }
 
 impl Demand {
-    /// What the plan demands for the fire, if anything.
+    /// What the plan requires for the fire, if anything.
     pub(in crate::engine) fn of(
         plan: &Plan,
         schedule_id: Uuid,
@@ -61,14 +60,14 @@ impl Demand {
     }
 }
 
-/// The demands of one transaction's fires.
+/// The requirements of one transaction's fires.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Clearing {
-    /// For fires decided in this transaction: all runs that block them.
+    /// The demands of fires decided in this transaction: all runs that block them must stop.
     demands: Vec<Demand>,
-    /// For fires that are waiting: as many runs as the limit permits.
+    /// The demands of fires that are waiting: as many runs must stop as the limit permits.
     pressing: Vec<Demand>,
-    /// How many runs the former stop.
+    /// How many runs `demands` stops.
     stopped: usize,
 }
 
@@ -85,7 +84,7 @@ impl Clearing {
         MAX.saturating_sub(self.stopped)
     }
 
-    /// Adds the demand of a fire that found `live` runs.
+    /// Adds the requirement of a fire that found `live` runs.
     pub(in crate::engine) fn add(&mut self, demand: Option<Demand>, live: usize) {
         let Some(demand) = demand else { return };
         if demand.others != Others::Leave {
@@ -94,7 +93,7 @@ impl Clearing {
         self.demands.push(demand);
     }
 
-    /// Adds the demand of a fire that is already waiting.
+    /// Adds the requirement of a fire that is already waiting.
     pub(super) fn press(&mut self, demand: Demand) {
         self.pressing.push(demand);
     }
@@ -105,8 +104,8 @@ impl Clearing {
         self.demands.is_empty() && self.pressing.is_empty()
     }
 
-    /// Keeps the demands of the fires that were written: a fire whose slot was taken demands
-    /// nothing.
+    /// Keeps the requirements of fires that were written: a fire whose instant already had a row
+    /// requires nothing.
     pub(in crate::engine) fn keep(&mut self, written: &HashSet<Uuid>) {
         self.demands.retain(|demand| written.contains(&demand.fire_id));
     }
@@ -117,7 +116,7 @@ impl Clearing {
         self.stopped += other.stopped;
     }
 
-    /// Writes the demanded changes.
+    /// Stops and replaces as required.
     pub(in crate::engine) async fn carry_out(
         &self,
         core: &Core,
@@ -147,7 +146,7 @@ impl Cleared {
         self.cancelled.len() + self.terminated.len()
     }
 
-    /// Stops the runs in the demands, up to a limit if given.
+    /// Stops the runs in these requirements; with a limit, at most that many.
     async fn stop(
         &mut self,
         core: &Core,
@@ -168,7 +167,7 @@ impl Cleared {
         Ok(())
     }
 
-    /// Stops the affected attempts of this node, and wakes the other nodes for theirs.
+    /// Stops the attempts of these runs on this node, and wakes the other nodes for theirs.
     pub(in crate::engine) fn announce(&self, core: &Core) {
         if self.has_any() {
             core.signals.wake_canceller();

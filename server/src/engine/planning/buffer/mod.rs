@@ -1,13 +1,13 @@
 //! The buffer: fires that wait until the runs that block them have settled.
 //!
 //! Promises: a waiting fire has a row like any other (`pending(buffered)`, without an owner, at a
-//! position in its schedule's queue), so it can be seen, reordered and purged, and a crash loses
-//! none. When no run of the schedule is alive, the head of its queue is handed over; a settling run
-//! wakes the planner for this, which otherwise looks regularly. Waiting fires stay subject to the
-//! rules: once the schedule is paused, edited or deleted, or a fire's deadline has passed, the fire
-//! ends with that verdict at once.
+//! position in its schedule's queue), so users can see, reorder and purge it, and it survives a
+//! crash. When no run of the schedule is alive, the head of its queue is handed over; a settling
+//! run wakes the planner for this, which otherwise looks regularly. Waiting fires stay subject to
+//! the rules: once the schedule is paused, edited or deleted, or a fire's deadline has passed, the
+//! fire ends with that verdict at once.
 //!
-//! Why two runs never start at once: every decision about a schedule's fires, in a claim or a
+//! Two runs never start at once, because every decision about a schedule's fires, in a claim or a
 //! release, locks the schedule's row, and a fire on its way to a run counts as alive.
 //!
 //! - `turn`: decides on one schedule's unowned intents; pure
@@ -38,17 +38,16 @@ const EACH: u64 = 50;
 /// The results of a release.
 #[derive(Debug, Default)]
 pub(crate) struct Released {
-    /// Whether it changed anything: there may be more to do.
+    /// Whether the release changed anything: then there may be more to do.
     pub(crate) progress: bool,
-    /// Whether a fire was waiting in a buffer at the start.
+    /// Whether a fire was waiting in a buffer when the release began.
     pub(crate) waited: bool,
     /// Intents to be handed over now.
     pub(crate) intents: Vec<Intent>,
 }
 
 /// Decides on unowned intents of up to `limit` schedules: those that wait for a blocking run, and
-/// those that become due later than their claim. The overlap policy applies here as it does to a
-/// claim.
+/// those that became due after their claim. The overlap policy applies here as it does to a claim.
 pub(in crate::engine) async fn release(
     core: &Core,
     now: DateTime<Utc>,
@@ -66,7 +65,7 @@ pub(in crate::engine) async fn release(
     let node = core.node_id().await;
     let tx = core.store.begin().await?;
     let queues = core.store.lock_queues(&tx, &ready).await?;
-    // Schedules that another transaction has locked are looked at again later.
+    // Schedules that another transaction has locked are tried again later.
     ready.retain(|schedule| queues.contains_key(schedule));
     if ready.is_empty() {
         tx.rollback().await?;

@@ -14,7 +14,7 @@ use crate::{
 /// The known facts about the schedule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BufferFacts<'a> {
-    /// `None`: its row is gone.
+    /// `None` if its row is gone.
     pub(super) queue: Option<&'a BufferQueue>,
     pub(super) live: Option<Live>,
     pub(super) buffered: Buffered,
@@ -44,8 +44,8 @@ impl BufferDecisions {
     }
 }
 
-/// Decides about one schedule's unowned intents: those that wait, head of the queue first, and
-/// those that have become due.
+/// Decides about the unowned intents of one schedule: those that wait, in queue order, and those
+/// that have become due.
 pub(super) fn turn(intents: Vec<Intent>, facts: BufferFacts<'_>) -> BufferDecisions {
     let mut turn = BufferDecisions::default();
     let standing = facts.queue.map(handoff::SchedulePrecondition::from);
@@ -63,16 +63,16 @@ pub(super) fn turn(intents: Vec<Intent>, facts: BufferFacts<'_>) -> BufferDecisi
     let live = facts.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
     let (Buffered { waiting: buffered, .. }, stoppable) = (facts.buffered, facts.stoppable);
     let standing = Occupancy { live, waiting: buffered, stoppable };
-    // Unowned intents outside the buffer belong to a catch-up: nothing else is claimed before its
-    // time.
+    // Unowned intents outside the buffer belong to a catch-up, and nothing else is claimed before
+    // its time.
     let plan = policy.follow(standing, due.len());
     let mut in_the_way = facts.live.map(|live| live.latest);
 
     if let Some(head) = waiting.first().filter(|head| head.made_up_for.is_none())
         && let others @ (Others::Cancel | Others::Terminate) = policy.presses(standing)
     {
-        // Also stops runs that began after the fire started to wait, and those beyond the limit of
-        // an earlier transaction.
+        // This also stops runs that began after the fire started to wait, and those beyond the
+        // limit of an earlier transaction.
         turn.clearing.press(Demand {
             schedule_id: queue.id,
             fire_id: head.id,
@@ -95,7 +95,7 @@ pub(super) fn turn(intents: Vec<Intent>, facts: BufferFacts<'_>) -> BufferDecisi
             Fate::Wait | Fate::Overlap | Fate::BufferFull | Fate::Replaced => {
                 place += 1;
                 let behind = match intent.made_up_for {
-                    // It keeps why it is late.
+                    // The fire keeps the reason for its delay.
                     Some(_) => intent.detail.clone(),
                     None => in_the_way.map(|run| run.to_string()),
                 };
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_due_waits_behind_what_waits_already() {
+    fn due_fires_wait_behind_those_already_waiting() {
         let queue = queue(Overlap::BufferAll);
         let turn = turn(vec![intent(1, Some(4)), intent(2, None)], facts(&queue, 0, (1, 4)));
         assert_eq!(started(&turn), [1]);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_up_for_waits_for_what_is_alive_and_stops_nothing() {
+    fn caught_up_fires_wait_for_live_runs_and_stop_none() {
         for overlap in [Overlap::Skip, Overlap::BufferOne, Overlap::CancelOther] {
             let queue = queue(overlap);
             let made_up = |number, place| Intent {
@@ -201,7 +201,21 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_refused_as_soon_as_the_schedule_is_another() {
+    fn a_fire_that_follows_caught_up_ones_waits_for_them_and_stops_none() {
+        for overlap in [Overlap::CancelOther, Overlap::TerminateOther] {
+            let queue = queue(overlap);
+            let follows = || {
+                let made_up_for = Some(MadeUpFor::Follows);
+                vec![Intent { made_up_for, ..intent(1, Some(1)) }]
+            };
+            let held = turn(follows(), facts(&queue, 1, (1, 1)));
+            assert!(held.start.is_empty() && held.clearing.is_empty(), "{overlap:?}");
+            assert_eq!(started(&turn(follows(), facts(&queue, 0, (1, 1)))), [1], "{overlap:?}");
+        }
+    }
+
+    #[test]
+    fn a_waiting_fire_is_refused_once_its_schedule_has_changed() {
         let edited = BufferQueue { version: 5, fires_version: 5, ..queue(Overlap::BufferAll) };
         let waiting = vec![intent(1, Some(4)), intent(2, Some(5))];
         let turn = turn(waiting, facts(&edited, 1, (0, 5)));

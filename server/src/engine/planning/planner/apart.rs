@@ -1,6 +1,7 @@
-//! Claims due schedules without those that the database refuses. One schedule whose fires violate a
-//! constraint, or are rejected by a trigger, would fail the claim of all schedules due with it, on
-//! each node and for ever: so bisection isolates it, and it is quarantined for a while.
+//! Claims due schedules without those that the database refuses. If the fires of one schedule
+//! violate a constraint, or a trigger rejects them, every node's claims of all schedules that are
+//! due with it would fail for ever. So bisection isolates the schedule, and it is quarantined for a
+//! while.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -22,7 +23,7 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 
-/// Claims schedules, and knows which ones to leave out.
+/// Claims schedules, except for the quarantined ones.
 #[derive(Debug, Default)]
 pub(super) struct Claimer {
     aside: Mutex<Quarantine>,
@@ -34,7 +35,7 @@ impl Claimer {
         self.locked().all()
     }
 
-    /// How long until the first of them is retried.
+    /// How long until the first of them may be retried.
     pub(super) fn next_try(&self, now: Instant) -> Option<Duration> {
         self.locked().next_try(now)
     }
@@ -68,14 +69,14 @@ impl Claimer {
             return Ok(claimed);
         }
         let due = core.store.due_of(now.into(), &over).await?;
-        // The others are no longer due: they have been changed.
+        // The others are no longer due, because an edit has changed them.
         for schedule in over.iter().filter(|id| due.iter().all(|due| due.id != **id)) {
             self.locked().take_back(*schedule);
         }
         for one in &due {
             let tried = self.claim_by_halves(core, now, std::slice::from_ref(one)).await?;
             if tried.schedules > 0 {
-                tracing::info!(schedule = %one.id, "what is due of a schedule is claimed again");
+                tracing::info!(schedule_id = %one.id, "what is due of a schedule is claimed again");
             }
             if tried.refused == 0 {
                 self.locked().take_back(one.id);
@@ -87,8 +88,8 @@ impl Claimer {
     }
 
     /// Claims as many candidates as possible, and quarantines those that the database refuses even
-    /// alone. If an error ends this early, the fires claimed so far are handed over as after a lost
-    /// answer.
+    /// alone. If an error ends this early, the fires claimed so far are handed over as after a
+    /// commit whose answer was lost.
     async fn claim_by_halves(
         &self,
         core: &Core,
@@ -100,7 +101,7 @@ impl Claimer {
         while let Some(part) = parts.pop() {
             let batch = lock_these(core, now, &candidates[part.clone()], false).await?;
             let Some(batch) = batch else {
-                // Another transaction has locked it: it must be looked at again.
+                // Another transaction has locked the schedule: look at it again.
                 claimed.more_is_due = true;
                 continue;
             };
@@ -113,12 +114,13 @@ impl Claimer {
                         return Err(error);
                     };
                     tracing::error!(
-                        schedule = %one.id,
+                        schedule_id = %one.id,
                         tried_again_in = ?pause,
-                        "failed to claim what is due of a schedule: {error}"
+                        %error,
+                        "failed to claim what is due of a schedule"
                     );
                     claimed.refused += 1;
-                    // Schedules that are due after these were not looked at.
+                    // Schedules that are due after these were not examined.
                     claimed.more_is_due = true;
                 }
                 Err(error) => return Err(error),

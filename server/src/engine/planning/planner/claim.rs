@@ -1,5 +1,5 @@
 //! One claim: decides and writes the fires of locked schedules and moves their cursors, in the
-//! transaction that has locked them. It happens as a whole or not at all.
+//! transaction that locked them. All of it happens, or nothing.
 
 use std::{collections::HashSet, mem, ops::AddAssign};
 
@@ -34,8 +34,9 @@ use crate::{
     },
 };
 
-/// Maximum number of already-recorded instants one claim skips; later ones are left to the next
-/// claim, because the transaction must not grow with the instants that backfills have run.
+/// Maximum number of already-recorded instants one claim skips. The next claim continues from
+/// there, so that the transaction does not grow with the number of instants that backfills have
+/// run.
 const MAX_TAKEN: usize = 1_000;
 
 /// The results of a claim.
@@ -63,8 +64,9 @@ impl AddAssign for Claimed {
     }
 }
 
-/// Claims the locked schedules. After an outage, each schedule can have hundreds of fires: once a
-/// claim has a batch of them, it takes no further schedule, whose cursor stays in place.
+/// Claims the locked schedules. After an outage, each schedule can have hundreds of fires. So once
+/// a claim has a full batch of fires it takes no more schedules, and the cursors of the others stay
+/// in place.
 pub(super) async fn claim(
     core: &Core,
     LockedSchedules { tx, due, now, more_is_due }: LockedSchedules,
@@ -74,9 +76,10 @@ pub(super) async fn claim(
         match write(core, &tx, now, due, more_is_due).await {
             Ok(written) => written,
             Err(error) => {
-                // At once, not when the driver gets to it: a retry must find nothing locked.
+                // At once, because the driver's own rollback comes later: a retry must find nothing
+                // locked.
                 if let Err(error) = tx.rollback().await {
-                    tracing::debug!("failed to roll a claim back: {error}");
+                    tracing::debug!(%error, "failed to roll a claim back");
                 }
                 return Err(error);
             }
@@ -147,7 +150,8 @@ async fn write(
             Err(error) => {
                 // It was valid when it was saved: the zone's rules or the dialect have changed.
                 // Such a schedule must neither hold up the others nor stop silently.
-                tracing::error!(schedule = %schedule.id, "failed to read a saved timing: {error}");
+                let schedule_id = schedule.id;
+                tracing::error!(%schedule_id, %error, "failed to read a saved timing");
                 core.store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?;
                 claimed.broken += 1;
                 continue;
@@ -189,8 +193,9 @@ async fn write(
     Ok(UncommittedClaim { claimed, fires, written, cleared })
 }
 
-/// The cursor's position after the decided part of a schedule's plan: if the plan is cut off by the
-/// schedule's limit of fires, at the cut; otherwise after its `last` instant, at `next`.
+/// The position of the cursor after the decided part of a schedule's plan. If the schedule's limit
+/// of fires cuts the plan off, the cursor is at the cut; otherwise it is at `next`, the first
+/// instant after `last`.
 pub(crate) fn advance(
     schedule: &DueSchedule,
     decided: &mut Vec<NewFire>,
@@ -227,12 +232,13 @@ fn behind(
     Advance { schedule_id, next_scheduled_at, next_fire_at, last_fire_at, fires }
 }
 
-/// For how long rows written under a schedule's former policies may have escaped this node.
+/// For how long after a change this node may not know a schedule's former policies, under which
+/// other nodes wrote rows.
 const JUST_CHANGED: TimeDelta = TimeDelta::minutes(1);
 
 /// How far back other nodes may just have claimed instants of these schedules: instants within the
 /// grace period run, and instants within the window may be caught up. If a schedule was changed
-/// recently, its former window is unknown here.
+/// recently, this node does not know its former window.
 fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
     let lately = Timestamp::from(now - JUST_CHANGED);
     let is_changed = |schedule: &DueSchedule| {
@@ -253,7 +259,7 @@ struct Planned {
     schedule: DueSchedule,
     timetable: Timetable,
     plan: misfire::Plan,
-    /// The last instant that is accounted for afterwards.
+    /// The last instant that is accounted for once this is written.
     last: Option<Timestamp>,
 }
 
@@ -267,10 +273,10 @@ impl Planned {
     }
 }
 
-/// Removes already-recorded instants from the plans before it is decided which of the others start:
-/// a backfill does not wait for the cursor, and its runs block nothing. The schedules are locked,
-/// so no such row is written in the meantime. A single due instant is left to the unique key, which
-/// costs nothing.
+/// Removes already-recorded instants from the plans before it is decided which of the others start.
+/// Such rows exist because a backfill does not wait for the cursor; its runs block nothing. The
+/// schedules are locked, so no such row is written in the meantime. If a schedule has a single due
+/// instant, the unique key takes care of it at no cost.
 async fn go_around_taken(
     store: &Store,
     tx: &DatabaseTransaction,

@@ -44,7 +44,7 @@ impl ScheduleLoad {
     }
 }
 
-/// When the decision is made, and by which node.
+/// When the decision is made, and for which node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClaimContext {
     pub(super) now: DateTime<Utc>,
@@ -53,7 +53,7 @@ pub(super) struct ClaimContext {
 
 /// Decides about a schedule's entries up to its limit of fires; also returns the first entry beyond
 /// it. Truncated entries do not count against the overlap limit: the remaining ones are decided
-/// again, as if the others did not exist.
+/// again without them.
 pub(super) fn decide_within(
     schedule: &DueSchedule,
     mut entries: Vec<Entry>,
@@ -72,8 +72,8 @@ pub(super) fn decide_within(
     }
 }
 
-/// Decides about a schedule's entries under its current load: the ledger rows, one per entry, and
-/// their demands on the blocking runs.
+/// Decides about a schedule's entries under its current load: one ledger row per entry, and the
+/// requirements on the runs that block them.
 fn decide(
     schedule: &DueSchedule,
     entries: &[Entry],
@@ -89,21 +89,23 @@ fn decide(
     (entries.iter().map(fire).collect(), demand)
 }
 
-/// Decides the entries of one schedule, one after another.
+/// Decides about the entries of one schedule in order.
 struct EntryDecider {
     moment: ClaimContext,
     policy: Policy,
-    /// One for each entry that should start.
+    /// Whether all entries run one after another, because some of them were missed.
+    follows: bool,
+    /// One fate for each entry that should start.
     fates: std::vec::IntoIter<overlap::Fate>,
     /// The run that the next queued fire waits for.
     in_the_way: Option<Uuid>,
-    /// The last position in the buffer that is in use.
+    /// The last occupied position in the buffer.
     position: i64,
     /// The last fire that should start, and its instant.
     last: Option<(Uuid, Timestamp)>,
 }
 
-/// An entry's verdict, and why.
+/// An entry's verdict, and the reason for it.
 struct EntryDecision {
     verdict: Verdict,
     reason: Reason,
@@ -139,7 +141,7 @@ impl EntryDecider {
         let follows = is_made_up
             && match schedule.catch_up {
                 CatchUp::All => true,
-                // The run that stands for all that were missed is not skipped: it waits.
+                // The run that represents all missed ones is never skipped: it waits.
                 CatchUp::Latest => policy == Policy::Skip,
                 CatchUp::Skip => false,
             };
@@ -153,6 +155,7 @@ impl EntryDecider {
         let turns = Self {
             moment,
             policy,
+            follows,
             fates: plan.fates.into_iter(),
             in_the_way: there.live.map(|live| live.latest),
             position: buffered.last,
@@ -161,14 +164,19 @@ impl EntryDecider {
         (turns, demand)
     }
 
-    /// The ledger row of the next entry; `late` is why it is late, if it is.
+    /// The ledger row of the next entry; `late` is the reason for its delay, if it is late.
     fn fire(&mut self, schedule: &DueSchedule, entry: &Entry, late: Option<String>) -> NewFire {
         let scheduled_at = Timestamp::from(entry.fire.at);
         let last = self.last.filter(|(_, at)| *at == scheduled_at);
         let id = last.map_or_else(|| new_id(self.moment.now), |(id, _)| id);
         let EntryDecision { verdict, reason, detail, claimed_by, queue_position } =
             self.decide(schedule, entry, id, late);
-        let is_made_up = entry.fate == Fate::CatchUp && verdict == Verdict::Pending;
+        let made_up_for = if entry.fate == Fate::CatchUp {
+            (verdict == Verdict::Pending).then_some(MadeUpFor::Outage)
+        } else {
+            // At the head of the queue, it must not stop the runs that it waited for.
+            (self.follows && queue_position.is_some()).then_some(MadeUpFor::Follows)
+        };
         NewFire {
             id,
             namespace_id: schedule.namespace_id,
@@ -184,7 +192,7 @@ impl EntryDecider {
             detail,
             claimed_by,
             queue_position,
-            made_up_for: is_made_up.then_some(MadeUpFor::Outage),
+            made_up_for,
         }
     }
 
@@ -207,7 +215,7 @@ impl EntryDecider {
             Fate::Run | Fate::CatchUp if is_too_late(schedule, entry, self.moment.now) => {
                 (Verdict::Skipped, Reason::Deadline)
             }
-            // It becomes due later: an unowned intent.
+            // It becomes due later, so it is an unowned intent until then.
             Fate::Run | Fate::CatchUp if entry.due_at > self.moment.now => {
                 (Verdict::Pending, Reason::AwaitingHandoff)
             }
@@ -230,7 +238,8 @@ impl EntryDecider {
             Some(overlap::Fate::Wait) => {
                 self.position += 1;
                 let queue_position = Some(self.position);
-                // A caught-up fire keeps why it is late: that it waited for its turn matters less.
+                // A caught-up fire keeps the reason for its delay, which matters more than its wait
+                // for its turn.
                 let detail = if entry.fate == Fate::CatchUp { late } else { in_the_way() };
                 let waits = EntryDecision::new(Verdict::Pending, Reason::Buffered, detail);
                 EntryDecision { queue_position, ..waits }
@@ -242,7 +251,7 @@ impl EntryDecider {
                 let by = self.last.map(|(fire, _)| fire.to_string());
                 EntryDecision::new(Verdict::Skipped, Reason::Replaced, by)
             }
-            // Every entry that should start has a fate.
+            // Cannot happen: every entry that should start has a fate.
             Some(overlap::Fate::Overlap) | None => {
                 EntryDecision::new(Verdict::Skipped, Reason::Overlap, in_the_way())
             }

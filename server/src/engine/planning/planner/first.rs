@@ -1,4 +1,4 @@
-//! Decides which node claims due fires first, if the nodes coordinate by locks in Redis.
+//! Decides which node claims due fires first, if the nodes use locks in Redis for that.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -11,19 +11,18 @@ use crate::{
 
 /// What a node may attempt to claim.
 pub(super) enum First {
-    /// These, which other nodes leave to it; and whether more may be due.
+    /// These schedules, for which this node has the lock; and whether more may be due.
     These(Vec<Candidate>, bool),
     /// Everything that no other transaction has locked in the database.
     Anything,
 }
 
-/// How often a claim looks past fires for which other nodes have locks. After that it ignores the
-/// locks: they only save work, and fires that have fallen due since must not wait for them to
-/// expire.
+/// How often a claim skips fires whose locks other nodes hold. After that it ignores the locks:
+/// they only save work, and fires that have fallen due since must not wait for them to expire.
 const MAX_LOOKS: usize = 8;
 
-/// A batch of due schedules that this node may claim, without those that another node is claiming
-/// right now, and without `passed`.
+/// A batch of due schedules that this node may claim. Leaves out those that another node is
+/// claiming right now, and those in `passed`.
 pub(super) async fn first_to(
     core: &Core,
     node: Uuid,

@@ -1,4 +1,4 @@
-//! Locks due schedules for one claim, so that no other planner claims them, and edits wait.
+//! Locks due schedules for one claim, so that no other planner claims them and edits wait.
 
 use chrono::{DateTime, Utc};
 
@@ -12,10 +12,10 @@ use crate::{
 pub(super) struct LockedSchedules {
     pub(super) tx: DatabaseTransaction,
     pub(super) due: Vec<DueSchedule>,
-    /// When they were locked: before that, this node may have waited for a connection or been
-    /// suspended, and other nodes may have written the current rows in the meantime.
+    /// When they were locked. Before that, this node may have been suspended or waited for a
+    /// connection, and other nodes may have written these rows in the meantime.
     pub(super) now: DateTime<Utc>,
-    /// More may be due.
+    /// Whether more schedules may be due.
     pub(super) more_is_due: bool,
 }
 
@@ -27,7 +27,7 @@ impl LockedSchedules {
     }
 }
 
-/// Locks a batch of due schedules that this node may claim, except those that are `passed`.
+/// Locks a batch of due schedules that this node may claim, except for those in `passed`.
 pub(super) async fn lock_due(
     core: &Core,
     now: DateTime<Utc>,
@@ -68,8 +68,8 @@ async fn locked(
     core: &Core,
     mut batch: LockedSchedules,
 ) -> Result<Option<LockedSchedules>, EngineError> {
-    // If other zone data is in use, other nodes claim them, or this node does after recomputing
-    // them.
+    // If the cluster uses other zone data, other nodes claim these schedules, or this node does
+    // after recomputing their cursors.
     if batch.due.is_empty() || core.has_other_zones(&batch.tx).await? {
         batch.tx.rollback().await?;
         return Ok(None);

@@ -1,14 +1,14 @@
 //! The planner: claims schedules at the instant when they are due.
 //!
 //! Promises: a schedule is claimed once its `schedule.next_fire_at` has come, by one transaction
-//! that writes the fires and moves the cursor, and the fires are then handed over. No state kept
-//! here matters: the next due instant only says when to look, and the tables say what to do. A
+//! that writes the fires and moves the cursor, and the fires are then handed over. No state in
+//! memory matters: the next due instant only says when to look, and the tables say what to do. A
 //! late or lost wake-up makes a fire late, never lost; two planners on one database race for the
 //! row locks and, at worst, for the unique key of a fire.
 //!
-//! A round claims due schedules, ends pauses and releases buffered fires, up to a limit for each:
-//! an excess of one kind delays the others only by that much. The remainder is left to the next
-//! round, which follows at once.
+//! A round claims due schedules, ends pauses and releases buffered fires, each up to a limit, so
+//! that an excess of one kind delays the others only by that much. The next round, which follows at
+//! once, continues with the rest.
 //!
 //! - `apart`: claims what the database accepts, and isolates what it refuses.
 //! - `quarantine`: the refused schedules, and when they are retried; pure.
@@ -52,18 +52,19 @@ use crate::{
     store::{buffers::BufferOutlook, handoffs::Intent},
 };
 
-/// How many batches are claimed per round. A storm of ten thousand fires fits in one round: between
-/// two rounds, nothing is claimed while the last batch is handed over.
+/// How many batches are claimed per round. A storm of ten thousand fires fits into one round,
+/// because nothing is claimed between rounds, while the last batch is handed over.
 const MAX_CLAIMS: usize = 24;
 
-/// The pause before due schedules that cannot be claimed, because another node holds them or
-/// because of an error, are looked at again; doubled each time, up to the longest. A longer one
-/// would delay schedules that fall due later.
+/// The pause before the planner looks again at due schedules that it could not claim, because
+/// another node held them or because of an error. It is doubled each time, up to the longest; a
+/// longer one would delay schedules that fall due later.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
-/// After a look at all buffers, the next one waits this many times as long as the look took, up to
-/// the longest rest: a look that was slow because the database hung says nothing about the next.
+/// After it has read all buffers, the planner waits this many times as long as that took before it
+/// reads them again, up to the longest rest: a read that was slow because the database hung says
+/// nothing about the next.
 const REST: u32 = 4;
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
@@ -74,18 +75,19 @@ pub(crate) struct Planner {
     claims: Claimer,
     /// When the next schedule falls due. Each round reads it from the tables again.
     next: Option<Timestamp>,
-    /// Set if something was due before the round and still is, because the round could do nothing
-    /// about it: how long to wait before the next look.
+    /// Set if schedules were due before the round and still are, because the round could not claim
+    /// them: how long to wait before the next round.
     stuck: Option<Duration>,
     /// The state of the buffers.
     outlook: BufferOutlook,
-    /// The buffers are not looked at again before this.
+    /// The planner does not read the buffers again before this instant.
     rests_until: Instant,
-    /// Set if a look at the buffers was due but postponed: how much of the rest was left.
+    /// Set if the buffers should have been read but the planner was resting: how much of the rest
+    /// was left.
     postponed: Option<Duration>,
     /// Whether the last round reached its limits and left work undone.
     is_behind: bool,
-    /// Whether the last round failed, so that it is unknown what it committed.
+    /// Whether the last round failed, so that this node does not know what it committed.
     in_doubt: bool,
 }
 
@@ -98,15 +100,15 @@ pub struct PlannerReport {
     pub batches: usize,
     /// Fires written.
     pub fires: usize,
-    /// Runs started here.
+    /// Runs started on this node.
     pub started: usize,
     /// Runs queued.
     pub queued: usize,
     /// Schedules whose pause ended.
     pub resumed: usize,
-    /// Schedules whose timing can no longer be parsed: paused, with the reason.
+    /// Schedules that were paused, with the reason, because their timing can no longer be parsed.
     pub broken: usize,
-    /// Schedules whose fires the database refuses: quarantined for a while.
+    /// Schedules that were quarantined for a while, because the database refuses their fires.
     pub refused: usize,
 }
 
@@ -126,9 +128,9 @@ impl Planner {
         }
     }
 
-    /// Hands over fires that this node has claimed although the claim seemed to fail: the commit's
-    /// answer was lost with the connection. Recovery would find them, but only later while this
-    /// node is alive.
+    /// Hands over fires that this node has claimed although the claim seemed to fail because the
+    /// connection was lost before the commit was confirmed. While this node is alive, recovery
+    /// would find them only later.
     async fn settle_doubt(&mut self, report: &mut PlannerReport) {
         self.in_doubt = false;
         let core = self.core.clone();
@@ -142,13 +144,13 @@ impl Planner {
                 report.add(handed_over);
                 self.in_doubt = more;
             }
-            // The following round may still succeed: a transient failure is retried after it.
+            // The rest of the round may still succeed. A transient failure is retried after it.
             Err(error) => {
                 self.in_doubt = error.is_transient();
                 if self.in_doubt {
-                    tracing::debug!("failed to hand over after a failed round: {error}");
+                    tracing::debug!(%error, "failed to hand over after a failed round");
                 } else {
-                    tracing::error!("failed to hand over after a failed round: {error}");
+                    tracing::error!(%error, "failed to hand over after a failed round");
                 }
             }
         }
@@ -162,22 +164,23 @@ impl Planner {
         let core = self.core.clone();
         self.is_behind = false;
         if !core.may_schedule().await? {
-            // It is woken once it may schedule again.
+            // The planner is woken once this node may schedule again.
             (self.next, self.stuck, self.outlook) = (None, None, BufferOutlook::default());
-            // Other nodes claim, and know which fires are refused to them.
+            // Other nodes claim now, and know which fires the database refuses to them.
             core.cluster.note_refused(Vec::new());
             return Ok(PlannerReport::default());
         }
-        // Unchanged during the round, so that what it looks at next matches what it has claimed.
+        // Kept for the whole round, so that the next instant matches what the round has claimed.
         let share = core.cluster.share();
-        // Before the tables are read: a run that settles from now on wakes the planner again.
+        // Set before the tables are read, so that a run that settles from now on wakes the planner
+        // again.
         core.buffering.store(true, Ordering::Relaxed);
         let claims = match self.claim(share.as_deref(), &mut report).await {
             Err(error) if error.is_transient() => return Err(error),
             answer => answer,
         };
-        // Due schedules go first: a thousand pauses that end together delay no fire. Fires that the
-        // database refuses, round after round, delay none of this.
+        // Due schedules go first, so that a thousand pauses that end together delay no fire. Fires
+        // that the database refuses in every round must not delay any of this either.
         let tried = self.try_again(&mut report).await;
         let resumed = super::accounting::resume_due(&core, now).await;
         let releases = self.look_at_buffers(now, &mut report).await;
@@ -198,7 +201,7 @@ impl Planner {
             }
         };
         let idle = PlannerReport { batches: report.batches, ..PlannerReport::default() };
-        // A buffered fire past its deadline may be locked by another transaction.
+        // Another transaction may hold the lock on a buffered fire that is past its deadline.
         let deadline = self.outlook.deadline.filter(|_| self.postponed.is_none());
         let is_past = |at: Option<Timestamp>| at.is_some_and(|at| at <= Timestamp::from(now));
         let is_stuck = report == idle && (is_past(self.next) || is_past(deadline));
@@ -207,8 +210,8 @@ impl Planner {
         Ok(report)
     }
 
-    /// Claims due schedules batch by batch, each handed over while the next is being claimed;
-    /// returns whether more are due.
+    /// Claims due schedules in batches, and hands over each batch while it claims the next. Returns
+    /// whether more are due.
     async fn claim(
         &self,
         share: Option<&Share>,
@@ -221,7 +224,7 @@ impl Planner {
                 self.hand_over(&intents),
                 self.claims.claim_due(core, core.clock.now(), share)
             );
-            // A failure of one must not keep the other's result from being handled.
+            // If one of the two fails, the other's result must still be handled.
             let claimed = match claimed {
                 Ok(claimed) => claimed,
                 Err(error) => return handed_over.and(Err(error)),
@@ -250,8 +253,8 @@ impl Planner {
     }
 
     /// Releases a batch of fires from the buffers; returns whether there may be more. This reads
-    /// every schedule with a buffer: with thousands, it takes a while, in which nothing is claimed,
-    /// so it is not done continuously.
+    /// every schedule with a buffer. With thousands of them it takes a while, during which nothing
+    /// is claimed, so it is not done all the time.
     async fn look_at_buffers(
         &mut self,
         now: DateTime<Utc>,
@@ -282,7 +285,7 @@ impl Planner {
         Ok(false)
     }
 
-    /// When it looks again, if it is not woken before.
+    /// When the planner looks again if nothing wakes it before.
     fn next_look(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         if self.is_behind {
             return now;
@@ -298,14 +301,14 @@ impl Planner {
         };
         let earliest = after(self.stuck.unwrap_or_default()).min(horizon);
         let next = self.next.map_or(horizon, Timestamp::utc);
-        // A run that settles on another node does not wake this one.
+        // A run that settles on another node may not wake this one.
         let poll = if self.outlook.waits { after(self.core.settings.poll) } else { horizon };
         let look = match self.postponed {
-            // If the planner was woken for the buffers, it looks when the rest is over.
+            // If the planner was woken for the buffers, it reads them when its rest is over.
             Some(left) => after(left),
             None => self.outlook.deadline.map_or(horizon, Timestamp::utc),
         };
-        // Quarantined schedules are retried when their time has come.
+        // Quarantined schedules are retried when their quarantine ends.
         let aside = self.claims.next_try(self.core.clock.instant()).map_or(horizon, after);
         next.min(poll).min(look).min(aside).clamp(earliest, horizon)
     }

@@ -1,4 +1,5 @@
-//! Fires over the namespace's quota of fires per minute: skipped, and accounted for.
+//! Fires that exceed the namespace's quota of fires per minute: they are skipped, and accounted
+//! for.
 
 use chrono::{DateTime, Utc};
 use entity::fire::{Reason, Verdict};
@@ -8,8 +9,8 @@ use crate::{
     store::claims::{DueSchedule, NewFire},
 };
 
-/// Skips those of a schedule's fires that exceed the quota. Consecutive ones become one row. A
-/// skipped fire stops no runs.
+/// Skips the fires of a schedule that exceed the quota. Consecutive ones become one row. A skipped
+/// fire does not stop any runs.
 pub(super) fn skip(
     meter: &Meter,
     schedule: &DueSchedule,

@@ -15,14 +15,15 @@ use crate::store::candidates::Candidate;
 const FIRST: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Maximum number of quarantined schedules: if more are refused, the database is the problem.
+/// Maximum number of quarantined schedules. If the database refuses more, the database is the
+/// problem.
 const MAX: usize = 100;
 
 /// Schedules that are left out of claims.
 ///
-/// Each node finds them itself, and forgets them when it ends: nothing is written about them,
-/// because that might be refused too. Their fires stay due. A schedule whose cursor has changed in
-/// the meantime, because it was edited, is claimed like the others.
+/// Each node finds them itself, and forgets them when it ends. Nothing is written about them,
+/// because the database might refuse that as well. Their fires stay due. A schedule whose cursor
+/// has changed since, because of an edit, is claimed like the others.
 #[derive(Debug, Default)]
 pub(super) struct Quarantine {
     waiting: HashMap<Uuid, QuarantinedSchedule>,
@@ -61,7 +62,7 @@ impl Quarantine {
         over.map(|(schedule, _)| *schedule).collect()
     }
 
-    /// How long until the first of them must be retried.
+    /// How long until the first of them may be retried.
     pub(super) fn next_try(&self, now: Instant) -> Option<Duration> {
         let until = self.waiting.values().map(|waiting| waiting.until).min();
         until.map(|until| until.saturating_duration_since(now))
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn where_too_many_are_refused_no_more_are_set_aside() {
+    fn if_too_many_schedules_are_refused_no_more_are_set_aside() {
         let start = Clock::system().instant();
         let mut aside = Quarantine::default();
         let mut ids = (0..MAX as u128).map(refused);

@@ -6,7 +6,7 @@ use timetable::{DstPolicy, Gap, misfire};
 
 use crate::store::claims::DueSchedule;
 
-/// The part of a schedule that the `timetable` crate needs.
+/// The part of a schedule's definition that the `timetable` crate needs.
 pub(in crate::engine) fn definition(schedule: &DueSchedule) -> timetable::Definition {
     timetable::Definition {
         expressions: schedule.expressions.0.clone(),

@@ -16,12 +16,12 @@ const BEAT: Duration = Duration::from_secs(2);
 pub struct CopyProgress {
     /// Bytes of the copy written so far.
     pub done: u64,
-    /// Bytes of the database: a copy has no gaps and may be smaller.
+    /// The size of the database in bytes. A copy has no gaps and may be smaller.
     pub of: u64,
 }
 
-/// Copies the database at `from`, as it is now, to the empty file `to`, and waits until it is on
-/// the disk. `told` receives the progress periodically.
+/// Copies the current state of the database at `from` to the empty file `to`, and waits until it is
+/// on the disk. Calls `told` with the progress periodically.
 pub async fn copy(
     from: &Path,
     to: &Path,
@@ -64,7 +64,7 @@ pub async fn copy(
     file.sync_all().map_err(BackupError::io("bring to the disk", to))
 }
 
-/// Converts an error of the driver as the store does.
+/// Converts an error of the driver in the same way as the store does.
 pub(super) fn failed(error: sqlx::Error) -> BackupError {
     let error = DbErr::Query(RuntimeErr::SqlxError(std::sync::Arc::new(error)));
     BackupError::Store(error.into())

@@ -1,13 +1,13 @@
 //! Copies a SQLite database, and restores such a copy.
 //!
-//! Promises: a copy is the database as it was at one instant, even if a server is writing; it gets
-//! its name only once it is complete, sound and on the disk. A copy replaces the database
-//! atomically or not at all, never while a process has the database open, and the replaced file is
+//! Promises: a copy is the state of the database at one instant, even if a server is writing. It
+//! gets its name only once it is complete, sound and on the disk. A copy replaces the database
+//! atomically or not at all, and never while a process has the database open; the replaced file is
 //! kept.
 //!
-//! Why it holds: `VACUUM INTO` reads one snapshot of the WAL; neither it nor a writer waits for the
-//! other. Every process that has the database open holds a lock on its file, and `replace` needs
-//! that lock exclusively.
+//! This holds because `VACUUM INTO` reads one snapshot of the WAL, and neither it nor a writer
+//! waits for the other. Every process that has the database open holds a lock on its file, and
+//! `replace` needs that lock exclusively.
 //!
 //! - `copy`: copies the database to a file
 //! - `sound`: what a file contains, and whether it can be used
@@ -48,7 +48,7 @@ pub enum BackupError {
     /// A file with that name already exists.
     #[error("write '{}': it exists; choose another name, or give --overwrite", file.display())]
     Exists {
-        /// The file.
+        /// The existing file.
         file: PathBuf,
     },
     /// A process has the database open.

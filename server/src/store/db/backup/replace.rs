@@ -11,7 +11,8 @@ use sea_orm::sqlx::{self, ConnectOptions, Connection, sqlite::SqliteConnectOptio
 
 use super::{BackupError, beside};
 
-/// The bytes of the file that SQLite locks: every process with the database open holds one of them.
+/// The bytes of the file that SQLite locks. Every process that has the database open holds a lock
+/// on one of them.
 const LOCKED: (i64, i64) = (0x4000_0000, 512);
 /// The files that SQLite keeps beside a database.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
@@ -21,7 +22,8 @@ const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 pub enum DatabaseHolder {
     /// A process on this machine.
     Process(i32),
-    /// A process that the system does not identify: in another container, or on another machine.
+    /// A process that the system does not identify, because it is in another container or on
+    /// another machine.
     Somebody,
 }
 
@@ -34,7 +36,8 @@ impl fmt::Display for DatabaseHolder {
     }
 }
 
-/// The process that has the database in `file` open, if any. This process must not have it open.
+/// The process that has the database in `file` open, if there is one. This process must not have it
+/// open.
 pub fn holder(file: &Path) -> Result<Option<DatabaseHolder>, BackupError> {
     let opened = match File::open(file) {
         Ok(opened) => opened,
@@ -51,15 +54,15 @@ pub fn holder(file: &Path) -> Result<Option<DatabaseHolder>, BackupError> {
 }
 
 /// Puts `copy`, which is in the same folder and on the disk, in the place of the database `file`.
-/// The replaced file is renamed to `kept`, together with its WAL if it still has one. A crash at
-/// any moment leaves one or the other in place.
+/// Renames the replaced file to `kept`, together with its WAL if it still has one. After a crash at
+/// any moment, one of the two is in place.
 pub async fn replace(file: &Path, copy: &Path, kept: &Path) -> Result<(), BackupError> {
     let is_there = file.try_exists().map_err(BackupError::io("look at", file))?;
     if is_there {
         in_use(file)?;
         settle_log(file).await;
     }
-    // From here on, no process can open the database: its first read waits for this lock.
+    // From here on, no process can open the database, because its first read waits for this lock.
     let _locked = if is_there { Some(lock(file)?) } else { None };
     if is_there {
         like(copy, file)?;
@@ -92,7 +95,7 @@ fn in_use(file: &Path) -> Result<(), BackupError> {
 }
 
 /// The last connection that closes a database merges its WAL, so that the file is complete. A
-/// damaged database stays as it is, and its WAL is kept beside it.
+/// damaged database stays unchanged, and its WAL is kept beside it.
 async fn settle_log(file: &Path) {
     let options = SqliteConnectOptions::new().filename(file).disable_statement_logging();
     let settled = async {
@@ -132,7 +135,8 @@ fn whole() -> libc::flock {
     }
 }
 
-/// The restoring user need not be the one that runs the server: the file keeps its owner.
+/// Gives the copy the owner of the file, because the restoring user need not be the one that runs
+/// the server.
 fn like(copy: &Path, file: &Path) -> Result<(), BackupError> {
     let of = file.metadata().map_err(BackupError::io("look at", file))?;
     let own = copy.metadata().map_err(BackupError::io("look at", copy))?;
@@ -149,7 +153,7 @@ fn denied(file: &Path) -> impl FnOnce(Errno) -> BackupError {
     move |error| failed(error.into())
 }
 
-/// The name under which a database that was replaced at this time is kept.
+/// The name that a database gets when it is replaced at this time.
 pub fn kept_name(file: &Path, at: &str) -> PathBuf {
     beside(file, &format!(".before-restore-{at}"))
 }

@@ -8,7 +8,7 @@ use crate::store::{Schema, db::open::compare};
 /// What a sound file contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sound {
-    /// Its size.
+    /// The file's size.
     pub bytes: u64,
     /// The state of its schema.
     pub schema: Schema,
@@ -19,7 +19,7 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Maximum number of faults to report.
 const FAULTS: usize = 3;
 
-/// Examines a file that is not being written: it must be complete, undamaged, a Carillon database,
+/// Examines a file that is not being written. It must be complete, undamaged, a Carillon database,
 /// and of a version that this program knows.
 pub async fn examine(file: &Path) -> Result<Sound, BackupError> {
     let unsound = |problem: String| BackupError::Unsound { file: file.to_owned(), problem };
@@ -52,8 +52,8 @@ pub async fn examine(file: &Path) -> Result<Sound, BackupError> {
     Ok(Sound { bytes, schema })
 }
 
-/// Rejects a file with a SQLite WAL beside it. The WAL contains the last commits: without it, such
-/// a file is an older state, if it is usable at all.
+/// Rejects a file that has a SQLite WAL beside it. The WAL contains the last commits; without it,
+/// the file is an older state, if it is usable at all.
 pub fn no_log_beside(file: &Path) -> Result<(), BackupError> {
     if beside(file, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
         let problem = "a log ('-wal') lies beside it: it is a database at work, or a copy that \

@@ -1,10 +1,9 @@
 //! A batch of rows as a table inside one statement, called `v` if it is the only one.
 //!
-//! The store's shape determines the speed: a claim, a hand-off or a settlement is one statement for
-//! up to hundreds of rows. PostgreSQL receives one array per column and the same text for every
-//! batch size, so the statement is prepared once; SQLite likewise receives one value per column,
-//! which is unpacked there (`packed`). The rest of the statement reads `v` and has the same text on
-//! both.
+//! Speed depends on this: a claim, a hand-off or a settlement is one statement for up to hundreds
+//! of rows. PostgreSQL receives one array per column and the same text for every batch size, so the
+//! statement is prepared once; SQLite likewise receives one value per column, which is unpacked
+//! there (`packed`). The rest of the statement reads `v` and has the same text on both.
 
 mod packed;
 
@@ -16,8 +15,8 @@ use uuid::Uuid;
 use super::days::Days;
 use crate::store::{DatabaseTransaction, Dialect, StoreError};
 
-/// Batches with more rows than this are written in several statements, each small enough to fit
-/// easily in the database's memory.
+/// Maximum number of rows per statement, so that a statement fits easily in the database's memory.
+/// Larger batches are written in several statements.
 pub(crate) const MAX_ROWS: usize = 1_000;
 
 /// The columns of `v`.
@@ -76,7 +75,7 @@ impl Bulk {
         self.column(name, Kind::Json, values.map(text).collect())
     }
 
-    /// The days of the ledger that contain the rows; they replace `{days}` in the statement.
+    /// The days of the ledger that contain the rows, which replace `{days}` in the statement.
     pub(crate) fn days(mut self, days: Days) -> Self {
         self.days = Some(days);
         self
@@ -87,8 +86,8 @@ impl Bulk {
         self
     }
 
-    /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ... stand for `values`,
-    /// and `{days}` for an additional condition; see [`Bulk::days`].
+    /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ... are replaced by
+    /// `values`, and `{days}` by an additional condition; see [`Bulk::days`].
     pub(crate) fn statement(self, dialect: &Dialect, sql: &str, values: Vec<Value>) -> Statement {
         let (days, mut bound) = (self.days, Vec::new());
         let table = self.table(dialect, "v", &mut bound);
@@ -104,7 +103,7 @@ impl Bulk {
         dialect.statement(format!("WITH {table} {sql}"), bound)
     }
 
-    /// The rows as a table with this name, for use after WITH; its values are bound after those in
+    /// The rows as a table with this name, for use after WITH. Its values are bound after those in
     /// `bound`.
     pub(in crate::store) fn table(
         self,
@@ -121,7 +120,8 @@ impl Bulk {
         format!("{name}({names}) AS ({rows})")
     }
 
-    /// A column of nulls is not sent as an array: `unnest` fills it up to the length of the others.
+    /// A column of nulls is not sent as an array, because `unnest` fills it up to the length of the
+    /// others.
     fn arrays(self, bound: &mut Vec<Value>) -> String {
         let mut casts = Vec::with_capacity(self.columns.len());
         let is_empty = |column: &BulkColumn| column.values.iter().all(is_null);
@@ -145,7 +145,7 @@ fn listed(columns: &[BulkColumn]) -> String {
     columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether it is a null of one of the types that a column may have.
+/// Whether it is a null of a type that columns can have.
 fn is_null(value: &Value) -> bool {
     matches!(value, Value::Uuid(None) | Value::BigInt(None) | Value::String(None))
 }

@@ -2,8 +2,8 @@
 //! unpacks row by row.
 //!
 //! A statement has the same text for every number of rows, so it is parsed once. With `VALUES` and
-//! one placeholder per value, each batch size would have a different text, and parsing it took
-//! longer than executing it.
+//! one placeholder per value, each batch size would have a different text, and parsing it would
+//! take longer than executing it.
 //!
 //! Keys and numbers have a fixed width. Texts are concatenated, with a table of their offsets and
 //! lengths. If some rows are null, a flag per row marks them. A column with the same value in all
@@ -21,15 +21,15 @@ const NUMBER: usize = 20;
 /// The number of digits of a text's offset, and of its length.
 const EXTENT: usize = 10;
 
-/// With fewer rows than this, each value is packed: in few rows, many columns happen to have only
-/// one value, and each combination of such columns would be a different text.
+/// With fewer rows than this, each value is packed. Many columns of few rows happen to have a
+/// single value, and each combination of such columns would have a different text.
 const MANY: usize = 32;
 
 /// The rows as a SELECT; its values are bound after those in `bound`.
 pub(super) fn rows(columns: Vec<BulkColumn>, bound: &mut Vec<Value>) -> String {
     let height = columns.first().map_or(0, |column| column.values.len());
-    // Neither condition excludes anything. They tell the planner how few rows there are: otherwise
-    // it prefers an index whose first column is given, and scans the batch for each entry.
+    // Neither condition excludes anything. They tell the planner how few rows there are; otherwise
+    // it would choose an index whose first column is given, and scan the batch for each entry.
     let most = height.max(MAX_ROWS).next_power_of_two();
     let few = "likelihood(row.place >= 0, 0.1)";
     let count = bind(bound, i64::try_from(height).unwrap_or(i64::MAX));
@@ -42,7 +42,7 @@ pub(super) fn rows(columns: Vec<BulkColumn>, bound: &mut Vec<Value>) -> String {
     )
 }
 
-/// Binds a column, and returns the expression for its value in the row at `row.place`.
+/// Binds a column; returns the expression for its value in the row at `row.place`.
 fn unpacked(BulkColumn { kind, values, .. }: BulkColumn, bound: &mut Vec<Value>) -> String {
     let height = values.len();
     let is_one = |first: &&Value| {
@@ -87,8 +87,8 @@ fn numbers(values: &[Value], bound: &mut Vec<Value>) -> String {
 
 fn texts(values: &[Value], bound: &mut Vec<Value>) -> String {
     let text = |value: &Value| if let Value::String(Some(text)) = value { text.len() } else { 0 };
-    // The first byte belongs to no row: for an empty value, SQLite would return null instead of an
-    // empty text.
+    // The first byte does not belong to a row: for an empty value, SQLite would return null instead
+    // of an empty text.
     let mut all = String::with_capacity(1 + values.iter().map(text).sum::<usize>());
     all.push(' ');
     let mut extents = String::with_capacity(values.len() * 2 * EXTENT);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_in_many_rows_is_bound_as_it_is() {
+    fn a_value_shared_by_many_rows_is_bound_once() {
         let same = |count| text(Kind::Int, vec![7_i64.into(); count]).0;
         for bare in [same(1), same(MANY), text(Kind::Int, vec![Value::BigInt(None); 2]).0] {
             assert!(bare.contains("SELECT ?2 FROM row"), "{bare}");
@@ -170,7 +170,7 @@ mod tests {
         let texts =
             ["", "caf\u{e9}\0'\"{0}\\", "1", "\u{1f514}", "a much longer one than the others"];
         for height in [0, 1, 2, MANY - 1, MANY, MAX_ROWS * 2] {
-            // Each column cycles at a different pace, so any value meets any other.
+            // Each column cycles with a different period, so that any value meets any other.
             let keys =
                 (0..height as u128).map(|n| (n % 7 > 0).then(|| Uuid::from_u128(n << 64 | n)));
             let numbers = (0..height)
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_batch_comes_first_though_an_index_begins_with_what_is_given() {
+    async fn the_batch_is_read_first_although_an_index_begins_with_the_given_column() {
         let database = Database::connect("sqlite::memory:").await.unwrap();
         database
             .execute_unprepared("CREATE TABLE fire (schedule BIGINT, at BIGINT)")

@@ -34,7 +34,7 @@ pub(in crate::store) struct Address {
 /// A single server.
 #[derive(Clone)]
 pub(super) struct Host {
-    /// As an operator would write it.
+    /// The name in the form in which an operator would write it.
     pub(super) name: String,
     pub(super) options: PgConnectOptions,
 }
@@ -45,7 +45,7 @@ impl fmt::Debug for Host {
     }
 }
 
-/// The problem with a URL, and what to do: reads after the URL.
+/// The problem with a URL, and what to do. Reads after the URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(in crate::store) struct AddressProblem(String);
@@ -74,7 +74,7 @@ impl Address {
         }
         let mut places = listed(hosts)?;
 
-        // The driver knows only one host: the hosts are removed and passed to it one by one.
+        // The driver knows only one host, so the hosts are removed and passed to it one by one.
         let server = match (authority, user) {
             ("", _) => String::new(),
             (_, "") => "localhost".to_owned(),
@@ -97,7 +97,7 @@ impl Address {
                 known if PARAMETERS.contains(&known) || known.starts_with("options[") => {
                     kept.push((key, value));
                 }
-                // It may be part of a password.
+                // The value may be part of a password, so it is not shown.
                 _ if kept.iter().any(|(key, _)| key == "password") => {
                     return bad(
                         "has behind its password a parameter that Carillon does not know; \
@@ -155,7 +155,7 @@ fn listed(hosts: &str) -> Result<Vec<(String, Option<String>)>, AddressProblem> 
 
 /// Decodes percent-encoding.
 fn decoded(name: &str) -> String {
-    // In form encoding, '+' stands for a space, but a host contains neither.
+    // In form encoding, '+' means a space, but a host contains neither.
     let pairs = form_urlencoded::parse(name.as_bytes());
     pairs.map(|(name, _)| name.into_owned()).collect()
 }
@@ -223,7 +223,8 @@ fn host(url: &Url, place: Option<&(String, Option<String>)>) -> Result<Host, Add
     Ok(Host { name, options })
 }
 
-/// Whether the part before the path ends within a password: it has no '@', and an invalid port.
+/// Whether the part before the path ends within a password, because it has no '@' and an invalid
+/// port.
 fn is_torn(authority: &str) -> bool {
     let is_port = |text: &str| text.chars().all(|char| char.is_ascii_digit());
     let ports = authority.split(',').filter(|host| !host.contains('['));
@@ -236,7 +237,7 @@ pub(in crate::store) fn masked(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let authority = rest.split(['/', '?']).next().unwrap_or(rest);
     let before_query = rest.find('?').unwrap_or(rest.len());
-    // The end of the password: before a host, or where it cannot be told from one.
+    // The end of the password: before a host, or the end of the part if no host can be recognised.
     let end = match rest[..before_query].rfind('@') {
         Some(at) => Some(at),
         None if scheme.is_empty() || !is_torn(authority) => None,
@@ -262,7 +263,7 @@ pub(in crate::store) fn masked(url: &str) -> String {
             Some((name, _)) if name.to_lowercase().contains("pass") => {
                 masked.push_str(&format!("{name}=***"));
             }
-            // Possibly part of a password.
+            // This may be part of a password.
             Some(_) | None if !part.contains('=') => masked.push_str("***"),
             Some(_) | None => masked.push_str(part),
         }
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_cannot_be_is_told_why() {
+    fn an_invalid_address_is_refused_with_the_reason() {
         assert!(problem("postgres://a,,b/x").starts_with("names an empty host"));
         assert!(
             problem("postgres://a:5432,b:x/x").starts_with("has for b a port that is no number")
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_that_is_not_encoded_is_told_how_and_not_shown() {
+    fn an_unencoded_password_is_explained_and_not_shown() {
         for url in [
             "postgres://u:s3cr/t@a/x",
             "postgres://u:s3cr?t@a/x",

@@ -26,14 +26,14 @@ use crate::{clock::Clock, store::Options};
 
 /// How many connections stay open: as many as the engine uses at once.
 const KEPT_OPEN: u32 = 4;
-/// How often a primary is searched for while there is none; also the minimum interval between two
-/// checks.
+/// How often the keeper searches for a primary while there is none. Also the minimum interval
+/// between two checks.
 const PAUSE: Duration = Duration::from_millis(250);
-/// With several hosts, the interval of routine checks.
+/// The interval of routine checks if there are several hosts.
 const ROUND: Duration = Duration::from_secs(5);
-/// The minimum age at which connections to a healthy server are replaced.
+/// Connections to a healthy server are replaced only if they are at least this old.
 const MIN_AGE: Duration = Duration::from_secs(2);
-/// A replaced pool is closed after this time, so that callers that already have it can start to use
+/// How long a replaced pool stays open, so that callers that have already obtained it can still use
 /// it.
 const AFTERGLOW: Duration = Duration::from_secs(1);
 
@@ -110,9 +110,9 @@ where
     }
 }
 
-/// Half of the connections are for writing, so that readers never keep the engine from it.
-/// Transactions are never nested, so one connection each is enough. One is reserved for heartbeats:
-/// a node with many writes must not be declared dead because of them.
+/// Half of the connections are for writing, so that readers never prevent the engine from writing.
+/// Transactions are never nested, so each needs only one connection. One is reserved for
+/// heartbeats: a node with many writes must not be declared dead because of them.
 async fn connect(
     host: &Host,
     options: &Options,
@@ -123,7 +123,7 @@ async fn connect(
     let writers = (options.connections / 2).max(1);
     let readers = options.connections.saturating_sub(writers + 1).max(1);
     let to_write = session(&host.options, options, Use::Writing);
-    // Reads do not wait for table locks.
+    // Reads do not wait for locks on tables.
     let to_read = session(&host.options, options, Use::Reading).options([LOCK_TIMEOUT]);
     let to_beat = session(&host.options, options, Use::Beating);
     let writing = pool(&to_write, options, writers, suspicion, generation).await?;
@@ -142,11 +142,11 @@ async fn pool(
     let suspicion = suspicion.clone();
     let pool = PgPoolOptions::new()
         .max_connections(connections)
-        // The first fires of a storm must not wait for a connection.
+        // The first fires of a storm must not wait for a connection to open.
         .min_connections(connections.min(KEPT_OPEN))
         .acquire_timeout(options.acquire_timeout)
         .test_before_acquire(false)
-        // A server that went away may come back as a standby, with the same address.
+        // A server that was away may come back as a standby, with the same address.
         .after_connect(move |connection, _| {
             let suspicion = suspicion.clone();
             Box::pin(async move {
@@ -165,23 +165,23 @@ async fn pool(
     Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
 }
 
-/// Carillon's statements are short. PostgreSQL considers a plan across the ledger's days expensive
-/// enough for JIT compilation, which then takes up to a second.
+/// Settings of every session. Carillon's statements are short, but PostgreSQL considers a plan
+/// across the ledger's days expensive enough for JIT compilation, which then takes up to a second.
 const ALWAYS: [(&str, &str); 5] = [
     ("jit", "off"),
     // Notices are not needed, and the driver's check whether they are logged can swallow the next
     // log line.
     ("client_min_messages", "warning"),
-    // If this machine disappears, the server must find out.
+    // If this machine disappears, the server must notice.
     ("tcp_keepalives_idle", "60"),
     ("tcp_keepalives_interval", "10"),
     ("tcp_keepalives_count", "3"),
 ];
 
-/// Writes find their rows by key, a few hundred at a time. By default, PostgreSQL scans a table of
-/// ten thousand rows completely for them. It would also plan each statement for the specific keys
-/// of its batch, whose number does not affect the plan: a generic plan takes a third of the time,
-/// even the first time.
+/// Settings for writes, which find their rows by key, a few hundred at a time. By default,
+/// PostgreSQL scans a table of ten thousand rows completely for them. It would also plan each
+/// statement for the specific keys of its batch, although their number does not affect the plan: a
+/// generic plan takes a third of the time, even the first time.
 const BY_KEYS: [(&str, &str); 3] = [
     ("enable_seqscan", "off"),
     ("random_page_cost", "1.1"),
@@ -200,7 +200,7 @@ fn session(host: &PgConnectOptions, options: &Options, purpose: Use) -> PgConnec
     }
 }
 
-/// How long a reading statement, or one of an API caller, waits for a lock.
+/// How long a statement that reads, or one of an API caller, waits for a lock.
 const LOCK_TIMEOUT: (&str, &str) = ("lock_timeout", "1500ms");
 
 struct PrimaryKeeper {
@@ -211,7 +211,7 @@ struct PrimaryKeeper {
     suspicion: Arc<Suspicion>,
     /// When the pool was opened.
     since: Instant,
-    /// Finishes when the previous pool has no connection left that a caller waits for.
+    /// Finishes when callers no longer wait for connections of the previous pool.
     retired: Option<JoinHandle<()>>,
 }
 
@@ -233,8 +233,8 @@ impl PrimaryKeeper {
         }
     }
 
-    /// An old primary that was left behind may answer as usual: if there are several hosts, the
-    /// others are queried periodically.
+    /// An old primary that a promotion left behind may answer as usual, so the other hosts, if
+    /// there are any, are queried periodically.
     async fn next_reason(&self) -> SuspicionReason {
         let raised = self.suspicion.raised();
         if self.address.hosts.len() == 1 {
@@ -258,9 +258,9 @@ impl PrimaryKeeper {
                         SuspicionReason::Routine
                         | SuspicionReason::Silence
                         | SuspicionReason::ReadOnly => true,
-                        // The server is healthy. If one connection to it broke, others may have,
-                        // and each would cost a failed statement: they are replaced, without
-                        // disturbing callers that wait for an answer.
+                        // The server is healthy. If one connection to it broke, others may have
+                        // broken, and each would cost a failed statement. So all are replaced,
+                        // without disturbing callers that wait for an answer.
                         SuspicionReason::Broken => {
                             !self.may_exchange() || self.replace(server, false).await
                         }
@@ -280,7 +280,8 @@ impl PrimaryKeeper {
                     }
                 }
                 None if !is_lost => {
-                    // Full: it may well be the current server, and healthy.
+                    // The server has no free connections: it may well be the current one, and
+                    // healthy.
                     if answers.get(self.server.host) == Some(&HostAnswer::Full) {
                         return;
                     }
@@ -298,22 +299,22 @@ impl PrimaryKeeper {
         }
     }
 
-    /// Whether connections to a healthy server may be replaced: not as often as single ones break,
-    /// and not while the previously replaced ones are still in use. Otherwise, statements that wait
-    /// inside the server would use up all its connections.
+    /// Whether connections to a healthy server may be replaced. This must not happen as often as
+    /// single connections break, nor while the previously replaced ones are still in use;
+    /// otherwise, statements that wait inside the server would use up all of its connections.
     fn may_exchange(&self) -> bool {
         let is_retired = self.retired.as_ref().is_none_or(JoinHandle::is_finished);
         is_retired && self.since.elapsed() >= MIN_AGE
     }
 
-    /// Connects all links to `server`. `gives_up`: callers that wait for an answer on the old
-    /// connections are told that there will be none.
+    /// Connects all links to `server`. With `gives_up`, callers that wait for an answer on the old
+    /// connections get an error.
     async fn replace(&mut self, server: PrimaryServer, gives_up: bool) -> bool {
         let host = &self.address.hosts[server.host];
         let (lost, generation) = {
             let old = self.pools.borrow();
-            // The token belongs to the server's life: callers still on the old connections are
-            // notified with the others.
+            // The token belongs to the server's life: callers that still use the old connections
+            // are notified together with the others.
             let lost = if gives_up { CancellationToken::new() } else { old.lost.clone() };
             (lost, old.generation + 1)
         };
@@ -323,11 +324,11 @@ impl PrimaryKeeper {
             Err(error) => {
                 let host = &host.name;
                 // This is retried continuously, and the loss itself was logged.
-                tracing::debug!(host, "failed to connect to the database: {error}");
+                tracing::debug!(host, %error, "failed to connect to the database");
                 return false;
             }
         };
-        // Reports about the old pool are settled with it.
+        // This also settles reports about the old pool.
         self.suspicion.generation.store(generation, Ordering::Relaxed);
         self.suspicion.take();
         let old = self.pools.send_replace(pool);
@@ -337,13 +338,13 @@ impl PrimaryKeeper {
         self.suspicion.renewed.notify_waiters();
         self.server = server;
         self.since = Clock::system().instant();
-        // Callers that were told that no answer will come have nothing to wait for.
+        // Callers that have been told that no answer will come do not need more time.
         let patience = if gives_up { LAST_GRACE } else { longest(&self.options) };
         self.retired = Some(tokio::spawn(async move {
             let clock = Clock::system();
             clock.sleep(AFTERGLOW).await;
-            // Closing waits for the last of their connections, and a dead one never returns: the
-            // driver pings it when it is returned to the pool.
+            // Closing waits for the last of their connections. For a dead one that wait would never
+            // end, because the driver pings a connection when it is returned to the pool.
             let closed = async {
                 tokio::join!(old.reading.close(), old.writing.close(), old.beating.close())
             };

@@ -23,7 +23,7 @@ use crate::{
     store::{Options, db::writes::Writes},
 };
 
-/// A statement that waits this long for its answer triggers a check whether its server is still the
+/// If a statement waits this long for its answer, the keeper checks whether its server is still the
 /// primary.
 const SLOW: Duration = Duration::from_secs(5);
 /// How long to wait for the last statements to end.
@@ -39,8 +39,7 @@ const PROBE: Duration = Duration::from_millis(500);
 /// How long a caller waits for a turn to write, or for the database to be found again.
 const CALLERS_TURN: Duration = Duration::from_millis(1_500);
 
-/// The time limit of a statement: another node has taken over the work of a node that counts as
-/// dead.
+/// The time limit of a statement. It must end before another node takes over the work of this one.
 pub(super) fn longest(options: &Options) -> Duration {
     (options.idle_transaction * 2).max(MIN)
 }
@@ -54,8 +53,8 @@ pub(super) struct Pool {
     pub(super) beating: DatabaseConnection,
     /// How to open another connection to the server; `None` on SQLite.
     pub(super) server: Option<PgConnectOptions>,
-    /// Cancelled when this life of the server is given up: everything that waits for it is
-    /// notified.
+    /// Cancelled when this life of the server is given up, which notifies everything that waits for
+    /// it.
     pub(super) lost: CancellationToken,
     /// The number of pools so far.
     pub(super) generation: u64,
@@ -99,16 +98,17 @@ pub struct Link {
     backend: DbBackend,
     /// How long to wait for a pool while no server is connected.
     patience: Duration,
-    /// A statement that is not answered within this time fails: its connection may be half open.
+    /// The time limit of an answer; after that, the statement fails, because its connection may be
+    /// half open.
     longest: Duration,
     suspicion: Option<Arc<Suspicion>>,
     observer: Option<Observer>,
     writes: Arc<Writes>,
-    /// Whether a caller waits for each answer, and prefers none to a late one.
+    /// Whether a caller waits for each answer, and prefers an error to a late answer.
     is_for_callers: bool,
     /// The runtime that opened the database.
     runtime: Option<Handle>,
-    /// Limits concurrent transactions, if to fewer than the connections.
+    /// Limits concurrent transactions, if they are limited to fewer than the connections.
     turns: Option<Arc<Semaphore>>,
 }
 
@@ -168,13 +168,13 @@ impl Link {
         }
     }
 
-    /// The link for heartbeats to the same database: their results count like those of all other
-    /// writes.
+    /// The link for heartbeats to the same database. The results of its writes count like those of
+    /// all others.
     pub(in crate::store) fn for_heartbeats(&self) -> Self {
         Self { purpose: Use::Beating, ..self.clone() }
     }
 
-    /// The same link for callers: an outage is an error within two seconds.
+    /// The same link for callers, which reports an outage as an error within two seconds.
     pub(in crate::store) fn for_callers(&self) -> Self {
         let patience = self.patience.min(CALLERS_TURN);
         Self { is_for_callers: true, patience, ..self.clone() }
@@ -190,7 +190,7 @@ impl Link {
         Self { turns: Some(Arc::new(Semaphore::new(transactions))), ..self }
     }
 
-    /// Waits until one more transaction may be open, at most as long as for a connection.
+    /// Waits until another transaction may be open, at most as long as for a connection.
     async fn turn(&self) -> Result<Option<OwnedSemaphorePermit>, DbErr> {
         let Some(turns) = &self.turns else { return Ok(None) };
         let turn = Clock::system().timeout(self.patience, turns.clone().acquire_owned()).await;
@@ -205,12 +205,12 @@ impl Link {
         self.is_for_callers
     }
 
-    /// The results of the writes through it.
+    /// The results of the writes through this link.
     pub(in crate::store) fn writes(&self) -> &Writes {
         &self.writes
     }
 
-    /// Notified of each pool that replaces another one: failed operations may succeed on it.
+    /// Notified of each pool that replaces another, because failed operations may succeed on it.
     pub(in crate::store) fn renewed(&self) -> Arc<Notify> {
         self.suspicion.as_ref().map(|suspicion| suspicion.renewed.clone()).unwrap_or_default()
     }
@@ -234,7 +234,7 @@ impl Link {
             Ok((self.ask(begin).await?, turn))
         };
         let begun = if self.is_for_callers {
-            // All connections for writing are taken, or another process has SQLite's one writer.
+            // All connections for writing are in use, or another process has SQLite's only writer.
             let begun = Clock::system().timeout(CALLERS_TURN, begun).await;
             begun.unwrap_or(Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)))
         } else {
@@ -259,7 +259,7 @@ impl Link {
         rows
     }
 
-    /// Triggers a check for the primary by the keeper.
+    /// Reports a reason to search for the primary to the keeper.
     pub(in crate::store) fn suspect(&self, reason: SuspicionReason, held: &Held) {
         if let Some(suspicion) = &self.suspicion {
             suspicion.raise(reason, held.generation);
@@ -273,7 +273,7 @@ impl Link {
         Ok(pool.server.map(|server| (server, held)))
     }
 
-    /// Closes the pool after the statements in progress; it is not replaced any more.
+    /// Closes the pool after the statements in progress. It is no longer replaced.
     pub(in crate::store) async fn close(self) -> Result<(), DbErr> {
         if let Some(suspicion) = &self.suspicion {
             suspicion.closed.cancel();
@@ -283,7 +283,7 @@ impl Link {
         Clock::system().timeout(LAST_GRACE, connection.close()).await.unwrap_or(Ok(()))
     }
 
-    /// The current pool; while its server is lost, the next one, if there is one in time.
+    /// The current pool; while its server is lost, the next pool, if it comes in time.
     async fn current(&self) -> Result<Pool, DbErr> {
         let pool = self.pool.borrow().clone();
         if !pool.lost.is_cancelled() {
@@ -302,8 +302,8 @@ impl Link {
         }
     }
 
-    /// Sends a request through the current pool; once more if the pool was replaced before a
-    /// connection was available, because nothing was sent then.
+    /// Sends a request through the current pool. If the pool was replaced before a connection was
+    /// available, sends it again, because nothing was sent the first time.
     async fn ask<T>(
         &self,
         ask: impl Fn(DatabaseConnection) -> BoxFuture<'static, Result<T, DbErr>> + Send + Sync,
@@ -320,8 +320,8 @@ impl Link {
         }
     }
 
-    /// Polls inside the runtime that opened the database. A connection that is opened by this is
-    /// driven there: it does not depend on how busy the runtime of the first caller is.
+    /// Polls inside the runtime that opened the database. A connection that this opens is driven by
+    /// that runtime, so it does not depend on how busy its first caller's runtime is.
     pub(super) async fn at_home<T>(&self, asked: impl Future<Output = T>) -> T {
         let mut asked = pin!(asked);
         poll_fn(|cx| {
@@ -336,7 +336,7 @@ impl Link {
         self.runtime.as_ref().map(Handle::enter)
     }
 
-    /// Waits for an answer, but not for a server that is lost. On behalf of a caller, it does not
+    /// Waits for an answer, but not from a server that is lost. On behalf of a caller, it does not
     /// wait for a server that answers nothing at all.
     pub(super) async fn answer<T>(
         &self,
@@ -354,8 +354,8 @@ impl Link {
             () = clock.sleep(CALLERS_PATIENCE) => {}
         }
         let beating = self.pool.borrow().beating.clone();
-        // Boxed: otherwise every statement's future would reserve space for this one, which few
-        // need.
+        // Boxed, because otherwise the future of every statement would reserve space for this,
+        // which few need.
         let probe = async move { beating.ping().await }.boxed();
         tokio::select! {
             biased;

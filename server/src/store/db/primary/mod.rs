@@ -2,16 +2,16 @@
 //! a connection pool that is replaced when another host becomes the primary.
 //!
 //! Promises: a statement is sent to a server that was found to be the primary, or fails with an
-//! error that says that the database is lost for now; it never waits for a server that does not
-//! answer, and it never reads from a standby. After a fail-over, the pool connects to the new
-//! primary within seconds, without a restart.
+//! error that says that the database is away. It never waits for a server that does not answer, and
+//! never reads from a standby. After a fail-over, the pool connects to the new primary within
+//! seconds, without a restart.
 //!
-//! Why it holds: each connection checks whether its server is in recovery before it is used. A
-//! server becomes a standby only by a restart, which ends its connections. What remains is to
-//! notice that a server is gone, or that another one has been promoted while the old one still
-//! runs: each connection error, each rejected write and each long silence triggers a check
-//! (`keeper`), and a check queries all hosts at once (`search`). Everything that waits for a server
-//! that is given up fails at once (`link`).
+//! This holds because each connection checks, before it is used, whether its server is in recovery,
+//! and a server only becomes a standby by a restart, which ends its connections. In addition, the
+//! store must notice that a server is gone, or that another has been promoted while the old one
+//! still runs. Each connection error, each rejected write and each long silence triggers a check
+//! (`keeper`), which queries all hosts at once (`search`). When a server is given up, everything
+//! that waits for it fails at once (`link`).
 //!
 //! - `address`: the hosts of a URL, and the URL without its password
 //! - `search`: which host is writable

@@ -11,8 +11,8 @@ use crate::clock::Clock;
 /// How long a server may take to accept a connection and to report its state.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// If a server has not answered, it is queried again at this interval, in addition to the pending
-/// queries: a connection that was opened while the network dropped all packets stays dead when the
-/// network recovers.
+/// queries. A connection that was opened while the network dropped all packets would stay dead when
+/// the network recovers.
 const ANEW: Duration = Duration::from_secs(1);
 
 /// A life of a writable server.
@@ -20,7 +20,8 @@ const ANEW: Duration = Duration::from_secs(1);
 pub(super) struct PrimaryServer {
     /// The index of its host in the address.
     pub(super) host: usize,
-    /// Its timeline: each promotion begins one with a higher number. 0 if it was not queried.
+    /// The server's timeline, which has a higher number after each promotion; 0 if it was not
+    /// queried.
     pub(super) timeline: u32,
     /// When it started.
     pub(super) started_at: i64,
@@ -29,19 +30,19 @@ pub(super) struct PrimaryServer {
 /// A host's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HostAnswer {
-    /// It is writable.
+    /// The server is writable.
     Primary(PrimaryServer),
-    /// It follows another server.
+    /// The server follows another one.
     Standby,
-    /// It accepts no more connections, so its state is unknown.
+    /// The server accepts no more connections, so its state is unknown.
     Full,
-    /// Why there was no answer, and whether one may come soon.
+    /// There was no answer: why, and whether one may come soon.
     Nothing { why: String, soon: bool },
 }
 
 impl HostAnswer {
-    /// Whether to query it again. A server that is starting may become available or be promoted; a
-    /// wrong password stays wrong.
+    /// Whether to query the host again. A server that is starting may become available or be
+    /// promoted; a wrong password stays wrong.
     pub(super) fn may_change(&self) -> bool {
         match self {
             Self::Primary(_) | Self::Standby | Self::Full => true,
@@ -61,8 +62,8 @@ pub(super) async fn ask_all(address: &Address) -> Vec<HostAnswer> {
     join_all(asked).await
 }
 
-/// Repeats a query until one of the attempts is answered or the first has timed out. No attempt is
-/// given up for a later one: on a slow network, the first is the first to be answered.
+/// Repeats a query until one of the attempts is answered or the first times out. Earlier attempts
+/// are kept when later ones start, because on a slow network the first is answered first.
 async fn first_answer<F>(patience: Duration, ask: impl Fn() -> F) -> HostAnswer
 where
     F: Future<Output = Result<HostAnswer, sqlx::Error>>,
@@ -101,12 +102,12 @@ async fn ask(index: usize, host: &Host, with_timeline: bool) -> Result<HostAnswe
         let timeline = if with_timeline { timeline(&mut connection).await } else { 0 };
         HostAnswer::Primary(PrimaryServer { host: index, timeline, started_at: row.try_get(2)? })
     };
-    // It does not matter whether the goodbye arrives.
+    // It does not matter whether the server receives this.
     let _ = connection.close().await;
     Ok(answer)
 }
 
-/// The timeline is the first part of the name of the server's current WAL file. Some managed
+/// The timeline, from the first part of the name of the server's current WAL file. Some managed
 /// services do not report it: their hosts then count as equal.
 async fn timeline(connection: &mut PgConnection) -> u32 {
     let question = "SELECT pg_walfile_name(pg_current_wal_lsn())";
@@ -130,9 +131,9 @@ fn unanswered(error: &sqlx::Error) -> HostAnswer {
     HostAnswer::Nothing { why: error.to_string(), soon }
 }
 
-/// The server to write to. If several call themselves primary, the one with the latest timeline:
-/// the others were left behind by a promotion without knowing it. Among equals, the current one,
-/// then the first.
+/// The server to write to. If several claim to be the primary, it is the one with the latest
+/// timeline, because a promotion left the others behind without their knowledge. Among equals, it
+/// is the current one, or else the first.
 pub(super) fn choose(
     answers: &[HostAnswer],
     current: Option<PrimaryServer>,
@@ -173,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// Enough even on a busy machine.
+    /// Enough time even on a busy machine.
     const MINUTE: Duration = Duration::from_secs(60);
 
     fn primary(host: usize, timeline: u32) -> HostAnswer {
@@ -200,7 +201,7 @@ mod tests {
     async fn a_question_on_a_slow_way_is_not_given_up_for_a_later_one() {
         let asked = AtomicUsize::new(0);
         let others = Notify::new();
-        // The first question is answered once the second has been sent; the second never is.
+        // The first query is answered after the second has been sent; the second is never answered.
         let ask = || {
             let number = asked.fetch_add(1, Ordering::Relaxed);
             let others = &others;
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_the_one_in_use_stays() {
+    fn among_equal_servers_the_one_in_use_stays() {
         assert_eq!(chosen(&[primary(0, 1), primary(1, 1)], Some(1)), Some(1));
         assert_eq!(chosen(&[primary(0, 1), primary(1, 1)], None), Some(0));
     }

@@ -1,4 +1,5 @@
-//! Why to search for the primary: what errors say about the server, and how the keeper is notified.
+//! Reasons to search for the primary: what errors say about the server, and how the keeper is
+//! notified.
 
 use std::{
     io,
@@ -12,7 +13,7 @@ use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr, sqlx};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Why to search for the primary.
+/// A reason to search for the primary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::store) enum SuspicionReason {
     /// A regular check: another server may have been promoted.
@@ -21,9 +22,10 @@ pub(in crate::store) enum SuspicionReason {
     Silence,
     /// The server rejects writes.
     ReadOnly,
-    /// A connection broke, or a statement exceeded the time limit.
+    /// A connection broke, or a statement exceeded its time limit.
     Broken,
-    /// The server does not answer on an idle connection: other connections are probably dead, too.
+    /// The server does not answer on an idle connection, so other connections are probably dead,
+    /// too.
     Deaf,
 }
 
@@ -61,7 +63,7 @@ impl Suspicion {
         }
     }
 
-    /// The graver of `reason` and the one raised so far, which is cleared.
+    /// The more serious of `reason` and the one raised so far, which is cleared.
     pub(super) fn graver(&self, reason: SuspicionReason) -> SuspicionReason {
         self.take().map_or(reason, |raised| raised.max(reason))
     }
@@ -81,7 +83,7 @@ pub(super) fn lost() -> DbErr {
     DbErr::Conn(RuntimeErr::SqlxError(Arc::new(sqlx::Error::Io(error))))
 }
 
-/// Whether an error is a reason to look for the primary.
+/// The reason to search for the primary that an error gives, if any.
 pub(super) fn reason(error: &DbErr) -> Option<SuspicionReason> {
     if matches!(error, DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)) {
         return Some(SuspicionReason::Silence);

@@ -25,10 +25,10 @@ pub struct DatabaseTransaction {
     held: Held,
     /// Whether a statement has changed a row.
     has_written: AtomicBool,
-    /// Its permit on a link with limited transactions.
+    /// The transaction's permit on a link that limits transactions.
     _turn: Option<OwnedSemaphorePermit>,
     number: u64,
-    /// Dropped once it has ended.
+    /// Values that are dropped once it has ended.
     kept: Mutex<Vec<Box<dyn Any + Send>>>,
 }
 
@@ -66,7 +66,7 @@ impl DatabaseTransaction {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(what));
     }
 
-    /// Commits. After a connection error, it may or may not have been committed.
+    /// Commits. After a connection error, it is unknown whether the transaction was committed.
     pub async fn commit(mut self) -> Result<(), DbErr> {
         let Some(inner) = self.inner.take() else { return Err(ended()) };
         let commit = self.link.at_home(inner.commit().boxed());
@@ -100,9 +100,9 @@ impl DatabaseTransaction {
     }
 }
 
-/// A connection is returned to its pool by a task of the runtime in which it is dropped. That must
-/// be the runtime that opened the database: while the API's runtime is busy, its tasks are delayed,
-/// and SQLite's one connection for writing would be missing for as long.
+/// A task of the runtime in which a connection is dropped returns it to its pool. That must be the
+/// runtime that opened the database: while the API's runtime is busy its tasks are delayed, and
+/// SQLite's only connection for writing would be missing for that time.
 impl Drop for DatabaseTransaction {
     fn drop(&mut self) {
         let _home = self.link.enter_home();
@@ -115,7 +115,7 @@ fn ended() -> DbErr {
     DbErr::Custom("the transaction has ended".to_owned())
 }
 
-/// Whether the rows in a statement's answer are the changed ones.
+/// Whether the rows in a statement's answer are the rows that it changed.
 fn returns_changes(sql: &str) -> bool {
     sql.contains("RETURNING")
 }

@@ -2,7 +2,7 @@
 //!
 //! The buffer is the ledger itself: a waiting fire is `pending`, has no owner, and has a
 //! `queue_position`. Every write of a schedule's queue locks the schedule's row, so a claim and a
-//! release never decide about the same schedule at once.
+//! release never decide about the same schedule at the same time.
 //!
 //! - `places`: adds fires to a queue, removes them, and moves them within it
 
@@ -37,7 +37,7 @@ use crate::store::{
 pub struct Buffered {
     /// Waiting fires that can still start: neither stale nor past their deadline.
     pub waiting: usize,
-    /// The highest position in use.
+    /// The highest occupied position.
     pub last: i64,
 }
 
@@ -46,7 +46,7 @@ pub struct Buffered {
 pub struct BufferQueue {
     /// The schedule.
     pub id: Uuid,
-    /// Its version.
+    /// The schedule's version.
     pub version: i32,
     /// See `entity::schedule`.
     pub fires_version: i32,
@@ -74,7 +74,7 @@ pub struct Unowned {
     pub is_due: bool,
 }
 
-/// What a planner must know of all buffers to look again in time.
+/// The facts about all buffers that tell a planner when to look again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferOutlook {
     /// Whether a fire waits anywhere.
@@ -90,8 +90,8 @@ const WAITS: &str = "fire.verdict = 'pending' AND fire.queue_position IS NOT NUL
 const COMES_LATER: &str =
     "fire.verdict = 'pending' AND fire.claimed_by IS NULL AND fire.queue_position IS NULL";
 
-/// `waiting(schedule_id)`: the schedules that have a buffer. Takes one step along the index for
-/// each of them, however many fires wait.
+/// `waiting(schedule_id)`: the schedules that have a buffer. This takes one step along the index
+/// for each schedule, however many fires wait.
 fn schedules_with_buffers(days: &str) -> String {
     format!(
         "WITH RECURSIVE waiting(schedule_id) AS ( \
@@ -104,7 +104,7 @@ fn schedules_with_buffers(days: &str) -> String {
     )
 }
 
-/// The start of the deadline of a fire of schedule `s`, as the engine computes it.
+/// The instant from which the deadline of a fire of schedule `s` counts, as the engine computes it.
 const SINCE: &str = "CASE WHEN fire.due_at < fire.scheduled_at + s.jitter_ms \
     THEN fire.due_at ELSE fire.scheduled_at + s.jitter_ms END";
 
@@ -116,9 +116,9 @@ fn head(of: &str, days: &str) -> String {
     )
 }
 
-/// When the first fire in the queue of schedule `s` passes its deadline, if it has one. The queue
-/// may have been reordered, so that need not be its head; only queues with deadlines are read for
-/// this.
+/// When the first fire in the queue of schedule `s` passes its deadline, if one has a deadline. The
+/// queue may have been reordered, so this need not be its head. Only queues with deadlines are
+/// read.
 fn first_deadline(days: &str) -> String {
     format!(
         "CASE WHEN s.start_deadline_ms IS NOT NULL THEN s.start_deadline_ms + \
@@ -181,9 +181,9 @@ impl Store {
         Ok(row.unwrap_or_default())
     }
 
-    /// Schedules with unowned intents that need a decision: they are due; no run of the schedule is
-    /// live; the schedule was paused, edited or deleted; a queued fire is past its deadline; or
-    /// runs that must give way have not been asked to stop.
+    /// Schedules with unowned intents that need a decision because the intents are due; no run of
+    /// the schedule is live; the schedule was paused, edited or deleted; a queued fire is past its
+    /// deadline; or runs that must give way have not been asked to stop.
     pub async fn schedules_to_release(
         &self,
         now: Timestamp,
@@ -244,13 +244,14 @@ impl Store {
         let row = Row::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.map_or_else(BufferOutlook::default, |row| BufferOutlook {
             waits: row.buffers > 0,
-            // Past the deadline, not at it.
+            // After the deadline, not at it.
             deadline: row.deadline.map(|at| Timestamp(at.saturating_add(1))),
         }))
     }
 
     /// The current state of the schedules in `ids`, locked until the transaction ends; `None` for
-    /// deleted ones. Schedules that another transaction has locked are left out, without waiting.
+    /// deleted ones. Schedules that another transaction has locked are left out without waiting for
+    /// them.
     pub async fn lock_queues(
         &self,
         tx: &DatabaseTransaction,
@@ -280,8 +281,8 @@ impl Store {
         Ok(queues)
     }
 
-    /// The unowned intents of `schedules`: up to `each` per queue, those past their deadline and
-    /// then those at its head, and up to `limit` that have become due.
+    /// The unowned intents of `schedules`: up to `each` per queue (first those past their deadline,
+    /// then those at its head), and up to `limit` that have become due.
     pub async fn unowned_intents(
         &self,
         tx: &DatabaseTransaction,
@@ -302,8 +303,8 @@ impl Store {
              WHERE {WAITS} AND fire.schedule_id IN (SELECT id FROM v)) q \
              WHERE place <= {{0}} ORDER BY schedule_id, place"
         );
-        // The limit is inside the subquery; otherwise SQLite would read the whole history of each
-        // schedule.
+        // The limit is inside the subquery, because otherwise SQLite would read the whole history
+        // of each schedule.
         let later = format!(
             "SELECT * FROM (SELECT {INTENT_COLUMNS} FROM fire \
                WHERE {COMES_LATER} AND fire.due_at <= {{0}} \
@@ -320,7 +321,7 @@ impl Store {
         Ok(intents)
     }
 
-    /// Takes unowned intents: `node` will hand them over.
+    /// Makes `node` the owner of unowned intents, so that it hands them over.
     pub async fn own_intents(
         &self,
         tx: &DatabaseTransaction,

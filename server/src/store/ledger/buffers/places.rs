@@ -16,9 +16,9 @@ use crate::store::{
 pub struct Queued {
     /// The fire.
     pub id: Uuid,
-    /// Its instant.
+    /// The fire's instant.
     pub scheduled_at: Timestamp,
-    /// Its position.
+    /// The fire's position in the buffer.
     pub place: i64,
     /// The run that it waits for, if one is known.
     pub behind: Option<String>,
@@ -94,7 +94,7 @@ impl Store {
                decided_at = {{1}}, queue_position = NULL \
              WHERE fire.schedule_id = {{2}} AND {WAITS} {of} RETURNING fire.id"
         );
-        // Without a filter, its single row is ignored.
+        // If there is no filter, this single row is ignored.
         const NONE: [Uuid; 1] = [Uuid::nil()];
         let ids = fires.unwrap_or(&NONE).iter().copied();
         let values = vec![who.into(), now.0.into(), schedule.into()];

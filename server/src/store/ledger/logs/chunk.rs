@@ -12,7 +12,7 @@ use entity::{
 };
 use uuid::Uuid;
 
-/// Maximum bytes of text per row, unless its only line is longer.
+/// Maximum bytes of text per row. A single line may be longer.
 const MAX_BYTES: usize = 32 * 1024;
 
 /// Maximum number of lines per row.
@@ -86,7 +86,7 @@ impl Chunk {
         }
     }
 
-    /// The row, whose last line has the number `seq`; `None` without lines.
+    /// The row, whose last line has the number `seq`; `None` if the chunk has no lines.
     pub fn row(self, run_id: Uuid, seq: i64, task: &str, attempt: i32) -> Option<NewChunk> {
         let LineRun { stream, at, .. } = *self.runs.first()?;
         let lines = (self.count > 1).then(|| written(&self.runs));
@@ -105,7 +105,7 @@ fn written(runs: &[LineRun]) -> String {
         };
         let comma = if text.is_empty() { "" } else { "," };
         let later = run.at.0.saturating_sub(before);
-        // Writing to a string cannot fail.
+        // Cannot fail: writing to a string always succeeds.
         let _ = write!(text, "{comma}{stream}{later}*{}", run.count);
         before = run.at.0;
     }
@@ -128,7 +128,7 @@ fn read(text: &str, first: Timestamp) -> Option<Vec<LineRun>> {
     text.split(',').map(run).collect()
 }
 
-/// The lines of a row. A row in an unknown format is shown unchanged, as one line.
+/// The lines of a row. A row in an unknown format is shown unchanged as one line.
 pub(super) fn lines_of(row: Model) -> Box<dyn Iterator<Item = Model> + Send> {
     let runs = row.lines.as_deref().and_then(|lines| read(lines, row.at)).unwrap_or_default();
     let count = row.text.bytes().filter(|byte| *byte == b'\n').count() + 1;
@@ -190,7 +190,7 @@ mod tests {
         }
 
         #[test]
-        fn what_describes_a_row_wrongly_leaves_one_line(told in "[oes0-9*,-]{0,24}") {
+        fn a_row_with_a_wrong_description_is_read_as_one_line(told in "[oes0-9*,-]{0,24}") {
             let mut chunk = Chunk::default();
             chunk.push(Timestamp(7), Stream::Stdout, "one\ntwo\nthree");
             let mut row = model(chunk.row(Uuid::nil(), 9, "main", 1).unwrap());

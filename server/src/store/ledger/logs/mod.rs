@@ -1,4 +1,4 @@
-//! The lines that attempts print, packed into chunks: one row per line would cost a hundred bytes
+//! The lines that attempts print, packed into chunks. One row per line would cost a hundred bytes
 //! in addition to its text, and programs print millions of short lines.
 
 mod chunk;
@@ -17,7 +17,7 @@ const FIRST_ROWS: u64 = 2;
 const MAX_ROWS: u64 = 200;
 
 impl Store {
-    /// Writes chunks of lines. Existing ones stay: a repeated write changes nothing.
+    /// Writes chunks of lines. Existing chunks stay, so that a repeated write changes nothing.
     pub async fn append_lines(&self, chunks: &[NewChunk]) -> Result<(), StoreError> {
         if chunks.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Counts what a round would remove, without removing it.
+//! Counts what a retention round would remove, without removing it.
 
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ use crate::store::{
 pub struct Figure {
     /// The table.
     pub table: &'static str,
-    /// Their namespace; `None` if they belong to none.
+    /// The namespace of the rows; `None` if they do not belong to one.
     pub namespace_id: Option<Uuid>,
     /// The number of rows.
     pub rows: i64,
-    /// An estimate of their size, by their contents.
+    /// An estimate of the size of their contents.
     pub bytes: i64,
-    /// The time of the oldest: a fire's instant, otherwise the creation of its run. Unknown outside
-    /// the ledger.
+    /// The time of the oldest row: a fire's instant, otherwise the creation of its run. Unknown
+    /// outside the ledger.
     pub oldest: Option<Timestamp>,
-    /// The time of the newest.
+    /// The time of the newest row.
     pub newest: Option<Timestamp>,
 }
 
@@ -39,7 +39,7 @@ pub struct Oldest {
     pub made_at: Timestamp,
 }
 
-/// The size of a row beyond its contents: header and index entries.
+/// The size of a row in addition to its contents: header and index entries.
 const FIRE: Shape = Shape { table: "fire", fixed: 420, texts: &["detail"] };
 const RUN: Shape = Shape {
     table: "run",
@@ -81,7 +81,8 @@ impl Shape {
 }
 
 impl Store {
-    /// The ledger rows that would be removed, by table and namespace; or only those `within` one.
+    /// The ledger rows that would be removed, by table and namespace, of all namespaces or `within`
+    /// one.
     pub async fn old_figures(
         &self,
         rule: &RetentionRule,
@@ -142,7 +143,7 @@ impl Store {
         rule: &RetentionRule,
         answers: Duration,
     ) -> Result<Vec<Figure>, StoreError> {
-        /// The row header, keys, and a definition, session or stored answer.
+        /// The size of the row header, the keys, and a definition, session or stored answer.
         const USUAL_BYTES: i64 = 1_000;
         #[derive(FromQueryResult)]
         struct Count {
@@ -163,7 +164,7 @@ impl Store {
         Ok(figures)
     }
 
-    /// The oldest ledger rows that would remain, of all or `within` one namespace.
+    /// The oldest ledger rows that would remain, of all namespaces or `within` one.
     pub async fn oldest_kept(
         &self,
         rule: &RetentionRule,

@@ -19,7 +19,7 @@ pub enum Family {
     Runs,
 }
 
-/// The days of one partition, from the start of the first to the end of the last, in milliseconds.
+/// The days of one partition, in milliseconds, from the start of the first to the end of the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionRange {
     /// The start.
@@ -41,7 +41,7 @@ impl Family {
     /// Both families.
     pub const ALL: [Self; 2] = [Self::Fires, Self::Runs];
 
-    /// Its tables, in the order in which transactions lock them.
+    /// The family's tables, in the order in which transactions lock them.
     pub fn tables(self) -> &'static [&'static str] {
         match self {
             Self::Fires => &["fire"],
@@ -73,9 +73,9 @@ impl Family {
     }
 
     /// The rows `t` that may have been written since the horizon. Runs are found by their stamp. A
-    /// decided fire is never written again, and a new one has a new key; but its run may have been
+    /// decided fire is never written again, and a new fire has a new key; but its run may have been
     /// repeated on request, which retains the fire. Those keys are queried as an array, so that
-    /// both are found by key: all this happens while the table is locked.
+    /// both are found by key, because all this happens while the table is locked.
     pub(super) fn touched_since(self, horizon: i64, rule: &RetentionRule) -> String {
         match self {
             Self::Fires => format!(
@@ -136,7 +136,7 @@ impl Store {
     }
 }
 
-/// The bounds of a partition, in PostgreSQL's notation; `None` is unbounded.
+/// The bounds of a partition, in PostgreSQL's notation; `None` means unbounded.
 fn bounds(text: &str) -> (Option<i64>, Option<i64>) {
     let text = text.trim_start_matches("FOR VALUES FROM ");
     let (from, to) = text.split_once(" TO ").unwrap_or((text, ""));

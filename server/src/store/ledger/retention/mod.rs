@@ -1,8 +1,8 @@
 //! Removes history that is old enough, and rows that are no longer needed.
 //!
-//! The condition for what is old enough exists once ([`RetentionRule`]) and is used everywhere: by the
-//! chunks that delete, by the days that PostgreSQL drops, and by the preview. So a preview never
-//! shows other rows than a round then removes.
+//! The condition for old rows is defined once ([`RetentionRule`]) and used everywhere: for the
+//! chunks that are deleted, for the days that PostgreSQL drops, and for the preview. So a round
+//! removes exactly the rows that a preview has shown.
 //!
 //! - `rule`: which rows are old enough
 //! - `sweep`: deletes them, one chunk per transaction

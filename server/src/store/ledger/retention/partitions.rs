@@ -6,7 +6,7 @@
 //! table in day order, and a list of the newest rows would search all partitions.
 //!
 //! A change locks the table for some milliseconds. It waits only briefly for that lock, because
-//! later statements queue behind it; a change that is not granted is retried.
+//! later statements queue behind it. If the lock is not granted, the change is retried later.
 
 use std::fmt::Write;
 
@@ -19,23 +19,23 @@ use super::{
 };
 use crate::store::{DatabaseTransaction, Store, StoreError, cluster::leases::Fence};
 
-/// The result of dropping a stretch.
+/// The result of dropping a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {
-    /// It was dropped, with this many rows, in the order of [`Family::tables`].
+    /// The partition was dropped, with this many rows, in the order of [`Family::tables`].
     Gone([u64; 3]),
-    /// Too many of its rows are live or young.
+    /// Too many of its rows are live, or too young to be removed.
     Needed,
-    /// The lock was not granted in time, or another node was quicker.
+    /// The lock was not granted in time, or another node was faster.
     Postponed,
 }
 
-/// The contents of a stretch to be dropped.
+/// The contents of a partition to be dropped.
 #[derive(Debug)]
 struct RangeContents {
     /// Rows written at or after this stamp may have been missed.
     horizon: i64,
-    /// The keys of live or young rows.
+    /// The keys of rows that are live, or too young to be removed.
     needed: Vec<Uuid>,
     /// The number of rows, in the order of [`Family::tables`].
     rows: [u64; 3],
@@ -43,9 +43,9 @@ struct RangeContents {
 
 /// How long a change waits for its lock.
 const PATIENCE: &str = "SET LOCAL lock_timeout = '100ms'";
-/// Changes of partitions hold this lock.
+/// The lock that changes of partitions hold.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7164777103)";
-/// Maximum number of rows that are still needed and are moved out of a stretch before it is
+/// Maximum number of rows that are still needed and are moved out of a partition before it is
 /// dropped.
 const MAX_MOVED: usize = 1_000;
 /// Maximum number of their attempts and log lines.
@@ -54,9 +54,9 @@ const MAX_PARTS: i64 = 10_000;
 const COUNTED_BYTES: i64 = 64 * 1024 * 1024;
 
 impl Store {
-    /// Creates `stretch` at the start of the partition `_beyond`; returns false if the lock was not
-    /// granted. With `seal`, the rows in `_beyond` stay in place as the new partition, which is
-    /// right if there are many; otherwise they are moved.
+    /// Creates the partition `stretch` at the start of `_beyond`; returns false if the lock was not
+    /// granted. With `seal`, the rows in `_beyond` stay in place and become the new partition,
+    /// which is right if there are many; otherwise they are moved.
     pub async fn add_stretch(
         &self,
         family: Family,
@@ -105,11 +105,12 @@ impl Store {
         }
     }
 
-    /// Drops the oldest stretch. Its live or young rows move to `_past` first; if there are many,
-    /// the stretch stays.
+    /// Drops the oldest partition. Rows that are live, or too young to be removed, move to `_past`
+    /// first; if there are many, the partition stays.
     ///
-    /// The slow steps, searching for needed rows and checking that `_past` can take them, are done
-    /// without blocking others; the lock is held only for the changes since then and for the swap.
+    /// The slow steps are searching for needed rows and checking that `_past` can take them. They
+    /// are done without blocking others; the lock is held only for the changes since then and for
+    /// the swap.
     pub async fn drop_stretch(
         &self,
         family: Family,
@@ -131,7 +132,7 @@ impl Store {
         }
     }
 
-    /// `None` if too many rows of the stretch are needed.
+    /// `None` if too many rows of the partition are needed.
     async fn look_through(
         &self,
         family: Family,
@@ -157,7 +158,7 @@ impl Store {
         Ok(Some(RangeContents { horizon, needed, rows }))
     }
 
-    /// Whether the runs of a stretch have too many rows to be moved under a lock.
+    /// Whether the runs of a partition have too many rows to be moved under a lock.
     async fn have_much(
         &self,
         connection: &impl ConnectionTrait,
@@ -185,7 +186,8 @@ impl Store {
         Ok(false)
     }
 
-    /// The keys of the rows in a stretch that are live or young and match `condition`.
+    /// The keys of the rows in a partition that match `condition` and are live, or too young to be
+    /// removed.
     async fn needed_in(
         &self,
         connection: &impl ConnectionTrait,
@@ -209,7 +211,7 @@ impl Store {
         Ok(rows.await?.into_iter().map(|row| row.id).collect())
     }
 
-    /// Whether the lease for this service is still held; a round by hand has none.
+    /// Whether the node still holds the lease for this service. A round by hand has no lease.
     async fn goes_on(
         &self,
         tx: &DatabaseTransaction,
@@ -221,8 +223,9 @@ impl Store {
         }
     }
 
-    /// Proves that all rows of `_past` lie before the stretch's end, so that attaching it with that
-    /// bound reads none of them. Returns false if the stretch is no longer the oldest.
+    /// Proves that all rows of `_past` are before the end of the partition, so that it can be
+    /// attached with that bound without reading any of them. Returns false if the partition is no
+    /// longer the oldest.
     async fn widen_past(
         &self,
         family: Family,
@@ -327,7 +330,7 @@ impl Store {
         Ok(true)
     }
 
-    /// How many rows a partition has; for a large one, the estimate of its last analysis.
+    /// How many rows a partition has; for a large one, as its last analysis estimated.
     async fn count_rows(&self, name: &str) -> Result<u64, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -343,7 +346,7 @@ impl Store {
     }
 }
 
-/// Keys as an SQL list; the nil key if there are none.
+/// Keys as an SQL list, or the nil key if there are none.
 fn listed(keys: &[Uuid]) -> String {
     let none = [Uuid::nil()];
     let keys = if keys.is_empty() { &none[..] } else { keys };

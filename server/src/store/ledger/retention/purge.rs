@@ -1,5 +1,6 @@
 //! Rows outside the ledger that are no longer needed. The audit log and the versions of schedules
-//! are kept for ever: who changed what must be known even when the object itself is long gone.
+//! are kept for ever, because it must be known who changed what even when the object itself is long
+//! gone.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use uuid::Uuid;
 use super::{RetentionRule, rule::before};
 use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk, ledger::runs::millis};
 
-/// The other kinds of rows that are removed.
+/// The kinds of rows outside the ledger that are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leftover {
     /// Sessions that have expired.
@@ -18,7 +19,7 @@ pub enum Leftover {
     Answers,
     /// The instants of backfills that have ended.
     Instants,
-    /// Backfills that have ended: together with their runs, by the same age.
+    /// Backfills that have ended, together with their runs, at the same age.
     Backfills,
     /// Schedules that were deleted a week ago.
     Schedules,
@@ -26,22 +27,23 @@ pub enum Leftover {
     Workflows,
     /// Lives of nodes that ended so long ago that no attempt refers to them.
     Nodes,
-    /// Alerts that are over, by the age of the history they concern, and those of deleted rules.
+    /// Alerts that are over, at the age of the history that they concern, and alerts of deleted
+    /// rules.
     Alerts,
     /// Messages that were sent or given up.
     Notifications,
-    /// Roll-ups, kept as long as the longest history.
+    /// Roll-ups, which are kept as long as the longest history.
     Minutes,
-    /// Counts of history, by the same age.
+    /// Counts of history, at the same age.
     Periods,
 }
 
-/// For how many days deleted objects can be restored.
+/// How many days deleted objects can be restored.
 pub const DELETED_DAYS: i32 = 7;
 
 impl Leftover {
-    /// All of them, in the order of removal: the instants are found by their backfill, and a
-    /// schedule refers to its workflow.
+    /// All of them, in the order of removal: instants are found by their backfill, and a schedule
+    /// refers to its workflow.
     pub const ALL: [Self; 11] = [
         Self::Sessions,
         Self::Answers,
@@ -73,8 +75,8 @@ impl Leftover {
         }
     }
 
-    /// Whether finding the rows takes so long that it is done before the writer is taken. A row
-    /// that was deleted a week ago cannot become needed again between the search and its removal.
+    /// Whether the search for the rows takes so long that it must precede the transaction that
+    /// takes the writer. A row that was deleted a week ago cannot become needed again in between.
     pub fn is_looked_for_before(self) -> bool {
         match self {
             Self::Schedules | Self::Workflows => true,
@@ -125,7 +127,7 @@ impl Leftover {
             Self::Sessions => format!("session.expires_at <= {now}"),
             Self::Answers => format!("idempotency.at < {}", now - millis(answers)),
             // Pending fires and live runs of a deleted schedule still need it. Each kind of intent
-            // has its own partial index, and every other access is slow.
+            // is looked up in its own partial index, because any other access is slow.
             Self::Schedules => format!(
                 "schedule.deleted_at < {} \
                  AND NOT EXISTS (SELECT 1 FROM run WHERE run.schedule_id = schedule.id \
@@ -141,7 +143,7 @@ impl Leftover {
                    AND backfill.finished_at IS NULL)",
                 before(now, DELETED_DAYS)
             ),
-            // Finding its runs reads all runs, so they are not searched before they can be gone.
+            // Finding its runs reads all runs, so this is not tried before they can be gone.
             Self::Workflows => format!(
                 "workflow.deleted_at < {} \
                  AND NOT EXISTS (SELECT 1 FROM schedule WHERE schedule.workflow_id = workflow.id) \
@@ -157,7 +159,7 @@ impl Leftover {
                 )
             }
             Self::Notifications => format!("notification.settled_at < {}", rule.last().0),
-            // A name's latest life stays: the next one continues its count.
+            // The latest life with a name stays, because the next one continues its count.
             Self::Nodes => format!(
                 "node.state <> 'alive' AND node.ended_at < {} - {} AND node.incarnation < \
                    (SELECT max(n.incarnation) FROM node n WHERE n.name = node.name)",

@@ -13,7 +13,7 @@ use crate::store::{
 /// The retention periods in days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policies {
-    /// The longest of all namespaces and schedules.
+    /// The longest retention of all namespaces and schedules.
     pub longest: i32,
     /// The shortest of them.
     pub shortest: i32,
@@ -24,7 +24,7 @@ pub struct Policies {
 pub struct Instead {
     /// The namespace or schedule.
     pub whose: RetentionScope,
-    /// The number of days; `None` for the default that applies without an own retention.
+    /// The number of days; `None` for the default that applies if there is no own retention.
     pub days: Option<i32>,
 }
 
@@ -37,34 +37,34 @@ pub enum RetentionScope {
     Schedule(Uuid),
 }
 
-/// What is old enough at a given instant. A row's age counts from when it was settled: a fire that
-/// was caught up on late, or a run that took long, is as young as its end. An unsettled row has no
-/// age.
+/// Which rows are old enough at a given instant. A row's age counts from when it was settled: a
+/// fire that was caught up on late, or a run that took long, is as young as its end. An unsettled
+/// row has no age.
 #[derive(Clone, Copy, Debug)]
 pub struct RetentionRule {
     now: i64,
     usual: i32,
     policies: Policies,
-    /// Rows that settled before this are too old under the longest retention.
+    /// Rows that settled before this instant are too old even under the longest retention.
     last: i64,
-    /// The start of the partitions that are kept under the longest retention: older partitions are
-    /// dropped as a whole, so no rows are deleted from them individually for it. By family; `None`
-    /// without partitions.
+    /// The start of the partitions that are kept under the longest retention, by family; `None`
+    /// without partitions. Older partitions are dropped as a whole, so their rows are not deleted
+    /// individually.
     kept: [Option<i64>; 2],
-    /// A proposed retention to assume, and whether for PostgreSQL.
+    /// A proposed retention to assume, and whether the database is PostgreSQL.
     instead: Option<(Instead, bool)>,
-    /// The only rows that are too old.
+    /// If set, only these rows are too old.
     only: Option<CutScope>,
 }
 
 /// The rows that a cut may remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CutScope {
-    /// Their namespace.
+    /// The namespace of the rows.
     namespace: Uuid,
-    /// Runs with later stamps have not been read by everything that reads them once.
+    /// Runs with stamps above this one have not been read by every reader that reads them once.
     read: i64,
-    /// Whether for PostgreSQL.
+    /// Whether the database is PostgreSQL.
     is_postgres: bool,
 }
 
@@ -72,8 +72,8 @@ struct CutScope {
 const LIVE: &str = "('queued', 'running', 'retrying')";
 
 impl Store {
-    /// The retention periods of all namespaces and schedules, or of those `within` one namespace;
-    /// `usual` is that of a namespace without its own.
+    /// The retention periods of all namespaces and schedules, or of those `within` one namespace.
+    /// `usual` is the retention of a namespace without its own.
     pub async fn retention_policies(
         &self,
         usual: i32,
@@ -114,8 +114,8 @@ impl Store {
         Ok(Policies { longest: longest.unwrap_or(usual), shortest: shortest.unwrap_or(usual) })
     }
 
-    /// What is old enough at `now`. On PostgreSQL, the longest retention keeps whole days, because
-    /// partitions are dropped as a whole.
+    /// Which rows are old enough at `now`. On PostgreSQL, the longest retention keeps whole days,
+    /// because partitions are dropped as a whole.
     pub fn retention_rule(&self, policies: Policies, usual: i32, now: Timestamp) -> RetentionRule {
         let last = before(now.0, policies.longest);
         let last = if self.dialect().is_postgres() { day_of(last) } else { last };
@@ -130,8 +130,8 @@ impl Store {
         }
     }
 
-    /// The rule that a namespace's history from before `until` is too old, and no other: for a
-    /// quota of rows. Runs with later stamps than `read` are not.
+    /// The rule for a quota of rows: only one namespace's history from before `until` is too old,
+    /// except runs with stamps above `read`.
     pub fn rule_of_cut(
         &self,
         namespace: Uuid,
@@ -158,7 +158,7 @@ impl RetentionRule {
         self.now
     }
 
-    /// Rows that settled before this are too old under the longest retention.
+    /// Rows that settled before this instant are too old even under the longest retention.
     pub fn last(&self) -> Timestamp {
         Timestamp(self.last)
     }
@@ -199,7 +199,7 @@ impl RetentionRule {
         Self { kept: other.kept, ..self }
     }
 
-    /// Rows created at or after this are too young under every retention.
+    /// Rows created at or after this instant are too young under every retention.
     pub(super) fn reach(&self) -> i64 {
         if self.policies.longest == self.policies.shortest {
             return self.last;
@@ -263,8 +263,8 @@ impl RetentionRule {
 
     /// Whether a fire `t` that was found to be old still is, for a statement that cannot contain
     /// the joins. Of its runs, only those are checked that were written from the stamp `since` on,
-    /// which was read before the fires were searched: the others are unchanged, and a transaction
-    /// that holds the only writer must not list all live runs.
+    /// which was read before the fires were searched. The others have not changed, and a
+    /// transaction that holds the only writer must not list all live runs.
     pub(super) fn fire_is_still_old(&self, since: i64) -> String {
         let again = format!("r.changed >= {since}");
         let (joins, condition) = (self.joins(), self.fire_is_old_beside(&again));
@@ -275,14 +275,14 @@ impl RetentionRule {
     }
 
     /// Whether a fire `t` is decided and too old. It is not if its run or a retry of it is live,
-    /// nor if it stands for future instants or for instants that are ahead of the schedule's
-    /// cursor, which an edit may have moved back. The live runs are listed once for all fires:
+    /// nor if it represents future instants or instants that are ahead of the schedule's cursor,
+    /// which an edit may have moved back. The live runs are listed once for all fires, because
     /// there are few of them, and looking them up per fire would search every day.
     pub(super) fn fire_is_old(&self) -> String {
         self.fire_is_old_beside(&format!("r.state IN {LIVE}"))
     }
 
-    /// The same, if runs `r` that match `runs` keep their fires.
+    /// The same, if runs `r` that match `runs` retain their fires.
     fn fire_is_old_beside(&self, runs: &str) -> String {
         let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Fires));
         format!(
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_keep_history_alike_nobody_is_asked() {
+    fn with_one_retention_for_all_no_schedule_is_queried() {
         assert_eq!(rule(45, 45).joins(), "");
         assert_eq!(rule(45, 45).cutoff(), (55 * DAY_MS).to_string());
         assert_eq!(rule(45, 45).reach(), 55 * DAY_MS);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_the_writer_lists_no_live_runs() {
+    fn the_holder_of_the_writer_does_not_list_live_runs() {
         for rule in [rule(45, 45), rule(45, 10)] {
             assert!(rule.fire_is_old().contains(LIVE));
             let still = rule.fire_is_still_old(7);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn for_whom_keeps_history_the_longest_nothing_is_deleted_from_the_days_that_are_kept() {
+    fn kept_days_lose_no_rows_of_the_longest_retention() {
         let from = 50 * DAY_MS;
         let alike = rule(45, 45).keeping(Family::Fires, from);
         assert!(alike.fire_is_old().starts_with("(t.scheduled_at < 4320000000 AND"));

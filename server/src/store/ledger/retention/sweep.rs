@@ -1,5 +1,5 @@
 //! Deletes rows that are too old, one chunk per transaction. The rows are found before the writer
-//! is taken, so that it is held only for the deletion.
+//! is taken, so that the writer is held only for the deletion.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ use crate::store::{
 /// A run that is too old.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct OldRun {
-    /// Its key.
+    /// The run's key.
     pub id: Uuid,
     /// The size of its contents.
     pub bytes: i64,
@@ -28,19 +28,19 @@ pub struct OldRun {
 /// The key of a fire, and the instant that determines its day.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct FireKey {
-    /// Its key.
+    /// The fire's key.
     pub id: Uuid,
-    /// Its instant.
+    /// The fire's instant.
     pub scheduled_at: Timestamp,
 }
 
-/// The rows of a run besides its own, in the order of removal: a crash in between leaves the run,
-/// by which the rest is found again.
+/// The rows of a run besides its own, in the order of removal. After a crash in between, the run's
+/// own row is still there, so the rest can be found again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunPart {
     /// The log lines of its attempts.
     Lines,
-    /// Its attempts.
+    /// The run's attempts.
     Attempts,
 }
 
@@ -68,8 +68,9 @@ impl RunPart {
 }
 
 impl Store {
-    /// Checkpoints SQLite's WAL into the database file, without delaying others. By default, SQLite
-    /// does this within the commit that makes the WAL long: a chunk's, or a fire's.
+    /// Copies SQLite's WAL into the database file (a checkpoint), without delaying others. By
+    /// default, SQLite does this within the commit that makes the WAL long: that of a chunk, or of
+    /// a fire.
     pub async fn settle_log(&self) -> Result<(), StoreError> {
         if !self.dialect().is_postgres() {
             self.read().execute_unprepared("PRAGMA wal_checkpoint(PASSIVE)").await?;
@@ -103,8 +104,8 @@ impl Store {
         format!("CAST(coalesce({size}({column}), 0) AS bigint)")
     }
 
-    /// Fires after `after` that are too old, in key order, and the stamp from which on runs count
-    /// as written since: a run that is repeated in the meantime has such a stamp.
+    /// Fires after `after` that are too old, in key order, and the stamp from which runs count as
+    /// written since then: a run that is repeated in the meantime has such a stamp.
     pub async fn old_fires(
         &self,
         rule: &RetentionRule,
@@ -128,7 +129,7 @@ impl Store {
         Ok((FireKey::find_by_statement(statement).all(self.read()).await?, since))
     }
 
-    /// A stamp that no run written later will fall below.
+    /// A stamp that is not greater than that of any run written later.
     async fn next_stamp_of_runs(&self) -> Result<i64, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -223,8 +224,8 @@ impl Store {
     }
 
     /// Deletes those of these fires that are still too old; returns how many. Since they were
-    /// found, a user may have requested a retry of one's run, which then has a stamp from `since`
-    /// on, or the schedule's cursor may have been moved back.
+    /// found, a user may have requested a retry of a fire's run, which then has a stamp from
+    /// `since` on, or the schedule's cursor may have been moved back.
     pub async fn delete_fires_if_old(
         &self,
         tx: &DatabaseTransaction,
@@ -243,8 +244,9 @@ impl Store {
         };
         let mut free = fires.to_vec();
         if self.dialect().is_postgres() {
-            // A request to repeat a run locks its fire until it is committed. So no request is in
-            // progress for the fires locked here, and the next statement sees all earlier ones.
+            // A request to repeat a run keeps its fire locked until it is committed. So no such
+            // request is in progress for the fires locked here, and the next statement sees all
+            // earlier ones.
             let sql = "SELECT t.id, t.scheduled_at FROM v JOIN fire t ON t.id = v.id \
                  WHERE true {days} FOR UPDATE OF t SKIP LOCKED";
             let locked = of(fires).statement(self.dialect(), sql, vec![]);
@@ -260,8 +262,8 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Keeps fires from being removed until `tx` ends; returns those that exist. To be called
-    /// before another run is started for one.
+    /// Prevents fires from being removed before `tx` ends; returns those that exist. Must be called
+    /// before another run is started for one of them.
     pub async fn hold_fires(
         &self,
         tx: &DatabaseTransaction,

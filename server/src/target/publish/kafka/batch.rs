@@ -14,7 +14,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Its approximate size in bytes.
+    /// The record's approximate size in bytes.
     pub(super) fn size(&self) -> usize {
         let headers = self.headers.iter().map(|(name, value)| name.len() + value.len() + 8);
         self.value.len() + self.key.as_ref().map_or(0, Vec::len) + headers.sum::<usize>() + 32

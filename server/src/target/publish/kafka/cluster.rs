@@ -20,11 +20,11 @@ use crate::target::publish::{
     problem::PublishProblem,
 };
 
-/// How long a topic's leaders are cached; a wrong entry is looked up again at once.
+/// How long a topic's leaders are cached. A wrong entry is looked up again at once.
 const BELIEVED: Duration = Duration::from_secs(300);
 /// Maximum number of partitions of one topic.
 const MAX_PARTITIONS: i32 = 100_000;
-/// Maximum number of cached topics; beyond it all are dropped, which costs one request each.
+/// Maximum number of cached topics. Beyond it, all are dropped, which costs one request each.
 const MAX_TOPICS: usize = 10_000;
 
 pub(super) struct Cluster {
@@ -34,7 +34,7 @@ pub(super) struct Cluster {
     first: Arc<Link<KafkaRequest>>,
     /// The connections to leaders, by host and port.
     links: Mutex<HashMap<HostPort, Arc<Link<KafkaRequest>>>>,
-    /// One connection attempt at a time: waiting callers then find the connection.
+    /// Allows only one connection attempt at a time. Callers that wait then find the connection.
     connecting: tokio::sync::Mutex<()>,
     topics: Mutex<HashMap<String, Topic>>,
 }

@@ -1,4 +1,4 @@
-//! A connection to one broker: requests are numbered, and answers arrive in the same order.
+//! A connection to one broker. Requests are numbered, and answers arrive in the same order.
 
 use std::collections::VecDeque;
 

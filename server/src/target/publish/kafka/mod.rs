@@ -2,8 +2,8 @@
 //!
 //! It contains only what a producer needs, in protocol versions that every broker from 2.5 to 4.x
 //! supports (docs/decisions/0080). Each partition has its own writer, which sends one batch after
-//! the other, each with the producer's id and a sequence number: a batch whose acknowledgement was
-//! lost is sent again, and the broker recognises it.
+//! the other, each with the producer's id and a sequence number. If the acknowledgement of a batch
+//! is lost, the batch is sent again, and the broker recognises it.
 //!
 //! - `wire`: encoding of requests and answers
 //! - `requests`: the requests
@@ -42,7 +42,7 @@ use super::{
     problem::PublishProblem,
 };
 
-/// Connects to a broker, which reports the other ones.
+/// Connects to a broker, which reports the others.
 pub(super) async fn connect(
     dialer: &Arc<Dialer>,
     place: &HostPort,
@@ -80,7 +80,7 @@ impl Session for KafkaSession {
         };
         self.writers.give(&self.cluster, &kafka.topic, partition, (record, reply)).await?;
         let offset = answer.await.unwrap_or_else(|_| Err(PublishProblem::unsent()))?;
-        // Of what the broker had already it does not always tell the offset.
+        // The broker does not always report the offset of a batch that it already had.
         let offset = (offset >= 0).then_some(offset);
         Ok(json!({ "topic": kafka.topic, "partition": partition, "offset": offset }))
     }

@@ -1,12 +1,12 @@
-//! The partition of an event, chosen like in Kafka's own clients: equal keys are in the same
-//! partition, whichever client publishes them.
+//! The partition of an event, chosen as in Kafka's own clients, so that equal keys are in the same
+//! partition whichever client publishes them.
 
 /// The partition of a key.
 pub(super) fn of_key(key: &[u8], partitions: i32) -> i32 {
     (murmur2(key) & i32::MAX) % partitions.max(1)
 }
 
-/// The partition of the event with that number.
+/// The partition of the event with this number.
 pub(super) fn in_turn(number: u32, partitions: i32) -> i32 {
     let count = partitions.max(1).cast_unsigned();
     (number % count).cast_signed()

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::{digest, hmac, pbkdf2};
 
-/// Fewer iterations give no protection, more are an attack.
+/// The permitted number of iterations: fewer give no protection, and more are an attack.
 const ROUNDS: std::ops::RangeInclusive<u32> = 4_096..=1_000_000;
 
 /// The hash function.

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_is_refused() {
+    fn an_answer_that_is_too_short_is_refused() {
         assert!(Reader::new(&[0, 5, b'a']).string().is_err());
         assert!(Reader::new(&[0, 0, 0, 9]).bytes().is_err());
         assert_eq!(Reader::new(&[0xff, 0xff]).string().unwrap(), "");

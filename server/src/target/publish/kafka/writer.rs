@@ -1,4 +1,4 @@
-//! The writer of a partition: it sends all waiting records as one batch, and then those that have
+//! The writer of a partition. It sends all waiting records as one batch, and then those that have
 //! arrived since.
 
 use std::{
@@ -20,11 +20,11 @@ use crate::target::publish::problem::PublishProblem;
 /// A record to write, and the channel for its offset.
 pub(super) type Job = (Record, oneshot::Sender<Result<i64, PublishProblem>>);
 
-/// Maximum number of records and bytes in a batch, unless it has only one record.
+/// Maximum number of records and bytes in a batch. A single record may be larger.
 const MAX_RECORDS: usize = 1_000;
 const MAX_BYTES: usize = 512 * 1024;
 const QUEUE: usize = 4_096;
-/// How long a batch whose acknowledgement was lost is sent again.
+/// For how long a batch whose acknowledgement was lost is sent again.
 const AGAIN: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
@@ -64,7 +64,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Runs until there is nothing left to write and no sender.
+    /// Runs until nothing is left to write and all senders are gone.
     async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
         let mut left_over = None;
         loop {
@@ -100,7 +100,7 @@ impl Writer {
         let (records, replies): (Vec<Record>, Vec<_>) = jobs.into_iter().unzip();
         match self.hand_over(&records, &replies).await {
             Err(RefusedBatch::TooLarge(_)) if records.len() > 1 => {
-                // A single record may be the one that is too large.
+                // The record that is too large may be any single one.
                 for (record, reply) in records.into_iter().zip(replies) {
                     let alone = ([record], [reply]);
                     let written = self.hand_over(&alone.0, &alone.1).await;
@@ -111,7 +111,7 @@ impl Writer {
         }
     }
 
-    /// Sends a batch, retrying until the broker has accepted it or refuses it for good.
+    /// Sends a batch, and retries until the broker has accepted it or refuses it for good.
     async fn hand_over(
         &mut self,
         records: &[Record],
@@ -124,12 +124,13 @@ impl Writer {
         let (mut pause, mut was_sent) = (PAUSE, false);
         loop {
             let problem = match self.send(&bytes).await {
-                // A batch that was never sent cannot be a duplicate: another producer uses our id.
+                // A batch that was never sent cannot be a duplicate, so another producer is using
+                // this id.
                 Ok((code, offset))
                     if code == codes::NONE || (code == codes::DUPLICATE && was_sent) =>
                 {
                     let count = i32::try_from(records.len()).unwrap_or(i32::MAX);
-                    // After the largest number comes 0.
+                    // The largest number is followed by 0.
                     let sequence = producer.sequence.checked_add(count);
                     let sequence =
                         sequence.unwrap_or_else(|| (producer.sequence - i32::MAX) + (count - 1));
@@ -146,7 +147,7 @@ impl Writer {
                     self.producer = None;
                     return Err(RefusedBatch::For(PublishProblem::refused(codes::text(code))));
                 }
-                // Nothing was sent: the callers can get the error now.
+                // Nothing was sent, so the callers can get the error now.
                 Err(problem @ Unreached { was_sent: false, .. }) if !was_sent => {
                     return Err(RefusedBatch::For(problem.problem));
                 }
@@ -156,8 +157,8 @@ impl Writer {
             self.cluster.forget(&self.topic);
             let is_over = clock.instant().duration_since(began) > AGAIN;
             if is_over || replies.iter().all(oneshot::Sender::is_closed) {
-                // Whether the broker has it is unknown; following batches must not be mistaken for
-                // it.
+                // It is unknown whether the broker has the batch, and following batches must not be
+                // mistaken for it.
                 self.producer = None;
                 return Err(RefusedBatch::For(problem));
             }
@@ -190,7 +191,7 @@ impl Writer {
     }
 }
 
-/// Why a broker was not sent a request, or did not answer.
+/// Why a request was not sent to a broker, or was not answered.
 struct Unreached {
     problem: PublishProblem,
     was_sent: bool,

@@ -8,15 +8,15 @@ use url::Url;
 use super::sign::{Keys, sign};
 use crate::target::publish::{definition::Sqs, problem::PublishProblem, queue::region};
 
-/// No answer is longer.
+/// Maximum size of an answer.
 const MAX_ANSWER: usize = 64 * 1024;
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
-/// A queue, and who sends to it.
+/// A queue, and the credentials of the sender.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Queue {
     pub(super) url: String,
-    /// What the server is called in errors.
+    /// The name of the server in errors.
     pub(super) place: String,
     endpoint: Url,
     region: String,
@@ -25,11 +25,12 @@ pub(super) struct Queue {
     token: Option<String>,
 }
 
-/// Why a call was not answered as it should be.
+/// Why a call was not answered as expected.
 pub(super) enum Failure {
-    /// The server has read the request and refuses all of it: none of its messages is in the queue.
+    /// The server has read the request and refuses all of it, so none of its messages is in the
+    /// queue.
     Refused(PublishProblem),
-    /// What became of the messages is not known, or the same call would fail again.
+    /// The fate of the messages is unknown, or the same call would fail again.
     Failed(PublishProblem),
 }
 
@@ -58,7 +59,7 @@ impl Queue {
         })
     }
 
-    /// Sends a request and gives the body of its answer.
+    /// Sends a request; returns the body of its answer.
     pub(super) async fn call(
         &self,
         client: &Client,
@@ -88,7 +89,7 @@ impl Queue {
         let reason = reason(&text);
         let problem =
             PublishProblem::refused(format!("{} answered {status}: {reason}", self.place));
-        // Told to slow down, one is not to ask ten times instead.
+        // A call that was throttled must not be replaced by ten calls.
         let is_throttled = reason.contains("Throttled");
         Err(if status == StatusCode::BAD_REQUEST && !is_throttled {
             Failure::Refused(problem)
@@ -109,13 +110,13 @@ impl Queue {
         Ok(text)
     }
 
-    /// What is said of an answer that is none.
+    /// The problem for an unreadable answer.
     pub(super) fn unreadable(&self) -> PublishProblem {
         PublishProblem::refused(format!("{} answered 200 OK, but not as SQS does", self.place))
     }
 }
 
-/// What a refusal says.
+/// The text of a refusal.
 fn reason(answer: &[u8]) -> String {
     let Ok(answer) = serde_json::from_slice::<Value>(answer) else {
         return "without a reason".to_owned();

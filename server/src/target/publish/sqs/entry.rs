@@ -1,4 +1,4 @@
-//! An event as a queue takes it, and what a queue answers.
+//! An event in the form of a queue's message, and the answers of queues.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use crate::target::publish::{definition::Sqs, event::Message, queue::is_fifo};
 
 const TEXT: &str = "String";
 
-/// One message, and how much of a call's size it takes.
+/// One message, with its share of a call's size.
 pub(super) struct BatchEntry {
     fields: Map<String, Value>,
     pub(super) size: usize,
@@ -40,7 +40,7 @@ impl BatchEntry {
         Self { fields, size }
     }
 
-    /// The body of a call that sends it alone.
+    /// The body of a call that only sends this message.
     pub(super) fn alone(&self, queue_url: &str) -> Value {
         let mut fields = self.fields.clone();
         fields.insert("QueueUrl".to_owned(), queue_url.into());
@@ -48,7 +48,7 @@ impl BatchEntry {
     }
 }
 
-/// The body of a call that sends all of them. Each has its position as its id.
+/// The body of a call that sends all of these messages. Each has its position as its id.
 pub(super) fn together(entries: &[BatchEntry], queue_url: &str) -> Value {
     let numbered = |(index, entry): (usize, &BatchEntry)| {
         let mut fields = entry.fields.clone();
@@ -68,7 +68,7 @@ pub(super) struct AcceptedEntry {
 }
 
 impl AcceptedEntry {
-    /// What the attempt shows.
+    /// The output of the attempt.
     pub(super) fn output(&self) -> Value {
         let mut output = json!({ "message_id": self.message_id });
         if let Some(number) = &self.sequence_number {
@@ -104,7 +104,7 @@ struct RejectedEntry {
 }
 
 impl BatchReply {
-    /// The reply for the message at a position: accepted, rejected with a reason, or missing.
+    /// The reply for the message at this position: accepted, rejected with a reason, or missing.
     pub(super) fn of(&self, index: usize) -> Option<Result<&AcceptedEntry, String>> {
         let id = index.to_string();
         if let Some(refused) = self.failed.iter().find(|named| named.id == id) {
@@ -116,7 +116,7 @@ impl BatchReply {
     }
 }
 
-/// Ids are at most 128 ASCII characters: other texts are replaced by their digest.
+/// Ids have at most 128 ASCII characters, so other texts are replaced by their digest.
 fn identifier(text: &str) -> String {
     let is_known = |byte: u8| byte.is_ascii_graphic();
     if text.len() <= 128 && text.bytes().all(is_known) {

@@ -1,5 +1,5 @@
-//! Events that wait for one queue are sent together, in as few calls as possible. An event does not
-//! wait for others to arrive: if it is the only one, it is sent alone.
+//! Sends the events that wait for one queue together, in as few calls as possible. An event does
+//! not wait for others to arrive: if it is the only one, it is sent alone.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -21,26 +21,26 @@ use crate::{clock::Clock, target::publish::problem::PublishProblem};
 const SEND: &str = "AmazonSQS.SendMessage";
 const SEND_BATCH: &str = "AmazonSQS.SendMessageBatch";
 
-/// What a call may hold at most, by the documentation of SQS.
+/// Maximum number of entries and bytes in a call, according to the documentation of SQS.
 const MAX_ENTRIES: usize = 10;
 const MAX_BYTES: usize = 1024 * 1024;
-/// How many calls to one queue are on their way at once.
+/// Maximum number of concurrent calls to one queue.
 const MAX_CALLS: usize = 32;
-/// How long an answer is waited for, however patient the attempts are.
+/// Maximum time to wait for an answer, however long the timeouts of the attempts are.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An event, and who waits for its acknowledgement.
+/// An event, and the channel for its acknowledgement.
 pub(super) type Job = (BatchEntry, Reply);
 type Reply = oneshot::Sender<Result<Value, PublishProblem>>;
 
-/// All that waits, by queue and sender.
+/// All waiting events, by queue and sender.
 pub(super) struct Lanes {
     client: Client,
     clock: Clock,
     lanes: Mutex<HashMap<Arc<Queue>, Lane>>,
 }
 
-/// The events that wait for a queue. It exists as long as any of them is being sent.
+/// The events that wait for a queue. It exists while any of them is being sent.
 #[derive(Default)]
 struct Lane {
     waiting: VecDeque<Job>,
@@ -52,7 +52,7 @@ impl Lanes {
         Self { client, clock, lanes: Mutex::default() }
     }
 
-    /// Puts an event behind those that wait for its queue.
+    /// Adds an event to those that wait for its queue.
     pub(super) fn give(self: &Arc<Self>, queue: Arc<Queue>, job: Job) {
         let mut lanes = self.lanes();
         let lane = lanes.entry(queue.clone()).or_default();
@@ -63,9 +63,9 @@ impl Lanes {
         }
     }
 
-    /// Makes one call after the other until nothing waits.
+    /// Makes one call after the other until no event waits.
     async fn work(self: Arc<Self>, queue: Arc<Queue>) {
-        // Attempts that begin in the same moment are to find each other.
+        // Gives attempts that begin at the same moment the chance to share a call.
         tokio::task::yield_now().await;
         while let Some(jobs) = self.next(&queue) {
             self.send(&queue, jobs).await;
@@ -97,7 +97,7 @@ impl Lanes {
         match called {
             Ok(text) => acknowledge(queue, &text, replies),
             Err(Failure::Refused(_)) => {
-                // One may be what is refused for all.
+                // A single event may be the reason for the refusal of all.
                 for job in entries.into_iter().zip(replies) {
                     self.send_alone(queue, job).await;
                 }
@@ -120,7 +120,7 @@ impl Lanes {
         }));
     }
 
-    /// Makes a call, as long as anyone waits for its answer.
+    /// Makes a call, while any attempt waits for its answer.
     async fn call(
         &self,
         queue: &Queue,
@@ -150,13 +150,13 @@ impl Lanes {
 }
 
 impl Lane {
-    /// As many as one call may hold.
+    /// As many events as fit into one call.
     fn take(&mut self) -> Vec<Job> {
         let (mut taken, mut size) = (Vec::new(), 0);
         while taken.len() < MAX_ENTRIES
             && let Some(job) = self.waiting.pop_front()
         {
-            // The attempt has ended while its event waited: the event is not sent.
+            // The attempt ended while its event waited, so the event is not sent.
             if job.1.is_closed() {
                 continue;
             }
@@ -171,7 +171,7 @@ impl Lane {
     }
 }
 
-/// Tells each attempt what the queue says of its event.
+/// Passes the queue's answer on to the attempt of each event.
 fn acknowledge(queue: &Queue, text: &[u8], replies: Vec<Reply>) {
     let answer: Option<BatchReply> = serde_json::from_slice(text).ok();
     for (index, reply) in replies.into_iter().enumerate() {

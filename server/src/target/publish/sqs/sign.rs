@@ -14,7 +14,7 @@ pub(super) struct Keys<'a> {
     pub(super) region: &'a str,
 }
 
-/// The headers of a `POST` to the root of a server, with those that sign it.
+/// The headers of a `POST` to the root of a server, including those of the signature.
 pub(super) fn sign(
     endpoint: &Url,
     action: &str,

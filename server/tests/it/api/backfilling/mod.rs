@@ -97,8 +97,8 @@ async fn fire_at(desk: &Desk, schedule: &str, hour: i64, count: i64, verdict: Ve
     desk.database.store.commit(tx).await.unwrap();
 }
 
-/// 04 lies in a range; 05 missed, 06 succeeded, 07 failed, 08 failed and then succeeded, 09 live,
-/// 10 pending, 11 without a row.
+/// The hours of a day: 04 lies in a range; 05 missed, 06 succeeded, 07 failed, 08 failed and then
+/// succeeded, 09 live, 10 pending, 11 without a row.
 async fn lived(desk: &Desk) -> String {
     let id = desk.schedule("tick", "@hourly").await;
     fire_at(desk, &id, 2, 3, Verdict::Skipped).await;

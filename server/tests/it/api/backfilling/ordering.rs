@@ -5,12 +5,14 @@ use super::{super::desk::Desk, ORDER, run_of, window, with};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    a_backfill_is_paused_resumed_and_cancelled_and_each_is_told,
+    a_backfill_is_paused_resumed_and_cancelled_and_each_step_is_audited,
     a_repeated_order_is_answered_although_its_instants_have_run,
     backfills_are_listed_newest_first_by_schedule_and_state,
 );
 
-async fn a_backfill_is_paused_resumed_and_cancelled_and_each_is_told(database: TestDatabase) {
+async fn a_backfill_is_paused_resumed_and_cancelled_and_each_step_is_audited(
+    database: TestDatabase,
+) {
     const FACTS: &str = "backfill { state finishedAt pause { by at } cancel { by reason at }
         progress { pending cancelled } fires(state: CANCELLED, first: 1) { nodes { detail } } }";
     let desk = Desk::open(database).await;

@@ -10,16 +10,16 @@ use super::{
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
-    a_preview_tells_what_each_instant_has_come_to,
-    what_is_ordered_is_what_the_preview_said,
-    what_a_calendar_suppresses_is_not_run,
-    what_a_calendar_suppressed_before_it_was_mended_can_be_made_up_for,
-    what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all,
-    a_range_accounts_only_for_what_its_own_timing_named,
-    what_the_planner_has_yet_to_claim_is_left_to_it,
+    a_preview_shows_the_standing_of_each_instant,
+    a_backfill_runs_the_instants_of_its_preview,
+    a_backfill_does_not_run_suppressed_instants,
+    instants_suppressed_by_a_corrected_calendar_can_be_backfilled,
+    forgotten_instants_run_only_with_mode_all,
+    a_range_accounts_only_for_instants_of_its_own_timing,
+    unclaimed_instants_are_left_to_the_planner,
 );
 
-async fn a_preview_tells_what_each_instant_has_come_to(database: TestDatabase) {
+async fn a_preview_shows_the_standing_of_each_instant(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = lived(&desk).await;
     let wanted = window(&id, "04:00", "12:00");
@@ -58,7 +58,7 @@ async fn a_preview_tells_what_each_instant_has_come_to(database: TestDatabase) {
     assert_eq!(some["fires"]["nodes"].as_array().unwrap().len(), 2);
 }
 
-async fn what_is_ordered_is_what_the_preview_said(database: TestDatabase) {
+async fn a_backfill_runs_the_instants_of_its_preview(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = lived(&desk).await;
     let wanted = with(window(&id, "04:00", "12:00"), json!({ "mode": "MISSING_AND_FAILED" }));
@@ -97,7 +97,7 @@ async fn what_is_ordered_is_what_the_preview_said(database: TestDatabase) {
     assert_eq!(entry.after.as_ref().unwrap()["fires"], 4);
 }
 
-async fn what_a_calendar_suppresses_is_not_run(database: TestDatabase) {
+async fn a_backfill_does_not_run_suppressed_instants(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let make = "mutation($input: CreateCalendarInput!) {
         createCalendar(input: $input) { calendar { id } } }";
@@ -122,7 +122,7 @@ async fn what_a_calendar_suppresses_is_not_run(database: TestDatabase) {
     assert_eq!((&preview["suppressed"], &preview["selected"]), (&json!(1), &json!(2)));
     let made = desk.ask(ORDER, wanted).await;
     assert_eq!(made["createBackfill"]["backfill"]["progress"]["total"], 2);
-    // It was run by hand before: it may run again.
+    // The instant was run by hand before: it may run again.
     run_of(&desk, id, "10:00", "failed").await;
     let wanted = with(window(id, "10:00", "11:00"), json!({ "mode": "MISSING_AND_FAILED" }));
     assert_eq!(desk.ask(PREVIEW, wanted).await["previewBackfill"]["selected"], 1);
@@ -130,9 +130,7 @@ async fn what_a_calendar_suppresses_is_not_run(database: TestDatabase) {
 
 /// Nothing has been claimed since nine: instants that are still to be claimed use the calendar in
 /// force at their time.
-async fn what_a_calendar_suppressed_before_it_was_mended_can_be_made_up_for(
-    database: TestDatabase,
-) {
+async fn instants_suppressed_by_a_corrected_calendar_can_be_backfilled(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let make = "mutation($input: CreateCalendarInput!) {
         createCalendar(input: $input) { calendar { id } } }";
@@ -159,7 +157,7 @@ async fn what_a_calendar_suppressed_before_it_was_mended_can_be_made_up_for(
     assert_eq!(standings, ["LIVE", "MISSING", "LIVE"]);
 }
 
-async fn what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all(database: TestDatabase) {
+async fn forgotten_instants_run_only_with_mode_all(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "@hourly").await;
     // 13:00 has a row that explains why nothing ran; 11:00 was before the schedule existed.
@@ -195,7 +193,7 @@ async fn what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all(database: T
     assert_eq!(looked("MISSING").await.0, json!(4));
 }
 
-async fn a_range_accounts_only_for_what_its_own_timing_named(database: TestDatabase) {
+async fn a_range_accounts_only_for_instants_of_its_own_timing(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "@hourly").await;
     fire_at(&desk, &id, 8, 3, Verdict::Missed).await;
@@ -209,11 +207,11 @@ async fn a_range_accounts_only_for_what_its_own_timing_named(database: TestDatab
         .iter()
         .map(|fire| fire["fire"].is_object())
         .collect();
-    // From 08:30 on, of which the old timing produced 09:00 and 10:00.
+    // The backfill's instants from 08:30 on; the old timing produced 09:00 and 10:00.
     assert_eq!(accounted, [false, true, false, true, false]);
 }
 
-async fn what_the_planner_has_yet_to_claim_is_left_to_it(database: TestDatabase) {
+async fn unclaimed_instants_are_left_to_the_planner(database: TestDatabase) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("tick", "@hourly").await;
     // No planner is active here.
@@ -244,7 +242,7 @@ async fn preview_page(desk: &Desk, wanted: &Value, more: Value) -> (Vec<Value>, 
 }
 
 #[tokio::test]
-async fn a_preview_is_read_page_by_page_and_by_what_became_of_its_fires() {
+async fn a_preview_is_read_page_by_page_and_filtered_by_standing() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     let id = lived(&desk).await;
     let wanted = window(&id, "04:00", "12:00");
@@ -271,7 +269,7 @@ async fn a_preview_is_read_page_by_page_and_by_what_became_of_its_fires() {
 }
 
 #[tokio::test]
-async fn a_backfill_of_a_million_fires_is_told_the_limit_and_an_end_that_fits() {
+async fn a_backfill_of_a_million_fires_is_refused_with_the_limit_and_a_valid_end() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     let id = desk.schedule("tick", "* * * * * *").await;
     let wanted = json!({
@@ -290,7 +288,7 @@ async fn a_backfill_of_a_million_fires_is_told_the_limit_and_an_end_that_fits() 
     let within = with(wanted, json!({ "to": "2026-02-17T02:46:40Z" }));
     let preview = desk.ask(PREVIEW, within.clone()).await;
     assert_eq!(preview["previewBackfill"]["selected"], 10_000);
-    // All of them can be listed.
+    // All of them can be listed in one page.
     let late = preview_page(&desk, &within, json!({ "first": 200 })).await;
     let after = (1_771_296_398_000_i64).to_string();
     let last = preview_page(&desk, &within, json!({ "first": 200, "after": after })).await;

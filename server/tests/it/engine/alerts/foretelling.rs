@@ -1,4 +1,4 @@
-//! The preview of a rule over the past reports what the rule did report.
+//! The preview of a rule over the past reports the same alerts as the rule did.
 
 use carillon::engine::alerting::alerts::{
     Event::{Failed, Late, Losing, Missed, Recovered},
@@ -16,7 +16,7 @@ use crate::{
 };
 
 on_both!(
-    what_a_rule_would_have_told_is_what_it_did_tell,
+    the_preview_of_a_rule_matches_its_reports,
     a_schedule_that_has_never_succeeded_is_read_once,
 );
 
@@ -28,7 +28,7 @@ async fn foretold(watch: &Watch, rule: Rule) -> Vec<String> {
     preview.messages.into_iter().map(|message| message.subject).collect()
 }
 
-async fn what_a_rule_would_have_told_is_what_it_did_tell(database: TestDatabase) {
+async fn the_preview_of_a_rule_matches_its_reports(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     let all = rule(&[Failed, Recovered, Late, Missed], channel);
@@ -80,7 +80,7 @@ async fn what_a_rule_would_have_told_is_what_it_did_tell(database: TestDatabase)
     let digest = Rule { digest_seconds: 240, ..rule(&[Failed, Recovered], channel) };
     let said = "[test] nightly failed 3 times in a row, and has recovered since";
     assert_eq!(foretold(&watch, digest).await, [said]);
-    // It is noon: what was held in the morning's quiet hours is reported when they end.
+    // At noon, the preview reports the alerts that the morning's quiet hours held back.
     let morning = TimeWindow { from: "11:00".to_owned(), to: "12:20".to_owned(), weekdays: vec![] };
     let quiet = Quiet { zone: "UTC".to_owned(), windows: vec![morning] };
     watch.pass(3_600);
@@ -120,7 +120,7 @@ async fn a_schedule_that_has_never_succeeded_is_read_once(database: TestDatabase
     let told = foretold(&watch, rule(&[Failed, Losing, Recovered], channel)).await;
     assert_eq!(told, ["[test] nightly failed", "[test] nightly failed 3 times in a row"]);
 
-    // It recovered four times.
+    // The schedule recovered four times.
     for place in [500_i64, 1_000, 1_500, 2_250] {
         let sql = "UPDATE run SET state = 'succeeded', error = NULL WHERE scheduled_at IN ( \
              SELECT scheduled_at FROM run ORDER BY scheduled_at LIMIT 1 OFFSET $1)";

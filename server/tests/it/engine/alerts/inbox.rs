@@ -51,7 +51,8 @@ impl Arrived {
     }
 }
 
-/// The requests it keeps, and its answers: these in turn, then the last one repeatedly.
+/// The requests that the receiver keeps, and its answers: these in turn, then the last one
+/// repeatedly.
 struct Inside {
     answers: Vec<StatusCode>,
     arrived: Vec<Arrived>,
@@ -81,12 +82,12 @@ impl Inbox {
         format!("http://{}/hook?token=hush", self.address)
     }
 
-    /// Answers like this from now on.
+    /// Makes the receiver answer like this from now on.
     pub(super) fn answers(&self, status: u16) {
         self.answers_in_turn(&[status]);
     }
 
-    /// Answers with these in turn from now on, then always with the last.
+    /// Makes the receiver answer with these in turn from now on, then always with the last.
     pub(super) fn answers_in_turn(&self, statuses: &[u16]) {
         let statuses = statuses.iter().map(|status| StatusCode::from_u16(*status).unwrap());
         self.inside.lock().unwrap().answers = statuses.collect();

@@ -20,7 +20,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     an_incident_begins_with_an_alert_and_ends_with_it,
     an_alert_is_closed_by_its_alias,
-    what_was_taken_of_a_message_is_not_sent_again,
+    accepted_parts_of_a_message_are_not_sent_again,
     a_card_says_what_happened,
     a_key_belongs_to_its_kind_and_to_its_address,
     a_module_names_the_key_of_an_incident_service,
@@ -86,7 +86,7 @@ async fn an_alert_is_closed_by_its_alias(database: TestDatabase) {
     assert!(arrived.iter().all(|one| one.header("authorization") == format!("GenieKey {KEY}")));
 }
 
-async fn what_was_taken_of_a_message_is_not_sent_again(database: TestDatabase) {
+async fn accepted_parts_of_a_message_are_not_sent_again(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let inbox = Inbox::open().await;
     let channel = watch.channel(Kind::Pagerduty, keyed(&inbox, "/v2/enqueue")).await;
@@ -98,7 +98,7 @@ async fn what_was_taken_of_a_message_is_not_sent_again(database: TestDatabase) {
         watch.ends(&schedule, run::State::Failed).await;
     }
     node.tells(&watch, 1).await;
-    // The second is too much for it.
+    // The second request is too much for the service.
     inbox.answers_in_turn(&[202, 429]);
     node.send(&watch).await;
     let message = watch.messages().await.remove(0);
@@ -160,7 +160,7 @@ async fn a_key_belongs_to_its_kind_and_to_its_address(database: TestDatabase) {
     let Err(CommandError::BadInput(bad)) = make(Kind::Opsgenie, open).await else { panic!("?") };
     assert_eq!(bad.field, "url", "{bad}");
     make(Kind::Opsgenie, key("{{ secrets.opsgenie }}")).await.unwrap();
-    // Without an address it goes to the service's own.
+    // Without an address the channel uses the service's own.
     let made = make(Kind::Pagerduty, key("{{ secrets.pagerduty }}")).await.unwrap();
     let edit = |url: &str, key: Option<&str>| ChannelEdit {
         id: made.id,

@@ -55,14 +55,14 @@ impl MailServer {
         server
     }
 
-    /// Its next line.
+    /// The server's next line of output.
     fn line(&mut self) -> Value {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("the mail server ended: {line:?}"))
     }
 
-    /// Behaves like this from now on.
+    /// Makes the server behave like this from now on.
     fn becomes(&mut self, manner: &str) {
         writeln!(self.input, "{manner}").unwrap();
         assert_eq!(self.line()["manner"], manner);
@@ -198,7 +198,7 @@ async fn an_attempt_that_reaches_one_more_recipient_is_none_of_the_last() {
         assert_eq!(message.state, state, "{message:?}");
         watch.pass(60);
     }
-    // Once each, and none of these attempts failed.
+    // Each recipient was reached once, and none of these attempts failed.
     assert_eq!(reached, recipients);
     let message = watch.messages().await.remove(0);
     assert_eq!((message.attempts, message.error), (1, None));

@@ -54,7 +54,7 @@ async fn a_channel_of_a_module_waits_for_its_secrets_and_sends_them_to_nobody_el
         })
         .await;
     node.tells(&watch, 1).await;
-    // However long it takes: without its secrets this does not count as an attempt.
+    // However long it takes: an attempt without its secrets does not count.
     for _ in 0..3 {
         node.send(&watch).await;
         watch.pass(10);

@@ -27,8 +27,8 @@ on_both!(
     a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody,
     a_watchdog_that_is_away_is_called_ever_less_often_whatever_happens,
     a_namespace_whose_watchdogs_are_silent_holds_up_no_other,
-    what_is_too_much_for_one_look_is_looked_at_at_once,
-    a_run_that_has_ended_before_the_first_look_is_told,
+    events_beyond_one_look_are_read_by_the_next_at_once,
+    a_run_that_ended_before_the_first_look_is_reported,
     an_address_names_a_secret_and_nothing_says_it,
     a_running_engine_calls_by_itself,
     a_change_of_a_run_is_not_left_to_the_next_regular_look,
@@ -39,8 +39,8 @@ fn whom(inbox: &Inbox) -> Value {
     json!({ "success": at("ok?job=1"), "start": at("start"), "failure": at("fail") })
 }
 
-/// Executes rounds until the receiver has this many: another transaction of the server may briefly
-/// keep the feed from being complete.
+/// Executes rounds until the receiver has this many calls: another transaction of the server may
+/// briefly keep the feed from being complete.
 async fn calls(
     pings: &mut StepwiseService,
     watch: &Watch,
@@ -93,7 +93,7 @@ async fn a_watchdog_is_called_at_start_success_and_failure(database: TestDatabas
     assert_eq!(inbox.arrived()[1].header("idempotency-key"), format!("{run}-success"));
     watch.ends(&called, run::State::TimedOut).await;
     assert_eq!(calls(&mut pings, &watch, &inbox, 3).await[2], "/fail");
-    // Reported once, however many rounds there are; a stopped run is not an alarm.
+    // The call is made once, however many rounds there are; a cancelled run is not an alarm.
     watch.ends(&called, run::State::Cancelled).await;
     for _ in 0..3 {
         watch.pass(5);
@@ -110,8 +110,8 @@ async fn a_watchdog_is_called_at_start_success_and_failure(database: TestDatabas
     assert!(!follows(&watch).await);
 }
 
-/// Of the first schedule with a URL: before that, the feed was not followed.
-async fn a_run_that_has_ended_before_the_first_look_is_told(database: TestDatabase) {
+/// The run is of the first schedule with a URL: before that, the feed was not followed.
+async fn a_run_that_ended_before_the_first_look_is_reported(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let inbox = Inbox::open().await;
     let node = watch.node("a").await;
@@ -172,7 +172,7 @@ async fn a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody(database: 
     pings.once(watch.clock.now()).await.unwrap();
     assert_eq!(away.arrived().len(), 1, "not before its time");
 
-    // Later events take its place.
+    // Later events replace the pending call.
     let newest = watch.ends(&first, run::State::Succeeded).await;
     let replaced = async {
         while of(&first).await.run_id != newest {
@@ -189,7 +189,7 @@ async fn a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody(database: 
     pings.once(watch.clock.now()).await.unwrap();
     assert_eq!(away.arrived().len(), before + 1);
 
-    // A receiver takes a call for the present: events of an hour ago are not reported.
+    // A receiver takes a call for a current one: events of an hour ago are not reported.
     away.answers(503);
     watch.ends(&first, run::State::Succeeded).await;
     calls(&mut pings, &watch, &away, before + 2).await;
@@ -200,7 +200,7 @@ async fn a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody(database: 
     assert_eq!(of(&first).await.next_attempt_at, None);
 }
 
-/// Executes rounds until the pending event is about that run.
+/// Executes rounds until the pending call is about that run.
 async fn notes(pings: &mut StepwiseService, watch: &Watch, run: Uuid) {
     let noting = async {
         while rows(watch).await.iter().all(|row| row.run_id != run) {
@@ -227,7 +227,7 @@ async fn a_watchdog_that_is_away_is_called_ever_less_often_whatever_happens(
         notes(&mut pings, &watch, run).await;
         heard.push(away.arrived().len());
     }
-    // After 10, 20, 40, 80 and 160 seconds.
+    // The calls are made after 10, 20, 40, 80 and 160 seconds.
     assert_eq!(heard, [1, 2, 3, 4, 4, 5, 5, 5]);
     let row = rows(&watch).await.remove(0);
     assert!((row.failures, row.attempts) == (5, 0) && row.error.is_some(), "{row:?}");
@@ -258,15 +258,15 @@ async fn a_namespace_whose_watchdogs_are_silent_holds_up_no_other(database: Test
     let sql = "UPDATE schedule SET namespace_id = $1 WHERE id = $2";
     watch.world.write(sql, [other.into(), first.id.into()]).await;
     schedules.push(first.id);
-    // All are due; the one of the other namespace came last.
+    // All calls are due; the one of the other namespace came last.
     for (at, schedule) in (0_i64..).zip(schedules) {
         let sql = "INSERT INTO ping (schedule_id, event, run_id, happened_at, attempts, failures, \
              next_attempt_at) VALUES ($1, 'success', $1, $2, 0, 0, $3)";
         let values = [schedule.into(), watch.now().0.into(), at.into()];
         watch.world.write(sql, values).await;
     }
-    // The clock stands still, so there is a real wait for the silent ones. Having failed before
-    // does not help either.
+    // The clock stands still, so the test really waits for the silent ones. Earlier failures do not
+    // help either.
     for (failures, heard) in [(0, 1), (1, 2)] {
         let sql = "UPDATE ping SET failures = $1, next_attempt_at = 0 WHERE event = 'success'";
         watch.world.write(sql, [failures.into()]).await;
@@ -277,7 +277,7 @@ async fn a_namespace_whose_watchdogs_are_silent_holds_up_no_other(database: Test
     }
 }
 
-async fn what_is_too_much_for_one_look_is_looked_at_at_once(database: TestDatabase) {
+async fn events_beyond_one_look_are_read_by_the_next_at_once(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let inbox = Inbox::open().await;
     let node = watch.node("a").await;
@@ -347,7 +347,7 @@ async fn a_running_engine_calls_by_itself(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// A run may be shorter than the interval: then its start would not be reported.
+/// A run may be shorter than the interval: its start would then not be reported.
 async fn a_change_of_a_run_is_not_left_to_the_next_regular_look(database: TestDatabase) {
     let mut world = World::new(database).await;
     world.settings.poll = Duration::from_secs(3_600);

@@ -1,4 +1,4 @@
-//! The hidden parts of a channel at rest: sealed with one key or another.
+//! The confidential parts of a channel in the database: sealed with one key or another.
 
 use carillon::{
     commands::{Call, ChannelEdit, ChannelInput, NewChannel},
@@ -45,7 +45,7 @@ async fn what_a_channel_hides_is_nowhere_in_the_database_and_outlives_a_rotation
     watch.rule(rule(&[Failed], channel)).await;
     let commands = watch.commands();
     commands.test_alert_channel(&editor(), channel, &Call::once()).await.unwrap();
-    // If it is refused, the row of the message says so.
+    // If the message is refused, its row says so.
     inbox.answers(500);
     let mut node = watch.node("a").await;
     node.send(&watch).await;
@@ -90,7 +90,7 @@ async fn messages_wait_while_no_key_opens_their_channel(database: TestDatabase) 
     test(&watch).await;
     watch.world.settings.vault = vault("cd");
     let mut node = watch.node("a").await;
-    // However long it takes: this does not count as an attempt.
+    // However long it takes: a message without a key does not count as an attempt.
     for _ in 0..12 {
         node.send(&watch).await;
         watch.pass(2_400);

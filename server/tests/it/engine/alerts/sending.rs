@@ -64,7 +64,7 @@ async fn a_running_engine_tells_by_itself(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// What the specification's own library reads in a request.
+/// Verifies a request with the library of the webhook specification; returns its content.
 pub(super) fn verified(secret: &str, headers: &Value, body: &str) -> Result<Value, String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../e2e/support/verify.mjs");
     let mut node = Command::new("node");
@@ -108,7 +108,7 @@ async fn a_webhook_is_signed_and_sent_until_it_is_taken(database: TestDatabase) 
     let error = message.error.unwrap();
     let expected = format!("{} answered 503 Service Unavailable, expected 200-299", inbox.address);
     assert_eq!(error, expected, "and nothing of its token");
-    // Not before its time.
+    // The message is not sent before its time.
     node.send(&watch).await;
     assert_eq!(inbox.arrived().len(), 1);
     inbox.answers(200);
@@ -139,7 +139,7 @@ async fn what_nobody_takes_is_given_up_and_can_be_sent_again(database: TestDatab
     let mut node = watch.node("a").await;
     let commands = watch.commands();
     let sent = commands.test_alert_channel(&editor(), channel, &Call::once()).await.unwrap();
-    // A redirect leads to a place that the channel does not name.
+    // A redirect leads to an address that the channel does not name.
     inbox.answers(302);
     for _ in 0..12 {
         node.send(&watch).await;
@@ -181,7 +181,7 @@ async fn who_is_away_holds_up_nobody_else(database: TestDatabase) {
         commands.test_alert_channel(&editor(), channel, &call).await.map(|sent| sent.notification)
     };
     let message = test(first).await.unwrap();
-    // Many of them, each older than the other channel's.
+    // Many messages, each older than those of the other channel.
     let sql = "INSERT INTO notification (id, namespace_id, rule_id, channel_id, state, subject, \
         body, alerts, attempts, next_attempt_at, created_at) SELECT $1, namespace_id, $3, \
         channel_id, state, subject, body, alerts, $4, next_attempt_at - 1000, created_at \

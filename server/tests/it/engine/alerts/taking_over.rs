@@ -1,4 +1,4 @@
-//! A node that dies in between: nothing is lost, and nothing is told twice but what was on its way.
+//! A node that dies in between: nothing is lost, and only messages in transit are repeated.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ on_both!(
     a_message_whose_sender_died_is_sent_again_under_the_same_key,
 );
 
-/// As a crash ends it: nothing is settled, its lease runs out by itself.
+/// Ends the node as a crash does: nothing is settled, and its lease expires on its own.
 fn dies(node: Node) {
     node.stepwise.abandon();
 }
@@ -65,7 +65,7 @@ async fn a_message_whose_sender_died_is_sent_again_under_the_same_key(database: 
     let schedule = watch.schedule(|_| {}).await;
     watch.ends(&schedule, run::State::Failed).await;
     first.tells(&watch, 1).await;
-    // It takes the message and sends it, and dies before it can record that.
+    // The node takes the message and sends it, and dies before it can record that.
     let store = watch.world.database.store.clone();
     let (now, until) = (watch.now(), (watch.clock.now() + Duration::from_secs(120)).into());
     let taken = carillon::store::alerts::outbox::take(&store, now, until, 9, 10).await;

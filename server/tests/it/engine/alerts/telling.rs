@@ -31,9 +31,9 @@ on_both!(
     what_one_message_does_not_hold_is_the_next_ones_and_goes_with_its_rule,
     a_digest_waits_for_what_comes_after_the_first,
     quiet_hours_hold_until_they_end_on_a_night_on_which_the_clock_changes,
-    a_muted_rule_tells_what_goes_on_when_it_speaks_again,
-    an_acknowledged_alert_tells_its_end_and_what_outlasts_the_acknowledgement,
-    an_acknowledgement_taken_back_tells_a_beginning_that_was_never_told,
+    a_rule_reports_open_alerts_after_its_mute,
+    an_acknowledged_alert_reports_its_end_or_outlasts_the_acknowledgement,
+    a_withdrawn_acknowledgement_reports_an_unreported_beginning,
 );
 
 async fn a_storm_of_failures_is_one_message(database: TestDatabase) {
@@ -60,7 +60,7 @@ async fn a_storm_of_failures_is_one_message(database: TestDatabase) {
         run::Entity::insert_many(some.to_vec()).exec_without_returning(&tx).await.unwrap();
     }
     store.commit(tx).await.unwrap();
-    // One transaction settles them all, so they all have the same stamp.
+    // One transaction settles all runs, so they all have the same stamp.
     let stamp = store.dialect().stamp("run");
     watch.world.write(&format!("UPDATE run SET changed = {stamp}"), []).await;
     let noted = async || (watch.alerts().await.len() == MANY).then_some(());
@@ -188,7 +188,7 @@ async fn quiet_hours_hold_until_they_end_on_a_night_on_which_the_clock_changes(
     assert_eq!(watch.subjects().await[1], "[test] 1 failed, 1 recovered");
 }
 
-async fn a_muted_rule_tells_what_goes_on_when_it_speaks_again(database: TestDatabase) {
+async fn a_rule_reports_open_alerts_after_its_mute(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     let id = watch.rule(rule(&[Failed, Recovered, Missed], channel)).await;
@@ -220,7 +220,7 @@ async fn a_muted_rule_tells_what_goes_on_when_it_speaks_again(database: TestData
     assert_eq!(node.tells(&watch, 1).await, ["[test] on failed"]);
 }
 
-async fn an_acknowledged_alert_tells_its_end_and_what_outlasts_the_acknowledgement(
+async fn an_acknowledged_alert_reports_its_end_or_outlasts_the_acknowledgement(
     database: TestDatabase,
 ) {
     let mut watch = Watch::begin(database).await;
@@ -240,7 +240,7 @@ async fn an_acknowledged_alert_tells_its_end_and_what_outlasts_the_acknowledgeme
         let hours = if alert.subject == "lasting" { Some(2) } else { None };
         watch.acknowledge(alert.id, hours).await;
     }
-    // Neither beginning was told before, and now neither is.
+    // Neither beginning was reported before, and now neither is.
     watch.pass(600);
     node.look(&watch).await;
     assert!(watch.subjects().await.is_empty());
@@ -264,9 +264,7 @@ async fn an_acknowledged_alert_tells_its_end_and_what_outlasts_the_acknowledgeme
     assert_eq!(node.tells(&watch, 3).await[2], "[test] lasting has recovered");
 }
 
-async fn an_acknowledgement_taken_back_tells_a_beginning_that_was_never_told(
-    database: TestDatabase,
-) {
+async fn a_withdrawn_acknowledgement_reports_an_unreported_beginning(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     let all = Rule { digest_seconds: 300, ..rule(&[Failed, Recovered], channel) };
@@ -278,7 +276,7 @@ async fn an_acknowledgement_taken_back_tells_a_beginning_that_was_never_told(
     let one = async || watch.alerts().await.pop();
     node.looks_until(&watch, "an alert", one).await;
     let id = watch.alerts().await[0].id;
-    // It is taken on in its grace period, twice, and let go of.
+    // The alert is acknowledged in its grace period, twice, and the acknowledgement is withdrawn.
     watch.acknowledge(id, None).await;
     watch.pass(60);
     watch.acknowledge(id, Some(8)).await;
@@ -292,14 +290,14 @@ async fn an_acknowledgement_taken_back_tells_a_beginning_that_was_never_told(
     assert!(watch.subjects().await.is_empty());
     watch.pass(1_200);
     assert_eq!(node.tells(&watch, 1).await, ["[test] lasting failed"]);
-    // What was told is not told again.
+    // A reported alert is not reported again.
     watch.pass(60);
     watch.acknowledge(id, None).await;
     watch.pass(60);
     watch.unacknowledge(id).await;
     let alert = watch.alerts().await.remove(0);
     assert_eq!((alert.told_at.is_some(), alert.tell_at), (true, None));
-    // What outlasted an acknowledgement was told as well.
+    // An alert that outlasts its acknowledgement is reported as well.
     watch.acknowledge(id, Some(1)).await;
     watch.pass(3_600 + 301);
     node.tells(&watch, 2).await;

@@ -20,16 +20,16 @@ use crate::{
 on_both!(
     a_schedule_that_fails_is_told_once_and_so_is_its_recovery,
     a_failure_right_after_the_first_rule_is_told_and_nothing_older,
-    a_failure_that_ends_after_a_later_success_is_told,
-    what_is_over_before_its_grace_is_nothing,
-    failures_in_a_row_are_told_when_there_are_enough,
+    a_failure_that_ends_after_a_later_success_is_reported,
+    a_problem_that_ends_within_its_grace_is_not_recorded,
+    enough_failures_in_a_row_are_reported,
     what_ran_late_or_not_at_all_is_told_each_time,
-    what_nobody_takes_is_told_until_somebody_does,
-    a_queue_that_no_worker_pulls_from_is_told_until_one_does,
+    a_stalled_schedule_is_reported_until_a_node_takes_it,
+    a_queue_without_a_worker_is_reported_until_one_pulls,
     a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends,
     a_change_of_the_clocks_that_touches_a_time_is_reported_once,
     a_long_queue_of_one_schedule_hides_no_other,
-    a_node_that_is_lost_is_told_unless_it_is_back,
+    a_lost_node_is_reported_unless_it_is_back,
     a_rule_is_about_the_schedules_that_its_search_finds,
 );
 
@@ -37,7 +37,7 @@ async fn a_schedule_that_fails_is_told_once_and_so_is_its_recovery(database: Tes
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
-    // Before the rule existed.
+    // The run failed before the rule existed.
     watch.ends(&schedule, run::State::Failed).await;
     watch.ends(&schedule, run::State::Succeeded).await;
     watch.rule(rule(&[Failed, Recovered], channel)).await;
@@ -113,7 +113,7 @@ async fn a_failure_right_after_the_first_rule_is_told_and_nothing_older(database
     assert_eq!(node.tells(&watch, 3).await[1..], ["[test] nightly failed 3 times in a row"; 2]);
 }
 
-async fn a_failure_that_ends_after_a_later_success_is_told(database: TestDatabase) {
+async fn a_failure_that_ends_after_a_later_success_is_reported(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     watch.rule(rule(&[Failed, Recovered], channel)).await;
@@ -122,7 +122,7 @@ async fn a_failure_that_ends_after_a_later_success_is_told(database: TestDatabas
     let failed = watch
         .ends_as(&schedule, |_, run| {
             run.state = run::State::Failed;
-            // It ends long after the next one.
+            // This run ends long after the next one.
             run.finished_at = run.finished_at.map(|at| Timestamp(at.0 + 3_600_000));
         })
         .await;
@@ -134,7 +134,7 @@ async fn a_failure_that_ends_after_a_later_success_is_told(database: TestDatabas
     assert_eq!((alert.run_id, alert.ended_at), (Some(failed), Some(alert.began_at)));
 }
 
-async fn what_is_over_before_its_grace_is_nothing(database: TestDatabase) {
+async fn a_problem_that_ends_within_its_grace_is_not_recorded(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     let grace = carillon::engine::alerting::alerts::Rule {
@@ -164,7 +164,7 @@ async fn what_is_over_before_its_grace_is_nothing(database: TestDatabase) {
     node.tells(&watch, 1).await;
 }
 
-async fn failures_in_a_row_are_told_when_there_are_enough(database: TestDatabase) {
+async fn enough_failures_in_a_row_are_reported(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     watch.rule(rule(&[Losing, Recovered], channel)).await;
@@ -206,7 +206,7 @@ async fn what_ran_late_or_not_at_all_is_told_each_time(database: TestDatabase) {
     watch.pass(3_600);
     forge::intent(&watch.world, &schedule, missed).await;
     assert_eq!(node.tells(&watch, 2).await[1], "[test] nightly missed 4 fires");
-    // Committed some time after the instant of its verdict: behind the cursor, and reported all the
+    // The verdict is committed some time after its instant: behind the cursor, and reported all the
     // same.
     let late = forge::intent(&watch.world, &schedule, |fire| {
         missed(fire);
@@ -227,7 +227,7 @@ async fn what_ran_late_or_not_at_all_is_told_each_time(database: TestDatabase) {
     assert_eq!((watch.alerts().await.len(), watch.subjects().await.len()), (3, 3));
 }
 
-async fn what_nobody_takes_is_told_until_somebody_does(database: TestDatabase) {
+async fn a_stalled_schedule_is_reported_until_a_node_takes_it(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     watch.rule(rule(&[Stalled, Recovered], channel)).await;
@@ -288,7 +288,7 @@ async fn a_run_that_takes_much_longer_than_usual_is_reported_until_it_ends(datab
             (run::State::Running, Some(run.created_at), None);
     };
     let run = watch.ends_as(&nightly, begins).await;
-    // For this one, the usual duration is not known.
+    // For this schedule, the usual duration is not known.
     watch.ends_as(&young, begins).await;
     watch.pass(1_700);
     node.look(&watch).await;
@@ -351,7 +351,7 @@ where
     store.commit(tx).await.unwrap();
 }
 
-async fn a_queue_that_no_worker_pulls_from_is_told_until_one_does(database: TestDatabase) {
+async fn a_queue_without_a_worker_is_reported_until_one_pulls(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     watch.rule(rule(&[Stalled, Recovered], channel)).await;
@@ -386,6 +386,8 @@ async fn a_queue_that_no_worker_pulls_from_is_told_until_one_does(database: Test
         stop: false,
         lines: 0,
         line_bytes: 0,
+        head_lines: None,
+        head_bytes: None,
         output: None,
         error: None,
         is_final: false,
@@ -432,7 +434,8 @@ async fn a_long_queue_of_one_schedule_hides_no_other(database: TestDatabase) {
     };
     let long = watch.schedule(|row| row.name = "long".to_owned()).await;
     let first = watch.ends_as(&long, waits).await;
-    // As many as are checked in a namespace, each waiting longer than the other's.
+    // Creates as many waiting runs as are checked in a namespace; all of them have waited longer
+    // than the run of the schedule `other`.
     let store = &watch.world.database.store;
     let row = run::Entity::find_by_id(first).one(store.read()).await.unwrap().unwrap();
     let many: Vec<_> = (0..600)
@@ -446,12 +449,12 @@ async fn a_long_queue_of_one_schedule_hides_no_other(database: TestDatabase) {
     watch.pass(400);
     let told = node.tells(&watch, 1).await;
     assert_eq!(told, ["[test] 2 stalled"]);
-    // One of them resumes while the other still waits.
+    // One of the runs resumes while the other still waits.
     watch.world.write("DELETE FROM run WHERE id = $1", [last.into()]).await;
     assert_eq!(node.tells(&watch, 2).await[1], "[test] other is taken up again");
 }
 
-async fn a_node_that_is_lost_is_told_unless_it_is_back(database: TestDatabase) {
+async fn a_lost_node_is_reported_unless_it_is_back(database: TestDatabase) {
     let mut watch = Watch::begin(database).await;
     let channel = watch.idle_channel().await;
     watch.rule(rule(&[NodeLost, Recovered], channel)).await;
@@ -485,7 +488,7 @@ async fn a_rule_is_about_the_schedules_that_its_search_finds(database: TestDatab
     billing.search = "tag:billing -name:test".to_owned();
     let billing = watch.rule(billing).await;
     let all = watch.rule(rule(&[Failed], channel)).await;
-    // Another namespace's rule, about the same.
+    // Another namespace's rule about the same events.
     let other = Uuid::now_v7();
     let sql = "INSERT INTO namespace (id, name, created_at) VALUES ($1, 'other', 0)";
     watch.world.write(sql, [other.into()]).await;

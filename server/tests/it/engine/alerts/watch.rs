@@ -81,7 +81,7 @@ fn viewer() -> Viewer {
 }
 
 impl Watch {
-    /// On Sunday, 1 March 2026, at noon.
+    /// Begins on Sunday, 1 March 2026, at noon.
     pub(super) async fn begin(database: TestDatabase) -> Self {
         Self::begin_at(database, "2026-03-01T12:00:00Z").await
     }
@@ -92,7 +92,7 @@ impl Watch {
         Self { world, clock, mailer: None }
     }
 
-    /// Over a world on the machine's clock.
+    /// Watches a world on the machine's clock.
     pub(super) fn on(mut world: World) -> Self {
         world.settings.vault = vault("ab");
         let clock = ManualClock::new(world.clock.now());
@@ -158,13 +158,13 @@ impl Watch {
         self.commands().acknowledge_alert(&right, alert, &given, &Call::once()).await.unwrap();
     }
 
-    /// Takes the acknowledgement of an alert back.
+    /// Withdraws the acknowledgement of an alert.
     pub(super) async fn unacknowledge(&self, alert: Uuid) {
         let right = viewer().operator().unwrap();
         self.commands().unacknowledge_alert(&right, alert, &Call::once()).await.unwrap();
     }
 
-    /// A node with that name.
+    /// Creates a node with that name.
     pub(super) async fn node(&mut self, name: &str) -> Node {
         self.world.settings.node_name = name.to_owned();
         let (stepwise, _) = Stepwise::join(
@@ -199,7 +199,7 @@ impl Watch {
         .await
     }
 
-    /// A fire and a run of it in these states, a minute later.
+    /// Records a fire and its run, in these states, a minute later.
     pub(super) async fn ends_as(
         &self,
         schedule: &schedule::Model,
@@ -208,12 +208,12 @@ impl Watch {
         self.clock.pass(Duration::from_secs(60));
         let run = self.world.past(schedule, 0, 0, change).await;
         self.stamp(&[run]).await;
-        // It takes a second.
+        // The run takes a second.
         self.clock.pass(Duration::from_secs(1));
         run
     }
 
-    /// As a service that settles runs does.
+    /// Stamps the runs as a service that settles runs does.
     pub(super) async fn stamp(&self, runs: &[Uuid]) {
         let stamp = self.world.database.store.dialect().stamp("run");
         for run in runs {
@@ -245,7 +245,7 @@ impl Watch {
         all.all(self.world.database.store.read()).await.unwrap()
     }
 
-    /// Their subjects.
+    /// The subjects of all messages.
     pub(super) async fn subjects(&self) -> Vec<String> {
         self.messages().await.into_iter().map(|message| message.subject).collect()
     }
@@ -267,7 +267,7 @@ impl Node {
         self.alerts.once(watch.clock.now()).await.unwrap();
     }
 
-    /// Sends what is due.
+    /// Sends the due messages.
     pub(super) async fn send(&mut self, watch: &Watch) {
         self.courier.once(watch.clock.now()).await.unwrap();
     }

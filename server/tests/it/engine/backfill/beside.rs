@@ -36,7 +36,7 @@ async fn terminate_other_stops_no_run_of_a_backfill(database: TestDatabase) {
     gives_way_alone(database, Overlap::TerminateOther).await;
 }
 
-/// Of a schedule's run and a backfill's run of it, only the former is stopped for the next fire.
+/// A fire ends a live run of the schedule, and leaves a live run of a backfill alone.
 async fn gives_way_alone(database: TestDatabase, overlap: Overlap) {
     let (world, clock) = World::at(database, at(NOW)).await;
     let mut gate = Gate::open().await;

@@ -28,7 +28,7 @@ on_both!(
     an_instant_that_the_planner_fires_at_the_same_moment_runs_once,
     a_run_of_a_backfill_is_not_in_the_way_of_the_schedules_next_fire,
     what_a_pause_leaves_goes_around_what_a_backfill_ran,
-    what_an_outage_leaves_and_a_backfill_account_for_each_instant_once,
+    an_outage_and_a_backfill_account_for_each_instant_once,
     an_instant_that_a_backfill_ran_is_in_no_later_fires_way,
     an_outage_around_a_thousand_instants_that_have_run_is_claimed_in_parts,
 );
@@ -46,11 +46,11 @@ async fn an_instant_in_two_backfills_has_one_run_at_a_time(database: TestDatabas
     let mut wanted = missing(&schedule, "10:00:00", "12:00:00");
     wanted.mode = Mode::All;
     let mut both = [order(&world, wanted, usual()).await, order(&world, wanted, usual()).await];
-    // In the same millisecond, the lesser key has its turn first.
+    // In the same millisecond, the lower key has its turn first.
     both.sort();
     let [one, two] = both;
     let engine = world.engine().await;
-    // One begins with the first instant, so the other continues with the second.
+    // One backfill begins with the first instant, so the other continues with the second.
     let (first, second) = (gate.arrival().await, gate.arrival().await);
     let (first, second) =
         if first.key == key(&schedule, "10:00:00") { (first, second) } else { (second, first) };
@@ -72,7 +72,7 @@ async fn an_instant_in_two_backfills_has_one_run_at_a_time(database: TestDatabas
     assert_eq!(world.ledger(schedule.id).await.len(), 2);
 }
 
-/// It was paused when the backfill was requested, and the planner has not looked since.
+/// The schedule was paused when the backfill was requested, and the planner has not looked since.
 async fn an_instant_that_the_planner_fires_at_the_same_moment_runs_once(database: TestDatabase) {
     let (world, _clock) = World::at(database, at(NOW)).await;
     let mut pairs = Vec::new();
@@ -150,9 +150,7 @@ async fn what_a_pause_leaves_goes_around_what_a_backfill_ran(database: TestDatab
     assert_eq!(foreseen, written);
 }
 
-async fn what_an_outage_leaves_and_a_backfill_account_for_each_instant_once(
-    database: TestDatabase,
-) {
+async fn an_outage_and_a_backfill_account_for_each_instant_once(database: TestDatabase) {
     let (world, _clock) = World::at(database, at(NOW)).await;
     let schedule = world
         .schedule("* * * * *", noop(), |row| {
@@ -179,7 +177,7 @@ async fn what_an_outage_leaves_and_a_backfill_account_for_each_instant_once(
     let backfilled = (Reason::Backfilled, 1);
     let outage = |count| (Reason::Outage, count);
     assert_eq!(told[..4], [outage(119), backfilled, backfilled, backfilled]);
-    // The runs of the other two have no row of their own.
+    // The other two instants have no rows of their own.
     assert_eq!(told[4].0, Reason::Outage);
     assert!(told[4].1 > 200, "{told:?}");
 }
@@ -195,7 +193,7 @@ async fn an_instant_that_a_backfill_ran_is_in_no_later_fires_way(database: TestD
                 row.next_scheduled_at = Some(ms("2026-03-01T11:58:00Z"));
             })
             .await;
-        // The first of those that are due, or the last.
+        // The first of the due instants, or the last.
         let time = if overlap == Overlap::Skip { "11:58:00" } else { "12:00:00" };
         let backfilled = forge::intent(&world, &schedule, |fire| {
             (fire.verdict, fire.reason) = (Verdict::Started, Reason::Backfilled);
@@ -237,7 +235,7 @@ async fn an_outage_around_a_thousand_instants_that_have_run_is_claimed_in_parts(
         fire.last_scheduled_at = fire.scheduled_at;
     })
     .await;
-    // Every other second.
+    // Every other second has a row.
     let others = (1..1_200_i64).map(|index| {
         let at = Timestamp(first.scheduled_at.0 + 2_000 * index);
         let row = fire::Model { scheduled_at: at, last_scheduled_at: at, ..first.clone() };

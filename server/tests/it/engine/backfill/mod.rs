@@ -51,13 +51,13 @@ fn commands(world: &World) -> Commands {
     )
 }
 
-/// The fires of 1 March from one time to another, for which nothing has run.
+/// The fires of 1 March from one time to another that have had no run.
 fn missing(schedule: &schedule::Model, from: &str, to: &str) -> RequestedFires {
     let day = |time: &str| at(&format!("2026-03-01T{time}Z"));
     RequestedFires { schedule_id: schedule.id, from: day(from), to: day(to), mode: Mode::Missing }
 }
 
-/// One after the other, in the order of time.
+/// The default options: one after the other, in the order of time.
 fn usual() -> BackfillOptions {
     let reason = "the receiver was down".to_owned();
     BackfillOptions { order: Order::OldestFirst, concurrency: 1, reason, context: None }
@@ -74,7 +74,7 @@ async fn backfill(world: &World, id: Uuid) -> backfill::Model {
     found.unwrap().unwrap()
 }
 
-/// Its fires, in the order of their turns.
+/// The backfill's fires, in the order of their turns.
 async fn fires(world: &World, id: Uuid) -> Vec<backfill_fire::Model> {
     backfill_fire::Entity::find()
         .filter(backfill_fire::Column::BackfillId.eq(id))
@@ -88,7 +88,7 @@ async fn states(world: &World, id: Uuid) -> Vec<backfill_fire::State> {
     fires(world, id).await.into_iter().map(|fire| fire.state).collect()
 }
 
-/// Waits until all of it has ended; returns it.
+/// Waits until all fires of the backfill have ended; returns it.
 async fn ended(world: &World, id: Uuid) -> backfill::Model {
     world
         .until("the backfill has ended", || async {
@@ -97,7 +97,7 @@ async fn ended(world: &World, id: Uuid) -> backfill::Model {
         .await
 }
 
-/// Waits until its fires are in these states.
+/// Waits until the backfill's fires are in these states.
 async fn fires_are(world: &World, id: Uuid, wanted: &[backfill_fire::State]) {
     world
         .until(&format!("the fires are {wanted:?}"), || async {
@@ -106,7 +106,7 @@ async fn fires_are(world: &World, id: Uuid, wanted: &[backfill_fire::State]) {
         .await;
 }
 
-/// What the receiver of a fire of 1 March is sent.
+/// The idempotency key that the receiver of a fire of 1 March gets.
 fn key(schedule: &schedule::Model, time: &str) -> String {
     format!("{}-{}", schedule.id, at(&format!("2026-03-01T{time}Z")).timestamp())
 }

@@ -19,7 +19,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(a_kill_between_any_two_steps_loses_nothing_and_doubles_nothing);
 
 /// The engine dies whenever a first attempt has arrived, and whenever a later one was answered:
-/// before the backfill has been told, or right after, as it happens.
+/// either before the backfill has read the result, or right after.
 async fn a_kill_between_any_two_steps_loses_nothing_and_doubles_nothing(database: TestDatabase) {
     let mut world = World::new(database).await;
     world.settings.recovery_attempts = 100;

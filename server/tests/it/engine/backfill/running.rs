@@ -29,7 +29,7 @@ on_both!(
     the_newest_come_first_and_no_more_than_the_concurrency_are_alive,
     a_verdict_that_is_there_stays,
     failed_instants_run_again_and_succeeded_ones_do_not,
-    a_fire_that_fails_is_told_and_the_next_one_starts,
+    a_failed_fire_is_recorded_and_the_next_one_starts,
     a_turn_that_finds_nothing_to_do_is_no_news,
 );
 
@@ -76,7 +76,7 @@ async fn a_paused_schedules_missing_instants_run_one_after_the_other(database: T
         assert_eq!((run.fire_id, run.backfill_id), (Some(fire.id), Some(id)));
         assert_eq!((run.trigger, run.state), (run::Trigger::Backfill, run::State::Succeeded));
     }
-    // It did not belong to the schedule's timing.
+    // The instant did not belong to the schedule's timing.
     let after = schedule::Entity::find_by_id(schedule.id).one(world.database.store.read()).await;
     assert_eq!(after.unwrap().unwrap(), schedule);
 }
@@ -127,7 +127,7 @@ async fn a_verdict_that_is_there_stays(database: TestDatabase) {
         (fire.last_scheduled_at, fire.count) = (ms("2026-03-01T10:00:00Z"), 4);
     })
     .await;
-    // It begins inside the range.
+    // The backfill begins inside the range.
     let id = order(&world, missing(&schedule, "09:00:00", "12:00:00"), usual()).await;
     let other = order(&world, missing(&schedule, "05:00:00", "08:00:00"), usual()).await;
     let engine = world.engine().await;
@@ -150,7 +150,7 @@ async fn a_verdict_that_is_there_stays(database: TestDatabase) {
     }
     let ledger = world.ledger(schedule.id).await;
     assert_eq!(ledger.len(), 4, "05, 06, from 07 to 10, 11: {ledger:#?}");
-    // The fire names the run that made up for it; a range has no single run to name.
+    // The fire names the run of the backfill; a range has no single run to name.
     let of_alone = runs.iter().find(|run| run.fire_id == Some(alone.id)).map(|run| run.id);
     let alone = fire::Model { run_id: of_alone, ..alone };
     assert_eq!((&ledger[1], &ledger[2]), (&alone, &range));
@@ -195,7 +195,7 @@ async fn failed_instants_run_again_and_succeeded_ones_do_not(database: TestDatab
     }
 }
 
-async fn a_fire_that_fails_is_told_and_the_next_one_starts(database: TestDatabase) {
+async fn a_failed_fire_is_recorded_and_the_next_one_starts(database: TestDatabase) {
     let (world, _clock) = World::at(database, at(NOW)).await;
     let mut gate = Gate::open().await;
     let schedule = world.schedule("0 * * * *", gate.task(), paused).await;
@@ -231,8 +231,8 @@ async fn a_turn_that_finds_nothing_to_do_is_no_news(database: TestDatabase) {
         let turn = turns.changed();
         tokio::time::timeout(Duration::from_secs(60), turn).await.unwrap().unwrap();
     };
-    // At some point the wake-ups of its start are over, and further turns cause none. If each turn
-    // committed something, they would never end.
+    // At some point the wake-ups of the backfill's start are over, and further turns cause none. If
+    // each turn committed something, the wake-ups would never end.
     let mut quiet = 0;
     for _ in 0..50 {
         let news = world.database.store.changes().written();

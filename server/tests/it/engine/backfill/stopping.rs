@@ -22,7 +22,7 @@ on_both!(
     a_backfill_that_is_cancelled_settles_every_fire,
     a_run_that_waits_is_cancelled_with_its_backfill,
     deleting_the_schedule_stops_its_backfills,
-    what_was_cancelled_while_nobody_was_there_ends_all_the_same,
+    a_backfill_cancelled_without_a_running_node_still_ends,
     a_backfill_that_can_start_nothing_pauses_itself_with_the_reason,
 );
 
@@ -134,7 +134,7 @@ async fn deleting_the_schedule_stops_its_backfills(database: TestDatabase) {
     assert!(world.runs(schedule.id).await.iter().all(|run| run.state == run::State::Cancelled));
 }
 
-async fn what_was_cancelled_while_nobody_was_there_ends_all_the_same(database: TestDatabase) {
+async fn a_backfill_cancelled_without_a_running_node_still_ends(database: TestDatabase) {
     let (world, _clock) = World::at(database, at(NOW)).await;
     let mut gate = Gate::open().await;
     let schedule = world.schedule("0 * * * *", gate.task(), paused).await;

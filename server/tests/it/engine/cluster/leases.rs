@@ -114,7 +114,7 @@ async fn a_lease_that_moves_is_told_of_a_node_whose_row_is_being_written() {
     let (taken, read) = tokio::join!(take(store, second), ends);
     assert!(taken.is_some());
     let now = store.node(first).await.unwrap().unwrap();
-    // Either it was read after the lease moved, or there is more to read.
+    // Either the row was read after the lease moved, or there is more to read.
     let told = now.changed > store.node(second).await.unwrap().unwrap().changed;
     assert!(told, "{read} was read, and {now:?} is all that there is");
     assert_eq!(now.held, 7);

@@ -16,12 +16,12 @@ use crate::{
     support::Redis,
 };
 
-/// The next whole second but one.
+/// The second whole second from now.
 fn soon(world: &World) -> DateTime<Utc> {
     (world.clock.now() + TimeDelta::seconds(2)).trunc_subsecs(0)
 }
 
-/// Known by `id`, and due then for the first time.
+/// Gives the schedule this id, and makes it due then for the first time.
 fn is_due(row: &mut schedule::Model, id: Uuid, at: DateTime<Utc>) {
     row.id = id;
     row.anchor_at = (at - TimeDelta::days(1)).into();
@@ -30,7 +30,7 @@ fn is_due(row: &mut schedule::Model, id: Uuid, at: DateTime<Utc>) {
 }
 
 #[tokio::test]
-async fn of_two_that_go_for_a_fire_one_goes_first() {
+async fn of_two_nodes_only_one_claims_a_fire_first() {
     let mut redis = Redis::start().await;
     let (a, b) = (patient_beacon(&redis).await, patient_beacon(&redis).await);
     let (of_a, of_b) = (Uuid::now_v7(), Uuid::now_v7());
@@ -41,7 +41,7 @@ async fn of_two_that_go_for_a_fire_one_goes_first() {
     let term = Duration::from_secs(60);
     let both = vec![claim(1, 1_000), claim(2, 1_000)];
     assert_eq!(a.first_to(of_a, both.clone(), term).await, both);
-    // It keeps the lock that it has, and the next instant is another fire.
+    // The node keeps the lock that it has, and the next instant is another fire.
     assert_eq!(a.first_to(of_a, both.clone(), term).await, both);
     let more = vec![claim(1, 1_000), claim(1, 2_000), claim(3, 1_000)];
     assert_eq!(b.first_to(of_b, more.clone(), term).await, more[1..]);

@@ -25,9 +25,9 @@ use crate::{
 
 const INTERVAL: Duration = Duration::from_millis(200);
 const EXPIRY: Duration = Duration::from_secs(5);
-/// For tests in which Redis is down.
+/// A time limit for tests in which Redis is down.
 const BRIEF: Duration = Duration::from_secs(1);
-/// For tests in which it is up: longer than any machine needs.
+/// A time limit for tests in which Redis is up: longer than any machine needs.
 const LONG: Duration = Duration::from_secs(60);
 
 pub(super) async fn beacon(redis: &Redis) -> Beacon {
@@ -58,13 +58,13 @@ pub(super) async fn node(world: &mut World, redis: &Redis, name: &str) -> Engine
     world.node(name).await
 }
 
-/// The same, for a node that skips its lock only if Redis says so.
+/// A node with its own connection to Redis, which skips its lock only if Redis says so.
 pub(super) async fn patient_node(world: &mut World, redis: &Redis, name: &str) -> Engine {
     world.settings.beacon = Some(patient_beacon(redis).await);
     world.node(name).await
 }
 
-/// Waits for this many further beats of the node, and checks at each.
+/// Waits for this many further heartbeats of the node, and checks at each.
 async fn beats(node: &Engine, count: usize, mut look: impl FnMut()) {
     let mut beats = node.pulse_reports();
     beats.mark_unchanged();
@@ -75,7 +75,7 @@ async fn beats(node: &Engine, count: usize, mut look: impl FnMut()) {
     }
 }
 
-/// Waits until the node sees that at one of its beats.
+/// Waits until one of the node's heartbeats shows that state.
 async fn sees(node: &Engine, what: &str, mut is_so: impl FnMut(&[Living]) -> bool) {
     let cluster = node.cluster();
     let mut beats = node.pulse_reports();
@@ -118,7 +118,7 @@ async fn heartbeats_go_to_redis_and_leave_the_rows_alone() {
     let (a, b) = (node(&mut world, &redis, "a").await, node(&mut world, &redis, "b").await);
     know_each_other(&[&a, &b]).await;
     let (first, began) = (rows(&world).await, world.clock.instant());
-    // For longer than a silent node counts as alive.
+    // The loop lasts longer than a silent node counts as alive.
     let (cluster, mut last) = (a.cluster(), first.clone());
     let (mut seen, mut written) = (0, 0);
     while world.clock.instant() < began + EXPIRY * 2 {
@@ -131,7 +131,7 @@ async fn heartbeats_go_to_redis_and_leave_the_rows_alone() {
     let has_written = |row: &node::Model| row.heartbeat_at > first[&row.id].heartbeat_at;
     assert!(last.values().all(has_written), "each writes its row once in an expiry");
     let spans = began.elapsed().as_secs() / EXPIRY.as_secs() + 2;
-    // Two nodes.
+    // The heartbeats of two nodes.
     let most = 2 * usize::try_from(spans).unwrap();
     assert!(written <= most, "and seldom more: {written} times in {seen} beats");
     redis_is_well(&world, &a).await;
@@ -187,7 +187,7 @@ async fn a_redis_that_is_flushed_frozen_or_gone_declares_nobody_dead() {
         } else {
             redis.kill()
         }
-        // Each reports it about itself, and about the other through the database.
+        // Each node reports its own problem, and that of the other through the database.
         for (asked, other) in [(&a, "b"), (&b, "a")] {
             sees(asked, "the other says that Redis is away", |members| {
                 let mut others = members.iter().filter(|member| member.node.name == other);
@@ -198,7 +198,7 @@ async fn a_redis_that_is_flushed_frozen_or_gone_declares_nobody_dead() {
         let issue = redis_issue(&world, &a).await.expect("an issue while Redis is away");
         assert!(issue.starts_with("Redis is not reached by 'a' (redis://127.0.0.1:"), "{issue}");
         assert!(issue.contains("), 'b' (redis://127.0.0.1:"), "{issue}");
-        // For longer than Redis would remember any node.
+        // The loop lasts longer than Redis would remember any node.
         let until = world.clock.instant() + EXPIRY * 2;
         while world.clock.instant() < until {
             beats(&a, 1, both_are_there).await;
@@ -224,8 +224,8 @@ async fn a_redis_that_is_flushed_frozen_or_gone_declares_nobody_dead() {
     b.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// As after a fail-over of Redis that not all nodes have seen, or with another
-/// cluster.redis_prefix.
+/// This happens after a fail-over of Redis that not all nodes have seen, or with different values
+/// of cluster.redis_prefix.
 #[tokio::test]
 pub(super) async fn nodes_that_do_not_hear_each_other_in_redis_answer_doubts_in_the_database() {
     let (one, two, mut world) = (Redis::start().await, Redis::start().await, world().await);
@@ -248,13 +248,14 @@ pub(super) async fn nodes_that_do_not_hear_each_other_in_redis_answer_doubts_in_
     b.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Its own process looks the same as the other's: both are this test's.
+/// To the newcomer, its own process looks the same as the other's: both are this test's.
 #[tokio::test]
 async fn a_name_is_not_free_because_its_node_is_not_heard() {
     let (one, two, mut world) = (Redis::start().await, Redis::start().await, world().await);
     let first = node(&mut world, &one, "same").await;
     let life = first.status().await.node_id;
-    // As on another machine, and after a time in which the row was not written.
+    // The row looks as if it were from another machine, and as if it had not been written for a
+    // while.
     let sql = "UPDATE node SET process = '', heartbeat_at = heartbeat_at - 3600000 WHERE id = $1";
     world.write(sql, [life.into()]).await;
     world.settings.beacon = Some(beacon(&two).await);
@@ -311,17 +312,17 @@ async fn who_writes_no_row_for_long_is_declared_dead_however_loud_it_is() {
         }
         assert!(world.clock.instant() < limit, "it is believed for ever");
     }
-    // The silence between two beats is subtracted.
+    // The silence between two heartbeats is subtracted.
     assert!(world.clock.instant() >= began + EXPIRY * 5 / 2, "it was not asked for long enough");
     there.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_row_from_the_future_tells_nobody_a_wrong_time() {
+async fn a_row_from_the_future_misleads_no_node() {
     let (redis, mut world) = (Redis::start().await, world().await);
     let (a, b) = (node(&mut world, &redis, "a").await, node(&mut world, &redis, "b").await);
     know_each_other(&[&a, &b]).await;
-    // As after a step back of the database's clock.
+    // The row looks as if the database's clock had been stepped back.
     let sql = "UPDATE node SET heartbeat_at = heartbeat_at + 3600000 WHERE name = $1";
     world.write(sql, ["a".into()]).await;
     let future = world.clock.now() + TimeDelta::minutes(30);
@@ -333,7 +334,7 @@ async fn a_row_from_the_future_tells_nobody_a_wrong_time() {
 }
 
 #[tokio::test]
-async fn a_node_without_redis_beside_others_with_it_asks_them_and_is_told() {
+async fn a_node_without_redis_asks_the_others_through_the_database() {
     let (redis, mut world) = (Redis::start().await, world().await);
     let with = node(&mut world, &redis, "with").await;
     world.settings.beacon = None;

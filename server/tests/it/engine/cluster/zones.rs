@@ -28,7 +28,7 @@ on_both!(
     a_pause_on_a_clock_that_was_set_back_takes_no_cursor_back,
 );
 
-/// Newer than any.
+/// A release that is newer than any real one.
 const NEWER: &str = "2999a";
 
 /// Another node that schedules by newer zone data, and lives however long the test takes.
@@ -74,7 +74,7 @@ async fn a_node_with_older_zone_data_claims_nothing_until_the_others_have_left(
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// Whatever a node knows of the others, each transaction checks.
+/// Whatever a node knows of the others, each transaction checks the release.
 async fn by_other_zone_data_than_that_of_all_nothing_is_placed(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let (_node, mut services) = world.by_hand().await;
@@ -130,9 +130,9 @@ async fn what_other_zone_data_placed_is_placed_anew(database: TestDatabase) {
     let late = placed("2026-03-01T14:00:00Z", Some("2026-02-28T13:00:00Z")).await;
     let early = placed("2026-03-01T12:30:00Z", None).await;
     let just_right = placed(right, None).await;
-    // Its last one came by the old rules, an hour late: it is not repeated.
+    // The last fire came by the old rules, an hour late: it is not repeated.
     let done = placed("2026-03-02T14:00:00Z", Some("2026-03-01T14:00:00Z")).await;
-    // It has not changed since it fell due: it is not skipped.
+    // The schedule has not changed since it fell due: it is not skipped.
     let overdue = placed("2026-03-01T11:00:00Z", None).await;
     world.database.store.set_zone_rules(NEWER).await.unwrap();
 
@@ -151,7 +151,7 @@ async fn what_other_zone_data_placed_is_placed_anew(database: TestDatabase) {
     }
     assert_eq!(cursor(done).await, at("2026-03-02T13:00:00Z"));
 
-    // Once is enough, also for a node that comes later.
+    // The cursors are computed once, even if another node comes later.
     let (_node, mut services) = world.by_hand().await;
     assert_eq!(services.get_mut("zones").unwrap().once(clock.now()).await.unwrap(), None);
     clock.set(at(right));
@@ -163,7 +163,8 @@ async fn what_other_zone_data_placed_is_placed_anew(database: TestDatabase) {
     }
 }
 
-/// It knows the releases of the last heartbeats. A silent node is waited for only until it is dead.
+/// The node knows the releases of the last heartbeats. It waits for a silent node only until that
+/// is dead.
 async fn who_has_not_heard_of_a_newer_node_takes_nothing_back_from_it(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let (_node, mut services) = world.by_hand().await;

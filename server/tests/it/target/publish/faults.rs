@@ -36,7 +36,7 @@ pub(super) async fn published(definition: Value) -> Value {
     succeeded(once(definition).await)
 }
 
-/// Why one event is not published.
+/// The error of an event that is not published.
 pub(super) async fn refused(definition: Value) -> String {
     failed(once(definition).await).0
 }
@@ -71,7 +71,7 @@ pub(super) async fn through_a_restart(
                             let _ = settled.send(());
                             return (id, number);
                         }
-                        // As a retry policy would.
+                        // The delay of a retry policy.
                         clock.sleep(Duration::from_millis(50)).await;
                     }
                     unreachable!("it goes on until it has succeeded")

@@ -95,7 +95,7 @@ fn definition(server: &str, more: &Value, event: Value) -> Value {
 }
 
 #[tokio::test]
-async fn events_lie_in_the_partitions_that_keys_numbers_and_turns_choose() {
+async fn events_are_in_the_partitions_chosen_by_key_number_or_turn() {
     let kafka = server(None).await;
     let place = kafka.server();
     let event = json!({ "headers": { "x-team": "blue" } });

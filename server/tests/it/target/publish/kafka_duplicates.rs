@@ -19,23 +19,24 @@ use super::{
     faults::attempt,
 };
 
-const TAKEN: i16 = 0;
+pub(super) const TAKEN: i16 = 0;
 const NOT_CONFIRMED_IN_TIME: i16 = 7;
 const DUPLICATE: i16 = 46;
 
-const PRODUCE: i16 = 0;
-const METADATA: i16 = 3;
-const INIT_PRODUCER_ID: i16 = 22;
+pub(super) const PRODUCE: i16 = 0;
+pub(super) const METADATA: i16 = 3;
+pub(super) const INIT_PRODUCER_ID: i16 = 22;
 
-/// Where the batch begins in a request to `orders`, after its length: the head with the client's
+/// The position of the batch in a request to `orders`, after its length: the head with the client's
 /// name, and the fields of the request, the topic and the partition.
-const BATCH: usize = (2 + 2 + 4 + 2 + "carillon".len()) + (2 + 2 + 4) + (4 + 2 + 6) + (4 + 4 + 4);
+pub(super) const BATCH: usize =
+    (2 + 2 + 4 + 2 + "carillon".len()) + (2 + 2 + 4) + (4 + 2 + 6) + (4 + 4 + 4);
 
-/// How a batch is answered.
+/// The answer to a batch.
 #[derive(Clone, Copy)]
 enum Answer {
     Code(i16),
-    /// The connection is closed instead.
+    /// The connection is closed without an answer.
     Lost,
 }
 
@@ -74,19 +75,14 @@ impl Script {
 
     async fn serve(&self, mut stream: TcpStream, port: u16) -> Option<()> {
         loop {
-            let length = stream.read_u32().await.ok()?;
-            let mut asked = vec![0; usize::try_from(length).unwrap()];
-            stream.read_exact(&mut asked).await.ok()?;
+            let asked = read(&mut stream).await?;
             let answer = match number(&asked, 0, i16::from_be_bytes) {
-                METADATA => metadata(port),
+                METADATA => metadata(&[port], 0, TAKEN),
                 INIT_PRODUCER_ID => self.producer(),
                 PRODUCE => self.take(&asked[BATCH..])?,
                 other => panic!("a request of kind {other}"),
             };
-            let mut whole = asked[4..8].to_vec();
-            whole.extend(answer);
-            stream.write_u32(u32::try_from(whole.len()).unwrap()).await.ok()?;
-            stream.write_all(&whole).await.ok()?;
+            write(&mut stream, &asked, &answer).await?;
         }
     }
 
@@ -94,8 +90,7 @@ impl Script {
     fn producer(&self) -> Vec<u8> {
         let mut producers = self.producers.lock().unwrap();
         *producers += 1;
-        // No tags, no delay, no error, the id, its epoch, no tags.
-        [&[0][..], &[0; 4], &[0; 2], &producers.to_be_bytes(), &[0; 2], &[0]].concat()
+        producer(*producers)
     }
 
     /// Records a batch; returns `None` if the answer is to be lost.
@@ -110,12 +105,7 @@ impl Script {
             Answer::Code(code) => code,
             Answer::Lost => return None,
         };
-        // The offset of a batch that is not accepted now is not returned.
-        let offset: i64 = if code == TAKEN { 70 } else { -1 };
-        let mut told = [&1_u32.to_be_bytes()[..], &text("orders"), &1_u32.to_be_bytes()].concat();
-        told.extend([&[0; 4][..], &code.to_be_bytes(), &offset.to_be_bytes()].concat());
-        told.extend([&(-1_i64).to_be_bytes()[..], &[0; 4]].concat());
-        Some(told)
+        Some(produced(code))
     }
 
     fn batches(&self) -> Vec<Batch> {
@@ -123,21 +113,60 @@ impl Script {
     }
 }
 
-fn number<T, const N: usize>(bytes: &[u8], at: usize, read: fn([u8; N]) -> T) -> T {
+/// One request, without its length.
+pub(super) async fn read(stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let length = stream.read_u32().await.ok()?;
+    let mut asked = vec![0; usize::try_from(length).unwrap()];
+    stream.read_exact(&mut asked).await.ok()?;
+    Some(asked)
+}
+
+/// Answers a request, by its number.
+pub(super) async fn write(stream: &mut TcpStream, asked: &[u8], answer: &[u8]) -> Option<()> {
+    let whole = [&asked[4..8], answer].concat();
+    stream.write_u32(u32::try_from(whole.len()).unwrap()).await.ok()?;
+    stream.write_all(&whole).await.ok()
+}
+
+/// The answer to a request for a producer's id.
+pub(super) fn producer(id: i64) -> Vec<u8> {
+    // No tags, no delay, no error, the id, its epoch, no tags.
+    [&[0][..], &[0; 4], &[0; 2], &id.to_be_bytes(), &[0; 2], &[0]].concat()
+}
+
+/// The answer to a batch.
+pub(super) fn produced(code: i16) -> Vec<u8> {
+    // The offset of a batch that is not accepted now is not returned.
+    let offset: i64 = if code == TAKEN { 70 } else { -1 };
+    let mut told = [&1_u32.to_be_bytes()[..], &text("orders"), &1_u32.to_be_bytes()].concat();
+    told.extend([&[0; 4][..], &code.to_be_bytes(), &offset.to_be_bytes()].concat());
+    told.extend([&(-1_i64).to_be_bytes()[..], &[0; 4]].concat());
+    told
+}
+
+pub(super) fn number<T, const N: usize>(bytes: &[u8], at: usize, read: fn([u8; N]) -> T) -> T {
     read(bytes[at..at + N].try_into().unwrap())
 }
 
-fn text(text: &str) -> Vec<u8> {
+pub(super) fn text(text: &str) -> Vec<u8> {
     [&u16::try_from(text.len()).unwrap().to_be_bytes(), text.as_bytes()].concat()
 }
 
-/// One broker, which leads the one partition of `orders`.
-fn metadata(port: u16) -> Vec<u8> {
+/// Brokers by their ports, numbered from 0, one of which leads the one partition of `orders`; the
+/// error is that of the topic.
+pub(super) fn metadata(ports: &[u16], leader: u32, error: i16) -> Vec<u8> {
     let (none, one) = (&[0; 4][..], 1_u32.to_be_bytes());
-    let broker = [none, &text("127.0.0.1"), &u32::from(port).to_be_bytes(), &text("")].concat();
-    let partition = [&[0; 2][..], none, none, none, none].concat();
-    let topic = [&[0; 2][..], &text("orders"), &[0], &one, &partition].concat();
-    [none, &one, &broker, &text("cluster"), none, &one, &topic].concat()
+    let count = u32::try_from(ports.len()).unwrap().to_be_bytes();
+    let brokers: Vec<u8> = (0_u32..)
+        .zip(ports)
+        .flat_map(|(number, port)| {
+            let port = u32::from(*port).to_be_bytes();
+            [&number.to_be_bytes()[..], &text("127.0.0.1"), &port, &text("")].concat()
+        })
+        .collect();
+    let partition = [&[0; 2][..], none, &leader.to_be_bytes(), none, none].concat();
+    let topic = [&error.to_be_bytes()[..], &text("orders"), &[0], &one, &partition].concat();
+    [none, &count, &brokers, &text("cluster"), none, &one, &topic].concat()
 }
 
 fn definition(server: &str) -> Value {
@@ -194,7 +223,7 @@ async fn a_batch_that_was_never_sent_is_no_duplicate() {
     let (executor, target) = (executor(open()), target(definition(&place)));
     let (message, _) = failed(attempt(&executor, &target, "a-1", 1, LIMIT).await);
     assert_eq!(message, "the broker takes the event for another one (error 46)");
-    // The next is sent under its own id.
+    // The next event is sent under its own id.
     let output = succeeded(attempt(&executor, &target, "a-1", 2, LIMIT).await);
     assert_eq!(output["offset"], 70);
     let batch = |producer| Batch { producer, sequence: 0, records: 1 };

@@ -3,6 +3,8 @@
 mod faults;
 mod kafka;
 mod kafka_duplicates;
+mod kafka_leaders;
+mod kafka_sasl;
 mod nats;
 mod rabbitmq;
 mod redis;

@@ -78,7 +78,7 @@ fn definition(server: &str, event: Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_event_lies_in_the_stream_once_however_often_it_is_published() {
+async fn an_event_is_in_the_stream_once_however_often_it_is_published() {
     let nats = server(&[]).await;
     let definition = definition(&nats.server(), json!({ "headers": { "x-team": "blue" } }));
     let output = published(definition.clone()).await;
@@ -105,7 +105,7 @@ async fn a_binary_event_has_its_attributes_as_headers() {
 }
 
 #[tokio::test]
-async fn what_no_stream_takes_is_the_attempts_error() {
+async fn an_event_without_a_stream_is_the_attempts_error() {
     let nats = server(&[]).await;
     let mut elsewhere = definition(&nats.server(), json!({}));
     elsewhere["publish"]["to"]["nats"]["subject"] = json!("elsewhere");

@@ -17,7 +17,7 @@ use super::{
 const START: &str = "epmd -port $ERL_EPMD_PORT -address 127.0.0.1 & \
                      exec \"$(ls -d /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin)/rabbitmq-server\"";
 
-/// What exists from the start.
+/// The definitions that exist from the start.
 const DEFINITIONS: &str = r#"{
     "vhosts": [{ "name": "/" }],
     "users": [
@@ -119,7 +119,7 @@ fn definition(server: &str, event: Value) -> Value {
 
 // A server takes seconds to start: harmless cases share one.
 #[tokio::test]
-async fn events_lie_in_the_queue_and_what_is_refused_is_the_attempts_error() {
+async fn events_are_in_the_queue_and_a_refused_one_is_the_attempts_error() {
     let rabbitmq = server().await;
     let structured = json!({ "headers": { "x-team": "blue" } });
     let output = published(definition(&rabbitmq.server(), structured)).await;

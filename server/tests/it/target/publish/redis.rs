@@ -43,7 +43,7 @@ fn definition(server: &str, event: Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_event_lies_in_the_stream_under_the_id_that_the_attempt_shows() {
+async fn an_event_is_in_the_stream_under_the_id_that_the_attempt_shows() {
     let redis = durable().await;
     let event = json!({ "payload": { "a": 1 }, "headers": { "x-team": "blue" } });
     let output = published(definition(&redis.server(), event)).await;
@@ -86,7 +86,7 @@ async fn a_stream_is_kept_to_its_length() {
 }
 
 #[tokio::test]
-async fn what_redis_refuses_is_the_attempts_error() {
+async fn an_event_refused_by_redis_is_the_attempts_error() {
     let redis = durable().await;
     say(redis.port(), &["SET", "orders", "text"]);
     let message = refused(definition(&redis.server(), json!({}))).await;
@@ -109,7 +109,7 @@ async fn a_password_is_asked_for_and_given() {
 }
 
 #[tokio::test]
-async fn what_is_no_redis_is_said_so() {
+async fn a_server_that_is_not_redis_is_reported() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let server = listener.local_addr().unwrap().to_string();
     tokio::spawn(async move {

@@ -76,7 +76,7 @@ pub(super) fn definition(queue: &str, event: Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_event_lies_in_the_queue_under_the_id_that_the_attempt_shows() {
+async fn an_event_is_in_the_queue_under_the_id_that_the_attempt_shows() {
     let sqs = server().await;
     let queue = queue(&sqs, "orders", json!({})).await;
     let event = json!({ "payload": { "a": "ä" }, "headers": { "x-team": "blue" } });
@@ -93,7 +93,7 @@ async fn an_event_lies_in_the_queue_under_the_id_that_the_attempt_shows() {
 }
 
 #[tokio::test]
-async fn an_event_lies_in_an_ordered_queue_once_however_often_it_is_published() {
+async fn an_event_is_in_an_ordered_queue_once_however_often_it_is_published() {
     let sqs = server().await;
     let queue = queue(&sqs, "orders.fifo", json!({})).await;
     for _ in 0..2 {

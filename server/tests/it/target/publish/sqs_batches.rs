@@ -76,7 +76,7 @@ async fn answer(State(calls): State<Calls>, headers: HeaderMap, body: Bytes) -> 
             successful.push(json!({ "Id": id, "MessageId": number.unwrap_or("none") }));
         }
     }
-    // In another order than they were sent in.
+    // The answers come in a different order than the messages.
     successful.reverse();
     json!({ "Successful": successful, "Failed": refused }).to_string()
 }
@@ -141,7 +141,7 @@ async fn a_server_that_is_asked_too_often_is_not_asked_for_each_event_instead() 
 }
 
 #[tokio::test]
-async fn events_that_are_sent_together_lie_in_the_queue_once_each() {
+async fn events_that_are_sent_together_are_in_the_queue_once_each() {
     for name in ["orders", "orders.fifo"] {
         let sqs = server().await;
         let queue = queue(&sqs, name, json!({})).await;

@@ -11,9 +11,9 @@ use crate::support::Server;
 /// One person's browser.
 pub(super) struct Browser {
     http: reqwest::Client,
-    /// By origin.
+    /// The cookies by origin.
     cookies: HashMap<String, BTreeMap<String, String>>,
-    /// Where it last came from the provider to.
+    /// The address to which the provider last sent the browser.
     pub(super) returned: Option<Url>,
 }
 
@@ -24,7 +24,7 @@ impl Browser {
         Self { http, cookies: HashMap::new(), returned: None }
     }
 
-    /// The cookies that it has for a server, as it sends them.
+    /// The browser's cookies for a server, in the form in which it sends them.
     pub(super) fn cookies(&self, server: &Server) -> String {
         let of = self.cookies.get(&server.url);
         let pairs = of.into_iter().flatten().map(|(name, value)| format!("{name}={value}"));
@@ -88,7 +88,7 @@ impl Browser {
         told
     }
 
-    /// The user that the server takes it for.
+    /// The user as whom the server treats the browser.
     pub(super) async fn me(&self, server: &Server) -> Value {
         let query = "{ me { name role roleEverywhere grants { namespace role } } }";
         self.ask(server, query).await["data"]["me"].take()

@@ -72,7 +72,7 @@ async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDataba
     assert!(name.starts_with("ada-") && name.len() == 12, "{me}");
     let operator = json!([{ "namespace": "default", "role": "OPERATOR" }]);
     assert_eq!((&me["grants"], &me["roleEverywhere"]), (&operator, &Value::Null));
-    // The key that the browser left with opens nothing.
+    // The browser's earlier session key opens nothing.
     assert_ne!(ada.cookies(&server), before);
     let planted = server.post("/graphql").header(header::COOKIE, &before);
     assert_eq!(server.who(planted).await, Value::Null);
@@ -87,7 +87,7 @@ async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDataba
     assert_eq!(now["grants"], json!([{ "namespace": "default", "role": "VIEWER" }]));
     assert_eq!(ada.me(&server).await["role"], "VIEWER");
 
-    // Rights granted here are kept separate from those.
+    // Rights granted here are kept separate from those of groups.
     let admin = server.sign_in("ada", "correct horse battery").await;
     let admin = crate::support::cookie(&admin);
     let order = async |query: String| {
@@ -118,7 +118,7 @@ async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDataba
         .collect();
     assert_eq!(actions, ["user.groups", "user.groups", "user.add"]);
 
-    // They cannot sign in with a password, nor while they are disabled.
+    // These users cannot sign in with a password, nor while they are disabled.
     for password in ["", "correct horse battery"] {
         assert_eq!(server.sign_in(&name, password).await.status(), StatusCode::UNAUTHORIZED);
     }
@@ -134,7 +134,7 @@ async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDataba
     other.enter(&server, "/").await;
     let other = other.me(&server).await;
     assert_eq!((&other["name"], &other["roleEverywhere"]), (&json!("ada.l"), &json!("ADMIN")));
-    // Rights from groups are not shown as theirs once the provider is no longer configured.
+    // Rights from groups are no longer shown once the provider is not configured any more.
     let given = "{ users { nodes { name givenElsewhere { role } } } }";
     let shown = order(given.to_owned()).await.to_string();
     assert!(shown.contains(r#"[{"role":"ADMIN"}]"#), "{shown}");
@@ -175,7 +175,7 @@ async fn a_token_counts_only_if_it_is_the_providers_and_of_this_sign_in() {
         assert_eq!(status, StatusCode::FORBIDDEN, "{tamper}: {told}");
         // The reason is for the operator, not for the person at the browser.
         assert!(told.contains("what the provider answered does not count"), "{tamper}: {told}");
-        let log = server.logged("failed to accept the token: ").await;
+        let log = server.logged("error=accept the token: ").await;
         assert!(log.contains(why) && !told.contains(why), "{tamper}: {log}");
         assert!(!log.contains("eyJ") && !log.contains(SECRET), "{tamper}: {log}");
     }
@@ -224,11 +224,12 @@ async fn a_new_key_of_the_provider_is_found() {
     let mut provider = Provider::start();
     let server = start(&database, &mut provider);
     provider.be(json!({ "claims": { "groups": ["ops"] }, "rotate": true })).await;
-    // Known before the key is exchanged for another one.
+    // The provider's keys are known before the key is exchanged for another one.
     Browser::new().enter(&server, "/").await;
     provider.be(json!({ "rotate": true })).await;
     let answer = server.get("/auth/methods").send().await.unwrap().json::<Value>().await.unwrap();
-    assert_eq!(answer, json!({ "password": true, "oidc": { "name": "the company" } }));
+    let oidc = json!({ "name": "the company" });
+    assert_eq!(answer, json!({ "password": true, "oidc": oidc, "first_visit": null }));
     let entered = async {
         // The provider is asked for its keys again only after a pause, and a try before the end of
         // that pause counts as a guess; thirty guesses are too many.
@@ -280,7 +281,7 @@ async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once
     let back = ada.leave(&server, "/").await;
     assert_eq!(ada.get(&back).await.status(), StatusCode::SEE_OTHER);
     let signed_in = ada.cookies(&server);
-    // The same address again: from the history, or from a log.
+    // The same address again, from the history or from a log.
     for again in [&mut ada, &mut eve] {
         assert_eq!(again.get(&back).await.status(), StatusCode::BAD_REQUEST);
     }
@@ -349,7 +350,7 @@ async fn signing_out_leads_to_the_provider_and_without_it_nobody_comes_in() {
     assert_eq!(opened.status(), StatusCode::NO_CONTENT);
 }
 
-/// A shared browser: the next user signs in before the last one has signed out.
+/// A shared browser: the next user signs in before the previous one has signed out.
 #[tokio::test]
 async fn what_a_session_kept_of_one_person_does_not_go_along_with_the_next() {
     let database = TestDatabase::sqlite().await;
@@ -372,14 +373,14 @@ async fn what_a_session_kept_of_one_person_does_not_go_along_with_the_next() {
     let who = server.who(server.post("/graphql").header(header::COOKIE, &his)).await;
     assert_eq!(who["name"], "bob");
     assert!(!kept().await, "her token is in his session");
-    // He is not led to the provider with it either, to be signed out there as her.
+    // Signing out does not lead him to the provider to be signed out there as her.
     let left = server.post("/auth/logout").header(header::COOKIE, &his).send().await.unwrap();
     assert_eq!(left.status(), StatusCode::NO_CONTENT);
     assert_eq!(ada.me(&server).await, Value::Null);
 }
 
 #[test]
-fn what_is_no_provider_is_refused_at_the_start() {
+fn a_server_that_is_not_a_provider_is_refused_at_the_start() {
     let (issuer, client) = ("issuer = \"https://id.example.org\"", "client_id = \"carillon\"");
     for (settings, said) in [
         (vec![issuer], "client_id"),

@@ -39,20 +39,20 @@ impl Provider {
         Self { issuer, child, stdin, lines }
     }
 
-    /// Tells it where its client is; from then on it answers.
+    /// Tells the provider its client's address; from then on it answers.
     pub(crate) fn serve(&mut self, home: &str) {
         writeln!(self.stdin, "{home}").unwrap();
         said(&mut self.lines, "ready");
     }
 
-    /// Changes its behaviour from now on.
+    /// Changes the provider's behaviour from now on.
     pub(crate) async fn be(&self, wanted: Value) {
         let url = format!("{}/test", self.issuer);
         let answer = reqwest::Client::new().post(url).json(&wanted).send().await.unwrap();
         assert!(answer.status().is_success());
     }
 
-    /// Ends it.
+    /// Ends the provider.
     pub(crate) fn stop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -52,8 +52,8 @@ impl Severity {
     }
 }
 
-/// The events of a message: one for each alert listed, and one for those that it only counts. A
-/// test opens an incident and closes it.
+/// The events of a message: one for each alert that it lists, and one for the alerts that it only
+/// counts. A test message opens an incident and closes it.
 fn events<'a>(message: &str, body: &'a Value) -> Vec<IncidentEvent<'a>> {
     let summary = body["summary"].as_str().unwrap_or_default();
     if body["rule"].is_null() {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_only_counts_is_an_event_of_its_own() {
+    fn alerts_that_a_message_only_counts_become_one_event() {
         let calls = pagerduty("m", &body(9_997));
         assert_eq!(calls.len(), 4);
         assert_eq!(calls[3].body["dedup_key"], "carillon-more-m");

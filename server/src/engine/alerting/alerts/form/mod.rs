@@ -59,7 +59,7 @@ fn slack(subject: &str, body: &Value) -> Value {
         text.push_str(&format!("\n• {said}"));
         if let Some(error) = line.error {
             let error = escaped(&shortened(error, MAX_ERROR));
-            // The error of a resolved alert must not read as if the alert had ended with it.
+            // The error of a resolved alert must not read as if it were the reason for the end.
             text.push_str(&match line.is_over {
                 true => format!(" (the error was: {error})"),
                 false => format!(": {error}"),
@@ -127,8 +127,8 @@ fn more(body: &Value) -> Option<String> {
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in entities(text).chars() {
-        // A zero-width space keeps formatting characters from being read as such: it goes after
-        // characters that introduce something, and before the others.
+        // A zero-width space keeps formatting characters from taking effect. It follows characters
+        // that start formatting, and precedes the others.
         match c {
             '*' | '`' | '~' => escaped.extend([INVISIBLE, c]),
             '@' | '[' | ']' => escaped.extend([c, INVISIBLE]),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_printed_mentions_nobody() {
+    fn output_of_a_program_mentions_nobody() {
         let text = slack("[default] 10000 failed", &body())["text"].as_str().unwrap().to_owned();
         assert_eq!(
             text,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_what_is_over_is_told_as_past() {
+    fn the_error_of_an_ended_alert_is_in_the_past_tense() {
         let mut body = body();
         body["alerts"] = json!([{
             "text": "nightly has recovered", "began_at": "2026-03-01T12:00:00Z",

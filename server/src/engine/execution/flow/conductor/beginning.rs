@@ -67,7 +67,7 @@ impl Conductor {
         let results: Vec<_> = self.parts.iter().map(|part| part.result.clone()).collect();
         let before = self.known.graph.before(index);
         let (run, number) = (self.hold.run_id, attempt::flow_number(index, attempt));
-        // Receivers tell requests apart by this key, so each task has its own.
+        // Receivers tell requests apart by this key, so each task needs its own.
         let key = match self.known.definition.tasks.len() {
             1 => self.told.idempotency_key.clone(),
             _ => format!("{}-{}", self.told.idempotency_key, task.name),

@@ -56,10 +56,10 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
     tracker.spawn(async move {
         let hold = attempt.hold;
         let conductor = Conductor::new(core.clone(), attempt, grip.clone());
-        // A bug here must not leave the run hanging: it is disowned, and another node takes it
+        // A bug here must not leave the run hanging: this node disowns it, and another takes it
         // over.
         if AssertUnwindSafe(conductor.conduct()).catch_unwind().await.is_err() {
-            tracing::error!(run = %hold.run_id, "the run is let go after a bug in Carillon");
+            tracing::error!(run_id = %hold.run_id, "the run is let go after a bug in Carillon");
         }
         if core.let_go(&grip).is_ok() {
             core.registry.forget(&hold);
@@ -77,13 +77,13 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
 struct TaskAttempts {
     attempts: Vec<Attempted>,
     result: Option<Map<String, Value>>,
-    /// For the attempt at work: when any node may treat it as stuck.
+    /// For the attempt at work: when any node may treat it as stuck; otherwise `None`.
     limit: Option<Instant>,
 }
 
 /// An attempt that has ended and is not recorded yet.
 struct EndedAttempt {
-    /// Its task's index.
+    /// The index of the attempt's task.
     index: usize,
     outcome: Outcome,
 }
@@ -92,7 +92,7 @@ struct Conductor {
     core: Arc<Core>,
     hold: RunLease,
     known: Arc<CompiledDefinition>,
-    /// The values that are the same for all tasks of the run.
+    /// The values that all tasks of the run share.
     told: Invocation,
     run: Times,
     stands_for: DateTime<Utc>,
@@ -108,14 +108,14 @@ struct Conductor {
     numbers: Arc<Numbers>,
     parts: Vec<TaskAttempts>,
     at_work: JoinSet<EndedAttempt>,
-    /// Attempts that ended and are not written yet.
+    /// Attempts that have ended and are not written yet.
     ended: Vec<EndedTask>,
 }
 
 /// What the conductor waited for.
 enum ConductorEvent {
     Ended(EndedAttempt),
-    /// Time passed, or the run must stop: look again.
+    /// Time has passed, or the run must stop: plan again.
     Look,
     Place(HeldPlace),
 }
@@ -155,7 +155,8 @@ impl Conductor {
             match self.write(&plan, now).await {
                 StepOutcome::Done => {}
                 StepOutcome::Lost => {
-                    tracing::warn!(run = %self.hold.run_id, "the run was taken over; it is left");
+                    let run_id = self.hold.run_id;
+                    tracing::warn!(%run_id, "the run was taken over; it is left");
                     return self.abandon().await;
                 }
                 StepOutcome::Refused if self.strip() => continue,
@@ -196,8 +197,8 @@ impl Conductor {
         }
     }
 
-    /// Reads what was done of the run before; returns when that was. Returns `None` if it must not
-    /// continue here.
+    /// Reads the history of the run; returns when it was read, or `None` if the run must not
+    /// continue on this node.
     async fn read(&mut self) -> Option<DateTime<Utc>> {
         let mut pause = Duration::from_millis(50);
         let rows = loop {
@@ -208,7 +209,7 @@ impl Conductor {
                     return None;
                 }
                 Err(error) => {
-                    tracing::error!(run = %self.hold.run_id, "failed to read its tasks: {error}");
+                    tracing::error!(run_id = %self.hold.run_id, %error, "failed to read its tasks");
                 }
             }
             tokio::select! {
@@ -246,11 +247,11 @@ impl Conductor {
     async fn is_lost_since(&self, since: Instant) -> bool {
         let lost = lost_since(&self.core, since, std::slice::from_ref(&self.hold));
         tokio::select! {
-            // A node that did not stand still has the answer at once, and stops in good order if at
-            // all.
+            // The answer comes first: a node that was not suspended has it at once, and then stops
+            // in an orderly way.
             biased;
             lost = lost => !lost.is_empty(),
-            // A run that must stop while the database is away starts nothing.
+            // While the database is away, a run that must stop starts nothing.
             () = self.grip.stop.cancelled() => true,
         }
     }
@@ -276,7 +277,7 @@ impl Conductor {
             halt,
             room: usize::MAX,
         };
-        // Takes as many places as are useful and available; it always has one.
+        // Takes as many places as are useful and available; it holds at least one already.
         let wanted = self.at_work.len() + plan(&situation).begin.len();
         while self.places.len() < wanted {
             let Ok(place) = self.core.place(&self.claim) else { break };
@@ -306,7 +307,7 @@ impl Conductor {
             Some(joined) = self.at_work.join_next() => {
                 ConductorEvent::Ended(joined.unwrap_or_else(|error| resume_unwind(error.into_panic())))
             }
-            // Once is enough: after that, the tasks end on their own.
+            // Once is enough: the tasks then end on their own.
             () = self.grip.stop.cancelled(), if !is_stopped => ConductorEvent::Look,
             () = time => ConductorEvent::Look,
             place = core.places.wait(&self.claim, &core.clock), if wants_place && !is_stopped => {
@@ -342,7 +343,7 @@ impl Conductor {
         self.ended.push(EndedTask { task, attempt, state, error, output, at: now.into() });
     }
 
-    /// Keeps one place per task at work, and at least one.
+    /// Keeps one place for each task at work, and at least one.
     fn give_back_places(&mut self) {
         let needed = self.at_work.len().max(1);
         if self.places.len() > needed {
@@ -351,7 +352,7 @@ impl Conductor {
         }
     }
 
-    /// Another node has the run: tasks here are stopped, and nothing is written.
+    /// Stops the tasks on this node without writing anything, because another node holds the run.
     async fn abandon(mut self) {
         self.stop_tasks.cancel();
         while self.at_work.join_next().await.is_some() {}
@@ -366,7 +367,7 @@ impl Conductor {
     }
 }
 
-/// The outcome of an attempt. `late` if it was stopped because the run's time limit had passed.
+/// The outcome of an attempt; `late` if it was stopped because the run's time limit had passed.
 fn judged(
     outcome: Outcome,
     why: Option<StopReason>,

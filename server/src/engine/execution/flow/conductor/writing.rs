@@ -35,7 +35,7 @@ impl Conductor {
             return StepOutcome::Done;
         }
         let (answer, answered) = oneshot::channel();
-        // The writer outlives every run here.
+        // Cannot fail: the writer outlives every run on this node.
         if self.core.steps.send(StepRequest { step, answer }).await.is_err() {
             return StepOutcome::Refused;
         }
@@ -51,10 +51,10 @@ impl Conductor {
         written
     }
 
-    /// Ends the run because its history cannot be read, now or later: otherwise nodes would pass it
+    /// Ends the run if no node will ever be able to read its history. Otherwise nodes would pass it
     /// on to one another forever.
     pub(super) async fn give_up(&mut self, problem: &StoreError) {
-        tracing::error!(run = %self.hold.run_id, "the run is given up: failed to {problem}");
+        tracing::error!(run_id = %self.hold.run_id, error = %problem, "a run is given up");
         let now = self.core.agreed_now().await;
         let error = format!("what was done of the run cannot be read: failed to {problem}");
         let left = self.core.store.tasks_at_work(self.hold.run_id).await.unwrap_or_default();
@@ -67,7 +67,7 @@ impl Conductor {
         }
     }
 
-    /// Removes the content that a database may refuse from the pending step. Returns whether there
+    /// Removes content that the database may refuse from the pending step. Returns whether there
     /// was any.
     pub(super) fn strip(&mut self) -> bool {
         let mut any = false;

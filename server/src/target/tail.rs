@@ -6,17 +6,17 @@ use crate::target::{
 };
 
 /// Maximum number of bytes kept of an output's end: they wait in memory until the output ends.
-const MAX_TAIL_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_TAIL_BYTES: usize = 256 * 1024;
 
 /// Maximum number of lines kept of the end: a short line takes more memory than its text.
-const MAX_TAIL_LINES: usize = 2_000;
+pub(crate) const MAX_TAIL_LINES: usize = 2_000;
 
 /// The last lines of an output that exceeds the limit.
 ///
-/// Of both streams: if one prints a lot, the other still keeps its last lines. A program's message
-/// about its failure is often read before the rest of its output.
+/// Both streams are kept: if one prints a lot, the other still keeps its last lines. A program's
+/// message about its failure is often read before the rest of its output.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(crate) struct Tail {
     stdout: TailLines,
     stderr: TailLines,
     max_bytes: usize,
@@ -25,7 +25,7 @@ pub(super) struct Tail {
     left_out_bytes: u64,
 }
 
-/// The last lines of one stream, each with its position among those of both.
+/// The last lines of one stream, each with its position among the lines of both.
 #[derive(Debug, Default)]
 struct TailLines {
     lines: VecDeque<(u64, Line)>,
@@ -34,7 +34,7 @@ struct TailLines {
 
 impl Tail {
     /// Keeps about `max_bytes`: the last line of each stream is kept whatever its size.
-    fn new(max_bytes: usize) -> Self {
+    pub(crate) fn new(max_bytes: usize) -> Self {
         let (stdout, stderr) = (TailLines::default(), TailLines::default());
         Self { stdout, stderr, max_bytes, next: 0, left_out_lines: 0, left_out_bytes: 0 }
     }
@@ -47,7 +47,7 @@ impl Tail {
 
     /// Adds the next line, and drops the oldest if there are too many. Returns whether this is the
     /// first time that one was dropped.
-    pub(super) fn push(&mut self, line: Line) -> bool {
+    pub(crate) fn push(&mut self, line: Line) -> bool {
         let had_room = self.left_out_lines == 0;
         let place = self.next;
         self.next += 1;
@@ -64,6 +64,12 @@ impl Tail {
             self.left_out_bytes = self.left_out_bytes.saturating_add(read);
         }
         had_room && self.left_out_lines > 0
+    }
+
+    /// Counts lines that were dropped before the first one that is added.
+    pub(crate) fn leave_out(&mut self, lines: u64, bytes: u64) {
+        self.left_out_lines = self.left_out_lines.saturating_add(lines);
+        self.left_out_bytes = self.left_out_bytes.saturating_add(bytes);
     }
 
     /// Removes the oldest line of the stream with more output, while both together exceed the
@@ -94,7 +100,7 @@ impl Tail {
     }
 
     /// The text that replaces the dropped lines.
-    pub(super) fn mark(&self) -> Option<String> {
+    pub(crate) fn mark(&self) -> Option<String> {
         let lines = if self.left_out_lines == 1 { "line" } else { "lines" };
         self.is_cut().then(|| {
             let (count, bytes) = (WithSeparators(self.left_out_lines), Bytes(self.left_out_bytes));
@@ -103,7 +109,7 @@ impl Tail {
     }
 
     /// The kept lines, in order.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = Line> + use<> {
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = Line> + use<> {
         let (stdout, stderr) = (std::mem::take(&mut self.stdout), std::mem::take(&mut self.stderr));
         let mut lines: Vec<_> = stdout.lines.into_iter().chain(stderr.lines).collect();
         lines.sort_by_key(|(place, _)| *place);
@@ -111,7 +117,7 @@ impl Tail {
     }
 }
 
-/// The size of a line: its line end counts as well, or empty lines would be free.
+/// The size of a line. It includes the line end, because empty lines would otherwise cost nothing.
 pub(super) fn cost(line: &Line) -> usize {
     line.text.len() + 1
 }
@@ -125,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_stream_said_is_not_lost_to_the_other() {
+    fn one_stream_does_not_displace_the_end_of_the_other() {
         let mut tail = Tail::new(1_000);
         tail.push(line(Stream::Stderr, "the error"));
         for _ in 0..10_000 {
@@ -135,6 +141,17 @@ mod tests {
         let kept: Vec<_> = tail.take().collect();
         assert_eq!((kept.len(), kept[0].stream), (111, Stream::Stderr));
         assert_eq!(kept[110].text, "progress");
+    }
+
+    #[test]
+    fn what_was_dropped_before_counts_as_well() {
+        let mut tail = Tail::new(100);
+        tail.leave_out(1_999, 5_000);
+        for number in 0..11 {
+            tail.push(line(Stream::Stdout, &format!("line {number:04}")));
+        }
+        assert_eq!(tail.mark().unwrap(), "... 2,000 lines (5 kB) left out ...");
+        assert_eq!(tail.take().count(), 10);
     }
 
     #[test]

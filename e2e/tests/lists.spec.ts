@@ -1,0 +1,62 @@
+import type { Page } from "@playwright/test";
+
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+const stored = Array.from(
+  { length: 60 },
+  (_, n) => `  shelf-${n}: { tags: [shelf], when: "0 4 1 1 *", zone: Europe/Berlin, task: { target: { noop: {} } } }`,
+);
+/** More schedules than a page of the list holds. */
+const SHELF = `module: shelf\nschedules:\n${stored.join("\n")}\n`;
+const METRONOME = `
+module: metronome
+schedules:
+  metronome: { when: "* * * * * *", task: { target: { noop: {} } } }
+`;
+
+const rows = (page: Page) => page.getByTestId("schedule-row");
+
+test("a list says how many match, on every page of it", async ({ page, server, admin }) => {
+  deploy(server, "shelf", SHELF);
+  await page.goto("/schedules?q=tag:shelf");
+  await signIn(page, admin);
+  await expect(rows(page)).toHaveCount(50);
+  await expect(page.getByText("60 schedules", { exact: true })).toBeVisible();
+  await page.getByRole("navigation", { name: "Pages of schedules" }).getByRole("button", { name: "Next" }).click();
+  await expect(rows(page)).toHaveCount(10);
+  await expect(page.getByText("60 schedules", { exact: true })).toBeVisible();
+  await page.getByLabel("Search schedules").fill("tag:shelf shelf-17");
+  await expect(rows(page)).toHaveCount(1);
+  await expect(page.getByText("1 schedule", { exact: true })).toBeVisible();
+});
+
+test("a row that the next search finds as well stays as it is", async ({ page, server, admin }) => {
+  deploy(server, "shelf", SHELF);
+  await page.goto("/schedules?q=tag:shelf");
+  await signIn(page, admin);
+  await expect(rows(page)).toHaveCount(50);
+  const kept = rows(page).filter({ hasText: "shelf-17" });
+  await kept.evaluate((row) => (row.dataset.kept = "yes"));
+  await page.getByLabel("Search schedules").fill("tag:shelf shelf-1");
+  await expect(rows(page)).toHaveCount(11);
+  await expect(kept).toHaveAttribute("data-kept", "yes");
+});
+
+test("the last fires and the exact times are told where the pointer is", async ({ page, server, admin }) => {
+  deploy(server, "metronome", METRONOME);
+  await page.goto("/schedules?q=name:metronome");
+  await signIn(page, admin);
+  // They come after the row, and follow what happens.
+  const bars = rows(page).getByRole("img", { name: /^The last \d+ fires: .*succeeded/ });
+  await expect(bars).toBeVisible();
+  await bars.hover({ position: { x: 1, y: 8 } });
+  await expect(bars).toHaveAttribute("title", /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+: \S/);
+
+  deploy(server, "shelf", SHELF);
+  await page.goto("/schedules?q=name:shelf-17");
+  const time = rows(page).locator("time").first();
+  await expect(time).not.toHaveAttribute("title");
+  await time.hover();
+  await expect(time).toHaveAttribute("title", /^\d{4}-01-01 03:00:00 UTC {2}UTC\n\d{4}-01-01 04:00:00 \+01:00 {2}Europe\/Berlin/);
+});

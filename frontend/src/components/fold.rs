@@ -1,0 +1,97 @@
+//! Which rows of a list are drawn at once.
+//!
+//! A list may change as a whole, as it does with each key in a search. A window shows a part of its rows, so the rows
+//! that it can show are drawn first, and the rows below it once those have been painted. A row that is drawn already
+//! stays: nothing that the user has scrolled to goes away.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use leptos::{ev, prelude::*};
+
+use crate::state::List;
+
+/// The least height of a row, in pixels.
+const ROW: f64 = 32.0;
+
+/// The ids of the rows that are drawn.
+pub(super) fn use_drawn(list: List) -> Memo<Vec<String>> {
+    let room = use_room();
+    let (is_painted, waits) = (RwSignal::new(false), StoredValue::new(false));
+    let drawn = Memo::new(move |before: Option<&Vec<String>>| {
+        let before = before.map(Vec::as_slice).unwrap_or_default();
+        let room = if is_painted.get() { usize::MAX } else { room.get_value() };
+        at_once(before, list.ids(), room)
+    });
+    let painted = move || {
+        if !waits.is_disposed() {
+            waits.set_value(false);
+            is_painted.set(true);
+        }
+    };
+    Effect::new(move |_| {
+        if drawn.with(Vec::len) == list.len() {
+            // The next change starts over.
+            if is_painted.get_untracked() {
+                is_painted.set(false);
+            }
+        } else if !waits.get_value() {
+            waits.set_value(true);
+            // A timer that a frame sets runs when the frame has been painted.
+            request_animation_frame(move || set_timeout(painted, Duration::ZERO));
+        }
+    });
+    drawn
+}
+
+/// The ids of the rows to draw: those that have room in the window, and those that were drawn `before`.
+fn at_once(before: &[String], ids: Vec<String>, room: usize) -> Vec<String> {
+    if ids.len() <= room {
+        return ids;
+    }
+    let before: BTreeSet<&str> = before.iter().map(String::as_str).collect();
+    let is_drawn = |(at, id): &(usize, String)| *at < room || before.contains(id.as_str());
+    ids.into_iter().enumerate().filter(is_drawn).map(|(_, id)| id).collect()
+}
+
+/// The number of rows that fit between the top of the page and the lower end of the window, at most. It is measured when
+/// the window moves: while a list is drawn, the question would make the browser lay out the page.
+fn use_room() -> StoredValue<usize> {
+    let room = StoredValue::new(measured());
+    let measure = move || room.set_value(measured());
+    let moved = window_event_listener(ev::scroll, move |_| measure());
+    let resized = window_event_listener(ev::resize, move |_| measure());
+    on_cleanup(move || {
+        moved.remove();
+        resized.remove();
+    });
+    room
+}
+
+fn measured() -> usize {
+    let height = window().inner_height().ok().and_then(|height| height.as_f64());
+    let above = window().scroll_y().ok();
+    ((height.unwrap_or_default() + above.unwrap_or_default()) / ROW) as usize + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_once;
+
+    fn ids(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_rows_of_the_window_come_first() {
+        assert_eq!(at_once(&[], ids("a b c d"), 2), ids("a b"));
+        assert_eq!(at_once(&[], ids("a b c d"), 4), ids("a b c d"));
+        assert_eq!(at_once(&[], ids("a b c d"), usize::MAX), ids("a b c d"));
+    }
+
+    #[test]
+    fn a_row_that_is_drawn_stays_wherever_it_lies() {
+        let before = ids("a b c d");
+        assert_eq!(at_once(&before, ids("d c b a"), 2), ids("d c b a"));
+        assert_eq!(at_once(&before, ids("x y z d c"), 2), ids("x y d c"));
+    }
+}

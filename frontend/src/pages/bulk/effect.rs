@@ -1,0 +1,186 @@
+//! What a bulk action does to fires, before it is performed: for the first schedules that each search finds.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use crate::{
+    api::{self, ScheduleQuery},
+    components::{When, when},
+    data::use_load,
+    model::{
+        CatchUp, FoundPausedSchedule, Page, Place, PreviewFire, ResumeChoice, ScheduleRow,
+        SearchPauseEffect,
+    },
+    pages::actions::effect::{CHOICES, OF_EACH, comes_to, first_rows, resumed_fire},
+    time::{Moment, amount, grouped},
+};
+
+/// Number of schedules whose fires are listed for a pause.
+const PAUSED: usize = 20;
+/// Number of schedules whose fires are listed when they are resumed: each takes a request.
+const RESUMED: usize = 5;
+/// Number of fires that are listed of each of these.
+const FIRES: i64 = 3;
+
+/// The fires that would fall into a pause from now until the instant that is typed.
+pub(super) fn paused(namespace: &str, searches: Vec<String>, until: RwSignal<String>) -> AnyView {
+    let part = |search: String| {
+        let namespace = namespace.to_owned();
+        let effect = use_load(move || {
+            let end = Moment::parse_local(&until.get());
+            Some(api::pause_preview_of_search(namespace.clone(), search.clone(), end))
+        });
+        let (words, schedules) = (effect.draw(fall_into_it), effect.draw(would_not_fire));
+        view! { <p class="hint" role="status">{words}</p>{schedules} }.into_any()
+    };
+    let parts: Vec<_> = searches.into_iter().map(part).collect();
+    view! { <div data-testid="bulk-effect">{parts}</div> }.into_any()
+}
+
+/// How many fires would fall into the pause.
+fn fall_into_it(effect: &SearchPauseEffect) -> AnyView {
+    let of = if effect.has_more { "of the first" } else { "of" };
+    let fires = amount(effect.fires, "fire", "fires");
+    let count = i64::try_from(effect.schedules.len()).unwrap_or(i64::MAX);
+    let schedules = amount(count, "schedule", "schedules");
+    let words = format!("{fires} {of} {schedules} would fall into it until ");
+    view! { {words}{when(effect.until, None)} }.into_any()
+}
+
+fn would_not_fire(effect: &SearchPauseEffect) -> AnyView {
+    let due: Vec<_> = effect.schedules.iter().filter(|found| found.fires > 0).collect();
+    let lines: Vec<_> = due.iter().take(PAUSED).map(|found| paused_schedule(found)).collect();
+    let rest = (due.len() > PAUSED).then(|| {
+        let count = i64::try_from(due.len() - PAUSED).unwrap_or(i64::MAX);
+        let words = format!("and {}", amount(count, "more schedule", "more schedules"));
+        view! { <li class="muted">{words}</li> }.into_any()
+    });
+    view! { <ul class="sample">{lines}{rest}</ul> }.into_any()
+}
+
+fn paused_schedule(found: &FoundPausedSchedule) -> AnyView {
+    let zone = Some(found.schedule.timing.zone.clone());
+    let fire = |fire: &PreviewFire| {
+        let at = When::new(fire.at).zone(zone.clone()).suppressed(fire.suppressed_by.clone());
+        view! { " "{at.view()} }.into_any()
+    };
+    let fires: Vec<_> = found.sample.iter().map(fire).collect();
+    let more = more(found.fires, fires.len());
+    view! { <li><strong>{found.schedule.name.clone()}</strong>":"{fires}{more}</li> }.into_any()
+}
+
+/// ` and 4 more`, if there are more than are listed.
+fn more(total: i64, listed: usize) -> Option<String> {
+    let left = total - i64::try_from(listed).unwrap_or(i64::MAX);
+    (left > 0).then(|| format!(" and {} more", grouped(left)))
+}
+
+/// The choice of what becomes of the fires that fell into the pauses, and its effect.
+pub(super) fn resumed(
+    namespace: &str,
+    searches: Vec<String>,
+    missed: RwSignal<CatchUp>,
+) -> AnyView {
+    let radio = move |(name, words, choice): (&'static str, &'static str, CatchUp)| {
+        view! {
+            <label class="choice">
+                <input
+                    type="radio"
+                    name="bulk-missed"
+                    autofocus=name == "skip"
+                    prop:checked=move || missed.get() == choice
+                    on:change=move |_| missed.set(choice)
+                />
+                <strong>{words}</strong>
+            </label>
+        }
+        .into_any()
+    };
+    let part = |search: String| {
+        let query = paused_of(namespace, &search);
+        let listed = query.clone();
+        let paused = use_load(move || Some(api::schedules(listed.clone(), RESUMED)));
+        // A page knows the length of its list only if it holds all of it.
+        let total = use_load(move || {
+            let is_cut = paused.with(|page| page.total.is_none()).unwrap_or_default();
+            is_cut.then(|| api::schedule_count(query.clone()))
+        });
+        let lines = paused.draw(move |page| first_paused(page, missed));
+        let rest = total.draw(|total| more_paused(*total));
+        view! { <ul class="sample">{lines}{rest}</ul> }.into_any()
+    };
+    let parts: Vec<_> = searches.into_iter().map(part).collect();
+    view! {
+        <fieldset class="choices">
+            <legend>"Fires that fell into their pauses"</legend>
+            {CHOICES.map(radio).into_iter().collect::<Vec<_>>()}
+        </fieldset>
+        <div data-testid="bulk-effect">{parts}</div>
+    }
+    .into_any()
+}
+
+/// Those that a search finds and that are paused.
+pub(super) fn paused_of(namespace: &str, search: &str) -> ScheduleQuery {
+    ScheduleQuery {
+        namespace: namespace.to_owned(),
+        search: Some(format!("{search} state:paused").trim().to_owned()),
+        favourites: false,
+        sort: None,
+        place: Place::First,
+    }
+}
+
+fn first_paused(page: &Page<ScheduleRow>, missed: RwSignal<CatchUp>) -> AnyView {
+    let line = |row: &Arc<ScheduleRow>| resumed_schedule(row, missed);
+    page.rows.iter().map(line).collect::<Vec<_>>().into_any()
+}
+
+/// The last line, if more are paused than are listed.
+fn more_paused(total: i64) -> AnyView {
+    let line = more(total, RESUMED).map(|words| {
+        let words = format!("{words} that are paused");
+        view! { <li class="muted">{words}</li> }
+    });
+    view! { {line} }.into_any()
+}
+
+fn resumed_schedule(row: &ScheduleRow, missed: RwSignal<CatchUp>) -> AnyView {
+    let (id, zone) = (row.id.clone(), Some(row.timing.zone.clone()));
+    let preview = use_load(move || Some(api::resume_preview(id.clone(), OF_EACH)));
+    let chosen = move |draw: fn(&ResumeChoice, Option<String>) -> AnyView| {
+        let zone = zone.clone();
+        preview.draw(move |preview| {
+            let found = preview.choices.iter().find(|known| known.missed == missed.get());
+            found.map_or_else(|| ().into_any(), |found| draw(found, zone.clone()))
+        })
+    };
+    let (words, fires) = (chosen(comes_to), chosen(chosen_fires));
+    view! {
+        <li>
+            <span role="status"><strong>{row.name.clone()}</strong>" "{words}</span>
+            {fires}
+        </li>
+    }
+    .into_any()
+}
+
+fn chosen_fires(choice: &ResumeChoice, zone: Option<String>) -> AnyView {
+    let rows = first_rows(choice.missed, &choice.rows.nodes, FIRES);
+    let fires: Vec<_> = rows.into_iter().map(|fire| resumed_fire(fire, zone.clone())).collect();
+    let more = more(choice.row_count, fires.len())
+        .map(|words| view! { <li class="muted">{words}</li> }.into_any());
+    view! { <ul class="sample choice-fires">{fires}{more}</ul> }.into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::more;
+
+    #[test]
+    fn a_list_that_is_whole_says_nothing_of_more() {
+        assert_eq!(more(3, 3), None);
+        assert_eq!(more(7, 3).as_deref(), Some(" and 4 more"));
+    }
+}

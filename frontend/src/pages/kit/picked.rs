@@ -1,0 +1,57 @@
+//! The namespace of a page that shows only one.
+
+use leptos::prelude::*;
+
+use crate::{
+    api,
+    components::live,
+    data::use_load,
+    state::{use_address, use_session},
+};
+
+/// Its name in the address.
+const PICKED: &str = "namespace";
+
+/// The namespace that is shown: that of the address or, in the view of all, the one that was picked, at first the one
+/// that was visited last.
+pub(in crate::pages) fn use_picked() -> Memo<String> {
+    let (address, session) = (use_address(), use_session());
+    Memo::new(move |_| {
+        let named = [address.namespace(), address.query(PICKED)];
+        let home = || session.viewer().map(|viewer| viewer.home(address.remembered()));
+        named.into_iter().find(|name| !name.is_empty()).or_else(home).unwrap_or_default()
+    })
+}
+
+/// In the view of all: says which namespace a part of the page shows, and picks another one.
+pub(in crate::pages) fn picker(words: &'static str, picked: Memo<String>) -> AnyView {
+    let address = use_address();
+    if !untrack(|| address.is_across()) {
+        return ().into_any();
+    }
+    let names = use_load(|| Some(api::namespaces()));
+    let options = live(move || {
+        let here = picked.get();
+        let known = names.with(|names| names.iter().map(|named| named.name.clone()).collect());
+        let known: Vec<String> = known.unwrap_or_else(|| vec![here.clone()]);
+        let option = |name: String| {
+            let is_picked = name == here;
+            view! { <option value=name.clone() prop:selected=is_picked>{name.clone()}</option> }
+                .into_any()
+        };
+        known.into_iter().map(option).collect::<Vec<_>>().into_any()
+    });
+    let pick = move |name: String| address.replace(&address.with(&[(PICKED, &name)]));
+    view! {
+        <p class="namespace-pick">
+            <span class="muted">{words}</span>
+            <select
+                aria-label="Shown namespace"
+                on:change:target=move |event| pick(event.target().value())
+            >
+                {options}
+            </select>
+        </p>
+    }
+    .into_any()
+}

@@ -1,0 +1,99 @@
+//! Follows the schedules on the page. If the page contains all schedules, follows everything, so that a new one is added
+//! at once. A larger server has too many changes for that: there, the list is loaded again from time to time.
+
+use std::time::Duration;
+
+use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
+
+use super::wanted::Wanted;
+use crate::{
+    data::{Feed, Listing, use_feed},
+    model::{ScheduleEvent, ScheduleRow},
+    state::{use_address, use_every},
+};
+
+/// How often a list that cannot follow all changes is loaded again.
+const LOOK: Duration = Duration::from_secs(30);
+/// How long a list must have had the same schedules before they are followed.
+const SETTLED: Duration = Duration::from_millis(500);
+
+/// The schedules on a page by their ids, or `None` if the page has all; nothing while it is not loaded.
+type Shown = Option<Option<Vec<String>>>;
+
+pub(super) fn follow(
+    schedules: Listing<ScheduleRow>,
+    wanted: impl Fn() -> Wanted + Copy + Send + Sync + 'static,
+) {
+    let loading = schedules.load.loading;
+    let shown = Memo::new(move |_| {
+        let is_one = schedules.load.with(|page| page.next.is_none() && page.previous.is_none())?;
+        let is_all = is_one && !wanted().is_narrowed();
+        let mut ids = schedules.list.ids();
+        ids.sort_unstable();
+        Some((!is_all).then_some(ids))
+    });
+    let followed = use_settled(shown);
+    let merge = move |events: Vec<ScheduleEvent>| {
+        for event in events {
+            match event.schedule {
+                Some(row) if schedules.list.knows(&row.id) => {
+                    schedules.merge(vec![with_fields_of_list(row, schedules)], false, |_| true);
+                    // Only the server knows whether it still matches the search, and its newest bar.
+                    loading.refresh();
+                }
+                // Only the server knows whether a new schedule belongs on this page, and where.
+                Some(_) => loading.refresh(),
+                None => schedules.remove(event.schedule_id),
+            }
+        }
+    };
+    // Other rows need another feed: each belongs to its run of the effect, which drops the previous one.
+    let address = use_address();
+    Effect::new(move |_| {
+        if let Some(ids) = followed.get() {
+            let feed = move || Feed::schedules(address.namespace(), ids.clone());
+            use_feed(feed, merge, move || loading.reload());
+        }
+    });
+    use_every(LOOK, move || loading.refresh());
+}
+
+/// The schedules to follow: those of the first list, and those of a later one once it has stood for a moment.
+///
+/// A new feed makes the page load its list once more, because changes may have been missed. While the user types, each
+/// key has its list: with a feed for each, the server would search twice for every key, and the second search would
+/// stand in the way of the next key's.
+fn use_settled(shown: Memo<Shown>) -> Memo<Shown> {
+    let settled = RwSignal::new(None);
+    let timer = StoredValue::new(None::<TimeoutHandle>);
+    let stop = move || {
+        if let Some(timer) = timer.try_update_value(Option::take).flatten() {
+            timer.clear();
+        }
+    };
+    Effect::new(move |_| {
+        let shown = shown.get();
+        stop();
+        if settled.with_untracked(Option::is_none) {
+            settled.set(shown);
+        } else {
+            let later = move || {
+                let _gone = settled.try_set(shown);
+            };
+            timer.set_value(set_timeout_with_handle(later, SETTLED).ok());
+        }
+    });
+    on_cleanup(stop);
+    // A list that comes back within the moment changes nothing.
+    Memo::new(move |_| settled.get())
+}
+
+/// A row of an event, with the fields that only lists request kept from the known row.
+fn with_fields_of_list(row: ScheduleRow, schedules: Listing<ScheduleRow>) -> ScheduleRow {
+    match schedules.list.get(&row.id).and_then(|known| known.get::<ScheduleRow>()) {
+        Some(known) => {
+            ScheduleRow { is_favourite: known.is_favourite, module: known.module.clone(), ..row }
+        }
+        None => row,
+    }
+}

@@ -1,0 +1,111 @@
+//! The recent fires of the schedules on the page, and what follows from them. They are most of what a list would have to
+//! load and to draw, so they come after its rows, which keep their space.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use crate::{
+    api,
+    components::{Mark, badge, fire_history, live, reason_text, tally_bar},
+    data::{Listing, Load, use_load},
+    model::{RecentFire, ScheduleHistories, ScheduleHistory, ScheduleRow, Verdict},
+    time::duration,
+};
+
+/// The histories of the schedules on the page.
+#[derive(Clone, Copy)]
+pub(super) struct Histories(Load<ScheduleHistories>);
+
+/// Loads them each time the list has been drawn.
+pub(super) fn use_histories(schedules: Listing<ScheduleRow>) -> Histories {
+    Histories(use_load(move || {
+        schedules.drawn.track();
+        let ids = untrack(|| schedules.list.ids());
+        (!ids.is_empty()).then(|| api::schedule_histories(ids))
+    }))
+}
+
+impl Histories {
+    /// Its last fires as bars.
+    pub(super) fn bars(self, schedule: &ScheduleRow) -> AnyView {
+        self.cell(schedule, bars)
+    }
+
+    /// The 95th percentile of the durations of its recent runs.
+    pub(super) fn p95(self, schedule: &ScheduleRow) -> AnyView {
+        self.cell(schedule, p95)
+    }
+
+    /// What became of its newest fire, and why.
+    pub(super) fn verdict(self, schedule: &ScheduleRow) -> AnyView {
+        self.cell(schedule, verdict)
+    }
+
+    /// The outcomes of its fires of the last 24 hours.
+    pub(super) fn day(self, schedule: &ScheduleRow) -> AnyView {
+        self.cell(schedule, day)
+    }
+
+    /// A part of a row, drawn without a history until it is there.
+    fn cell(
+        self,
+        schedule: &ScheduleRow,
+        draw: fn(Option<&Arc<ScheduleHistory>>) -> AnyView,
+    ) -> AnyView {
+        let id = schedule.id.clone();
+        let history = Memo::new(move |_| self.0.get().and_then(|all| all.of(&id)));
+        live(move || draw(history.get().as_ref()))
+    }
+}
+
+fn bars(history: Option<&Arc<ScheduleHistory>>) -> AnyView {
+    let Some(history) = history else { return fire_history(&[], |_| None) };
+    let marks: Vec<Mark> = history.recent_fires.iter().rev().map(|fire| mark(fire)).collect();
+    let history = history.clone();
+    fire_history(&marks, move |at| {
+        // The bars are drawn oldest first.
+        let fire = history.recent_fires.iter().rev().nth(at)?;
+        let local = fire.local.replace('T', " ");
+        Some(format!("{local} {}: {}", fire.offset, fire.reason.text))
+    })
+}
+
+fn mark(fire: &RecentFire) -> Mark {
+    match (fire.run, fire.verdict) {
+        (Some(run), Verdict::Started | Verdict::Pending) => Mark::Run(run.state),
+        (_, verdict) => Mark::Verdict(verdict),
+    }
+}
+
+fn verdict(history: Option<&Arc<ScheduleHistory>>) -> AnyView {
+    match history.and_then(|history| history.recent_fires.first()) {
+        Some(fire) => {
+            let (text, mark) = (&fire.reason.text, Mark::Verdict(fire.verdict));
+            view! {
+                <div class="verdict-later">
+                    {badge(mark)}<span class="cell-note" title=text.clone()>{reason_text(text)}</span>
+                </div>
+            }
+            .into_any()
+        }
+        None => view! { <div class="verdict-later muted">"–"</div> }.into_any(),
+    }
+}
+
+fn p95(history: Option<&Arc<ScheduleHistory>>) -> AnyView {
+    let title = "95 % of the runs under \"Last 40\" took no longer";
+    match history.and_then(|history| history.p95()) {
+        Some(millis) => {
+            view! { <span class="figure-later" title=title>{duration(millis)}</span> }.into_any()
+        }
+        None => view! { <span class="figure-later muted">"–"</span> }.into_any(),
+    }
+}
+
+fn day(history: Option<&Arc<ScheduleHistory>>) -> AnyView {
+    match history {
+        Some(history) => tally_bar(history.tally),
+        None => view! { <span class="tally"></span> }.into_any(),
+    }
+}

@@ -1,0 +1,125 @@
+//! What a definition must meet to be stored.
+
+use sea_orm::ConnectionTrait;
+use uuid::Uuid;
+
+use super::{At, bad_definition, judgement::Refusal};
+use crate::{
+    commands::{BadInput, CommandError, Commands, secrets},
+    model::{Definition, Task, check},
+    store::namespaces,
+    target::{Executor, Target, TemplateScope},
+};
+
+impl Commands {
+    /// What would be refused of a workflow: what is wrong with it as a whole, or else the first
+    /// problem of each task; at most `most`. Masked secrets are restored from `old`.
+    pub(in crate::commands) fn problems_of(
+        &self,
+        definition: &mut Definition,
+        old: Option<&Definition>,
+        most: usize,
+    ) -> Vec<BadInput> {
+        let at = At::Workflow("");
+        let sound = definition.validate().and_then(|()| definition.tasks_before().map(drop));
+        if let Err(problem) = sound {
+            return vec![bad_definition(at, problem)];
+        }
+        let alone = definition.tasks.len() == 1;
+        let restore = |task: &mut Task| retain(task, alone, old);
+        let refusals = refusals(&self.executor, definition, most, restore);
+        refusals.into_iter().map(|refusal| refusal.at(at)).collect()
+    }
+
+    /// Checks that the definition's targets are allowed for tasks of the namespace.
+    pub(in crate::commands) async fn check_namespace<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        namespace: Uuid,
+        at: At<'_>,
+        definition: &Definition,
+    ) -> Result<(), CommandError> {
+        let depends = |task: &Task| self.executor.depends_on_namespace(&task.target);
+        if !definition.tasks.iter().any(depends) {
+            return Ok(());
+        }
+        // If it is gone, the following code reports it.
+        let found = namespaces::by_ids(connection, &[namespace]).await?;
+        let Some(namespace) = found.first() else { return Ok(()) };
+        for (index, task) in definition.tasks.iter().enumerate() {
+            let checked = self.executor.check_namespace(&task.target, &namespace.name);
+            checked.map_err(|error| BadInput::target(&at.task(index), error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a definition of a valid shape is refused: the first problem of each task, or else that of its
+/// texts; at most `most`. `restore` restores the masked secrets of a task, if that is still to be
+/// done. May take a while: it parses each template.
+pub(super) fn refusals(
+    executor: &Executor,
+    definition: &mut Definition,
+    most: usize,
+    restore: impl Fn(&mut Task) -> Result<(), BadInput>,
+) -> Vec<Refusal> {
+    // A circle of tasks is refused before this is called.
+    let before = definition.tasks_before().unwrap_or_default();
+    let mut refusals = Vec::new();
+    for (index, (task, before)) in definition.tasks.iter_mut().zip(&before).enumerate() {
+        if refusals.len() == most {
+            return refusals;
+        }
+        let checked = restore(task).and_then(|()| check_target(executor, &task.target, before));
+        refusals.extend(checked.err().map(|bad| Refusal::Task(index, bad)));
+    }
+    if refusals.is_empty() {
+        refusals.extend(check_texts("tasks", definition).err().map(Refusal::Text));
+    }
+    refusals
+}
+
+/// Checks that a target can be executed here. The field begins with `task`. `before` are the tasks
+/// that have ended when it starts.
+fn check_target(executor: &Executor, target: &Target, before: &[String]) -> Result<(), BadInput> {
+    let holds_secrets = || secrets::holds_any(target) || !target.secret_names().is_empty();
+    if target.has_open_origin() && holds_secrets() {
+        let problem = "lets a template choose the server while the request carries secrets";
+        let help = "write scheme and host out, or take the secret headers and signature away";
+        return Err(BadInput::new("task.target.http.url", "", problem, help));
+    }
+    let scope = TemplateScope { before, ..TemplateScope::ALONE };
+    let checked = executor.check_in(target, scope);
+    checked.map_err(|error| BadInput::target("task", error))?;
+    secrets::literal::check("task", target)
+}
+
+/// The same error with the place of the task in the input.
+pub(super) fn in_task(bad: BadInput, task: &str) -> BadInput {
+    BadInput { field: bad.field.replacen("task", task, 1), ..bad }
+}
+
+/// Restores the masked secrets of a task from the one that it replaces in `old`. `alone` says that
+/// it is the only task of its definition.
+pub(super) fn retain(
+    task: &mut Task,
+    alone: bool,
+    old: Option<&Definition>,
+) -> Result<(), BadInput> {
+    let named = old.and_then(|old| old.tasks.iter().find(|other| other.name == task.name));
+    // A single task may have been renamed.
+    let only = old.filter(|old| alone && old.tasks.len() == 1);
+    let kept = named.or_else(|| only.and_then(|old| old.tasks.first()));
+    secrets::retain(&mut task.target, kept.map(|task| &task.target))
+}
+
+/// Checks that the database can keep the definition.
+fn check_texts(field: &str, definition: &Definition) -> Result<(), BadInput> {
+    // A definition can always be written as JSON.
+    let json = serde_json::to_value(definition).unwrap_or_default();
+    if check::has_nul(&json) {
+        let problem = "has a text with a NUL character (\\u0000)";
+        return Err(BadInput::new(field, "", problem, "remove it"));
+    }
+    check::nests(field, &json.to_string())
+}

@@ -1,0 +1,292 @@
+//! Judging definitions before a transaction begins.
+//!
+//! Checking a definition parses each of its templates, which takes a while for large ones, and
+//! SQLite has a single writer that the engine shares. So a command judges a definition first, in the
+//! form in which it would be stored, in a blocking thread. Inside its transaction it computes that
+//! form once more, from the rows that count then, and only compares.
+
+use entity::schedule;
+use uuid::Uuid;
+
+use super::{
+    At, Work, bad_definition,
+    checks::{in_task, refusals, retain},
+};
+use crate::{
+    access::{Editor, Permit},
+    commands::{BadInput, CommandError, Commands, secrets::unset::UsedSecrets},
+    model::Definition,
+    store::{StoreError, schedules, workflows},
+    target::Executor,
+};
+
+/// The verdicts on the forms in which a definition may be stored. Without any form, no definition
+/// passes.
+#[derive(Debug, Default)]
+pub(in crate::commands) struct Judgement(Vec<JudgedDefinition>);
+
+/// A definition in the form in which it would be stored, and the verdict on it.
+#[derive(Debug)]
+struct JudgedDefinition {
+    definition: Definition,
+    refused: Option<Refusal>,
+    secrets: UsedSecrets,
+}
+
+/// Why a definition is refused.
+#[derive(Clone, Debug)]
+pub(super) enum Refusal {
+    /// Because of the task at this position. The field begins with `task`.
+    Task(usize, BadInput),
+    /// Because of the text as a whole.
+    Text(BadInput),
+}
+
+impl Refusal {
+    /// The error for a definition in this place of the input.
+    pub(super) fn at(self, at: At<'_>) -> BadInput {
+        match self {
+            Self::Task(index, bad) => in_task(bad, &at.task(index)),
+            Self::Text(bad) => BadInput { field: at.field().to_owned(), ..bad },
+        }
+    }
+}
+
+impl Judgement {
+    /// The judgement on a definition from the history: it was checked when it was saved.
+    pub(in crate::commands) fn of_stored(definition: Definition) -> Self {
+        let secrets = UsedSecrets::of(&definition);
+        Self(vec![JudgedDefinition { definition, refused: None, secrets }])
+    }
+
+    /// Restores the masked secrets of a definition from `old`, and refuses it if the judgement does;
+    /// otherwise returns the secrets that it uses. The definition must be one that was judged.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::BadInput`] if it cannot be run here, [`CommandError::Conflict`] if it would
+    /// be stored in a form that was not judged, because what it is based on has changed.
+    pub(in crate::commands) fn pass(
+        &self,
+        at: At<'_>,
+        definition: &mut Definition,
+        old: Option<&Definition>,
+    ) -> Result<&UsedSecrets, CommandError> {
+        // The shape is validated first: it limits how many tasks are looked at.
+        definition.validate().map_err(|problem| bad_definition(at, problem))?;
+        definition.tasks_before().map_err(|problem| bad_definition(at, problem))?;
+        if let Some(refusal) = restore(definition, old) {
+            return Err(refusal.at(at).into());
+        }
+        let judged = self.of(definition)?;
+        match judged.refused.clone() {
+            Some(refusal) => Err(refusal.at(at).into()),
+            None => Ok(&judged.secrets),
+        }
+    }
+
+    /// The secrets that a stored definition uses.
+    pub(in crate::commands) fn secrets_of(
+        &self,
+        definition: &Definition,
+    ) -> Result<&UsedSecrets, CommandError> {
+        Ok(&self.of(definition)?.secrets)
+    }
+
+    fn of(&self, definition: &Definition) -> Result<&JudgedDefinition, CommandError> {
+        let found = self.0.iter().find(|judged| judged.definition == *definition);
+        found.ok_or_else(changed_meanwhile)
+    }
+}
+
+/// The refusal of a change whose base has changed since it was judged.
+pub(in crate::commands) fn changed_meanwhile() -> CommandError {
+    CommandError::conflict("what this change is based on has just changed", "try again")
+}
+
+impl Commands {
+    /// Judges a definition that replaces `old`. Must not be called while holding a transaction: it
+    /// may take a while.
+    pub(in crate::commands) async fn judge(
+        &self,
+        definition: &Definition,
+        old: Option<&Definition>,
+    ) -> Result<Judgement, CommandError> {
+        self.judge_forms(restored(definition, old).into_iter().collect()).await
+    }
+
+    /// The same for what a new schedule runs, if that is a task of its own. A caller who may not
+    /// create anything in the namespace gets that answer first.
+    pub(in crate::commands) async fn judge_new(
+        &self,
+        right: &Editor,
+        namespace: &str,
+        work: &Work,
+    ) -> Result<Judgement, CommandError> {
+        let forms = forms_of(work, None);
+        if forms.is_empty() {
+            return Ok(Judgement::default());
+        }
+        self.namespace(self.store.read(), right.permit(), namespace).await?;
+        self.judge_forms(forms).await
+    }
+
+    /// The same for a change of an existing schedule. What the caller may not change is not judged:
+    /// the transaction refuses the call.
+    pub(in crate::commands) async fn judge_edit(
+        &self,
+        permit: Permit<'_>,
+        id: Uuid,
+        work: Option<&Work>,
+    ) -> Result<Judgement, CommandError> {
+        let Some(work) = work.filter(|work| matches!(work, Work::Task(_))) else {
+            return Ok(Judgement::default());
+        };
+        let read = self.store.read();
+        let Some(row) = self.visible_schedule(permit, id).await? else {
+            return Ok(Judgement::default());
+        };
+        let old = match workflows::by_ids(read, &[row.workflow_id]).await?.pop() {
+            // One that cannot be read has nothing that could be kept.
+            Some(workflow) => self.definition_of(read, &workflow).await.ok(),
+            None => None,
+        };
+        self.judge_forms(forms_of(work, old.as_ref())).await
+    }
+
+    /// The schedule as it is outside a transaction, if the permission covers it.
+    pub(in crate::commands) async fn visible_schedule(
+        &self,
+        permit: Permit<'_>,
+        id: Uuid,
+    ) -> Result<Option<schedule::Model>, StoreError> {
+        let row = schedules::by_id(self.store.read(), id).await?;
+        Ok(row.filter(|row| permit.over(row.namespace_id, "schedule", id).is_ok()))
+    }
+
+    async fn judge_forms(&self, forms: Vec<Definition>) -> Result<Judgement, CommandError> {
+        Ok(self.judge_each(vec![forms]).await?.pop().unwrap_or_default())
+    }
+
+    /// Judges definitions, each in these forms, in a blocking thread.
+    pub(in crate::commands) async fn judge_each(
+        &self,
+        all: Vec<Vec<Definition>>,
+    ) -> Result<Vec<Judgement>, CommandError> {
+        if all.iter().all(Vec::is_empty) {
+            return Ok(all.iter().map(|_| Judgement::default()).collect());
+        }
+        let executor = self.executor.clone();
+        let judge = move |forms: Vec<Definition>| {
+            Judgement(forms.into_iter().map(|form| judged(&executor, form)).collect())
+        };
+        let judging =
+            tokio::task::spawn_blocking(move || all.into_iter().map(judge).collect::<Vec<_>>());
+        judging.await.map_err(|error| {
+            CommandError::conflict(format!("a definition was not judged: {error}"), "try again")
+        })
+    }
+}
+
+fn judged(executor: &Executor, mut definition: Definition) -> JudgedDefinition {
+    let refused = refusals(executor, &mut definition, 1, |_| Ok(())).pop();
+    JudgedDefinition { refused, secrets: UsedSecrets::of(&definition), definition }
+}
+
+/// The forms in which a schedule's own task may be stored; none if the schedule has no task of its
+/// own. Whether it replaces `old` or is new is decided inside the transaction.
+pub(in crate::commands) fn forms_of(work: &Work, old: Option<&Definition>) -> Vec<Definition> {
+    let task = match work {
+        Work::Task(task) => task,
+        Work::Workflow(_) | Work::Past { .. } => return vec![],
+    };
+    let definition = Definition::single((**task).clone());
+    let new = restored(&definition, None);
+    let kept = old.and_then(|old| restored(&definition, Some(old)));
+    let kept = kept.filter(|kept| new.as_ref() != Some(kept));
+    new.into_iter().chain(kept).collect()
+}
+
+/// The definition as it would be stored in place of `old`; `None` if its shape or a mask in it is
+/// refused, which costs little to find again.
+fn restored(definition: &Definition, old: Option<&Definition>) -> Option<Definition> {
+    definition.validate().ok()?;
+    definition.tasks_before().ok()?;
+    let mut stored = definition.clone();
+    restore(&mut stored, old).is_none().then_some(stored)
+}
+
+/// Restores the masked secrets of a definition from the one that it replaces; returns the refusal of
+/// the first mask that stands for nothing.
+fn restore(definition: &mut Definition, old: Option<&Definition>) -> Option<Refusal> {
+    let alone = definition.tasks.len() == 1;
+    let mut tasks = definition.tasks.iter_mut().enumerate();
+    tasks.find_map(|(index, task)| {
+        retain(task, alone, old).err().map(|bad| Refusal::Task(index, bad))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::Task,
+        target::{Http, Secret, Target},
+    };
+
+    fn definition(url: &str) -> Definition {
+        let mut http = Http::post(url);
+        http.headers.insert("Authorization".to_owned(), Secret::new("{{ secrets.key }}"));
+        let task = Task {
+            name: "task".to_owned(),
+            target: Target::Http(http),
+            timeout_ms: 1_000,
+            kill_grace_ms: 1_000,
+            retry: timetable::retry::Policy::default(),
+            retry_on: vec![],
+            needs: vec![],
+            when: crate::model::When::Success,
+            allow_failure: false,
+        };
+        Definition::single(task)
+    }
+
+    fn judgement(definition: &Definition, refused: Option<Refusal>) -> Judgement {
+        let secrets = UsedSecrets::of(definition);
+        Judgement(vec![JudgedDefinition { definition: definition.clone(), refused, secrets }])
+    }
+
+    #[test]
+    fn only_what_was_judged_passes() {
+        let mut judged = definition("https://a.test");
+        let passed = judgement(&judged, None);
+        assert!(passed.pass(At::Task("task"), &mut judged, None).is_ok());
+        let mut other = definition("https://b.test");
+        for judgement in [passed, Judgement::default()] {
+            let refused = judgement.pass(At::Task("task"), &mut other, None).err();
+            assert!(matches!(refused, Some(CommandError::Conflict { .. })), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_its_place_in_the_input() {
+        let mut judged = definition("https://a.test");
+        let bad = BadInput::new("task.target.http.url", "", "is bad", "write another");
+        let refused = judgement(&judged, Some(Refusal::Task(0, bad)));
+        let cases = [
+            (At::Task("task"), "task.target.http.url"),
+            (At::Workflow(""), "tasks[0].target.http.url"),
+            (At::Workflow("workflows.a"), "workflows.a.tasks[0].target.http.url"),
+        ];
+        for (at, field) in cases {
+            let error = refused.pass(at, &mut judged, None).err();
+            let Some(CommandError::BadInput(bad)) = error else { panic!("{error:?}") };
+            assert_eq!(bad.field, field);
+        }
+        let bad = BadInput::new("tasks", "", "is bad", "write another");
+        let refused = judgement(&judged, Some(Refusal::Text(bad)));
+        let error = refused.pass(At::Workflow("workflows.a"), &mut judged, None).err();
+        let Some(CommandError::BadInput(bad)) = error else { panic!("{error:?}") };
+        assert_eq!(bad.field, "workflows.a");
+    }
+}

@@ -1,0 +1,93 @@
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use crate::support::{Command, Server, TestDatabase};
+
+/// Tasks of a workflow: with their templates, it nearly fills the largest request.
+const TASKS: usize = 60;
+/// Workflows of a module: with their templates, they nearly fill the largest file.
+const WORKFLOWS: usize = 15;
+/// How often each attacker saves.
+const ROUNDS: usize = 3;
+
+/// A template that takes long to check, of nearly the largest size.
+fn template(round: usize) -> String {
+    format!("{round} {{{{ secrets.key }}}}{}", "{{1}}".repeat(13_000))
+}
+
+fn task(name: &str, round: usize) -> Value {
+    let target = json!({ "http": { "url": "https://example.org/", "body": template(round) } });
+    json!({ "name": name, "target": target })
+}
+
+async fn ask(server: &Server, token: &str, query: &str, variables: Value) -> Value {
+    let body = json!({ "query": query, "variables": variables });
+    let answer = server.post("/graphql").bearer_auth(token).json(&body).send().await.unwrap();
+    let answer: Value = answer.json().await.unwrap();
+    assert!(answer["errors"].is_null(), "{query}: {}", answer["errors"]);
+    answer["data"].clone()
+}
+
+/// Creates a workflow, and changes all of its templates again and again.
+async fn save(server: &Server, token: &str) {
+    let tasks = |round: usize| -> Vec<Value> {
+        (0..TASKS).map(|number| task(&format!("task-{number}"), round)).collect()
+    };
+    let create = "mutation($tasks: [TaskInput!]!) { createWorkflow(input: {
+        namespace: \"attackers\", name: \"large\", tasks: $tasks }) { workflow { id } } }";
+    let made = ask(server, token, create, json!({ "tasks": tasks(0) })).await;
+    let id = &made["createWorkflow"]["workflow"]["id"];
+    let update = "mutation($id: UUID!, $version: Int!, $tasks: [TaskInput!]!) {
+        updateWorkflow(input: { id: $id, expectedVersion: $version, tasks: $tasks }) {
+            workflow { version } } }";
+    for round in 1..=ROUNDS {
+        let change = json!({ "id": id, "version": round, "tasks": tasks(round) });
+        let saved = ask(server, token, update, change).await;
+        assert_eq!(saved["updateWorkflow"]["workflow"]["version"], round + 1);
+    }
+}
+
+/// Deploys a module, each time with other templates, and each time after a dry run.
+async fn deploy(server: &Server, token: &str) {
+    let deploy = "mutation($source: String!, $dry: Boolean!) {
+        deployModule(source: $source, dryRun: $dry) { changes { action } } }";
+    for round in 0..ROUNDS {
+        let workflows: serde_json::Map<String, Value> = (0..WORKFLOWS)
+            .map(|number| (format!("w{number}"), json!({ "tasks": [task("only", round)] })))
+            .collect();
+        // JSON is YAML, too.
+        let source = json!({ "module": "large", "namespace": "attackers", "workflows": workflows });
+        for dry in [true, false] {
+            let variables = json!({ "source": source.to_string(), "dry": dry });
+            let done = ask(server, token, deploy, variables).await;
+            assert_eq!(done["deployModule"]["changes"].as_array().unwrap().len(), WORKFLOWS);
+        }
+    }
+}
+
+/// SQLite has one writer for the API and the engine: while definitions are judged, nobody holds it.
+#[tokio::test]
+async fn large_definitions_delay_no_fire_of_another_namespace() {
+    let database = TestDatabase::sqlite().await;
+    let create = ["token", "create", "ci", "--role", "admin"];
+    let token = Command::new(&create).on(&database).run().done().trim().to_owned();
+    let server = Server::start(&database);
+    let prepare = "mutation {
+        createNamespace(name: \"attackers\") { __typename }
+        createSchedule(input: { name: \"tick\", overlap: ALLOW,
+            timing: { expressions: [\"* * * * * *\"], zone: \"UTC\" },
+            task: { target: { noop: {} } } }) { schedule { id } } }";
+    let made = ask(&server, &token, prepare, json!({})).await;
+    let tick = &made["createSchedule"]["schedule"]["id"];
+    tokio::join!(save(&server, &token), deploy(&server, &token));
+    let query = "query($id: UUID!) { fires(scheduleId: $id, first: 200) {
+        nodes { verdict count dueAt claimedAt } } }";
+    let found = ask(&server, &token, query, json!({ "id": tick })).await;
+    let fires = found["fires"]["nodes"].as_array().unwrap();
+    assert!(!fires.is_empty());
+    let instant = |text: &Value| text.as_str().unwrap().parse::<DateTime<Utc>>().unwrap();
+    for fire in fires {
+        let late = instant(&fire["claimedAt"]) - instant(&fire["dueAt"]);
+        assert!(fire["count"] == 1 && late <= timetable::misfire::ON_TIME, "{fire}");
+    }
+}

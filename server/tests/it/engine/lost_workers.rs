@@ -1,0 +1,259 @@
+//! Workers that fall silent while they hold a job. Leases follow a clock that the test moves.
+
+use std::{
+    future::ready,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use carillon::{
+    access::{Grants, Viewer, ViewerKind},
+    clock::ManualClock,
+    commands::{
+        Commands,
+        workers::{LEASE_SECONDS, NewWorker, PollRequest, PolledJob, WorkerError},
+    },
+    engine::Signals,
+    model::Task,
+    store::{Edge, Faults, StoreError, workers::jobs::JobClaim},
+    target::{Executor, Policy, Target, Worker},
+};
+use entity::{
+    job::{self, State},
+    run,
+    user::Role,
+};
+use futures::FutureExt;
+use sea_orm::{DbErr, EntityTrait, RuntimeErr};
+use serde_json::json;
+use timetable::retry;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::world::{World, at, task};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    what_a_silent_worker_holds_is_done_by_another,
+    a_worker_that_reports_keeps_its_job_however_long_it_takes,
+    an_outage_of_the_database_gives_workers_a_lease_to_report,
+);
+
+const LEASE: Duration = Duration::from_secs(LEASE_SECONDS);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Workers of one queue, and a schedule that is due and whose task they pull.
+struct Queue {
+    world: World,
+    clock: ManualClock,
+    commands: Commands,
+    schedule: Uuid,
+}
+
+impl Queue {
+    async fn open(database: TestDatabase) -> Self {
+        let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+        // The steps of the clock are longer than the default expiry: the node stays alive.
+        world.settings.heartbeat_expiry = Duration::from_secs(3_600);
+        world.settings.poll = Duration::from_millis(100);
+        let commands = Commands::new(
+            world.database.store.clone(),
+            world.clock.clone(),
+            Arc::new(timetable::Cache::new(10)),
+            Arc::new(Executor::new(Policy::default(), world.clock.clone()).unwrap()),
+            Signals::default(),
+        );
+        let schedule = world.due_now(pulled(), |_| {}).await.id;
+        Self { world, clock, commands, schedule }
+    }
+
+    async fn register(&self, name: &str) -> Uuid {
+        let new = NewWorker {
+            protocol: 1,
+            namespace: "test".to_owned(),
+            name: name.to_owned(),
+            queues: vec!["emails".to_owned()],
+            tags: Vec::new(),
+            capacity: 1,
+            version: String::new(),
+            client: String::new(),
+        };
+        self.commands.register_worker(&program(), new).await.unwrap()
+    }
+
+    /// The next job of the worker. Meanwhile a little time passes: a retry waits for the clock.
+    async fn job(&self, worker: Uuid) -> PolledJob {
+        let asked = PollRequest { free: 1, wait_seconds: 1, has: None };
+        let draining = CancellationToken::new();
+        for _ in 0..60 {
+            let polled = self.commands.poll_jobs(&program(), worker, &asked, &draining).await;
+            if let Some(job) = polled.unwrap().jobs.pop() {
+                return job;
+            }
+            self.clock.pass(Duration::from_millis(200));
+        }
+        panic!("there was no job within a minute");
+    }
+
+    async fn complete(&self, worker: Uuid, job: &PolledJob) -> Result<(), WorkerError> {
+        let claim = claim(worker, job);
+        self.commands.complete_job(&program(), worker, &claim, json!({})).await
+    }
+
+    /// Sends a heartbeat that names the job; returns whether the job is lost.
+    async fn loses(&self, worker: Uuid, job: &PolledJob) -> bool {
+        let claims = [claim(worker, job)];
+        let answer = self.commands.keep_jobs(&program(), worker, &claims, false).await.unwrap();
+        answer.lost == [job.id]
+    }
+
+    /// Waits until the node has checked for lost workers at the clock's present time; returns the
+    /// job's row.
+    async fn looked_after(&self, id: Uuid) -> job::Model {
+        let now = self.clock.now().timestamp_millis();
+        self.row(id, "the node has looked after its jobs", |row| {
+            row.ended_at.is_some() || row.awaited_until.0 > now + 29_000
+        })
+        .await
+    }
+
+    /// Waits until the job's row is as expected. Renewals wake no follower, so the row is read
+    /// again and again.
+    async fn row(&self, id: Uuid, what: &str, is_it: impl Fn(&job::Model) -> bool) -> job::Model {
+        let look = async {
+            loop {
+                let query = job::Entity::find_by_id(id);
+                let row = query.one(self.world.database.store.read()).await.unwrap().unwrap();
+                if is_it(&row) {
+                    return row;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let found = tokio::time::timeout(Duration::from_secs(60), look).await;
+        found.unwrap_or_else(|_| panic!("waited in vain until {what}"))
+    }
+}
+
+/// A task for workers that is tried twice.
+fn pulled() -> Task {
+    let target = Target::Worker(Worker {
+        queue: "emails".to_owned(),
+        task: "send".to_owned(),
+        input: None,
+        tags: Vec::new(),
+    });
+    let retry = retry::Policy {
+        max_attempts: 2,
+        backoff: retry::Backoff::Fixed,
+        initial_ms: 0,
+        max_ms: 0,
+        jitter: 0.0,
+    };
+    Task { timeout_ms: 3_600_000, retry, ..task(target) }
+}
+
+fn program() -> Viewer {
+    let grants = Grants::everywhere(Role::Operator);
+    Viewer::new(Uuid::from_u128(7), "mailer", ViewerKind::Token, grants, "test")
+}
+
+fn claim(worker: Uuid, job: &PolledJob) -> JobClaim {
+    JobClaim { worker, id: job.id, token: job.token.clone() }
+}
+
+fn is_stale(answer: &Result<(), WorkerError>) -> bool {
+    matches!(answer, Err(WorkerError::Stale))
+}
+
+async fn what_a_silent_worker_holds_is_done_by_another(database: TestDatabase) {
+    let queue = Queue::open(database).await;
+    let engine = queue.world.engine().await;
+    let silent = queue.register("silent").await;
+    let held = queue.job(silent).await;
+    // Until its last moment the lease counts.
+    queue.clock.pass(LEASE - SECOND);
+    assert_eq!(queue.looked_after(held.id).await.state, State::Held);
+    queue.clock.pass(SECOND);
+    assert_eq!(queue.looked_after(held.id).await.state, State::Lost);
+
+    let other = queue.register("other").await;
+    let again = queue.job(other).await;
+    assert_ne!((held.id, &held.token), (again.id, &again.token));
+    assert_eq!((&held.about["attempt"], &again.about["attempt"]), (&json!(1), &json!(2)));
+    assert_eq!(held.about["idempotencyKey"], again.about["idempotencyKey"]);
+    // The silent worker was only slow: its reports change nothing, before and after the other's.
+    assert!(is_stale(&queue.complete(silent, &held).await));
+    assert!(queue.loses(silent, &held).await);
+    // Nor may it speak of the other's attempt.
+    assert!(is_stale(&queue.complete(silent, &again).await));
+    queue.complete(other, &again).await.unwrap();
+    assert!(is_stale(&queue.complete(silent, &held).await));
+
+    let run = queue.world.settled_run(queue.schedule).await;
+    assert_eq!((run.state, run.attempt), (run::State::Succeeded, 2));
+    let attempts = queue.world.attempts(run.id).await;
+    let error = attempts[0].error.as_deref().unwrap();
+    assert_eq!(error, "the worker silent was lost: it left, or was not heard in time");
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_worker_that_reports_keeps_its_job_however_long_it_takes(database: TestDatabase) {
+    let queue = Queue::open(database).await;
+    let engine = queue.world.engine().await;
+    let worker = queue.register("steady").await;
+    let held = queue.job(worker).await;
+    for _ in 0..5 {
+        queue.clock.pass(LEASE - SECOND);
+        assert_eq!(queue.looked_after(held.id).await.state, State::Held);
+        assert!(!queue.loses(worker, &held).await);
+    }
+    queue.complete(worker, &held).await.unwrap();
+    let run = queue.world.settled_run(queue.schedule).await;
+    assert_eq!((run.state, run.attempt), (run::State::Succeeded, 1));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// Workers could not be heard during the outage, which says nothing about them.
+async fn an_outage_of_the_database_gives_workers_a_lease_to_report(database: TestDatabase) {
+    let mut queue = Queue::open(database).await;
+    let (is_away, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (away, count) = (is_away.clone(), refused.clone());
+    let edge = move |edge| {
+        if edge != Edge::Begin || !away.load(Ordering::SeqCst) {
+            return ready(Ok(())).boxed();
+        }
+        count.fetch_add(1, Ordering::SeqCst);
+        let lost = DbErr::Conn(RuntimeErr::Internal("the database is away".to_owned()));
+        ready(Err(StoreError::Database(lost))).boxed()
+    };
+    let sound = queue.world.database.store.clone();
+    queue.world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
+    // No service acts by itself: of this node, only the watch over its jobs writes.
+    let (_node, mut services) = queue.world.by_hand().await;
+    queue.world.database.store = sound;
+    services.get_mut("planner").unwrap().once(queue.clock.now()).await.unwrap();
+    let worker = queue.register("steady").await;
+    let held = queue.job(worker).await;
+
+    is_away.store(true, Ordering::SeqCst);
+    queue.clock.pass(LEASE + SECOND);
+    // The first one may have begun before the time passed.
+    let fails = async {
+        while refused.load(Ordering::SeqCst) < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), fails).await.expect("the node tries to write");
+    is_away.store(false, Ordering::SeqCst);
+    assert_eq!(queue.looked_after(held.id).await.state, State::Held);
+    assert!(!queue.loses(worker, &held).await);
+
+    // A worker that still says nothing is lost.
+    queue.clock.pass(LEASE + SECOND);
+    assert_eq!(queue.looked_after(held.id).await.state, State::Lost);
+    assert!(is_stale(&queue.complete(worker, &held).await));
+}
