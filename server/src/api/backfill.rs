@@ -129,9 +129,9 @@ impl Backfill {
     async fn fires(
         &self,
         cx: &Context<'_>,
-        state: Option<BackfillFireState>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "Only fires in this state.")] state: Option<BackfillFireState>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<BackfillFire>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let state = state.map(Into::into);

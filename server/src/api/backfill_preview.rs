@@ -67,10 +67,11 @@ impl BackfillPreview {
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn fires(
         &self,
-        standing: Option<InstantState>,
-        #[graphql(default = false)] selected_only: bool,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "Only fires in this state.")] standing: Option<InstantState>,
+        #[graphql(default = false, desc = "Whether to leave out fires that would not run.")]
+        selected_only: bool,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<BackfillPreviewFire>> {
         let key = |text: &str| text.parse().ok().map(Timestamp);
         let window = Paging::forward(first, after).window(key)?;

@@ -190,8 +190,10 @@ impl From<CalendarWindow> for TimeWindow {
 /// windows.
 #[derive(InputObject)]
 pub(crate) struct CreateCalendarInput {
+    /// The namespace's name.
     #[graphql(default = "default")]
     namespace: String,
+    /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: String,
     /// Whether it suppresses the fires inside it, or those outside.
     mode: CalendarMode,
@@ -215,10 +217,12 @@ pub(crate) struct CreateCalendarInput {
 /// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateCalendarInput {
+    /// The calendar's id.
     id: Uuid,
     /// The version that the change is based on; fails with CONFLICT if the database has a newer
     /// one.
     expected_version: i32,
+    /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: Option<String>,
     /// Whether it suppresses the fires inside it, or those outside.
     mode: Option<CalendarMode>,
@@ -232,6 +236,7 @@ pub(crate) struct UpdateCalendarInput {
     ranges: Option<Vec<CalendarRange>>,
     /// The complete list of times of the day.
     windows: Option<Vec<CalendarWindow>>,
+    /// Why, for the audit log: at most 500 characters.
     reason: Option<String>,
 }
 

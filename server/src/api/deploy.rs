@@ -29,13 +29,24 @@ impl OrderingDeployed {
     async fn deploy_module(
         &self,
         cx: &Context<'_>,
-        source: String,
-        #[graphql(default_with = "ModuleFormat::Yaml")] format: ModuleFormat,
+        #[graphql(desc = "The module's file, at most 1 MiB.")] source: String,
+        #[graphql(default_with = "ModuleFormat::Yaml", desc = "The file's format.")]
+        format: ModuleFormat,
         #[graphql(default = false, desc = "If true, only reports what would happen.")]
         dry_run: bool,
-        #[graphql(default = true)] prune: bool,
-        #[graphql(default = false)] adopt: bool,
-        reason: Option<String>,
+        #[graphql(
+            default = true,
+            desc = "Whether to delete objects that the module no longer declares."
+        )]
+        prune: bool,
+        #[graphql(
+            default = false,
+            desc = "Whether the module takes over objects of the same names that were created by \
+                    hand."
+        )]
+        adopt: bool,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeployPayload> {
         let right = cx.editor()?;
@@ -59,8 +70,12 @@ impl OrderingDeployed {
     async fn annotate_schedule(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The schedule's id.")] id: Uuid,
+        #[graphql(
+            desc = "A text for people, at most 4,000 characters; it replaces the current one."
+        )]
         note: String,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
         let right = cx.operator()?;

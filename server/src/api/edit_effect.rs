@@ -32,8 +32,8 @@ impl ReadingEffects {
     async fn definition_effect(
         &self,
         cx: &Context<'_>,
-        schedule_id: Uuid,
-        timing: TimingInput,
+        #[graphql(desc = "The schedule's id.")] schedule_id: Uuid,
+        #[graphql(desc = "The new timing.")] timing: TimingInput,
         #[graphql(
             desc = "Names of calendars that suppress some of its fires; its current ones if absent."
         )]

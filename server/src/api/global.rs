@@ -66,7 +66,11 @@ pub(super) struct ReadingGlobally;
 impl ReadingGlobally {
     /// The object with this id; null if there is none that the caller may see.
     #[graphql(complexity = "LOOKUP + child_complexity")]
-    async fn node(&self, cx: &Context<'_>, id: ID) -> Result<Option<Global>> {
+    async fn node(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(desc = "The object's id.")] id: ID,
+    ) -> Result<Option<Global>> {
         cx.viewer()?;
         Ok(load(cx, &[id]).await?.pop().flatten())
     }
@@ -76,7 +80,11 @@ impl ReadingGlobally {
     #[graphql(
         complexity = "LOOKUP + cost_by(i32::try_from(ids.len()).unwrap_or(IDS), IDS, LOOKUP / 10 + child_complexity)"
     )]
-    async fn nodes(&self, cx: &Context<'_>, ids: Vec<ID>) -> Result<Vec<Option<Calm<Global>>>> {
+    async fn nodes(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(desc = "1 to 100 ids of objects.")] ids: Vec<ID>,
+    ) -> Result<Vec<Option<Calm<Global>>>> {
         cx.viewer()?;
         if !(1..=MAX_IDS).contains(&ids.len()) {
             let help = format!("give 1 to {MAX_IDS}");

@@ -83,8 +83,10 @@ pub(super) async fn group_name(cx: &Context<'_>, id: Option<Uuid>) -> Result<Opt
 /// A concurrency group to create.
 #[derive(InputObject)]
 pub(crate) struct CreateConcurrencyGroupInput {
+    /// The namespace's name.
     #[graphql(default = "default")]
     pub(super) namespace: String,
+    /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     pub(super) name: String,
     /// The limit of concurrent runs, 1 to 10000.
     pub(super) max_runs: i64,
@@ -93,10 +95,12 @@ pub(crate) struct CreateConcurrencyGroupInput {
 /// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateConcurrencyGroupInput {
+    /// The concurrency group's id.
     pub(super) id: Uuid,
     /// The version that the change is based on; fails with CONFLICT if the database has a newer
     /// one.
     pub(super) expected_version: i32,
+    /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     pub(super) name: Option<String>,
     /// The limit of concurrent runs, 1 to 10000. Runs over a lowered limit continue.
     pub(super) max_runs: Option<i64>,

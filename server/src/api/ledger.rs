@@ -39,14 +39,15 @@ impl ReadingLedger {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "If absent, all namespaces that you may see.")] namespace: Option<String>,
-        filter: Option<LedgerFilter>,
+        #[graphql(desc = "Only fires that match this filter.")] filter: Option<LedgerFilter>,
         #[graphql(desc = "Selects schedules, in the search language of docs/search.md, as in \
                     `tag:billing -zone:UTC`.")]
         search: Option<String>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Pages from the end: the page size, 1 to 200, instead of `first`.")]
         last: Option<i32>,
-        before: Option<String>,
+        #[graphql(desc = "A cursor of this list: only entries before it.")] before: Option<String>,
     ) -> Result<Connection<Fire>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -64,7 +65,7 @@ impl ReadingLedger {
         &self,
         cx: &Context<'_>,
         #[graphql(desc = "If absent, all namespaces that you may see.")] namespace: Option<String>,
-        filter: Option<LedgerFilter>,
+        #[graphql(desc = "Only fires that match this filter.")] filter: Option<LedgerFilter>,
         #[graphql(desc = "Selects schedules, in the search language of docs/search.md.")]
         search: Option<String>,
     ) -> Result<LedgerTotals> {

@@ -43,7 +43,7 @@ impl ReadingFigures {
     async fn metrics(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
     ) -> Result<Metrics> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;

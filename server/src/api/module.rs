@@ -27,7 +27,11 @@ pub(super) struct ReadingDeployed;
 impl ReadingDeployed {
     /// A row of the ledger.
     #[graphql(complexity = "100 + child_complexity")]
-    async fn fire(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Fire>> {
+    async fn fire(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(desc = "The fire's id.")] id: Uuid,
+    ) -> Result<Option<Fire>> {
         cx.viewer()?;
         let row = batches::fires(cx.store(), &[id]).await?.pop();
         Ok(row.filter(|row| cx.is_home(row.namespace_id)).map(Fire))
@@ -40,8 +44,8 @@ impl ReadingDeployed {
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<Module>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -55,8 +59,8 @@ impl ReadingDeployed {
     async fn module_drift(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
-        name: String,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
+        #[graphql(desc = "The module's name.")] name: String,
     ) -> Result<Option<ModuleDrift>> {
         let right = cx.viewer()?;
         let drift = cx.commands().drift(right.permit(), &namespace, &name).await?;
@@ -69,7 +73,7 @@ impl ReadingDeployed {
     async fn export_modules(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
         #[graphql(desc = "Only objects that this module declares.")] module: Option<String>,
         #[graphql(
             desc = "Only schedules that match this search, in the language of docs/search.md, and the objects they use."
@@ -80,7 +84,8 @@ impl ReadingDeployed {
             desc = "The name of the module that declares objects created by hand."
         )]
         name: String,
-        #[graphql(default_with = "ModuleFormat::Yaml")] format: ModuleFormat,
+        #[graphql(default_with = "ModuleFormat::Yaml", desc = "The files' format.")]
+        format: ModuleFormat,
     ) -> Result<Vec<ExportedModule>> {
         let right = cx.viewer()?;
         let wanted = WantedExport { namespace, module, search, name, format: format.into() };

@@ -74,7 +74,7 @@ impl Overview {
     async fn upcoming(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = 10)] first: i32,
+        #[graphql(default = 10, desc = "The number of entries, 1 to 200.")] first: i32,
     ) -> Result<Vec<Calm<Upcoming>>> {
         let limit = bounded("first", first)?;
         // The next n fires overall are among the next n fires of the n schedules that are due
@@ -111,7 +111,7 @@ impl Overview {
     async fn failures(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = 10)] first: i32,
+        #[graphql(default = 10, desc = "The number of entries, 1 to 200.")] first: i32,
     ) -> Result<Vec<Calm<Run>>> {
         let limit = bounded("first", first)?;
         let rows = overview::failures(cx.store(), &self.within, yesterday(cx), limit).await?;

@@ -169,7 +169,10 @@ impl PausePreviewSchedule {
 
     /// The first of these instants: 1 to 200.
     #[graphql(complexity = "cost_by(first, 200, child_complexity)")]
-    async fn sample(&self, #[graphql(default = 10)] first: i32) -> Result<Vec<PreviewFire>> {
+    async fn sample(
+        &self,
+        #[graphql(default = 10, desc = "The number of entries, 1 to 200.")] first: i32,
+    ) -> Result<Vec<PreviewFire>> {
         let wanted = bounded("first", first)?.min(self.fires);
         let Some(timetable) = &self.timetable else { return Ok(vec![]) };
         let mut after = self.after;

@@ -48,7 +48,7 @@ impl ReadingProblems {
         #[graphql(desc = "24 hours ago if absent; at the earliest 30 days ago.")] since: Option<
             Instant,
         >,
-        #[graphql(default = 50, desc = "1 to 200.")] first: i32,
+        #[graphql(default = 50, desc = "The number of entries, 1 to 200.")] first: i32,
     ) -> Result<Vec<Calm<Problem>>> {
         cx.viewer()?;
         let limit = usize::try_from(bounded("first", first)?).unwrap_or_default();
@@ -89,10 +89,11 @@ impl OrderingProblems {
     async fn acknowledge_problem(
         &self,
         cx: &Context<'_>,
-        schedule_id: Uuid,
+        #[graphql(desc = "The schedule's id.")] schedule_id: Uuid,
         #[graphql(desc = "The id of the problem.")] id: Uuid,
         #[graphql(desc = "A note for people who see it.")] note: Option<String>,
         #[graphql(desc = "If absent, until it is over.")] until: Option<Instant>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<ProblemPayload> {
         let right = cx.operator()?;
@@ -110,8 +111,9 @@ impl OrderingProblems {
     async fn unacknowledge_problem(
         &self,
         cx: &Context<'_>,
-        schedule_id: Uuid,
+        #[graphql(desc = "The schedule's id.")] schedule_id: Uuid,
         #[graphql(desc = "The id of the problem.")] id: Uuid,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<ProblemPayload> {
         let right = cx.operator()?;

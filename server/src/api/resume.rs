@@ -55,8 +55,8 @@ impl ResumeChoice {
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn rows(
         &self,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<ResumeRow>> {
         page_of(&self.0.foreseen.fires, first, after)
     }

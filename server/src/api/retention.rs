@@ -75,6 +75,7 @@ pub(crate) struct ScheduleRetention {
 #[derive(InputObject)]
 #[graphql(name = "RetentionChangeInput")]
 pub(crate) struct RetentionThought {
+    /// The namespace's name.
     #[graphql(default = "default")]
     namespace: String,
     /// The name of the schedule in the namespace, if the change concerns one.
@@ -112,7 +113,7 @@ impl RetentionPreview {
     async fn tables(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = 200)] first: i32,
+        #[graphql(default = 200, desc = "The number of entries, 1 to 1000.")] first: i32,
     ) -> Result<Vec<RetentionFigure>> {
         let limit = usize::try_from(bounded_by("first", first, 1_000)?).unwrap_or(usize::MAX);
         let figures = self.0.figures.get(..limit).unwrap_or(&self.0.figures);

@@ -52,7 +52,9 @@ struct GovernanceQueries(PeopleQuery, ReadingSecrets, AlertQuery);
 struct FleetQueries(ReadingFigures, FeedQuery, ReadingGlobally, ReadingWorkers);
 
 /// Mutations. Each takes an optional idempotency key: a repeated call with the same key and the
-/// same arguments returns the first answer and changes nothing.
+/// same arguments returns the first answer and changes nothing. With other arguments it fails with
+/// CONFLICT. A key consists of printable characters without spaces, is the caller's own, and is
+/// kept for 24 hours unless `retention.idempotency` says otherwise.
 #[derive(MergedObject, Default)]
 pub struct Mutation(WorkMutations, BulkMutations, GovernanceMutations, FleetMutations);
 

@@ -235,7 +235,7 @@ impl Run {
     async fn task_runs(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = 50)] first: i32,
+        #[graphql(default = 50, desc = "The number of entries, 1 to 1000.")] first: i32,
     ) -> Result<Vec<TaskRun>> {
         let limit = bounded_by("first", first, 1_000)?;
         let rows = cx.rows().load_one(FirstTaskRuns(self.0.id, limit)).await?.unwrap_or_default();

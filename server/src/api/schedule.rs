@@ -123,7 +123,7 @@ impl Schedule {
     async fn buffer(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = 50)] first: i32,
+        #[graphql(default = 50, desc = "The number of entries, 1 to 1000.")] first: i32,
     ) -> Result<Vec<Fire>> {
         let limit = bounded_by("first", first, 1_000)?;
         let rows = buffers::queue(cx.store().read(), self.0.id, limit).await?;
@@ -142,8 +142,8 @@ impl Schedule {
     async fn paused_fires(
         &self,
         cx: &Context<'_>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<ResumeRow>> {
         if self.0.enabled {
             return page_of(&[], first, after);
@@ -222,7 +222,11 @@ impl Schedule {
     async fn next_fires(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = 10)] count: i32,
+        #[graphql(default = 10, desc = "The number of fires, 1 to 200.")] count: i32,
+        #[graphql(
+            desc = "Only fires after this instant; if absent, after now, without those already \
+                    decided."
+        )]
         from: Option<Instant>,
     ) -> Result<Vec<PreviewFire>> {
         let now = cx.commands().clock.now();
@@ -256,7 +260,7 @@ impl Schedule {
     async fn recent_fires(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = 40)] first: i32,
+        #[graphql(default = 40, desc = "The number of entries, 1 to 60.")] first: i32,
     ) -> Result<Vec<Calm<Fire>>> {
         let limit = bounded_by("first", first, 60)?;
         let rows = cx.rows().load_one(NewestFires(self.0.id, limit)).await?.unwrap_or_default();
@@ -269,8 +273,8 @@ impl Schedule {
     async fn stats(
         &self,
         cx: &Context<'_>,
-        from: Option<Instant>,
-        until: Option<Instant>,
+        #[graphql(desc = "Inclusive; 7 days before `until` if absent.")] from: Option<Instant>,
+        #[graphql(desc = "Exclusive; now if absent.")] until: Option<Instant>,
     ) -> Result<ScheduleStats> {
         ScheduleStats::of(cx, self.0.id, from, until).await
     }
@@ -281,8 +285,8 @@ impl Schedule {
     async fn slots(
         &self,
         cx: &Context<'_>,
-        from: Option<Instant>,
-        until: Option<Instant>,
+        #[graphql(desc = "Inclusive; 7 days before `until` if absent.")] from: Option<Instant>,
+        #[graphql(desc = "Exclusive; now if absent.")] until: Option<Instant>,
     ) -> Result<SlotAccount> {
         SlotAccount::of(cx, &self.0, from, until).await
     }
@@ -303,8 +307,8 @@ impl Schedule {
     async fn versions(
         &self,
         cx: &Context<'_>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<ScheduleVersion>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = schedules::versions(cx.store().read(), self.0.id, &window).await?;

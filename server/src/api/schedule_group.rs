@@ -29,8 +29,8 @@ impl ReadingScheduleGroups {
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
-        by: ScheduleGrouping,
-        filter: Option<ScheduleFilter>,
+        #[graphql(desc = "What to group by.")] by: ScheduleGrouping,
+        #[graphql(desc = "Only schedules that match this filter.")] filter: Option<ScheduleFilter>,
         #[graphql(desc = "As for `schedules`.")] search: Option<String>,
     ) -> Result<ScheduleGroups> {
         cx.viewer()?;

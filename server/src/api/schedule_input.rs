@@ -21,6 +21,7 @@ use crate::{
 /// A schedule to create.
 #[derive(InputObject)]
 pub(crate) struct CreateScheduleInput {
+    /// The namespace's name.
     #[graphql(default = "default")]
     namespace: String,
     /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
@@ -70,10 +71,12 @@ pub(crate) struct CreateScheduleInput {
 /// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateScheduleInput {
+    /// The schedule's id.
     id: Uuid,
     /// The version that the change is based on; fails with CONFLICT if the database has a newer
     /// one.
     expected_version: i32,
+    /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: Option<String>,
     /// A text for people, at most 4,000 characters.
     note: Option<String>,
@@ -107,6 +110,7 @@ pub(crate) struct UpdateScheduleInput {
     retention_days: MaybeUndefined<i64>,
     /// Null removes the watchdog.
     ping: MaybeUndefined<PingInput>,
+    /// Why, for the audit log: at most 500 characters.
     reason: Option<String>,
 }
 

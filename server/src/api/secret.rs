@@ -149,9 +149,9 @@ impl ReadingSecrets {
     async fn secrets(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<Secret>> {
         let right = cx.editor()?;
         let id = namespace_id(cx, &namespace).await?;
@@ -165,12 +165,14 @@ impl ReadingSecrets {
 /// A secret value for tasks to use.
 #[derive(InputObject)]
 pub(crate) struct SetSecretInput {
+    /// The namespace's name.
     #[graphql(default = "default")]
     namespace: String,
     /// The secret's name: letters, digits and `_`.
     name: String,
     /// The value, at least 6 bytes long. It is never shown again.
     value: String,
+    /// Why, for the audit log: at most 500 characters.
     reason: Option<String>,
 }
 
@@ -191,7 +193,8 @@ impl OrderingSecrets {
     async fn set_secret(
         &self,
         cx: &Context<'_>,
-        input: SetSecretInput,
+        #[graphql(desc = "The secret's name and value.")] input: SetSecretInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SecretPayload> {
         let right = cx.admin()?;
@@ -211,9 +214,10 @@ impl OrderingSecrets {
     async fn delete_secret(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
-        name: String,
-        reason: Option<String>,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
+        #[graphql(desc = "The secret's name.")] name: String,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
         let right = cx.admin()?;

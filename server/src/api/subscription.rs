@@ -47,8 +47,12 @@ impl Following {
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
-        schedule_id: Option<Uuid>,
-        run_id: Option<Uuid>,
+        #[graphql(desc = "Only runs of this schedule.")] schedule_id: Option<Uuid>,
+        #[graphql(desc = "Only this run.")] run_id: Option<Uuid>,
+        #[graphql(
+            desc = "The cursor of the last event that you saw; if absent, only new events are \
+                    sent."
+        )]
         since: Option<String>,
     ) -> Result<Events<RunEvent>> {
         cx.viewer()?;
@@ -78,7 +82,10 @@ impl Following {
     async fn task_log(
         &self,
         cx: &Context<'_>,
-        run_id: Uuid,
+        #[graphql(desc = "The run's id.")] run_id: Uuid,
+        #[graphql(
+            desc = "The cursor of the last event that you saw; if absent, all lines are sent."
+        )]
         since: Option<String>,
     ) -> Result<Events<LogEvent>> {
         cx.viewer()?;
@@ -106,7 +113,11 @@ impl Following {
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
-        ids: Option<Vec<Uuid>>,
+        #[graphql(desc = "At most 1000 schedules; all if absent.")] ids: Option<Vec<Uuid>>,
+        #[graphql(
+            desc = "The cursor of the last event that you saw; if absent, only new events are \
+                    sent."
+        )]
         since: Option<String>,
     ) -> Result<Events<ScheduleEvent>> {
         cx.viewer()?;
@@ -142,6 +153,10 @@ impl Following {
     async fn cluster_events(
         &self,
         cx: &Context<'_>,
+        #[graphql(
+            desc = "The cursor of the last event that you saw; if absent, only new events are \
+                    sent."
+        )]
         since: Option<String>,
     ) -> Result<Events<ClusterEvent>> {
         cx.viewer()?;

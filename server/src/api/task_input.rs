@@ -118,6 +118,7 @@ pub(crate) struct HttpTargetInput {
 /// A name and its value.
 #[derive(InputObject)]
 pub(crate) struct HeaderInput {
+    /// The name of a header or variable.
     name: String,
     /// Its value; it may be a template.
     value: String,

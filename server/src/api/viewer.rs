@@ -30,7 +30,10 @@ impl Viewer {
     /// The first of the caller's roles in individual namespaces, in addition to `roleEverywhere`;
     /// at most 1000.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
-    async fn grants(&self, #[graphql(default = 200)] first: i32) -> Result<&[NamespaceGrant]> {
+    async fn grants(
+        &self,
+        #[graphql(default = 200, desc = "The number of entries, 1 to 1000.")] first: i32,
+    ) -> Result<&[NamespaceGrant]> {
         let limit = usize::try_from(bounded_by("first", first, 1_000)?).unwrap_or(usize::MAX);
         Ok(self.grants.get(..limit).unwrap_or(&self.grants))
     }

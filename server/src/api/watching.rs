@@ -41,7 +41,11 @@ impl Watching {
     async fn metrics_tick(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
+        #[graphql(
+            desc = "The cursor of the last event that you saw; if absent, the first one comes at \
+                    once."
+        )]
         since: Option<String>,
     ) -> Result<Events<MetricsTick>> {
         cx.viewer()?;
@@ -73,7 +77,11 @@ impl Watching {
     async fn health_events(
         &self,
         cx: &Context<'_>,
-        namespace: Option<String>,
+        #[graphql(desc = "If absent, all namespaces that you may see.")] namespace: Option<String>,
+        #[graphql(
+            desc = "The cursor of the last event that you saw; if absent, the first one comes at \
+                    once."
+        )]
         since: Option<String>,
     ) -> Result<Events<HealthEvent>> {
         cx.viewer()?;

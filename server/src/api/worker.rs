@@ -94,7 +94,7 @@ impl ReadingWorkers {
     async fn workers(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
     ) -> Result<Vec<Worker>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
@@ -110,7 +110,7 @@ impl ReadingWorkers {
     async fn worker_queues(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
     ) -> Result<Vec<WorkerQueue>> {
         cx.viewer()?;
         WorkerQueue::all(cx, namespace_id(cx, &namespace).await?).await
@@ -129,9 +129,10 @@ impl OrderingWorkers {
     async fn limit_worker_queue(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
-        name: String,
-        max_jobs: Option<i64>,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
+        #[graphql(desc = "The queue's name: 1 to 64 of a-z 0-9 . _ -")] name: String,
+        #[graphql(desc = "1 to 10000; if absent, the limit is removed.")] max_jobs: Option<i64>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<WorkerQueuePayload> {
         let right = cx.editor()?;

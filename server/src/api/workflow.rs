@@ -103,8 +103,8 @@ impl Workflow {
     async fn versions(
         &self,
         cx: &Context<'_>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<PastWorkflow>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = workflows::history(cx.store().read(), self.row.id, &window).await?;

@@ -16,8 +16,10 @@ use crate::{
 /// A workflow to create.
 #[derive(InputObject)]
 pub(crate) struct CreateWorkflowInput {
+    /// The namespace's name.
     #[graphql(default = "default")]
     namespace: String,
+    /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: String,
     /// The tasks, 1 to 100.
     tasks: Vec<TaskInput>,
@@ -35,6 +37,7 @@ pub(crate) struct CreateWorkflowInput {
 /// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateWorkflowInput {
+    /// The workflow's id.
     id: Uuid,
     /// The version that the change is based on; fails with CONFLICT if the database has a newer
     /// one.

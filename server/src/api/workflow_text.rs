@@ -20,7 +20,7 @@ impl ReadingTexts {
     async fn read_workflow(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
         #[graphql(desc = "YAML, or JSON, which is a subset of it; at most 1 MiB.")] text: String,
         #[graphql(
             desc = "The workflow being edited, if any: the mask `***` keeps its secrets, and it \

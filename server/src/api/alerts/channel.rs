@@ -88,8 +88,10 @@ pub(crate) enum AlertChannelKind {
 /// A channel to create.
 #[derive(InputObject)]
 pub(crate) struct CreateAlertChannelInput {
+    /// The namespace's name.
     #[graphql(default = "default")]
     namespace: String,
+    /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: String,
     /// How it delivers messages.
     kind: AlertChannelKind,
@@ -111,10 +113,12 @@ pub(crate) struct CreateAlertChannelInput {
 /// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateAlertChannelInput {
+    /// The channel's id.
     id: Uuid,
     /// The version that the change is based on; fails with CONFLICT if the database has a newer
     /// one.
     expected_version: i32,
+    /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: Option<String>,
     /// The URL that requests go to. Never shown again.
     url: Option<String>,

@@ -26,7 +26,8 @@ impl AlertMutation {
     async fn create_alert_channel(
         &self,
         cx: &Context<'_>,
-        input: CreateAlertChannelInput,
+        #[graphql(desc = "The channel to create.")] input: CreateAlertChannelInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<AlertChannelPayload> {
         let right = cx.editor()?;
@@ -39,7 +40,8 @@ impl AlertMutation {
     async fn update_alert_channel(
         &self,
         cx: &Context<'_>,
-        input: UpdateAlertChannelInput,
+        #[graphql(desc = "The channel's id and what to change.")] input: UpdateAlertChannelInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<AlertChannelPayload> {
         let right = cx.editor()?;
@@ -52,7 +54,8 @@ impl AlertMutation {
     async fn delete_alert_channel(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The channel's id.")] id: Uuid,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
         let right = cx.editor()?;
@@ -65,7 +68,8 @@ impl AlertMutation {
     async fn test_alert_channel(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The channel's id.")] id: Uuid,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<NotificationPayload> {
         let right = cx.editor()?;
@@ -78,7 +82,8 @@ impl AlertMutation {
     async fn create_alert_rule(
         &self,
         cx: &Context<'_>,
-        input: CreateAlertRuleInput,
+        #[graphql(desc = "The rule to create.")] input: CreateAlertRuleInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<AlertRulePayload> {
         let right = cx.editor()?;
@@ -91,7 +96,8 @@ impl AlertMutation {
     async fn update_alert_rule(
         &self,
         cx: &Context<'_>,
-        input: UpdateAlertRuleInput,
+        #[graphql(desc = "The rule's id and what to change.")] input: UpdateAlertRuleInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<AlertRulePayload> {
         let right = cx.editor()?;
@@ -105,7 +111,8 @@ impl AlertMutation {
     async fn delete_alert_rule(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The rule's id.")] id: Uuid,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
         let right = cx.editor()?;
@@ -119,9 +126,11 @@ impl AlertMutation {
     async fn mute_alert_rule(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The rule's id.")] id: Uuid,
+        #[graphql(desc = "When the mute ends, within 90 days; if absent, the rule is unmuted.")]
         until: Option<Instant>,
-        reason: String,
+        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<AlertRulePayload> {
         let right = cx.operator()?;
@@ -139,9 +148,10 @@ impl AlertMutation {
     async fn acknowledge_alert(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The alert's id.")] id: Uuid,
         #[graphql(desc = "A note for people who see it.")] note: Option<String>,
         #[graphql(desc = "If absent, until the alert ends.")] until: Option<Instant>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<AlertPayload> {
         let right = cx.operator()?;
@@ -157,7 +167,8 @@ impl AlertMutation {
     async fn unacknowledge_alert(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The alert's id.")] id: Uuid,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<AlertPayload> {
         let right = cx.operator()?;
@@ -170,7 +181,8 @@ impl AlertMutation {
     async fn retry_notification(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The message's id.")] id: Uuid,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<NotificationPayload> {
         let right = cx.operator()?;

@@ -83,8 +83,8 @@ impl AlertQuery {
     async fn alert_rule_preview(
         &self,
         cx: &Context<'_>,
-        input: CreateAlertRuleInput,
-        #[graphql(default = 7)] days: i64,
+        #[graphql(desc = "The rule to try.")] input: CreateAlertRuleInput,
+        #[graphql(default = 7, desc = "How many days to look back, 1 to 30.")] days: i64,
     ) -> Result<AlertRulePreview> {
         cx.viewer()?;
         let NewRule { namespace: name, spec } = input.into();
@@ -106,9 +106,9 @@ impl AlertQuery {
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
-        filter: Option<AlertFilter>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "Only alerts that match this filter.")] filter: Option<AlertFilter>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<Alert>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -125,9 +125,9 @@ impl AlertQuery {
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
-        state: Option<NotificationState>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "Only messages in this state.")] state: Option<NotificationState>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<Notification>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;

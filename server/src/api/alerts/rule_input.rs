@@ -26,8 +26,10 @@ impl From<QuietHoursInput> for Quiet {
 /// A rule to create.
 #[derive(InputObject)]
 pub(crate) struct CreateAlertRuleInput {
+    /// The namespace's name.
     #[graphql(default = "default")]
     namespace: String,
+    /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: String,
     /// Whether it records alerts and sends messages.
     #[graphql(default = true)]
@@ -75,10 +77,12 @@ pub(crate) struct CreateAlertRuleInput {
 /// Absent fields keep their current values.
 #[derive(InputObject)]
 pub(crate) struct UpdateAlertRuleInput {
+    /// The rule's id.
     id: Uuid,
     /// The version that the change is based on; fails with CONFLICT if the database has a newer
     /// one.
     expected_version: i32,
+    /// Unique in the namespace: 1 to 128 of A-Z a-z 0-9 . _ / -
     name: Option<String>,
     /// Disabling a rule ends its open alerts; their end is not reported.
     enabled: Option<bool>,

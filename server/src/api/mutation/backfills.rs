@@ -29,14 +29,28 @@ impl OrderingPast {
     async fn create_backfill(
         &self,
         cx: &Context<'_>,
-        schedule_id: Uuid,
-        from: Instant,
-        to: Instant,
-        #[graphql(default_with = "BackfillMode::Missing")] mode: BackfillMode,
-        #[graphql(default_with = "BackfillOrder::OldestFirst")] order: BackfillOrder,
-        #[graphql(default = 1)] concurrency: i32,
-        reason: String,
+        #[graphql(desc = "The schedule's id.")] schedule_id: Uuid,
+        #[graphql(desc = "Inclusive; not before 1970.")] from: Instant,
+        #[graphql(desc = "Exclusive; not in the future.")] to: Instant,
+        #[graphql(default_with = "BackfillMode::Missing", desc = "Which of the fires to run.")]
+        mode: BackfillMode,
+        #[graphql(
+            default_with = "BackfillOrder::OldestFirst",
+            desc = "The order in which the fires run."
+        )]
+        order: BackfillOrder,
+        #[graphql(
+            default = 1,
+            desc = "How many of the backfill's runs may be alive at once, 1 to 100."
+        )]
+        concurrency: i32,
+        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(
+            desc = "A JSON object of at most 256 KiB, merged into the schedule's context: its keys \
+                    take precedence."
+        )]
         context: Option<serde_json::Value>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<BackfillPayload> {
         let right = cx.operator()?;
@@ -62,7 +76,8 @@ impl OrderingPast {
     async fn pause_backfill(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The backfill's id.")] id: Uuid,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<BackfillPayload> {
         let right = cx.operator()?;
@@ -75,7 +90,8 @@ impl OrderingPast {
     async fn resume_backfill(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The backfill's id.")] id: Uuid,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<BackfillPayload> {
         let right = cx.operator()?;
@@ -88,8 +104,9 @@ impl OrderingPast {
     async fn cancel_backfill(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
-        reason: Option<String>,
+        #[graphql(desc = "The backfill's id.")] id: Uuid,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<BackfillPayload> {
         let right = cx.operator()?;
@@ -103,9 +120,10 @@ impl OrderingPast {
     async fn set_namespace_retention(
         &self,
         cx: &Context<'_>,
-        namespace: String,
-        days: Option<i64>,
-        reason: Option<String>,
+        #[graphql(desc = "The namespace's name.")] namespace: String,
+        #[graphql(desc = "1 to 3650; if absent, as the server is configured.")] days: Option<i64>,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<NamespaceRetention> {
         let right = cx.admin()?;

@@ -35,9 +35,13 @@ impl OrderingMany {
     async fn pause_schedules(
         &self,
         cx: &Context<'_>,
-        which: ManyInput,
-        reason: String,
+        #[graphql(desc = "The search that selects the schedules.")] which: ManyInput,
+        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(
+            desc = "When the pause ends, in the future; if absent, when the schedule is resumed."
+        )]
         until: Option<Instant>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
         let right = cx.operator()?;
@@ -53,8 +57,13 @@ impl OrderingMany {
     async fn resume_schedules(
         &self,
         cx: &Context<'_>,
-        which: ManyInput,
-        #[graphql(default_with = "CatchUp::Skip")] missed: CatchUp,
+        #[graphql(desc = "The search that selects the schedules.")] which: ManyInput,
+        #[graphql(
+            default_with = "CatchUp::Skip",
+            desc = "What becomes of the fires that fell into the pause."
+        )]
+        missed: CatchUp,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
         let right = cx.operator()?;
@@ -71,9 +80,10 @@ impl OrderingMany {
     async fn skip_next_of_schedules(
         &self,
         cx: &Context<'_>,
-        which: ManyInput,
+        #[graphql(desc = "The search that selects the schedules.")] which: ManyInput,
         #[graphql(default = 1, desc = "The number of fires per schedule, 1 to 100.")] count: i32,
-        reason: String,
+        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
         let right = cx.operator()?;
@@ -89,10 +99,15 @@ impl OrderingMany {
     async fn trigger_schedules(
         &self,
         cx: &Context<'_>,
-        which: ManyInput,
+        #[graphql(desc = "The search that selects the schedules.")] which: ManyInput,
+        #[graphql(
+            desc = "A JSON object of at most 256 KiB, merged into the schedule's context: its keys \
+                    take precedence."
+        )]
         context: Option<serde_json::Value>,
-        as_of: Option<Instant>,
-        reason: Option<String>,
+        #[graphql(desc = "The scheduled instant; now if absent.")] as_of: Option<Instant>,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
         let right = cx.operator()?;
@@ -110,9 +125,10 @@ impl OrderingMany {
     async fn update_schedules(
         &self,
         cx: &Context<'_>,
-        which: ManyInput,
-        change: ChangeSchedulesInput,
-        reason: Option<String>,
+        #[graphql(desc = "The search that selects the schedules.")] which: ManyInput,
+        #[graphql(desc = "What to change.")] change: ChangeSchedulesInput,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
         let right = cx.editor()?;
@@ -129,8 +145,9 @@ impl OrderingMany {
     async fn delete_schedules(
         &self,
         cx: &Context<'_>,
-        which: ManyInput,
-        reason: Option<String>,
+        #[graphql(desc = "The search that selects the schedules.")] which: ManyInput,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulesPayload> {
         let right = cx.editor()?;
@@ -145,8 +162,9 @@ impl OrderingMany {
     async fn cancel_runs(
         &self,
         cx: &Context<'_>,
-        which: ManyInput,
-        reason: Option<String>,
+        #[graphql(desc = "The search that selects the runs.")] which: ManyInput,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<RunsPayload> {
         let right = cx.operator()?;
@@ -161,7 +179,8 @@ impl OrderingMany {
     async fn retry_runs(
         &self,
         cx: &Context<'_>,
-        which: ManyInput,
+        #[graphql(desc = "The search that selects the runs.")] which: ManyInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<RunsPayload> {
         let right = cx.operator()?;
@@ -175,6 +194,7 @@ impl OrderingMany {
 /// Selects all objects that match a search; at most 10,000.
 #[derive(InputObject)]
 pub(crate) struct ManyInput {
+    /// The namespace's name.
     #[graphql(default = "default")]
     namespace: String,
     /// The search, in the language of docs/search.md, as in `state:failed tag:billing next:<1h`.

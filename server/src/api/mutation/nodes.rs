@@ -22,8 +22,9 @@ impl OrderingNodes {
     async fn drain_node(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
-        reason: String,
+        #[graphql(desc = "The node's id.")] id: Uuid,
+        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<ServerNodePayload> {
         let right = cx.owner()?;
@@ -36,8 +37,9 @@ impl OrderingNodes {
     async fn undrain_node(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
-        reason: Option<String>,
+        #[graphql(desc = "The node's id.")] id: Uuid,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<ServerNodePayload> {
         let right = cx.owner()?;

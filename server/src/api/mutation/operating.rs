@@ -26,9 +26,13 @@ impl Operating {
     async fn pause_schedule(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
-        reason: String,
+        #[graphql(desc = "The schedule's id.")] id: Uuid,
+        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(
+            desc = "When the pause ends, in the future; if absent, when the schedule is resumed."
+        )]
         until: Option<Instant>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
         let right = cx.operator()?;
@@ -44,8 +48,13 @@ impl Operating {
     async fn resume_schedule(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
-        #[graphql(default_with = "CatchUp::Skip")] missed: CatchUp,
+        #[graphql(desc = "The schedule's id.")] id: Uuid,
+        #[graphql(
+            default_with = "CatchUp::Skip",
+            desc = "What becomes of the fires that fell into the pause."
+        )]
+        missed: CatchUp,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
         let right = cx.operator()?;
@@ -60,9 +69,10 @@ impl Operating {
     async fn skip_next(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
-        #[graphql(default = 1, desc = "1 to 100.")] count: i32,
-        reason: String,
+        #[graphql(desc = "The schedule's id.")] id: Uuid,
+        #[graphql(default = 1, desc = "The number of fires, 1 to 100.")] count: i32,
+        #[graphql(desc = "Why, for the audit log: 1 to 500 characters.")] reason: String,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SkipPayload> {
         let right = cx.operator()?;
@@ -78,10 +88,15 @@ impl Operating {
     async fn trigger_schedule(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The schedule's id.")] id: Uuid,
+        #[graphql(
+            desc = "A JSON object of at most 256 KiB, merged into the schedule's context: its keys \
+                    take precedence."
+        )]
         context: Option<serde_json::Value>,
-        as_of: Option<Instant>,
-        reason: Option<String>,
+        #[graphql(desc = "The scheduled instant; now if absent.")] as_of: Option<Instant>,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<RunPayload> {
         let right = cx.operator()?;
@@ -98,8 +113,9 @@ impl Operating {
     async fn purge_buffer(
         &self,
         cx: &Context<'_>,
-        schedule_id: Uuid,
-        fire_ids: Option<Vec<Uuid>>,
+        #[graphql(desc = "The schedule's id.")] schedule_id: Uuid,
+        #[graphql(desc = "1 to 1000 waiting fires; all if absent.")] fire_ids: Option<Vec<Uuid>>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<BufferPayload> {
         let right = cx.operator()?;
@@ -115,8 +131,9 @@ impl Operating {
     async fn reorder_buffer(
         &self,
         cx: &Context<'_>,
-        schedule_id: Uuid,
-        fire_ids: Vec<Uuid>,
+        #[graphql(desc = "The schedule's id.")] schedule_id: Uuid,
+        #[graphql(desc = "1 to 1000 waiting fires, in their new order.")] fire_ids: Vec<Uuid>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<BufferPayload> {
         let right = cx.operator()?;

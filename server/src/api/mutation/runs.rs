@@ -20,8 +20,9 @@ impl OrderingRuns {
     async fn cancel_run(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
-        reason: Option<String>,
+        #[graphql(desc = "The run's id.")] id: Uuid,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<RunPayload> {
         let right = cx.operator()?;
@@ -34,7 +35,8 @@ impl OrderingRuns {
     async fn retry_run(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The run's id.")] id: Uuid,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<RunPayload> {
         let right = cx.operator()?;
@@ -48,7 +50,8 @@ impl OrderingRuns {
     async fn rerun_from_failed(
         &self,
         cx: &Context<'_>,
-        run_id: Uuid,
+        #[graphql(desc = "The run's id.")] run_id: Uuid,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<RunPayload> {
         let right = cx.operator()?;

@@ -26,7 +26,8 @@ impl OrderingSchedules {
     async fn create_schedule(
         &self,
         cx: &Context<'_>,
-        input: CreateScheduleInput,
+        #[graphql(desc = "The schedule to create.")] input: CreateScheduleInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
         let right = cx.editor()?;
@@ -41,7 +42,8 @@ impl OrderingSchedules {
     async fn create_schedules(
         &self,
         cx: &Context<'_>,
-        inputs: Vec<CreateScheduleInput>,
+        #[graphql(desc = "The schedules to create, 1 to 1000.")] inputs: Vec<CreateScheduleInput>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<Vec<CreatedSchedule>> {
         let right = cx.editor()?;
@@ -56,7 +58,8 @@ impl OrderingSchedules {
     async fn update_schedule(
         &self,
         cx: &Context<'_>,
-        input: UpdateScheduleInput,
+        #[graphql(desc = "The schedule's id and what to change.")] input: UpdateScheduleInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
         let right = cx.editor()?;
@@ -69,11 +72,12 @@ impl OrderingSchedules {
     async fn rollback_schedule(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
-        to_version: i32,
+        #[graphql(desc = "The schedule's id.")] id: Uuid,
+        #[graphql(desc = "The version to restore.")] to_version: i32,
         #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: i32,
-        reason: Option<String>,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
         let right = cx.editor()?;
@@ -89,9 +93,10 @@ impl OrderingSchedules {
     async fn undelete_schedule(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The schedule's id.")] id: Uuid,
         #[graphql(desc = "A new name, if its old one is taken.")] name: Option<String>,
-        reason: Option<String>,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
         let right = cx.editor()?;
@@ -107,10 +112,11 @@ impl OrderingSchedules {
     async fn delete_schedule(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The schedule's id.")] id: Uuid,
         #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: Option<i32>,
-        reason: Option<String>,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
         let right = cx.editor()?;

@@ -29,7 +29,8 @@ impl OrderingTests {
     async fn test_call(
         &self,
         cx: &Context<'_>,
-        input: TestCallInput,
+        #[graphql(desc = "The target to call.")] input: TestCallInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<TestCallPayload> {
         let right = cx.editor()?;

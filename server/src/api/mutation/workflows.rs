@@ -28,7 +28,8 @@ impl OrderingShared {
     async fn create_workflow(
         &self,
         cx: &Context<'_>,
-        input: CreateWorkflowInput,
+        #[graphql(desc = "The workflow to create.")] input: CreateWorkflowInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<WorkflowPayload> {
         let right = cx.editor()?;
@@ -41,7 +42,8 @@ impl OrderingShared {
     async fn update_workflow(
         &self,
         cx: &Context<'_>,
-        input: UpdateWorkflowInput,
+        #[graphql(desc = "The workflow's id and what to change.")] input: UpdateWorkflowInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<WorkflowPayload> {
         let right = cx.editor()?;
@@ -55,10 +57,11 @@ impl OrderingShared {
     async fn delete_workflow(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The workflow's id.")] id: Uuid,
         #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: Option<i32>,
-        reason: Option<String>,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
         let right = cx.editor()?;
@@ -75,7 +78,8 @@ impl OrderingShared {
     async fn create_calendar(
         &self,
         cx: &Context<'_>,
-        input: CreateCalendarInput,
+        #[graphql(desc = "The calendar to create.")] input: CreateCalendarInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<CalendarPayload> {
         let right = cx.editor()?;
@@ -89,7 +93,8 @@ impl OrderingShared {
     async fn update_calendar(
         &self,
         cx: &Context<'_>,
-        input: UpdateCalendarInput,
+        #[graphql(desc = "The calendar's id and what to change.")] input: UpdateCalendarInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<CalendarPayload> {
         let right = cx.editor()?;
@@ -102,10 +107,11 @@ impl OrderingShared {
     async fn delete_calendar(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The calendar's id.")] id: Uuid,
         #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: i32,
-        reason: Option<String>,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
         let right = cx.editor()?;
@@ -120,7 +126,8 @@ impl OrderingShared {
     async fn create_concurrency_group(
         &self,
         cx: &Context<'_>,
-        input: CreateConcurrencyGroupInput,
+        #[graphql(desc = "The concurrency group to create.")] input: CreateConcurrencyGroupInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<ConcurrencyGroupPayload> {
         let right = cx.editor()?;
@@ -135,7 +142,9 @@ impl OrderingShared {
     async fn update_concurrency_group(
         &self,
         cx: &Context<'_>,
+        #[graphql(desc = "The concurrency group's id and what to change.")]
         input: UpdateConcurrencyGroupInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<ConcurrencyGroupPayload> {
         let right = cx.editor()?;
@@ -150,9 +159,10 @@ impl OrderingShared {
     async fn delete_concurrency_group(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The concurrency group's id.")] id: Uuid,
         #[graphql(desc = "The version that the caller saw; fails with CONFLICT if outdated.")]
         expected_version: Option<i32>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
         let right = cx.editor()?;

@@ -82,12 +82,14 @@ pub(crate) struct CreateCalendarFeedInput {
     /// What it contains.
     #[graphql(default_with = "FeedKind::Calendar")]
     kind: FeedKind,
+    /// The namespace's name.
     #[graphql(default = "default")]
     namespace: String,
     /// The name of the only schedule to show.
     schedule: Option<String>,
     /// A search that selects the schedules to show, such as `tag:billing`.
     search: Option<String>,
+    /// Why, for the audit log: at most 500 characters.
     reason: Option<String>,
 }
 
@@ -133,7 +135,7 @@ impl FeedQuery {
     async fn calendar_feeds(
         &self,
         cx: &Context<'_>,
-        user_id: Option<Uuid>,
+        #[graphql(desc = "The user's id; your own if absent.")] user_id: Option<Uuid>,
     ) -> Result<Vec<CalendarFeed>> {
         let who = cx.signed_in()?;
         let user = user_id.unwrap_or(who.id);
@@ -157,7 +159,8 @@ impl FeedMutation {
     async fn create_calendar_feed(
         &self,
         cx: &Context<'_>,
-        input: CreateCalendarFeedInput,
+        #[graphql(desc = "The feed to create.")] input: CreateCalendarFeedInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<CreateCalendarFeedPayload> {
         let who = cx.signed_in()?;
@@ -171,8 +174,9 @@ impl FeedMutation {
     async fn revoke_calendar_feed(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
-        reason: Option<String>,
+        #[graphql(desc = "The feed's id.")] id: Uuid,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
         let who = cx.signed_in()?;

@@ -26,7 +26,8 @@ impl PeopleMutation {
     async fn create_user(
         &self,
         cx: &Context<'_>,
-        input: CreateUserInput,
+        #[graphql(desc = "The user to create.")] input: CreateUserInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
         let right = cx.owner()?;
@@ -44,7 +45,8 @@ impl PeopleMutation {
     async fn create_service_account(
         &self,
         cx: &Context<'_>,
-        input: CreateServiceAccountInput,
+        #[graphql(desc = "The service account to create.")] input: CreateServiceAccountInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
         let right = cx.owner()?;
@@ -60,10 +62,19 @@ impl PeopleMutation {
     async fn set_user_role(
         &self,
         cx: &Context<'_>,
-        user_id: Uuid,
+        #[graphql(desc = "The user's id.")] user_id: Uuid,
+        #[graphql(
+            desc = "The role in every namespace; if absent, only the user's memberships count."
+        )]
         role: Option<Role>,
-        #[graphql(default = false)] sees_payloads: bool,
-        reason: Option<String>,
+        #[graphql(
+            default = false,
+            desc = "Whether they may see contexts, outputs and logs in every namespace. Editors \
+                    always may."
+        )]
+        sees_payloads: bool,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
         let right = cx.owner()?;
@@ -81,8 +92,9 @@ impl PeopleMutation {
     async fn disable_user(
         &self,
         cx: &Context<'_>,
-        user_id: Uuid,
-        reason: Option<String>,
+        #[graphql(desc = "The user's id.")] user_id: Uuid,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
         let right = cx.owner()?;
@@ -97,8 +109,9 @@ impl PeopleMutation {
     async fn enable_user(
         &self,
         cx: &Context<'_>,
-        user_id: Uuid,
-        reason: Option<String>,
+        #[graphql(desc = "The user's id.")] user_id: Uuid,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
         let right = cx.owner()?;
@@ -113,8 +126,9 @@ impl PeopleMutation {
     async fn delete_user(
         &self,
         cx: &Context<'_>,
-        user_id: Uuid,
-        reason: Option<String>,
+        #[graphql(desc = "The user's id.")] user_id: Uuid,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
         let right = cx.owner()?;
@@ -129,7 +143,9 @@ impl PeopleMutation {
     async fn set_membership(
         &self,
         cx: &Context<'_>,
+        #[graphql(desc = "The user, the namespace and the permissions there.")]
         input: SetMembershipInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<MembershipPayload> {
         let right = cx.admin()?;
@@ -142,9 +158,10 @@ impl PeopleMutation {
     async fn remove_membership(
         &self,
         cx: &Context<'_>,
-        user: String,
-        namespace: String,
-        reason: Option<String>,
+        #[graphql(desc = "The user's name.")] user: String,
+        #[graphql(desc = "The namespace's name.")] namespace: String,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<RemoveMembershipPayload> {
         let right = cx.admin()?;
@@ -160,10 +177,14 @@ impl PeopleMutation {
     async fn change_password(
         &self,
         cx: &Context<'_>,
-        old_password: String,
+        #[graphql(desc = "Your current password.")] old_password: String,
+        #[graphql(
+            desc = "The new password: 12 to 256 characters; easily guessed ones are refused."
+        )]
         new_password: String,
-        #[graphql(default)] revoke_tokens: bool,
-        reason: Option<String>,
+        #[graphql(default, desc = "Whether your API tokens are revoked, too.")] revoke_tokens: bool,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
         let who = cx.signed_in()?;
@@ -181,10 +202,15 @@ impl PeopleMutation {
     async fn reset_password(
         &self,
         cx: &Context<'_>,
-        user_id: Uuid,
+        #[graphql(desc = "The user's id.")] user_id: Uuid,
+        #[graphql(
+            desc = "The new password: 12 to 256 characters; easily guessed ones are refused."
+        )]
         password: String,
-        #[graphql(default)] revoke_tokens: bool,
-        reason: Option<String>,
+        #[graphql(default, desc = "Whether the user's API tokens are revoked, too.")]
+        revoke_tokens: bool,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
         let right = cx.owner()?;
@@ -201,8 +227,9 @@ impl PeopleMutation {
     async fn revoke_session(
         &self,
         cx: &Context<'_>,
-        id: String,
-        reason: Option<String>,
+        #[graphql(desc = "The session's id, as in `sessions`.")] id: String,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<bool> {
         let who = cx.signed_in()?;
@@ -216,7 +243,8 @@ impl PeopleMutation {
     async fn create_api_token(
         &self,
         cx: &Context<'_>,
-        input: CreateApiTokenInput,
+        #[graphql(desc = "The token to create.")] input: CreateApiTokenInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<CreateApiTokenPayload> {
         let who = cx.signed_in()?;
@@ -229,8 +257,9 @@ impl PeopleMutation {
     async fn revoke_api_token(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
-        reason: Option<String>,
+        #[graphql(desc = "The token's id.")] id: Uuid,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
         let who = cx.signed_in()?;
@@ -243,8 +272,9 @@ impl PeopleMutation {
     async fn create_namespace(
         &self,
         cx: &Context<'_>,
-        name: String,
-        reason: Option<String>,
+        #[graphql(desc = "Unique: 1 to 128 of A-Z a-z 0-9 . _ / -")] name: String,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<NamespacePayload> {
         let right = cx.owner()?;
@@ -259,9 +289,11 @@ impl PeopleMutation {
     async fn set_namespace_quotas(
         &self,
         cx: &Context<'_>,
-        namespace: String,
+        #[graphql(desc = "The namespace's name.")] namespace: String,
+        #[graphql(desc = "All quotas of the namespace, including those that stay as they are.")]
         quotas: NamespaceQuotasInput,
-        reason: Option<String>,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<NamespacePayload> {
         let right = cx.owner()?;
@@ -277,9 +309,10 @@ impl PeopleMutation {
     async fn rename_namespace(
         &self,
         cx: &Context<'_>,
-        name: String,
-        new_name: String,
-        reason: Option<String>,
+        #[graphql(desc = "The namespace's current name.")] name: String,
+        #[graphql(desc = "Unique: 1 to 128 of A-Z a-z 0-9 . _ / -")] new_name: String,
+        #[graphql(desc = "Why, for the audit log: at most 500 characters.")] reason: Option<String>,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<NamespacePayload> {
         let right = cx.owner()?;

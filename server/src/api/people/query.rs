@@ -33,8 +33,8 @@ impl PeopleQuery {
     async fn namespaces(
         &self,
         cx: &Context<'_>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<Namespace>> {
         let right = cx.viewer()?;
         let window = Paging::forward(first, after).window(key)?;
@@ -51,8 +51,8 @@ impl PeopleQuery {
     async fn users(
         &self,
         cx: &Context<'_>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<User>> {
         cx.owner()?;
         let window = Paging::forward(first, after).window(key)?;
@@ -65,9 +65,9 @@ impl PeopleQuery {
     async fn memberships(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<Membership>> {
         let right = cx.admin()?;
         let read = cx.store().read();
@@ -82,9 +82,13 @@ impl PeopleQuery {
     async fn api_tokens(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = false)] all: bool,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(
+            default = false,
+            desc = "Whether to list the tokens of all users: for administrators of the instance."
+        )]
+        all: bool,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<ApiToken>> {
         let right = cx.viewer()?;
         let owner = if all {
@@ -101,7 +105,11 @@ impl PeopleQuery {
     /// The browsers in which you are signed in, the latest first; at most 200. Administrators of
     /// the instance may query those of any user.
     #[graphql(complexity = "cost(Some(200), None, child_complexity)")]
-    async fn sessions(&self, cx: &Context<'_>, user_id: Option<Uuid>) -> Result<Vec<Session>> {
+    async fn sessions(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(desc = "The user's id; your own if absent.")] user_id: Option<Uuid>,
+    ) -> Result<Vec<Session>> {
         let who = cx.signed_in()?;
         let user = user_id.unwrap_or(who.id);
         if user != who.id {
@@ -118,12 +126,14 @@ impl PeopleQuery {
     async fn audit_events(
         &self,
         cx: &Context<'_>,
+        #[graphql(desc = "If absent, all changes: for administrators of the instance.")]
         namespace: Option<String>,
-        filter: Option<AuditFilter>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "Only changes that match this filter.")] filter: Option<AuditFilter>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Pages from the end: the page size, 1 to 200, instead of `first`.")]
         last: Option<i32>,
-        before: Option<String>,
+        #[graphql(desc = "A cursor of this list: only entries before it.")] before: Option<String>,
     ) -> Result<Connection<AuditEvent>> {
         let scope = audit_scope(cx.store(), cx.signed_in()?, namespace.as_deref()).await?;
         let window = Paging { first, after, last, before }.window(key)?;

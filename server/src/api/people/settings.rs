@@ -29,7 +29,8 @@ impl SettingsMutation {
     async fn update_my_settings(
         &self,
         cx: &Context<'_>,
-        input: UpdateMySettingsInput,
+        #[graphql(desc = "The settings to change.")] input: UpdateMySettingsInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<ViewerSettingsPayload> {
         let who = cx.signed_in()?;
@@ -47,7 +48,8 @@ impl SettingsMutation {
     async fn save_view(
         &self,
         cx: &Context<'_>,
-        input: SaveViewInput,
+        #[graphql(desc = "The view to save.")] input: SaveViewInput,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<SavedViewPayload> {
         let who = cx.signed_in()?;
@@ -61,7 +63,8 @@ impl SettingsMutation {
     async fn delete_view(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The view's id.")] id: Uuid,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<DeletePayload> {
         let who = cx.signed_in()?;
@@ -73,8 +76,10 @@ impl SettingsMutation {
     async fn set_favourite(
         &self,
         cx: &Context<'_>,
-        schedule_id: Uuid,
+        #[graphql(desc = "The schedule's id.")] schedule_id: Uuid,
+        #[graphql(desc = "True adds the schedule, to at most 200 favourites; false removes it.")]
         is_favourite: bool,
+        #[graphql(desc = "1 to 128 ASCII characters; a call with the same key is done only once.")]
         idempotency_key: Option<String>,
     ) -> Result<FavouritePayload> {
         let right = cx.viewer()?;

@@ -87,7 +87,7 @@ impl User {
     async fn memberships(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = 50)] first: i32,
+        #[graphql(default = 50, desc = "The number of entries, 1 to 1000.")] first: i32,
     ) -> Result<Vec<Membership>> {
         let limit = bounded_by("first", first, 1_000)?;
         let rows = cx.rows().load_one(FirstMemberships(self.0.id, limit)).await?;
@@ -152,6 +152,7 @@ pub(crate) struct CreateUserInput {
     /// Whether they may see contexts, outputs and logs in every namespace. Editors always may.
     #[graphql(default = false)]
     pub(super) sees_payloads: bool,
+    /// Why, for the audit log: at most 500 characters.
     pub(super) reason: Option<String>,
 }
 
@@ -166,5 +167,6 @@ pub(crate) struct CreateServiceAccountInput {
     /// Whether it may see contexts, outputs and logs in every namespace. Editors always may.
     #[graphql(default = false)]
     pub(super) sees_payloads: bool,
+    /// Why, for the audit log: at most 500 characters.
     pub(super) reason: Option<String>,
 }

@@ -60,7 +60,11 @@ impl ReadingFleet {
 
     /// The health of one namespace, or of all that the caller may see.
     #[graphql(complexity = "ROOT + child_complexity")]
-    async fn health(&self, cx: &Context<'_>, namespace: Option<String>) -> Result<Health> {
+    async fn health(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(desc = "If absent, all namespaces that you may see.")] namespace: Option<String>,
+    ) -> Result<Health> {
         cx.viewer()?;
         Health::now(cx, namespace).await
     }
@@ -70,7 +74,7 @@ impl ReadingFleet {
     async fn retention(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
     ) -> Result<NamespaceRetention> {
         cx.viewer()?;
         NamespaceRetention::of(cx, namespace_id(cx, &namespace).await?).await
@@ -84,8 +88,12 @@ impl ReadingFleet {
     async fn retention_preview(
         &self,
         cx: &Context<'_>,
+        #[graphql(
+            desc = "If absent, all namespaces; for administrators of single ones, that of `if`."
+        )]
         namespace: Option<String>,
-        #[graphql(name = "if")] thought: Option<RetentionThought>,
+        #[graphql(name = "if", desc = "A change of one retention; if absent, nothing changes.")]
+        thought: Option<RetentionThought>,
     ) -> Result<RetentionPreview> {
         let right = cx.admin()?;
         let (within, thought) = (namespace.as_deref(), thought.map(Into::into));

@@ -44,16 +44,17 @@ impl ReadingRuns {
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
-        filter: Option<RunFilter>,
+        #[graphql(desc = "Only runs that match this filter.")] filter: Option<RunFilter>,
         #[graphql(
             desc = "In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`."
         )]
         search: Option<String>,
-        sort: Option<RunSort>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The order; newest first if absent.")] sort: Option<RunSort>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Pages from the end: the page size, 1 to 200, instead of `first`.")]
         last: Option<i32>,
-        before: Option<String>,
+        #[graphql(desc = "A cursor of this list: only entries before it.")] before: Option<String>,
     ) -> Result<Connection<Run>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -65,7 +66,11 @@ impl ReadingRuns {
 
     /// A run by its id; null if there is none.
     #[graphql(complexity = "ROOT + child_complexity")]
-    async fn run(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Run>> {
+    async fn run(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(desc = "The run's id.")] id: Uuid,
+    ) -> Result<Option<Run>> {
         cx.viewer()?;
         let row = reads::runs::by_id(cx.store(), id).await?;
         Ok(row.filter(|row| cx.is_home(row.namespace_id)).map(Run))
@@ -76,12 +81,13 @@ impl ReadingRuns {
     async fn fires(
         &self,
         cx: &Context<'_>,
-        schedule_id: Uuid,
-        filter: Option<FireFilter>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The schedule's id.")] schedule_id: Uuid,
+        #[graphql(desc = "Only fires that match this filter.")] filter: Option<FireFilter>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Pages from the end: the page size, 1 to 200, instead of `first`.")]
         last: Option<i32>,
-        before: Option<String>,
+        #[graphql(desc = "A cursor of this list: only entries before it.")] before: Option<String>,
     ) -> Result<Connection<Fire>> {
         cx.viewer()?;
         let schedule = schedules::by_id(cx.store().read(), schedule_id).await?;
@@ -100,12 +106,13 @@ impl ReadingRuns {
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
-        schedule_id: Option<Uuid>,
-        state: Option<BackfillState>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "Only backfills of this schedule.")] schedule_id: Option<Uuid>,
+        #[graphql(desc = "Only backfills in this state.")] state: Option<BackfillState>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Pages from the end: the page size, 1 to 200, instead of `first`.")]
         last: Option<i32>,
-        before: Option<String>,
+        #[graphql(desc = "A cursor of this list: only entries before it.")] before: Option<String>,
     ) -> Result<Connection<Backfill>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -118,7 +125,11 @@ impl ReadingRuns {
 
     /// A backfill by its id; null if there is none.
     #[graphql(complexity = "ROOT + child_complexity")]
-    async fn backfill(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Backfill>> {
+    async fn backfill(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(desc = "The backfill's id.")] id: Uuid,
+    ) -> Result<Option<Backfill>> {
         cx.viewer()?;
         let row = reads::backfills::by_id(cx.store(), id).await?;
         Ok(row.filter(|row| cx.is_home(row.namespace_id)).map(Backfill))
@@ -130,10 +141,11 @@ impl ReadingRuns {
     async fn preview_backfill(
         &self,
         cx: &Context<'_>,
-        schedule_id: Uuid,
-        from: Instant,
-        to: Instant,
-        #[graphql(default_with = "BackfillMode::Missing")] mode: BackfillMode,
+        #[graphql(desc = "The schedule's id.")] schedule_id: Uuid,
+        #[graphql(desc = "Inclusive; not before 1970.")] from: Instant,
+        #[graphql(desc = "Exclusive; not in the future.")] to: Instant,
+        #[graphql(default_with = "BackfillMode::Missing", desc = "Which of the fires to run.")]
+        mode: BackfillMode,
     ) -> Result<BackfillPreview> {
         let right = cx.viewer()?;
         let wanted = RequestedFires { schedule_id, from: from.0, to: to.0, mode: mode.into() };
@@ -145,9 +157,9 @@ impl ReadingRuns {
     async fn task_log(
         &self,
         cx: &Context<'_>,
-        run_id: Uuid,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The run's id.")] run_id: Uuid,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<LogLine>> {
         cx.viewer()?;
         let run = reads::runs::by_id(cx.store(), run_id).await?;

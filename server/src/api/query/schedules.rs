@@ -38,16 +38,17 @@ impl ReadingSchedules {
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
-        filter: Option<ScheduleFilter>,
+        #[graphql(desc = "Only schedules that match this filter.")] filter: Option<ScheduleFilter>,
         #[graphql(
             desc = "In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`."
         )]
         search: Option<String>,
-        sort: Option<ScheduleSort>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The order; by name if absent.")] sort: Option<ScheduleSort>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
+        #[graphql(desc = "Pages from the end: the page size, 1 to 200, instead of `first`.")]
         last: Option<i32>,
-        before: Option<String>,
+        #[graphql(desc = "A cursor of this list: only entries before it.")] before: Option<String>,
     ) -> Result<Connection<Schedule>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -61,9 +62,9 @@ impl ReadingSchedules {
     async fn deleted_schedules(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<DeletedSchedule>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
@@ -77,9 +78,9 @@ impl ReadingSchedules {
     async fn schedule(
         &self,
         cx: &Context<'_>,
-        id: Option<Uuid>,
-        #[graphql(default = "default")] namespace: String,
-        name: Option<String>,
+        #[graphql(desc = "The schedule's id; give this or `name`.")] id: Option<Uuid>,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
+        #[graphql(desc = "Its name in `namespace`; give this or `id`.")] name: Option<String>,
     ) -> Result<Option<Schedule>> {
         cx.viewer()?;
         let connection = cx.store().read();
@@ -104,9 +105,9 @@ impl ReadingSchedules {
     async fn schedule_preview(
         &self,
         cx: &Context<'_>,
-        timing: TimingInput,
-        from: Option<Instant>,
-        #[graphql(default = 10)] count: i32,
+        #[graphql(desc = "The timing to try.")] timing: TimingInput,
+        #[graphql(desc = "Only fires after this instant; now if absent.")] from: Option<Instant>,
+        #[graphql(default = 10, desc = "The number of fires, 1 to 200.")] count: i32,
         #[graphql(desc = "The schedule being edited, if any: it determines the value of `H` and \
                     where `@every` counts from.")]
         schedule_id: Option<Uuid>,
@@ -133,7 +134,7 @@ impl ReadingSchedules {
     async fn lint(
         &self,
         cx: &Context<'_>,
-        timing: TimingInput,
+        #[graphql(desc = "The timing to check.")] timing: TimingInput,
         #[graphql(desc = "The schedule being edited, if any.")] schedule_id: Option<Uuid>,
     ) -> Result<Vec<TimingWarning>> {
         cx.viewer()?;
@@ -147,7 +148,7 @@ impl ReadingSchedules {
     async fn resume_preview(
         &self,
         cx: &Context<'_>,
-        id: Uuid,
+        #[graphql(desc = "The schedule's id.")] id: Uuid,
         #[graphql(desc = "Now if absent. Not before the pause, and at most a year ahead.")]
         at: Option<Instant>,
         #[graphql(

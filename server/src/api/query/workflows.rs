@@ -31,8 +31,8 @@ impl ReadingShared {
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<Workflow>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -46,9 +46,9 @@ impl ReadingShared {
     async fn workflow(
         &self,
         cx: &Context<'_>,
-        id: Option<Uuid>,
-        #[graphql(default = "default")] namespace: String,
-        name: Option<String>,
+        #[graphql(desc = "The workflow's id; give this or `name`.")] id: Option<Uuid>,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
+        #[graphql(desc = "Its name in `namespace`; give this or `id`.")] name: Option<String>,
     ) -> Result<Option<Workflow>> {
         cx.viewer()?;
         let connection = cx.store().read();
@@ -72,8 +72,8 @@ impl ReadingShared {
         cx: &Context<'_>,
         #[graphql(default_with = "usual()", desc = "If null, all namespaces that you may see.")]
         namespace: Option<String>,
-        first: Option<i32>,
-        after: Option<String>,
+        #[graphql(desc = "The page size, 1 to 200; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "A cursor of this list: only entries after it.")] after: Option<String>,
     ) -> Result<Connection<Calendar>> {
         cx.viewer()?;
         let within = within(cx, namespace.as_deref()).await?;
@@ -86,8 +86,8 @@ impl ReadingShared {
     async fn calendar(
         &self,
         cx: &Context<'_>,
-        #[graphql(default = "default")] namespace: String,
-        name: String,
+        #[graphql(default = "default", desc = "The namespace's name.")] namespace: String,
+        #[graphql(desc = "The calendar's name.")] name: String,
     ) -> Result<Option<Calendar>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;

@@ -1,10 +1,10 @@
 use async_graphql::{
-    Name,
+    Name, Positioned,
     parser::{
         parse_schema,
         types::{
-            FieldDefinition, InterfaceType, ObjectType, TypeDefinition, TypeKind,
-            TypeSystemDefinition,
+            FieldDefinition, InputValueDefinition, InterfaceType, ObjectType, TypeDefinition,
+            TypeKind, TypeSystemDefinition,
         },
     },
 };
@@ -55,7 +55,7 @@ async fn a_request_that_cannot_be_understood_is_the_callers_fault() {
     assert!(error["message"].as_str().unwrap().contains("2026-03-29T01:00:00Z"), "{error}");
 }
 
-/// Names that explain themselves wherever they occur.
+/// Names of fields that explain themselves wherever they occur in an answer.
 const SELF_EVIDENT: [&str; 12] = [
     "id",
     "name",
@@ -71,9 +71,6 @@ const SELF_EVIDENT: [&str; 12] = [
     "userId",
 ];
 
-/// In an input: the reason for the change, which goes into the audit trail.
-const REASON: &str = "reason";
-
 /// Whether the type of a field explains it: the `channel: AlertChannel!` that a mutation returns.
 fn is_named_like_its_type(field: &FieldDefinition) -> bool {
     let named = field.ty.node.to_string();
@@ -81,7 +78,15 @@ fn is_named_like_its_type(field: &FieldDefinition) -> bool {
     named.ends_with(&field.name.node.to_lowercase())
 }
 
-/// The entries of a type that lack a description and need one, as `Type.entry`.
+/// The names of arguments, or of an input's fields, that lack a description. A caller needs the
+/// bounds, the format and the meaning of null, which no name tells.
+fn unsaid(values: &[Positioned<InputValueDefinition>]) -> impl Iterator<Item = &Name> {
+    let values = values.iter().map(|value| &value.node);
+    values.filter(|value| value.description.is_none()).map(|value| &value.name.node)
+}
+
+/// The entries of a type that lack a description and need one, as `Type.entry` or
+/// `Type.entry(argument)`.
 fn undescribed(definition: &TypeDefinition) -> Vec<String> {
     let owner = &definition.name.node;
     let is_payload = owner.ends_with("Payload");
@@ -91,21 +96,18 @@ fn undescribed(definition: &TypeDefinition) -> Vec<String> {
         TypeKind::Object(ObjectType { fields, .. })
         | TypeKind::Interface(InterfaceType { fields, .. }) => {
             let fields = fields.iter().map(|field| &field.node);
-            let unsaid = fields.filter(|field| {
+            let arguments = fields.clone().flat_map(|field| {
+                let owner = entry(&field.name.node);
+                unsaid(&field.arguments).map(move |name| format!("{owner}({name})"))
+            });
+            let fields = fields.filter(|field| {
                 field.description.is_none()
                     && !is_plain(&field.name.node)
                     && !(is_payload && is_named_like_its_type(field))
             });
-            unsaid.map(|field| entry(&field.name.node)).collect()
+            fields.map(|field| entry(&field.name.node)).chain(arguments).collect()
         }
-        TypeKind::InputObject(input) => {
-            let fields = input.fields.iter().map(|field| &field.node);
-            let unsaid = fields.filter(|field| {
-                let name = &field.name.node;
-                field.description.is_none() && !is_plain(name) && name.as_str() != REASON
-            });
-            unsaid.map(|field| entry(&field.name.node)).collect()
-        }
+        TypeKind::InputObject(input) => unsaid(&input.fields).map(entry).collect(),
         TypeKind::Enum(listed) => {
             let values = listed.values.iter().map(|value| &value.node);
             let unsaid = values.filter(|value| value.description.is_none());
@@ -134,5 +136,9 @@ fn every_entry_that_is_not_self_evident_has_a_description() {
         entries += 1;
     }
     assert!(entries > 200, "only {entries} types were read");
-    assert!(missing.is_empty(), "give these a description (`///`): {missing:#?}");
+    assert!(
+        missing.is_empty(),
+        "give these a description (`///`, or `#[graphql(desc = \"...\")]` for an argument): \
+         {missing:#?}"
+    );
 }
