@@ -45,11 +45,15 @@ impl System {
             fs::create_dir_all(system.path("usr").join(folder)).unwrap();
             symlink(format!("usr/{folder}"), system.path(folder)).unwrap();
         }
-        for folder in ["etc", "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers"]
-        {
-            fs::create_dir_all(system.path(folder)).unwrap();
+        for folder in ["dev", "etc"] {
+            fs::create_dir(system.path(folder)).unwrap();
+        }
+        for folder in ["info", "triggers", "updates"] {
+            fs::create_dir_all(system.path("var/lib/dpkg").join(folder)).unwrap();
         }
         for (file, text) in [
+            // A file is enough for what the scripts throw away.
+            ("dev/null", ""),
             ("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n"),
             ("etc/group", "root:x:0:\n"),
             ("etc/shadow", "root:*:19000:0:99999:7:::\n"),
