@@ -151,7 +151,7 @@ impl Writer {
                 // be reached either, the callers can get the error now, because nothing was sent.
                 Err(Unreached { problem, was_sent: false }) if !was_sent => {
                     self.cluster.forget(&self.topic);
-                    if has_looked_again {
+                    if has_looked_again || replies.iter().all(oneshot::Sender::is_closed) {
                         return Err(RefusedBatch::For(problem));
                     }
                     has_looked_again = true;
