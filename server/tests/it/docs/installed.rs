@@ -81,7 +81,7 @@ impl System {
         let program = places.find(|path| path.exists()).unwrap_or_else(|| panic!("no {name}"));
         let linked = run("ldd", &[program.to_str().unwrap()]);
         let words = linked.split_whitespace().filter(|word| word.starts_with('/'));
-        for file in words.map(PathBuf::from).chain([program.clone()]) {
+        for file in words.map(PathBuf::from).chain([program]) {
             let copy = self.path(&file);
             fs::create_dir_all(copy.parent().unwrap()).unwrap();
             fs::copy(file, copy).unwrap();
