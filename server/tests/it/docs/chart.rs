@@ -33,14 +33,14 @@ fn pieces(template: &str) -> Vec<Piece<'_>> {
     found
 }
 
-struct Renderer {
+pub(super) struct Renderer {
     values: Value,
     helpers: String,
 }
 
 impl Renderer {
     /// A renderer with the chart's own values, and others merged over them by path.
-    fn new(over: &[(&str, Value)]) -> Self {
+    pub(super) fn new(over: &[(&str, Value)]) -> Self {
         let chart: Value =
             serde_saphyr::from_str(&repository(&format!("{CHART}/Chart.yaml"))).unwrap();
         let text = repository(&format!("{CHART}/values.yaml"));
@@ -190,7 +190,8 @@ fn fields(value: &Value) -> String {
     fields.map(|(key, value)| format!("{key}: {value}\n")).collect()
 }
 
-fn everything() -> Renderer {
+/// The chart with every value set.
+pub(super) fn everything() -> Renderer {
     Renderer::new(&[
         ("/publicUrl", json!("https://cron.example.org")),
         ("/trustedProxies", json!(["10.0.0.0/8"])),
@@ -212,7 +213,7 @@ fn everything() -> Renderer {
 }
 
 /// The rendered manifests; nothing for those that are switched off.
-fn manifests(renderer: &Renderer) -> Vec<Value> {
+pub(super) fn manifests(renderer: &Renderer) -> Vec<Value> {
     let names = files(&format!("{CHART}/templates"), ".yaml");
     let rendered = names.iter().map(|name| (name, renderer.template(name)));
     let parse = |(name, text): (&String, String)| {

@@ -7,11 +7,15 @@
 //! - `examples`: examples/, each linted and deployed
 //! - `runbooks`: docs/runbooks and the alert rules
 //! - `chart`: the Helm chart, without Helm
+//! - `kubernetes`: the chart and the plain manifests, by the schemas of Kubernetes
 //! - `states`: the diagrams of docs/ARCHITECTURE.md
 //! - `shipped`: compose files, packages, the action and the hook
+//! - `installed`: the `.deb`, installed and served from
 
 mod chart;
 mod examples;
+mod installed;
+mod kubernetes;
 mod links;
 mod reference;
 mod runbooks;

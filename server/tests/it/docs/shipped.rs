@@ -56,7 +56,9 @@ fn stand_in(folder: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-fn run(program: &str, args: &[&str]) -> String {
+/// Runs a program in the repository; returns what it prints.
+#[track_caller]
+pub(super) fn run(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{program} {args:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()

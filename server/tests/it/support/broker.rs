@@ -60,6 +60,11 @@ impl Broker {
         self.ports[0]
     }
 
+    /// All of its ports.
+    pub(crate) fn ports(&self) -> &[u16] {
+        &self.ports
+    }
+
     /// The address to connect to, as written in a definition.
     pub(crate) fn server(&self) -> String {
         format!("127.0.0.1:{}", self.port())

@@ -121,7 +121,7 @@ impl Writer {
         let bytes = batch(records, producer);
         let clock = self.cluster.dialer().clock.clone();
         let began = clock.instant();
-        let (mut pause, mut was_sent) = (PAUSE, false);
+        let (mut pause, mut was_sent, mut has_looked_again) = (PAUSE, false, false);
         loop {
             let problem = match self.send(&bytes).await {
                 // A batch that was never sent cannot be a duplicate, so another producer is using
@@ -147,9 +147,15 @@ impl Writer {
                     self.producer = None;
                     return Err(RefusedBatch::For(PublishProblem::refused(codes::text(code))));
                 }
-                // Nothing was sent, so the callers can get the error now.
-                Err(problem @ Unreached { was_sent: false, .. }) if !was_sent => {
-                    return Err(RefusedBatch::For(problem.problem));
+                // The partition may have another leader since it was looked up. If that one cannot
+                // be reached either, the callers can get the error now, because nothing was sent.
+                Err(Unreached { problem, was_sent: false }) if !was_sent => {
+                    self.cluster.forget(&self.topic);
+                    if has_looked_again || replies.iter().all(oneshot::Sender::is_closed) {
+                        return Err(RefusedBatch::For(problem));
+                    }
+                    has_looked_again = true;
+                    continue;
                 }
                 Err(Unreached { problem, .. }) => problem,
             };

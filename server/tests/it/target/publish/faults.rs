@@ -8,7 +8,7 @@ use carillon::{
 };
 use futures::{StreamExt, stream};
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::Broker;
@@ -46,46 +46,71 @@ async fn once(definition: Value) -> Outcome {
     attempt(&executor, &target, "nightly-1700000000", 2, Duration::from_secs(20)).await
 }
 
-/// The number of events published at once while the broker is killed and restarted.
-const EVENTS: usize = 400;
+/// The number of events of a load.
+pub(super) const EVENTS: usize = 400;
 
-/// Publishes events, each until an attempt succeeds, while the broker is restarted; returns the
-/// number of attempts of each.
+/// Events that are published while a test does something to the broker: some at a time, each until
+/// an attempt succeeds.
+pub(super) struct Load {
+    settled: mpsc::UnboundedReceiver<()>,
+    count: usize,
+    publishing: JoinHandle<BTreeMap<String, i32>>,
+}
+
+impl Load {
+    /// Begins to publish, with a time limit for each attempt.
+    pub(super) fn start(definition: Value, limit: Duration) -> Self {
+        let (executor, target) = (Arc::new(executor(open())), Arc::new(target(definition)));
+        let (settle, settled) = mpsc::unbounded_channel();
+        let publishing = tokio::spawn(
+            stream::iter(0..EVENTS)
+                .map(move |index| {
+                    let (executor, target) = (executor.clone(), target.clone());
+                    let settle = settle.clone();
+                    async move {
+                        let (id, clock) = (format!("event-{index}"), Clock::system());
+                        for number in 1.. {
+                            let outcome = attempt(&executor, &target, &id, number, limit).await;
+                            if let Outcome::Succeeded { .. } = outcome {
+                                let _ = settle.send(());
+                                return (id, number);
+                            }
+                            // The delay of a retry policy.
+                            clock.sleep(Duration::from_millis(50)).await;
+                        }
+                        unreachable!("it goes on until it has succeeded")
+                    }
+                })
+                .buffer_unordered(20)
+                .collect::<BTreeMap<String, i32>>(),
+        );
+        Self { settled, count: 0, publishing }
+    }
+
+    /// Waits until this many events are published.
+    pub(super) async fn reach(&mut self, count: usize) {
+        while self.count < count {
+            self.settled.recv().await.unwrap();
+            self.count += 1;
+        }
+    }
+
+    /// Waits until all events are published; returns the number of attempts of each.
+    pub(super) async fn finish(self) -> BTreeMap<String, i32> {
+        self.publishing.await.unwrap()
+    }
+}
+
+/// Publishes events while the broker is restarted; returns the number of attempts of each.
 pub(super) async fn through_a_restart(
     broker: &mut Broker,
     definition: Value,
 ) -> BTreeMap<String, i32> {
-    let (executor, target) = (Arc::new(executor(open())), Arc::new(target(definition)));
-    let (settled, mut counted) = mpsc::unbounded_channel();
-    let publishing = tokio::spawn(
-        stream::iter(0..EVENTS)
-            .map(move |index| {
-                let (executor, target) = (executor.clone(), target.clone());
-                let settled = settled.clone();
-                async move {
-                    let (id, clock) = (format!("event-{index}"), Clock::system());
-                    for number in 1.. {
-                        let limit = Duration::from_secs(5);
-                        let outcome = attempt(&executor, &target, &id, number, limit).await;
-                        if let Outcome::Succeeded { .. } = outcome {
-                            let _ = settled.send(());
-                            return (id, number);
-                        }
-                        // The delay of a retry policy.
-                        clock.sleep(Duration::from_millis(50)).await;
-                    }
-                    unreachable!("it goes on until it has succeeded")
-                }
-            })
-            .buffer_unordered(20)
-            .collect::<BTreeMap<String, i32>>(),
-    );
-    for _ in 0..EVENTS / 4 {
-        counted.recv().await.unwrap();
-    }
+    let mut load = Load::start(definition, Duration::from_secs(5));
+    load.reach(EVENTS / 4).await;
     broker.kill();
     broker.go_on().await;
-    publishing.await.unwrap()
+    load.finish().await
 }
 
 /// No event is lost, and none exists more often than it was attempted.
@@ -97,7 +122,7 @@ pub(super) fn assert_nothing_lost(attempts: &BTreeMap<String, i32>, stored: &[St
         let most = usize::try_from(*attempts).unwrap();
         assert!((1..=most).contains(&count), "{id}: there {count} times after {attempts} attempts");
     }
-    assert!(attempts.values().any(|attempts| *attempts > 1), "the restart was not noticed");
+    assert!(attempts.values().any(|attempts| *attempts > 1), "no fault was noticed");
 }
 
 /// An attempt fails at once if the broker is down, and names it; when the broker is back, the next

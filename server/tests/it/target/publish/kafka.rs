@@ -24,7 +24,7 @@ use super::{
 
 /// A broker that keeps its data in memory, with the topic `orders` of three partitions. It tells
 /// clients to connect to `advertised`, or to itself.
-async fn server(advertised: Option<u16>) -> Broker {
+pub(super) async fn server(advertised: Option<u16>) -> Broker {
     Broker::start(
         1,
         move |_, ports| {
@@ -78,7 +78,7 @@ if len(sys.argv) > 2:
     producer.flush(20)
 "#;
 
-fn read(server: &str, keys: &[&str]) -> Vec<Value> {
+pub(super) fn read(server: &str, keys: &[&str]) -> Vec<Value> {
     let mut command = Command::new(tool("python3"));
     let output = command.args(["-c", READ, server]).args(keys).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -86,7 +86,7 @@ fn read(server: &str, keys: &[&str]) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn definition(server: &str, more: &Value, event: Value) -> Value {
+pub(super) fn definition(server: &str, more: &Value, event: Value) -> Value {
     let mut kafka = json!({ "connection": { "servers": [server] }, "topic": "orders" });
     for (name, value) in more.as_object().unwrap() {
         kafka[name] = value.clone();

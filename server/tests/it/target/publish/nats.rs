@@ -1,7 +1,12 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
+    path::Path,
     process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -9,31 +14,40 @@ use serde_json::{Value, json};
 
 use crate::support::{Broker, tool};
 
-use super::faults::{
-    assert_nothing_lost, is_found_again, is_waited_for_within_the_timeout, published, refused,
-    through_a_restart,
+use super::{
+    certificate::Certificate,
+    faults::{
+        assert_nothing_lost, is_found_again, is_waited_for_within_the_timeout, published, refused,
+        through_a_restart,
+    },
 };
 
 /// A server with JetStream on its disk, and in it the stream `ORDERS` on `orders.>`.
 async fn server(args: &'static [&'static str]) -> Broker {
-    let nats = Broker::start(
-        1,
-        move |folder, ports| {
-            let mut command = Command::new(tool("nats-server"));
-            command.args(["-a", "127.0.0.1", "-p", &ports[0].to_string(), "--jetstream"]);
-            command.arg("--store_dir").arg(folder).args(args);
-            command
-        },
-        |_, _| true,
-    )
-    .await;
-    // Each message is on the disk before it is acknowledged.
+    let start = move |folder: &Path, ports: &[u16]| {
+        let mut command = program(folder, ports);
+        command.args(args);
+        command
+    };
+    let nats = Broker::start(1, start, |_, _| true).await;
     if args.is_empty() {
-        let stream = json!({ "name": "ORDERS", "subjects": ["orders.>"], "storage": "file" });
-        let made = ask(nats.port(), "$JS.API.STREAM.CREATE.ORDERS", &stream);
-        assert_eq!(made["config"]["name"], "ORDERS", "{made}");
+        create_stream(nats.port());
     }
     nats
+}
+
+fn program(folder: &Path, ports: &[u16]) -> Command {
+    let mut command = Command::new(tool("nats-server"));
+    command.args(["-a", "127.0.0.1", "-p", &ports[0].to_string(), "--jetstream"]);
+    command.arg("--store_dir").arg(folder);
+    command
+}
+
+/// Creates the stream. Each message is on the disk before it is acknowledged.
+fn create_stream(port: u16) {
+    let stream = json!({ "name": "ORDERS", "subjects": ["orders.>"], "storage": "file" });
+    let made = ask(port, "$JS.API.STREAM.CREATE.ORDERS", &stream);
+    assert_eq!(made["config"]["name"], "ORDERS", "{made}");
 }
 
 /// The answer of one of the server's services.
@@ -141,6 +155,35 @@ async fn a_wrong_password_is_the_attempts_error() {
     connection["password"] = json!("sesame");
     // The client is accepted, but there is no stream.
     assert_eq!(refused(with_name).await, "no stream listens to the subject orders.new");
+}
+
+#[tokio::test]
+async fn a_certificate_is_trusted_only_by_its_authority() {
+    let certificate = Certificate::new();
+    let (pem, key) = (certificate.pem(), certificate.key());
+    let is_encrypted = Arc::new(AtomicBool::new(false));
+    let encrypts = is_encrypted.clone();
+    let start = move |folder: &Path, ports: &[u16]| {
+        let mut command = program(folder, ports);
+        if encrypts.load(Ordering::SeqCst) {
+            command.arg("--tls").arg("--tlscert").arg(&pem).arg("--tlskey").arg(&key);
+        }
+        command
+    };
+    let mut nats = Broker::start(1, start, |_, _| true).await;
+    // The test's own requests are not encrypted, so the stream is there before.
+    create_stream(nats.port());
+    nats.kill();
+    is_encrypted.store(true, Ordering::SeqCst);
+    nats.go_on().await;
+    let place = format!("localhost:{}", nats.port());
+    let mut definition = definition(&place, json!({}));
+    let message = refused(definition.clone()).await;
+    let expected = format!("{place} did not let us in: it asks for TLS; set `tls: true`");
+    assert_eq!(message, expected);
+    definition["publish"]["to"]["nats"]["connection"]["tls"] = json!(true);
+    let output = certificate.is_trusted_only_by_its_authority(definition).await;
+    assert_eq!((&output["stream"], &output["sequence"]), (&json!("ORDERS"), &json!(1)));
 }
 
 #[tokio::test]

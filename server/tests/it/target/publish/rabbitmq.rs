@@ -6,6 +6,7 @@ use crate::support::{Broker, tool};
 
 use super::{
     super::support::{executor, failed, open, succeeded, target},
+    certificate::Certificate,
     faults::{
         assert_nothing_lost, attempt, is_found_again, is_waited_for_within_the_timeout, published,
         refused, through_a_restart,
@@ -44,17 +45,27 @@ const DEFINITIONS: &str = r#"{
     }]
 }"#;
 
-/// A server with the queue `orders`, to which the exchange `shop` routes `order.*`.
-async fn server() -> Broker {
+/// The port that speaks TLS, of the server's ports.
+const TLS: usize = 3;
+
+/// A server with the queue `orders`, to which the exchange `shop` routes `order.*`, and with this
+/// certificate.
+async fn server(certificate: &Certificate) -> Broker {
+    let (pem, key) = (certificate.pem(), certificate.key());
     Broker::start(
-        3,
-        |folder, ports| {
+        4,
+        move |folder, ports| {
             fs::write(folder.join("definitions.json"), DEFINITIONS).unwrap();
             let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
-            let [listen, epmd, dist] = ports else { panic!("three ports") };
+            let [listen, epmd, dist, tls] = ports else { panic!("four ports") };
             let config = format!(
-                "listeners.tcp.1 = 127.0.0.1:{listen}\nload_definitions = {}\n",
-                path("definitions.json")
+                "listeners.tcp.1 = 127.0.0.1:{listen}\nload_definitions = {}\n\
+                 listeners.ssl.1 = 127.0.0.1:{tls}\nssl_options.cacertfile = {pem}\n\
+                 ssl_options.certfile = {pem}\nssl_options.keyfile = {}\n\
+                 ssl_options.verify = verify_none\nssl_options.fail_if_no_peer_cert = false\n",
+                path("definitions.json"),
+                key.display(),
+                pem = pem.display(),
             );
             fs::write(folder.join("rabbitmq.conf"), config).unwrap();
             fs::write(folder.join("plugins"), "[].\n").unwrap();
@@ -120,7 +131,8 @@ fn definition(server: &str, event: Value) -> Value {
 // A server takes seconds to start: harmless cases share one.
 #[tokio::test]
 async fn events_are_in_the_queue_and_a_refused_one_is_the_attempts_error() {
-    let rabbitmq = server().await;
+    let certificate = Certificate::new();
+    let rabbitmq = server(&certificate).await;
     let structured = json!({ "headers": { "x-team": "blue" } });
     let output = published(definition(&rabbitmq.server(), structured)).await;
     assert_eq!(
@@ -130,9 +142,9 @@ async fn events_are_in_the_queue_and_a_refused_one_is_the_attempts_error() {
     let large = "ä".repeat(100_000);
     let binary = json!({ "mode": "binary", "payload": large });
     published(definition(&rabbitmq.server(), binary)).await;
-    let messages = messages(&rabbitmq);
-    assert_eq!(messages.len(), 2);
-    let [one, two] = &messages[..] else { panic!("two messages") };
+    let stored = messages(&rabbitmq);
+    assert_eq!(stored.len(), 2);
+    let [one, two] = &stored[..] else { panic!("two messages") };
     assert_eq!((&one["id"], &one["mode"]), (&json!("nightly-1700000000"), &json!(2)));
     assert_eq!(one["type"], "application/cloudevents+json");
     assert_eq!(one["headers"]["x-team"], "blue");
@@ -148,6 +160,10 @@ async fn events_are_in_the_queue_and_a_refused_one_is_the_attempts_error() {
         definition["publish"]["to"]["rabbitmq"][field] = value;
         definition
     };
+    let encrypted =
+        json!({ "servers": [format!("localhost:{}", rabbitmq.ports()[TLS])], "tls": true });
+    certificate.is_trusted_only_by_its_authority(with("connection", encrypted)).await;
+    assert_eq!(messages(&rabbitmq).len(), 1, "the refused attempts sent nothing");
     let unrouted = refused(with("routing_key", json!("elsewhere"))).await;
     assert_eq!(unrouted, "no queue takes the event: NO_ROUTE (312)");
     let unknown = refused(with("exchange", json!("other"))).await;
@@ -190,7 +206,8 @@ async fn events_are_in_the_queue_and_a_refused_one_is_the_attempts_error() {
 
 #[tokio::test]
 async fn nothing_is_lost_when_the_server_is_away_or_killed_under_load() {
-    let mut rabbitmq = server().await;
+    let certificate = Certificate::new();
+    let mut rabbitmq = server(&certificate).await;
     let definition = definition(&rabbitmq.server(), json!({}));
     is_found_again(&mut rabbitmq, definition.clone()).await;
     messages(&rabbitmq);

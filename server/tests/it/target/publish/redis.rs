@@ -7,6 +7,7 @@ use crate::support::{Broker, Redis};
 
 use super::{
     super::support::{executor, failed, open, succeeded, target},
+    certificate::Certificate,
     faults::{
         assert_nothing_lost, attempt, is_found_again, is_waited_for_within_the_timeout, published,
         refused, through_a_restart,
@@ -163,20 +164,10 @@ async fn nothing_is_lost_when_the_server_is_killed_under_load() {
 
 #[tokio::test]
 async fn a_certificate_is_trusted_only_by_its_authority() {
-    let folder = tempfile::tempdir().unwrap();
-    let (pem, key) = (folder.path().join("pem"), folder.path().join("key"));
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    std::fs::write(&pem, made.cert.pem()).unwrap();
-    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-    let (_redis, port) = Redis::with_tls(&pem, &key).await;
+    let certificate = Certificate::new();
+    let (_redis, port) = Redis::with_tls(&certificate.pem(), &certificate.key()).await;
     let mut definition = definition(&format!("localhost:{port}"), json!({}));
     definition["publish"]["to"]["redis"]["connection"]["tls"] = json!(true);
-    let message = refused(definition.clone()).await;
-    let start = format!("TLS with localhost:{port} failed: invalid peer certificate");
-    assert!(message.starts_with(&start), "{message}");
-
-    let trusting = Policy { ca_pem: Some(made.cert.pem()), private_addresses: true, ..open() };
-    let (executor, target) = (executor(trusting), target(definition));
-    let limit = std::time::Duration::from_secs(20);
-    succeeded(attempt(&executor, &target, "a-1", 1, limit).await);
+    let output = certificate.is_trusted_only_by_its_authority(definition).await;
+    assert_eq!(output["stream"], "orders");
 }
