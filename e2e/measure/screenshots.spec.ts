@@ -18,6 +18,8 @@ const pages: Record<string, string> = {
   ledger: "/ns/default/ledger",
   alerts: "/ns/default/alerts",
   upcoming: "/ns/default/upcoming",
+  "upcoming-day": "/ns/default/upcoming?view=day",
+  "upcoming-month": "/ns/default/upcoming?view=month",
   backfills: "/ns/default/backfills",
   "new-backfill": "/ns/default/backfills/new",
   calendars: "/ns/default/calendars",

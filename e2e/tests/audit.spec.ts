@@ -19,9 +19,10 @@ test("the audit log is filtered by its address, shows what changed, and is expor
 
   await page.goto("/audit?kind=schedule");
   await signIn(page, admin);
-  await page.getByLabel("Subject").fill("audited");
-  await page.keyboard.press("Enter");
-  await expect(page).toHaveURL(/subject=audited/);
+  const search = page.getByLabel("Search the audit log");
+  await expect(search).toHaveValue("kind:schedule");
+  await search.fill("kind:schedule audited");
+  await expect(page).toHaveURL(/audit\?q=kind/);
   const rows = page.getByTestId("audit-row");
   await expect(rows).toHaveCount(3);
   await expect(rows.first()).toContainText("the month's end");
@@ -33,6 +34,7 @@ test("the audit log is filtered by its address, shows what changed, and is expor
 
   await rows.first().getByRole("link", { name: "schedule.pause" }).click();
   await expect(page).toHaveURL(/action=schedule.pause/);
+  await expect(search).toHaveValue("action:schedule.pause kind:schedule audited");
   await expect(rows).toHaveCount(1);
   await page.reload();
   await expect(rows).toHaveCount(1);
@@ -49,7 +51,8 @@ test("the audit log is filtered by its address, shows what changed, and is expor
   const events = JSON.parse(readFileSync(await (await json).path(), "utf8")) as { action: string }[];
   expect(events.map((event) => event.action)).toEqual(["schedule.pause", "schedule.update", "schedule.create"]);
 
-  await page.getByRole("combobox", { name: "Kind" }).selectOption("secret");
+  await page.getByRole("button", { name: "Secrets", exact: true }).click();
+  await expect(search).toHaveValue("kind:secret");
   await expect(page.getByText("No change fits the filters.")).toBeVisible();
   await page.getByRole("link", { name: "Clear filters" }).click();
   await openRanges(page);
@@ -60,6 +63,50 @@ test("the audit log is filtered by its address, shows what changed, and is expor
   await page.getByLabel("Until", { exact: true }).fill("");
   await expect(page).not.toHaveURL(/until=/);
   await expect(rows.first()).toBeVisible();
+});
+
+test("a query of the audit log is completed, refused at its place, and kept as a view", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "seen-in-audit"]);
+  await page.goto("/all/audit");
+  await signIn(page, admin);
+  const search = page.getByLabel("Search the audit log");
+  const rows = page.getByTestId("audit-row");
+  await expect(rows.first()).toBeVisible();
+  await search.click();
+  await page.keyboard.type("ki");
+  await expect(page.getByRole("option", { name: /^kind:/ })).toBeVisible();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("namesp");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Tab");
+  await expect(search).toHaveValue("kind:namespace");
+  await expect(rows.filter({ hasText: "seen-in-audit" })).toHaveCount(1);
+  for (const row of await rows.all()) await expect(row).toContainText("namespace.");
+
+  await search.fill("kind:namespace -actor:cli");
+  const mistake = page.getByText("leave the - out", { exact: false });
+  await expect(mistake).toBeVisible();
+  await expect(search).toHaveAttribute("aria-invalid", "true");
+  await expect(page.locator(".pointed mark")).toHaveText("-actor:cli");
+  // What was found before stays until the mistake is mended.
+  await expect(rows.filter({ hasText: "seen-in-audit" })).toHaveCount(1);
+  await hasNoViolations(page, "audit with a mistake");
+  await page.reload();
+  await expect(mistake).toBeVisible();
+  await expect(rows).toHaveCount(0);
+  await page.getByRole("button", { name: "Remove -actor:cli" }).click();
+  await expect(mistake).toHaveCount(0);
+  await expect(rows.filter({ hasText: "seen-in-audit" })).toHaveCount(1);
+
+  await page.getByText("Keep this view").click();
+  await page.getByLabel("Name of the view").fill("Tenants");
+  await page.getByRole("button", { name: "Keep", exact: true }).click();
+  await page.goto("/all/audit");
+  await page.getByRole("button", { name: "Tenants", exact: true }).click();
+  await expect(search).toHaveValue("kind:namespace");
+  await page.getByRole("button", { name: "Remove the view Tenants" }).click();
+  await expect(page.getByRole("button", { name: "Tenants", exact: true })).toHaveCount(0);
 });
 
 test("who may not read the audit log is told so", async ({ page, server }) => {

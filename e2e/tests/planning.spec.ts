@@ -212,6 +212,72 @@ test("the busiest hour and its collisions are found without what starts each min
   await expect(without).toHaveAttribute("aria-pressed", "false");
 });
 
+test("what is to come is seen by day, week and month, with what suppresses it", async ({ page, server, admin }) => {
+  server.cli(["namespace", "create", "spans"]);
+  const task = "task: { target: { noop: {} } }";
+  deploy(
+    server,
+    "spans",
+    `module: spans
+namespace: spans
+calendars:
+  closed: { mode: exclude, weekdays: [sun] }
+  at-night: { mode: exclude, windows: [{ from: "22:00", to: "06:00" }] }
+schedules:
+  weekdays: { when: "15 4 * * *", calendars: [closed], ${task} }
+  daily: { when: "15 4 * * *", ${task} }
+  by-day: { when: "0 3,7 * * *", calendars: [at-night], ${task} }
+  rests: { when: "0 5 * * *", ${task} }
+`,
+  );
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  const until = `${inDays(10)}T12:00:00Z`;
+  server.cli(["pause", "rests", "--namespace", "spans", "--reason", "rest", "--until", until]);
+  await page.goto("/ns/spans/upcoming");
+  await signIn(page, admin);
+  const spans = page.getByRole("navigation", { name: "Span of time" });
+  await expect(spans.getByRole("link", { name: "Week" })).toHaveAttribute("aria-current", "true");
+  const bands = page.getByTestId("band");
+  await expect(bands).toHaveCount(3);
+  await expect(bands.filter({ hasText: "closed" })).toContainText("suppresses its entries, for 1 schedule");
+  await expect(bands.filter({ hasText: "at-night" }).locator(".band")).toHaveCount(8);
+  await expect(bands.filter({ hasText: "at-night" }).locator("[data-cover=part]")).toHaveCount(8);
+
+  await spans.getByRole("link", { name: "Month" }).click();
+  await expect(page).toHaveURL(/view=month/);
+  const days = page.getByTestId("month-day");
+  await expect(days).toHaveCount(35);
+  await expect(page.getByText("The busiest has 3 starts.", { exact: false })).toBeVisible();
+  const rests = bands.filter({ hasText: "rests" });
+  await expect(rests).toContainText("paused until");
+  await expect(rests.locator("[data-cover=all]")).toHaveCount(10);
+  await expect(rests.locator("[data-cover=part]")).toHaveCount(1);
+  await expect(bands.filter({ hasText: "closed" }).locator("[data-cover=all]")).toHaveCount(5);
+
+  const sunday = [1, 2, 3, 4, 5, 6, 7].map(inDays).find((day) => new Date(day).getUTCDay() === 0)!;
+  const cell = page.locator(`[data-testid="month-day"][href*="day=${sunday}"]`);
+  await expect(cell).toHaveAccessibleName(/2 starts$/);
+  await cell.click();
+  await expect(page).toHaveURL(new RegExp(`view=day&day=${sunday}`));
+  await expect(page.getByTestId("day")).toContainText("Sun");
+  const hour = (name: string) => page.getByTestId("day-hour").filter({ hasText: name });
+  await expect(page.getByTestId("day-hour")).toHaveCount(24);
+  await expect(hour("04:00").getByRole("button")).toHaveAttribute("aria-pressed", "true");
+  await expect(hour("03:00").getByRole("cell").first()).toHaveText("0");
+  await expect(bands.filter({ hasText: "closed" }).locator("[data-cover=all]")).toHaveCount(1);
+
+  await page.getByRole("link", { name: "The day after" }).click();
+  await expect(page.getByTestId("day")).toContainText("Mon");
+  await expect(hour("04:00").getByRole("cell").first()).toHaveText("2");
+  await expect(page.getByTestId("collision-row")).toContainText("daily");
+  await hour("07:00").getByRole("button").click();
+  await expect(hour("07:00").getByRole("button")).toHaveAttribute("aria-pressed", "true");
+  await expect(page.getByText("No two schedules start in the same minute.")).toBeVisible();
+  await expect(bands.filter({ hasText: "closed" })).toHaveCount(0);
+  await page.reload();
+  await expect(page.getByTestId("day")).toContainText("Mon");
+});
+
 test("the schedules without a tag are a group that leads to its list", async ({ page, server, admin }) => {
   const one = (name: string, tags: string) =>
     `  ${name}: { when: "@yearly", tags: [${tags}], task: { target: { noop: {} } } }\n`;
@@ -289,6 +355,8 @@ const PAGES: [string, string][] = [
   ["/backfills", "Backfills"],
   ["/backfills/new", "New backfill"],
   ["/upcoming", "Upcoming"],
+  ["/upcoming?view=day", "Upcoming"],
+  ["/upcoming?view=month", "Upcoming"],
   ["/upcoming?tab=clocks", "Upcoming"],
   ["/groups", "Groups"],
   ["/workflows", "Workflows"],

@@ -111,10 +111,51 @@ test("the ledger adds up, narrows by a click, and says why", async ({ page }) =>
   await expect(rows.first()).toContainText("overlaps");
   for (const row of await rows.all()) await expect(row).toHaveAttribute("data-state", "skipped");
   await page.reload();
-  await expect(page.getByRole("combobox", { name: "Reason" })).toHaveValue("overlap");
+  const search = page.getByLabel("Search the ledger");
+  await expect(search).toHaveValue("verdict:skipped reason:overlap");
 
-  await page.getByLabel("Search schedules of the ledger").fill("name:nothing-like-it");
+  await search.fill("name:nothing-like-it");
   await expect(page.getByText("No expected fire fits the filters.")).toBeVisible();
+  await page.getByRole("link", { name: "Clear filters" }).click();
+  await expect(search).toHaveValue("");
+  await expect(rows.first()).toBeVisible();
+});
+
+test("a query of the ledger joins verdicts, reasons and schedules, and says which term is wrong", async ({ page }) => {
+  await page.goto("/ledger?range=1h&verdict=skipped&q=name:overlaps");
+  const search = page.getByLabel("Search the ledger");
+  const rows = page.getByTestId("ledger-row");
+  await expect(search).toHaveValue("verdict:skipped name:overlaps");
+  await expect(rows.first()).toContainText("overlaps");
+
+  await search.fill("-verdict:skipped name:overlaps");
+  await expect(page).toHaveURL(/ledger\?q=-verdict/);
+  await expect(rows.and(page.locator("[data-state=skipped]"))).toHaveCount(0);
+  await expect(rows.first()).toContainText("overlaps");
+  // A figure replaces the verdict, and leaves the rest of the query.
+  const figures = page.getByTestId("ledger-totals");
+  await figures.locator(".figure").filter({ hasText: "on purpose" }).getByRole("link").click();
+  await expect(search).toHaveValue("verdict:skipped name:overlaps");
+  await expect(rows.and(page.locator("[data-state=skipped]")).first()).toBeVisible();
+
+  await search.fill("name:overlaps verdict:gone");
+  await expect(page.getByText("There is no verdict 'gone'.", { exact: false })).toBeVisible();
+  await expect(page.locator(".pointed mark")).toHaveText("verdict:gone");
+  await hasNoViolations(page, "ledger with a mistake");
+  // The server's own mistake is marked at its place in the whole query, too.
+  await search.fill("verdict:lost nome:overlaps");
+  await expect(page.locator(".pointed mark")).toHaveText("nome");
+
+  await search.fill("");
+  await page.keyboard.type("reason:over");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expect(search).toHaveValue("reason:overlap");
+  await expect(rows.first()).toContainText("overlaps");
+  await page.getByRole("button", { name: "Overlaps", exact: true }).click();
+  await expect(search).toHaveValue("reason:overlap,buffer_full,replaced");
+  await page.getByText("Keep this view").click();
+  await expect(page.getByLabel("Name of the view")).toBeVisible();
 });
 
 test("metrics chart a range, of all or of a tag, and a dragged range leads to its runs", async ({ page }) => {

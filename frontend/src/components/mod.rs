@@ -35,7 +35,6 @@ mod query;
 mod reason;
 mod run_table;
 mod save;
-mod search_line;
 mod selection;
 mod shapes;
 mod switches;
@@ -70,11 +69,13 @@ pub(crate) use page_head::PageHead;
 pub(crate) use pager::{Beside, pager};
 pub(crate) use panel::{fact, panel};
 pub(crate) use plain_table::{Heading, heading, silent_heading, table};
-pub(crate) use query::{OwnViews, QueryBar, QueryField, QueryView, has_term, toggled};
+pub(crate) use query::{
+    FieldTerm, OwnViews, QueryBar, QueryField, QueryView, SplitQuery, field_term, has_term,
+    plain_words, split_query, toggled,
+};
 pub(crate) use reason::{is_id, reason_text};
 pub(crate) use run_table::{run_columns, run_name};
 pub(crate) use save::{copy_text, save_text};
-pub(crate) use search_line::SearchLine;
 pub(crate) use selection::Selection;
 pub(crate) use shapes::{
     Band, BarColumn, Chosen, DagNode, DagView, Drag, GanttBar, GanttRow, SparkBar, Week,

@@ -23,6 +23,7 @@ mod ledger;
 mod metrics;
 mod modules;
 mod namespaces;
+mod narrowing;
 mod not_found;
 mod overview;
 mod parts;

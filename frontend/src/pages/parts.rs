@@ -83,13 +83,13 @@ macro_rules! parts {
 // parts.
 parts! {
     overview { Overview }
-    lists { Schedules, Runs, Ledger }
+    lists { Schedules, Runs, Ledger, Audit }
     details { Schedule(id), Run(id) }
     plan { Upcoming, Backfills, NewBackfill, Backfill(id), Calendars, NewCalendar, EditCalendar(id) }
     build {
         NewSchedule, EditSchedule(id), NewWorkflow, EditWorkflow(id), Workflows, Workflow(id), Groups, Modules,
         DeployModule, Module(name),
     }
-    operate { Alerts, AlertRules, NewAlertRule, EditAlertRule(id), Metrics, Cluster, Health, Audit }
+    operate { Alerts, AlertRules, NewAlertRule, EditAlertRule(id), Metrics, Cluster, Health }
     settings { Profile, People, Tokens, Secrets, Namespaces, Feeds }
 }

@@ -5,9 +5,12 @@
 //! under the line, with the wrong part marked.
 //!
 //! - `terms`: the terms of a query, and how one is completed (pure)
+//! - `split`: the terms that a page reads itself, apart from those for the server (pure)
 
+mod split;
 mod terms;
 
+pub(crate) use split::{FieldTerm, SplitQuery, field_term, plain_words, split_query};
 pub(crate) use terms::{QueryField, has_term, toggled};
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};

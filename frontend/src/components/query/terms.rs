@@ -27,7 +27,7 @@ pub(super) fn terms(query: &str) -> Vec<&str> {
 }
 
 /// The byte ranges of the terms.
-fn ranges(query: &str) -> Vec<Range<usize>> {
+pub(super) fn ranges(query: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut start, mut is_quoted, mut is_escaped) = (None, false, false);
     for (at, letter) in query.char_indices() {
@@ -115,7 +115,8 @@ pub(super) fn complete(
         .collect()
 }
 
-fn quoted(value: &str) -> String {
+/// A value, in quotes if it needs them.
+pub(super) fn quoted(value: &str) -> String {
     if value.contains([' ', '"', ',', ':']) {
         format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
     } else {

@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::diff::{Difference, differences};
+use super::{
+    diff::{Difference, differences},
+    query,
+};
 use crate::{
     components::{Column, when_relative},
     model::AuditEvent,
@@ -13,7 +16,7 @@ use crate::{
 /// When, who, what, to what, and why, with what it changed; across all namespaces also the namespace.
 pub(super) fn columns(filters: Filters, is_across: bool) -> Vec<Column> {
     let narrowed = move |name: &'static str, value: &str| {
-        let (href, words) = (filters.href(&[(name, value)]), value.to_owned());
+        let (href, words) = (query::href(filters, name, value), value.to_owned());
         view! { <a href=href>{words}</a> }.into_any()
     };
     let mut columns = vec![
@@ -54,7 +57,7 @@ fn subject(event: &AuditEvent, filters: Filters) -> AnyView {
         None => event.subject.clone().into_any(),
     };
     let history = event.subject_id.as_ref().map(|id| {
-        let href = filters.href(&[("id", id)]);
+        let href = query::href(filters, "id", id);
         view! { <a class="cell-note" href=href>"its history"</a> }.into_any()
     });
     view! { {name}{history} }.into_any()

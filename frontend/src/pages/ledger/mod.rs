@@ -1,10 +1,12 @@
 //! The ledger of all schedules: every expected fire with its outcome and the reason.
 //!
+//! - `query`: what narrows the ledger
 //! - `totals`: the totals of the range
 //! - `row`: one instant, or many that share one row
 //! - `backfill`: backfills of lost fires
 
 mod backfill;
+mod query;
 mod row;
 mod totals;
 
@@ -16,17 +18,15 @@ use self::backfill::{Backfilling, orders};
 use super::{
     cursors,
     filters::{Filters, use_filters},
-    place,
+    narrowing::use_narrowing,
 };
 use crate::{
-    api::{self, LedgerQuery, ScheduleQuery},
-    components::{AsyncView, Look, Mark, RowName, SearchLine, Table, button, live, pager},
+    api::{self, ScheduleQuery},
+    components::{AsyncView, Look, Mark, RowName, Table, button, live, pager},
     data::{Feed, use_actor, use_feed, use_listing, use_load},
-    model::{LedgerRow, Place, ReasonCode, Verdict},
+    model::{LedgerRow, Place},
     route::Route,
-    state::{
-        List, Range, Session, Throttle, use_address, use_every, use_range, use_session, use_title,
-    },
+    state::{List, Session, Throttle, use_address, use_every, use_range, use_session, use_title},
 };
 
 const SIZE: usize = 50;
@@ -34,29 +34,18 @@ const SIZE: usize = 50;
 const LOOK: Duration = Duration::from_secs(10);
 /// How often the totals are counted again while runs start and end.
 const SLOW_MS: i64 = 5_000;
-const NAMES: [&str; 3] = ["verdict", "reason", "q"];
-
-/// The verdicts by their names in the address: groups first, named as in the totals.
-const VERDICTS: [(&str, &str, &[Verdict]); 8] = [
-    ("", "All verdicts", &[]),
-    ("ran", "Ran", &[Verdict::Started]),
-    ("skipped", "Skipped", &[Verdict::Skipped]),
-    ("missed", "Lost", &[Verdict::Missed, Verdict::Collapsed, Verdict::Abandoned]),
-    ("open", "Open", &[Verdict::Pending]),
-    ("started", "Started", &[Verdict::Started]),
-    ("collapsed", "Collapsed", &[Verdict::Collapsed]),
-    ("abandoned", "Abandoned", &[Verdict::Abandoned]),
-];
 
 /// The page of the ledger.
 #[component]
 pub(crate) fn Ledger() -> impl IntoView {
     use_title(|| "Ledger".to_owned());
-    let filters = use_filters(Route::Ledger, &NAMES);
+    let filters = use_filters(Route::Ledger, &query::NAMES);
     let range = use_range(&Route::Ledger);
     let session = use_session();
-    let fires = use_listing(SIZE, move || api::ledger(query(filters, range), SIZE));
-    let sums = use_load(move || Some(api::ledger_totals(all_of(filters, range))));
+    let narrowing = use_narrowing(move || query::text(filters), query::read);
+    let narrowed = move || narrowing.get();
+    let fires = use_listing(SIZE, move || api::ledger(narrowed().rows(filters, range), SIZE));
+    let sums = use_load(move || Some(api::ledger_totals(narrowed().totals(filters, range))));
     let paused = use_load(move || Some(api::schedule_count(paused(filters))));
     let (loading, totals) = (fires.load.loading, sums.loading);
     // Counting costs the server more than reading a page.
@@ -87,28 +76,20 @@ pub(crate) fn Ledger() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"Ledger"</h1>
-            <div class="actions">{live(backfill_all)}</div>
+            <div class="actions">
+                {live(move || if filters.is_narrowed() {
+                    view! { <a class="button button-quiet" href=filters.cleared()>"Clear filters"</a> }.into_any()
+                } else {
+                    ().into_any()
+                })}
+                {live(backfill_all)}
+            </div>
         </header>
         {sums.draw(move |sums| totals::totals(sums, filters))}
         {paused.draw(|count| paused_note(*count))}
-        <search class="filter-line">
-            <SearchLine
-                label="Search schedules of the ledger"
-                placeholder="tag:billing -zone:UTC"
-                value=Signal::derive(move || filters.get("q"))
-                loading=loading
-                search=Callback::new(move |text: String| filters.set(&[("q", &text)]))
-            />
-            {verdicts(filters)}
-            {reasons(filters)}
-            {live(move || if filters.is_narrowed() {
-                view! { <a class="button button-quiet" href=filters.cleared()>"Clear filters"</a> }.into_any()
-            } else {
-                ().into_any()
-            })}
-        </search>
+        {query::bar(fires, filters, narrowing)}
         <AsyncView
-            loading=loading
+            loading=narrowing.waiting(loading)
             what="the ledger"
             is_empty=Signal::derive(move || fires.list.is_empty())
             empty=move || view! {
@@ -132,10 +113,10 @@ pub(crate) fn Ledger() -> impl IntoView {
 /// The paused schedules among those that the page shows: fires that fall into a pause have no rows
 /// before it ends.
 fn paused(filters: Filters) -> ScheduleQuery {
-    let search = filters.some("q").map(|search| format!("{search} "));
+    let search = format!("{} state:paused", query::of_schedules(filters));
     ScheduleQuery {
         namespace: filters.address().namespace(),
-        search: Some(format!("{}state:paused", search.unwrap_or_default())),
+        search: Some(search.trim_start().to_owned()),
         favourites: false,
         sort: None,
         place: Place::First,
@@ -170,55 +151,4 @@ fn table(list: List, session: Session, backfilling: Backfilling) -> AnyView {
             row::actions(row, may.then_some(backfilling))
         })
         .view()
-}
-
-/// The query for the address; tracked.
-fn query(filters: Filters, range: Range) -> LedgerQuery {
-    let verdict = filters.get("verdict");
-    let verdicts = VERDICTS.into_iter().find(|(name, ..)| *name == verdict);
-    let reason = filters.get("reason");
-    let reasons = ReasonCode::ALL.into_iter().filter(|(_, name, _)| *name == reason);
-    LedgerQuery {
-        verdicts: verdicts.map(|(.., verdicts)| verdicts.to_vec()).unwrap_or_default(),
-        reasons: reasons.map(|(code, ..)| code).collect(),
-        place: place(filters.address()),
-        ..all_of(filters, range)
-    }
-}
-
-/// The same for all verdicts: the totals always add up, and link from one verdict to another.
-fn all_of(filters: Filters, range: Range) -> LedgerQuery {
-    let (after, before) = range.bounds();
-    LedgerQuery {
-        namespace: filters.address().namespace(),
-        search: filters.some("q"),
-        after,
-        before,
-        ..LedgerQuery::default()
-    }
-}
-
-fn verdicts(filters: Filters) -> AnyView {
-    let option = move |(name, words, _): (&'static str, &'static str, _)| {
-        view! { <option value=name prop:selected=move || filters.get("verdict") == name>{words}</option> }.into_any()
-    };
-    view! {
-        <select aria-label="Verdict" on:change:target=move |event| filters.set(&[("verdict", &event.target().value()), ("reason", "")])>
-            {Vec::from(VERDICTS.map(option))}
-        </select>
-    }
-    .into_any()
-}
-
-fn reasons(filters: Filters) -> AnyView {
-    let option = move |(name, words): (&'static str, &'static str)| {
-        view! { <option value=name prop:selected=move || filters.get("reason") == name>{words}</option> }
-            .into_any()
-    };
-    let known = ReasonCode::ALL.into_iter().map(|(_, name, words)| (name, words));
-    let options: Vec<_> = std::iter::once(("", "All reasons")).chain(known).map(option).collect();
-    view! {
-        <select aria-label="Reason" on:change:target=move |event| filters.set(&[("reason", &event.target().value())])>{options}</select>
-    }
-    .into_any()
 }

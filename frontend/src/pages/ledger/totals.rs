@@ -3,6 +3,7 @@
 
 use leptos::prelude::*;
 
+use super::query;
 use crate::{
     components::{Mark, figure},
     model::{LedgerGroup, LedgerTotals, Verdict},
@@ -11,7 +12,9 @@ use crate::{
 };
 
 pub(super) fn totals(totals: &LedgerTotals, filters: Filters) -> AnyView {
-    let href = |verdict: &str| Some(filters.href(&[("verdict", verdict), ("reason", "")]));
+    let others = query::of_schedules(filters);
+    let href =
+        |verdict: &str| Some(filters.href(&[("verdict", verdict), ("reason", ""), ("q", &others)]));
     let lit = |count: i64, state: &'static str| if count > 0 { state } else { "" };
     let note = |words: &str| words.to_owned();
     let sum = format!(
@@ -38,11 +41,12 @@ pub(super) fn totals(totals: &LedgerTotals, filters: Filters) -> AnyView {
 
 /// The totals by verdict and reason, the most frequent first.
 fn groups(totals: &LedgerTotals, filters: Filters) -> AnyView {
+    let others = query::of_schedules(filters);
     let group = |group: &LedgerGroup| {
         let mark = Mark::Verdict(group.verdict);
         let (name, words) = group.reason.name_and_words();
         let verdict = if group.verdict == Verdict::Pending { "open" } else { mark.state() };
-        let href = filters.href(&[("verdict", verdict), ("reason", name)]);
+        let href = filters.href(&[("verdict", verdict), ("reason", name), ("q", &others)]);
         view! {
             <li>
                 <a class="group" href=href data-state=mark.state()>

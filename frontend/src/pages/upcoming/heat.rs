@@ -15,8 +15,8 @@ use crate::{
 const HOUR_MS: i64 = 3_600_000;
 const LEVELS: i64 = 5;
 
-/// The hours of a day, by wall-clock hour.
-type Days = BTreeMap<String, [Option<ForecastHour>; 24]>;
+/// The hours of each day, by wall-clock hour.
+pub(super) type Days = BTreeMap<String, [Option<ForecastHour>; 24]>;
 
 pub(super) fn heat(hours: &[ForecastHour], chosen: RwSignal<Option<Moment>>) -> AnyView {
     let zone = use_zone().get().zone(None);
@@ -57,7 +57,7 @@ pub(super) fn heat(hours: &[ForecastHour], chosen: RwSignal<Option<Moment>>) -> 
 
 /// Groups hours by day and wall-clock hour of a zone. Two hours with the same wall-clock time (when
 /// a clock goes back) are added up.
-fn by_day(hours: &[ForecastHour], zone: &str) -> Days {
+pub(super) fn by_day(hours: &[ForecastHour], zone: &str) -> Days {
     let mut days = Days::new();
     for hour in hours {
         let wall =
@@ -75,7 +75,7 @@ fn by_day(hours: &[ForecastHour], zone: &str) -> Days {
 }
 
 /// The level of a cell: 0 for none, up to `LEVELS` for the busiest.
-fn level(fires: i64, most: i64) -> i64 {
+pub(super) fn level(fires: i64, most: i64) -> i64 {
     if fires == 0 { 0 } else { (fires * LEVELS + most - 1) / most.max(1) }
 }
 
@@ -123,7 +123,7 @@ fn cell(
 }
 
 /// `999`, `1k`, `12k`
-fn short(number: i64) -> String {
+pub(super) fn short(number: i64) -> String {
     if number < 1_000 { number.to_string() } else { format!("{}k", number / 1_000) }
 }
 

@@ -1,32 +1,44 @@
-//! Upcoming fires: a week by the hour, an hour by the minute with its collisions, and how the year's clock changes
-//! affect which schedules. Schedules that start as often in each hour would hide the busy hours, so they are left out
-//! until the address asks for them.
+//! Upcoming fires: a day or a week by the hour, or five weeks by the day; an hour by the minute with its collisions;
+//! what suppresses fires; and how the year's clock changes affect which schedules. Schedules that start as often in
+//! each hour would hide the busy hours, so they are left out until the address asks for them.
 //!
-//! - `heat`: the week
-//! - `minutes`: one hour of it
+//! - `day`, `heat`, `month`: the day, the week, the five weeks
+//! - `minutes`: one hour
+//! - `bands`: calendars and pauses, by the day
+//! - `cover`: how much of a day each suppresses (pure)
 //! - `clocks`: the clock changes
 
+mod bands;
 mod clocks;
+mod cover;
+mod day;
 mod heat;
 mod minutes;
+mod month;
 
 use std::time::Duration;
 
 use leptos::prelude::*;
 
+use self::bands::Bands;
 use super::kit::{self, empty};
 use crate::{
     api,
-    components::{AsyncView, Tab, live, panel},
+    components::{AsyncView, Tab, Waiting, live, panel},
     data::{self, use_load},
     model::{Forecast, ForecastHour},
     route::Route,
-    state::{use_address, use_every, use_title},
-    time::{Moment, grouped},
+    state::{use_address, use_every, use_title, use_zone},
+    time::{Day, Moment, Wall, grouped},
 };
 
 const LOOK: Duration = Duration::from_secs(60);
+const HOUR_MS: i64 = 3_600_000;
 const WEEK_HOURS: i64 = 168;
+/// A week that begins within a day ends within another.
+const WEEK_DAYS: i64 = 8;
+/// The spans of time, by their names in the address.
+const SPANS: [(&str, &str); 3] = [("day", "Day"), ("", "Week"), ("month", "Month")];
 const TABS: &[Tab] =
     &[Tab { name: "", words: "Load" }, Tab { name: "clocks", words: "Clock changes" }];
 
@@ -36,34 +48,75 @@ pub(crate) fn Upcoming() -> impl IntoView {
     use_title(|| "Upcoming".to_owned());
     let address = use_address();
     let tab = Memo::new(move |_| address.query("tab"));
+    let span = Memo::new(move |_| address.query("view"));
     view! {
         <header class="page-head">
             <h1>"Upcoming"</h1>
             <p class="actions"><a class="button" href=Route::Feeds.path()>"Calendar feed"</a></p>
         </header>
         {kit::tabs("Upcoming", TABS)}
-        {live(move || match tab.get().as_str() {
-            "clocks" => view! { <clocks::Clocks/> }.into_any(),
-            _ => view! { <Load/> }.into_any(),
+        {live(move || match (tab.get().as_str(), span.get().as_str()) {
+            ("clocks", _) => view! { <clocks::Clocks/> }.into_any(),
+            (_, "day") => view! { {spans()}<day::OneDay/> }.into_any(),
+            (_, "month") => view! { {spans()}<month::Month/> }.into_any(),
+            _ => view! { {spans()}<Load/> }.into_any(),
         })}
     }
+}
+
+/// The choice of the span.
+fn spans() -> AnyView {
+    let address = use_address();
+    let link = |(name, words): (&'static str, &'static str)| {
+        let href = move || address.href(&[("view", name), ("day", ""), ("at", "")]);
+        let is_chosen = move || (address.query("view") == name).then_some("true");
+        view! { <a href=move || href() aria-current=move || is_chosen()>{words}</a> }.into_any()
+    };
+    view! { <nav class="filters spans" aria-label="Span of time">{Vec::from(SPANS.map(link))}</nav> }
+        .into_any()
+}
+
+/// The state of several requests whose answers are shown together.
+fn together(parts: Vec<data::Loading>) -> Waiting {
+    let (data, failures, retries) = (parts.clone(), parts.clone(), parts);
+    Waiting {
+        has_data: Signal::derive(move || data.iter().all(|part| part.has_data())),
+        failure: Signal::derive(move || failures.iter().find_map(|part| part.failure())),
+        retry: Callback::new(move |()| retries.iter().for_each(|part| part.reload())),
+    }
+}
+
+/// The current day of a zone.
+fn today(zone: &str) -> Day {
+    let wall = Wall::read(Moment::now(), zone).or_else(|| Wall::read(Moment::now(), "UTC"));
+    wall.and_then(|wall| Day::parse(&wall.date)).unwrap_or(Day::new(1970, 1, 1))
+}
+
+/// The view of a span in which nothing starts.
+fn nothing(title: &'static str) -> AnyView {
+    empty(title, "Schedules that are paused or finished do not count.")
+}
+
+/// Whether frequent schedules are counted. Without anything else, they are what is to come.
+fn use_frequent(forecast: data::Load<Forecast>) -> Memo<bool> {
+    let address = use_address();
+    Memo::new(move |_| {
+        let can_do_without = forecast.with(Forecast::has_frequent_and_others).unwrap_or_default();
+        !can_do_without || address.query("frequent") == "yes"
+    })
 }
 
 /// The week, and the selected hour.
 #[component]
 fn Load() -> impl IntoView {
-    let address = use_address();
+    let (address, clock) = (use_address(), use_zone());
     let week = use_load(move || {
         Some(api::planning::upcoming(address.namespace(), None, WEEK_HOURS, true))
     });
     let loading = week.loading;
     use_every(LOOK, move || loading.refresh());
     let chosen = RwSignal::new(None::<Moment>);
-    // Without anything else, frequent schedules are what is to come.
-    let frequent = Memo::new(move |_| {
-        let can_do_without = week.with(Forecast::has_frequent_and_others).unwrap_or_default();
-        !can_do_without || address.query("frequent") == "yes"
-    });
+    let frequent = use_frequent(week);
     // A link may name a minute: its hour is shown from there on, until another one is chosen. Without either, the
     // busiest one is shown: that is where schedules collide.
     let minute = Memo::new(move |_| {
@@ -80,22 +133,27 @@ fn Load() -> impl IntoView {
     let is_empty = Signal::derive(move || {
         week.with(|week| week.hours.iter().all(|hour| hour.fires == 0)).unwrap_or_default()
     });
+    let days = Signal::derive(move || {
+        let today = today(&clock.get().zone(None));
+        (0..WEEK_DAYS).map(|days| today.plus(days)).collect::<Vec<_>>()
+    });
     view! {
-        <AsyncView
-            loading=loading
-            what="what is to come"
-            is_empty=is_empty
-            empty=|| empty("Nothing starts in the next 7 days", "Schedules that are paused or finished do not count.")
-        >
-            <div class="stack">
+        <div class="stack">
+            <AsyncView
+                loading=loading
+                what="what is to come"
+                is_empty=is_empty
+                empty=|| nothing("Nothing starts in the next 7 days")
+            >
                 {panel("Starts in the next 7 days", (), heat())}
                 {live(move || match shown.get() {
                     Some(at) => view! { <minutes::Minutes at=at minute=minute.get() frequent=frequent.get()/> }.into_any(),
                     None => ().into_any(),
                 })}
                 {week.draw(cut)}
-            </div>
-        </AsyncView>
+            </AsyncView>
+            <Bands days=days/>
+        </div>
     }
 }
 
@@ -148,10 +206,11 @@ fn frequent_words(schedules: i64, fires: i64, with: bool) -> String {
     format!("{begin} {which}: {} starts an hour.", grouped(fires))
 }
 
-fn cut(week: &Forecast) -> AnyView {
-    if week.is_complete {
-        return ().into_any();
-    }
+fn cut(forecast: &Forecast) -> AnyView {
+    if forecast.is_complete { ().into_any() } else { cut_note() }
+}
+
+fn cut_note() -> AnyView {
     view! { <p class="muted">"Not all fires were counted: the schedules that are due last are left out."</p> }.into_any()
 }
 

@@ -51,7 +51,8 @@ pub async fn audit_scope(
 
 /// Refuses filters that can never match.
 pub fn check_audit_filter(filter: &audit::Filter) -> Result<(), BadInput> {
-    let plain = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase());
+    let letter = |b: u8| b.is_ascii_lowercase() || b == b'_';
+    let plain = |word: &str| !word.is_empty() && word.bytes().all(letter);
     match &filter.kind {
         Some(kind) if !plain(kind) => {
             let help = "give the first part of an action, such as schedule, user or token";

@@ -6,7 +6,7 @@ use entity::{
 };
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect,
-    QueryTrait,
+    QueryTrait, sea_query::LikeExpr,
 };
 use uuid::Uuid;
 
@@ -44,9 +44,11 @@ pub async fn page<C: ConnectionTrait>(
         .apply_if(filter.namespace, |query, id| query.filter(Column::NamespaceId.eq(id)))
         .apply_if(filter.actor.as_deref(), |query, actor| query.filter(Column::Actor.eq(actor)))
         .apply_if(filter.action.as_deref(), |query, word| query.filter(Column::Action.eq(word)))
-        // The caller has checked that kinds are plain words.
+        // The caller has checked that a kind has only letters and `_`, which LIKE reads as any
+        // letter.
         .apply_if(filter.kind.as_deref(), |query, kind| {
-            query.filter(Column::Action.starts_with(format!("{kind}.")))
+            let pattern = format!("{}.%", kind.replace('_', "!_"));
+            query.filter(Column::Action.like(LikeExpr::new(pattern).escape('!')))
         })
         .apply_if(filter.subject_id, |query, id| query.filter(Column::SubjectId.eq(id)))
         .apply_if(filter.subject.as_deref(), |query, name| query.filter(Column::Subject.eq(name)))

@@ -82,8 +82,11 @@ async fn the_log_is_paged_and_narrowed(database: TestDatabase) {
     }
     assert_eq!(paged, all);
 
+    let limit = "mutation { limitWorkerQueue(name: \"gpu\", maxJobs: 3) { queue { name } } }";
+    desk.ask(limit, json!({})).await;
     for (filter, expected) in [
         (json!({ "kind": "user" }), vec!["user.add"]),
+        (json!({ "kind": "worker_queue" }), vec!["worker_queue.limit"]),
         (json!({ "action": "schedule.create", "subject": "two" }), vec!["schedule.create"]),
         (json!({ "actor": "nobody" }), vec![]),
         (
@@ -94,6 +97,7 @@ async fn the_log_is_paged_and_narrowed(database: TestDatabase) {
         // Wildcards are not interpreted.
         (json!({ "actor": "%" }), vec![]),
         (json!({ "subject": "tw_" }), vec![]),
+        (json!({ "kind": "sche_ule" }), vec![]),
     ] {
         let found = log(&desk, json!({ "filter": filter })).await;
         assert_eq!(actions(&found), expected, "{filter}");

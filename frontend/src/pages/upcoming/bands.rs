@@ -1,0 +1,176 @@
+//! What suppresses fires on which days, as bands under the counts: the calendars that schedules use, with their
+//! windows, and the pauses.
+
+use leptos::prelude::*;
+
+use super::{
+    cover::{Cover, by_calendar, by_pause},
+    together,
+};
+use crate::{
+    api::{self, ScheduleQuery},
+    components::{AsyncView, live, panel, when},
+    data::use_load,
+    model::{Calendar, CalendarMode, Page, Place, ScheduleRow, Weekday},
+    pages::kit::place_note,
+    route::Route,
+    state::{use_address, use_zone},
+    time::{Day, Moment, amount, day_words},
+};
+
+/// The maximum number of pauses that are shown.
+const MOST_PAUSES: usize = 10;
+
+/// One calendar or pause.
+struct Band {
+    name: String,
+    href: String,
+    namespace: String,
+    note: AnyView,
+    /// The state whose colour it has.
+    state: &'static str,
+    covers: Vec<Cover>,
+}
+
+/// The bands of these days.
+#[component]
+pub(super) fn Bands(days: Signal<Vec<Day>>) -> impl IntoView {
+    let (address, clock) = (use_address(), use_zone());
+    let calendars = use_load(move || Some(api::planning::calendars(address.namespace())));
+    let paused = use_load(move || {
+        let query = ScheduleQuery {
+            namespace: address.namespace(),
+            search: Some("state:paused".to_owned()),
+            favourites: false,
+            sort: None,
+            place: Place::First,
+        };
+        Some(api::schedules(query, MOST_PAUSES))
+    });
+    let content = move || match (calendars.get(), paused.get()) {
+        (Some(calendars), Some(paused)) => {
+            let zone = clock.get().zone(None);
+            let days = days.get();
+            let bands = bands(&calendars, &paused, &days, &zone);
+            draw(bands, &days, paused.next.is_some())
+        }
+        _ => ().into_any(),
+    };
+    let waiting = together(vec![calendars.loading, paused.loading]);
+    let content = view! {
+        <AsyncView loading=waiting what="calendars and pauses">{live(content)}</AsyncView>
+    };
+    panel("What suppresses fires", (), content)
+}
+
+/// Those that suppress something in these days.
+fn bands(
+    calendars: &Page<Calendar>,
+    paused: &Page<ScheduleRow>,
+    days: &[Day],
+    zone: &str,
+) -> Vec<Band> {
+    let calendars =
+        calendars.rows.iter().filter(|calendar| calendar.schedules > 0).map(|calendar| {
+            let what = match calendar.mode {
+                CalendarMode::Exclude => "suppresses its entries",
+                CalendarMode::Only => "allows only its entries",
+            };
+            let schedules = amount(calendar.schedules, "schedule", "schedules");
+            Band {
+                name: calendar.name.clone(),
+                href: Route::EditCalendar(calendar.id.clone()).path_at(&calendar.namespace),
+                namespace: calendar.namespace.clone(),
+                note: format!("{what}, for {schedules}").into_any(),
+                state: "skipped",
+                covers: days.iter().map(|day| by_calendar(calendar, *day)).collect(),
+            }
+        });
+    let pauses = paused.rows.iter().filter_map(|schedule| {
+        let pause = schedule.pause.as_ref()?;
+        let note = match pause.until {
+            Some(until) => view! { "paused until "{when(until, None)} }.into_any(),
+            None => "paused".into_any(),
+        };
+        Some(Band {
+            name: schedule.name.clone(),
+            href: Route::Schedule(schedule.id.clone()).path_at(&schedule.namespace),
+            namespace: schedule.namespace.clone(),
+            note,
+            state: "paused",
+            covers: days.iter().map(|day| by_pause(pause, *day, zone)).collect(),
+        })
+    });
+    let has_some = |band: &Band| band.covers.iter().any(|cover| *cover != Cover::Nothing);
+    calendars.chain(pauses).filter(has_some).collect()
+}
+
+fn draw(bands: Vec<Band>, days: &[Day], has_more: bool) -> AnyView {
+    if bands.is_empty() {
+        return view! { <p class="muted">"No calendar and no pause suppresses fires on these days."</p> }
+            .into_any();
+    }
+    let now = Moment::now();
+    let dates: Vec<String> = days.iter().map(|day| day_words(&day.to_string(), now)).collect();
+    let head = |(day, date): (&Day, &String)| {
+        let letter = Weekday::WEEK.get(day.weekday()).and_then(|day| day.word().get(..1));
+        let (_, _, number) = day.parts();
+        view! {
+            <th scope="col" title=date.clone()>
+                <span aria-hidden="true">{letter}</span>
+                <span aria-hidden="true">{number}</span>
+                <span class="visually-hidden">{date.clone()}</span>
+            </th>
+        }
+        .into_any()
+    };
+    let heads: Vec<_> = days.iter().zip(&dates).map(head).collect();
+    let rows: Vec<_> = bands.into_iter().map(|band| row(band, &dates)).collect();
+    let more = has_more.then(|| {
+        let href = Route::Schedules.narrowed(&[("q", "state:paused")]);
+        view! { " "<a href=href>"All paused schedules"</a> }.into_any()
+    });
+    view! {
+        <div class="bands-frame" tabindex="0" role="group" aria-label="What suppresses fires, by day">
+            <table class="bands">
+                <caption class="visually-hidden">"What suppresses fires, by day"</caption>
+                <thead><tr><th scope="col"><span class="visually-hidden">"Calendar or pause"</span></th>{heads}</tr></thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
+        <p class="hint">
+            "A full band is all day, half a band a part of the day. A calendar's days are those of each schedule's own zone."
+            {more}
+        </p>
+    }
+    .into_any()
+}
+
+fn row(band: Band, dates: &[String]) -> AnyView {
+    let Band { name, href, namespace, note, state, covers } = band;
+    let cell = |(cover, date): (&Cover, &String)| {
+        let (kind, words) = match cover {
+            Cover::Nothing => return view! { <td></td> }.into_any(),
+            Cover::Part => ("part", "a part of the day"),
+            Cover::All => ("all", "all day"),
+        };
+        view! {
+            <td title=format!("{date}: {words}")>
+                <span class="band" data-cover=kind data-state=state>
+                    <span class="visually-hidden">{words}</span>
+                </span>
+            </td>
+        }
+        .into_any()
+    };
+    let cells: Vec<_> = covers.iter().zip(dates).map(cell).collect();
+    view! {
+        <tr data-testid="band">
+            <th scope="row">
+                <a href=href>{name}</a>{place_note(&namespace)}<span class="cell-note">{note}</span>
+            </th>
+            {cells}
+        </tr>
+    }
+    .into_any()
+}
