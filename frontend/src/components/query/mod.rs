@@ -8,11 +8,12 @@
 
 mod terms;
 
+pub(super) use terms::complete;
 pub(crate) use terms::{QueryField, has_term, toggled};
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 
-use self::terms::{complete, terms, without};
+use self::terms::{terms, without};
 use super::{
     Field, Glyph, Look, Typing, Waiting, button, icon, icon_button, live, menu, pointed, use_typing,
 };

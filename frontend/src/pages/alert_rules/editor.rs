@@ -6,7 +6,11 @@ use std::time::Duration;
 use leptos::{ev::SubmitEvent, leptos_dom::helpers::TimeoutHandle, prelude::*};
 
 use super::{
-    super::kit::{self, Wrong, check, empty, of},
+    super::{
+        kit::{self, Wrong, check, empty, of},
+        schedules::SEARCH_FIELDS,
+        suggest,
+    },
     EVENTS,
     draft::{Draft, Read},
     quiet,
@@ -188,7 +192,8 @@ fn what(draft: Draft, wrong: Wrong) -> AnyView {
                 {seconds(AlertEvent::Slow, "slow", "Slow after (times the usual)", draft.slow, "slowAfterTimes")}
                 {seconds(AlertEvent::ClockChange, "clock-days", "Days before", draft.clock_days, "clockChangeDays")}
             </div>
-            {Field::new("search", "About the schedules", draft.search).code().error(of(wrong, "search"))
+            {Field::new("search", "About the schedules", draft.search).code().picks(suggest::search(&SEARCH_FIELDS))
+                .error(of(wrong, "search"))
                 .hint("In the search language, as in tag:billing -name:test. Empty means all.").text()}
         </fieldset>
     }

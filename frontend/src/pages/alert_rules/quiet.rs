@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::super::kit::{self, Wrong};
+use super::super::{
+    kit::{self, Wrong},
+    suggest,
+};
 use crate::{
     components::{Field, Glyph, icon, icon_button, keyed},
     model::{Quiet, Weekday, Window},
@@ -88,7 +91,7 @@ pub(super) fn fields(hours: Hours, wrong: Wrong) -> AnyView {
     view! {
         {kit::check("quiet", "Quiet hours", hours.on, "Messages are held until they are over.")}
         <div hidden=move || !hours.on.get() class="quiet">
-            {Field::new("quiet-zone", "In the zone", hours.zone).error(kit::of(wrong, "quiet")).text()}
+            {Field::new("quiet-zone", "In the zone", hours.zone).picks(suggest::zones()).error(kit::of(wrong, "quiet")).text()}
             {keyed(keys, part)}
             <button type="button" class="button button-quiet" on:click=move |_| hours.add()>
                 {icon(Glyph::Plus)}"Add hours"

@@ -16,13 +16,13 @@ use self::export::{Format, export};
 use super::{
     cursors,
     filters::{Filters, use_filters},
-    place,
+    place, suggest,
 };
 use crate::{
     api::{self, AuditQuery},
-    components::{AsyncView, Look, RowName, Table, button, live, pager},
-    data::use_listing,
-    model::{AuditEvent, Place},
+    components::{AsyncView, Fill, Look, RowName, Suggestions, Table, button, live, pager},
+    data::{Load, use_listing},
+    model::{AuditEvent, Page, Place},
     route::Route,
     state::{List, Range, use_every, use_notices, use_range, use_title},
 };
@@ -73,6 +73,7 @@ pub(crate) fn Audit() -> impl IntoView {
         let [after, before] = cursors(&place);
         filters.address().go(&untrack(|| filters.href(&[after, before])));
     };
+    let kind = Signal::derive(move || filters.get("kind"));
     let total = move || events.load.with(|page| page.total).flatten().map(count_words);
     view! {
         <header class="page-head">
@@ -85,9 +86,9 @@ pub(crate) fn Audit() -> impl IntoView {
         </header>
         <search class="filter-line" aria-label="Filters of the audit log">
             {kinds(filters)}
-            {field(filters, "action", "Action", "schedule.pause")}
-            {field(filters, "actor", "Actor", "ada")}
-            {field(filters, "subject", "Subject", "nightly-report")}
+            {field(filters, "action", "Action", "schedule.pause", actions(events.load))}
+            {field(filters, "actor", "Actor", "ada", suggest::actors())}
+            {field(filters, "subject", "Subject", "nightly-report", suggest::subjects(kind))}
             {live(move || if filters.is_narrowed() {
                 view! { <a class="button button-quiet" href=filters.cleared()>"Clear filters"</a> }.into_any()
             } else {
@@ -160,20 +161,21 @@ fn field(
     name: &'static str,
     label: &'static str,
     example: &'static str,
+    suggestions: Suggestions,
 ) -> AnyView {
-    view! {
-        <input
-            type="search"
-            class="filter-field"
-            aria-label=label
-            placeholder=format!("{label}: {example}")
-            autocapitalize="off"
-            spellcheck="false"
-            prop:value=move || filters.get(name)
-            on:change:target=move |event| filters.set(&[(name, event.target().value().trim())])
-        />
-    }
-    .into_any()
+    filters.picking_field(name, label, format!("{label}: {example}"), suggestions)
+}
+
+/// The actions of the changes that are shown.
+fn actions(events: Load<Page<AuditEvent>>) -> Suggestions {
+    let known = Memo::new(move |_| {
+        let all = events.with(|page| page.rows.iter().map(|event| event.action.clone()).collect());
+        let mut all: Vec<String> = all.unwrap_or_default();
+        all.sort_unstable();
+        all.dedup();
+        all
+    });
+    Suggestions { fill: Fill::Whole, known: known.into(), sought: RwSignal::new(None) }
 }
 
 /// The server stops counting at ten thousand.

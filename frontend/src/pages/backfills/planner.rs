@@ -16,7 +16,7 @@ use crate::{
         BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding, Page, PastFire,
         ScheduleName, Took,
     },
-    pages::kit::note,
+    pages::{kit::note, suggest},
     route::Route,
     state::{use_address, use_title},
     time::{Moment, Wall, browser_zone, duration},
@@ -107,7 +107,7 @@ pub(crate) fn NewBackfill() -> impl IntoView {
     view! {
         <header class="page-head"><h1>"New backfill"</h1></header>
         <div class="form-grid">
-            {form(draft, names, schedule, wrong)}
+            {form(draft, schedule, wrong)}
             <div class="form-side">{list(draft, schedule, namespace)}</div>
         </div>
     }
@@ -135,12 +135,7 @@ fn use_names(typed: RwSignal<String>, namespace: Memo<String>) -> Load<Page<Sche
     })
 }
 
-fn form(
-    draft: Draft,
-    names: Load<Page<ScheduleName>>,
-    schedule: Memo<Option<ScheduleName>>,
-    wrong: Wrong,
-) -> AnyView {
+fn form(draft: Draft, schedule: Memo<Option<ScheduleName>>, wrong: Wrong) -> AnyView {
     let (actor, address, once) = (use_actor(), use_address(), use_once());
     let busy = RwSignal::new(false);
     let plan = move |key: String| {
@@ -189,7 +184,7 @@ fn form(
     };
     view! {
         <form class="form-main" on:submit=submit novalidate>
-            {which_fires(draft, names, wrong)}
+            {which_fires(draft, wrong)}
             {how(draft, wrong)}
             <div role="alert">{move || general()}</div>
             <p class="form-foot">
@@ -202,22 +197,15 @@ fn form(
 }
 
 /// The fields for the schedule, the range and the mode.
-fn which_fires(draft: Draft, names: Load<Page<ScheduleName>>, wrong: Wrong) -> AnyView {
-    let options = names.draw(|page| {
-        let option = |row: &std::sync::Arc<ScheduleName>| {
-            view! { <option value=row.name.clone()></option> }.into_any()
-        };
-        page.rows.iter().map(option).collect::<Vec<_>>().into_any()
-    });
+fn which_fires(draft: Draft, wrong: Wrong) -> AnyView {
     let range = |(words, days): (&'static str, i64)| {
         button(Look::Plain, None, words, move || draft.choose(days))
     };
     view! {
         <fieldset class="panel form-section">
             <legend>"Which fires"</legend>
-            {Field::new("schedule", "Schedule", draft.schedule).required().first().list("schedule-names")
+            {Field::new("schedule", "Schedule", draft.schedule).required().first().picks(suggest::schedules_here())
                 .error(of(wrong, "scheduleId")).hint("By name. Paused schedules can be backfilled as well.").text()}
-            <datalist id="schedule-names">{options}</datalist>
             <div class="actions" role="group" aria-label="Ranges">{Vec::from(RANGES.map(range))}</div>
             <div class="field-grid">
                 {Field::new("from", "From (your time)", draft.from).kind("datetime-local").error(of(wrong, "from")).text()}

@@ -2,7 +2,11 @@
 
 use leptos::prelude::*;
 
-use super::kit::{self, Asked, Change, empty, form, none, of, use_asked};
+use super::{
+    kit::{self, Asked, Change, empty, form, none, of, use_asked},
+    schedules::SEARCH_FIELDS,
+    suggest,
+};
 use crate::{
     api::{self, settings::create_calendar_feed::CreateCalendarFeedInput},
     components::{
@@ -103,8 +107,10 @@ fn new_form(
             (kind_word(FeedKind::Calendar), "Calendar: what will run"),
             (kind_word(FeedKind::Badge), "Badge: how the last runs went"),
         ])}
-        {Field::new("feed-schedule", "Only the schedule (optional)", schedule).error(of(wrong, "schedule")).text()}
-        {Field::new("feed-search", "Only what this finds (optional)", search).code().error(of(wrong, "search"))
+        {Field::new("feed-schedule", "Only the schedule (optional)", schedule).picks(suggest::schedules(namespace.into()))
+            .error(of(wrong, "schedule")).text()}
+        {Field::new("feed-search", "Only what this finds (optional)", search).code().picks(suggest::search(&SEARCH_FIELDS))
+            .error(of(wrong, "search"))
             .hint("In the search language, as in tag:billing.").text()}
     };
     let plan = move |_| {
