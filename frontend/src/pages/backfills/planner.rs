@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leptos::{ev::SubmitEvent, leptos_dom::helpers::TimeoutHandle, prelude::*};
 
-use super::super::kit::{self, Wrong, instant, number, of};
+use super::super::kit::{self, KeptFields, KeptForm, Wrong, instant, number, of};
 use crate::{
     api::planning::{self, BackfillOrderOf},
     components::{
@@ -54,6 +54,18 @@ impl Draft {
         }
     }
 
+    /// The fields that are kept until they are sent.
+    fn kept(self) -> KeptFields {
+        KeptFields::new()
+            .with("schedule", self.schedule)
+            .with("from", self.from)
+            .with("to", self.to)
+            .with("mode", self.mode)
+            .with("order", self.order)
+            .with("concurrency", self.concurrency)
+            .with("reason", self.reason)
+    }
+
     /// Selects this many days up to now, by the browser's clock, to the minute.
     fn choose(self, days: i64) {
         let now = Moment::now();
@@ -94,6 +106,9 @@ pub(crate) fn NewBackfill() -> impl IntoView {
         reason: text(""),
     };
     draft.choose(1);
+    // A link to the backfill of one schedule does not bring back what was typed for another one.
+    let key = format!("backfill.{}.{}", namespace.get_untracked(), draft.schedule.get_untracked());
+    let kept = draft.kept().keep(&key);
     let names = use_names(draft.schedule, namespace);
     let schedule = Memo::new(move |_| {
         let typed = draft.schedule.get();
@@ -106,8 +121,9 @@ pub(crate) fn NewBackfill() -> impl IntoView {
     let wrong: Wrong = RwSignal::new(None);
     view! {
         <header class="page-head"><h1>"New backfill"</h1></header>
+        {kept.note()}
         <div class="form-grid">
-            {form(draft, schedule, wrong)}
+            {form(draft, kept, schedule, wrong)}
             <div class="form-side">{list(draft, schedule, namespace)}</div>
         </div>
     }
@@ -135,7 +151,12 @@ fn use_names(typed: RwSignal<String>, namespace: Memo<String>) -> Load<Page<Sche
     })
 }
 
-fn form(draft: Draft, schedule: Memo<Option<ScheduleName>>, wrong: Wrong) -> AnyView {
+fn form(
+    draft: Draft,
+    kept: KeptForm,
+    schedule: Memo<Option<ScheduleName>>,
+    wrong: Wrong,
+) -> AnyView {
     let (actor, address, once) = (use_actor(), use_address(), use_once());
     let busy = RwSignal::new(false);
     let plan = move |key: String| {
@@ -166,6 +187,7 @@ fn form(draft: Draft, schedule: Memo<Option<ScheduleName>>, wrong: Wrong) -> Any
                     let _gone = busy.try_set(false);
                     match outcome {
                         Ok(id) => {
+                            kept.forget();
                             actor.say("The backfill is starting.".to_owned());
                             address.go(&Route::Backfill(id).path());
                         }

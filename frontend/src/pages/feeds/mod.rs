@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{
-    kit::{self, Asked, Change, empty, form, none, of, use_asked},
+    kit::{self, Asked, Change, KeptFields, empty, form, none, of, use_asked},
     schedules::SEARCH_FIELDS,
     suggest,
 };
@@ -99,7 +99,14 @@ fn new_form(
     let (name, schedule, search) = (text(), text(), text());
     let kind = RwSignal::new(kind_word(FeedKind::Calendar).to_owned());
     let wrong = RwSignal::new(None);
+    let kept = KeptFields::new()
+        .with("name", name)
+        .with("kind", kind)
+        .with("schedule", schedule)
+        .with("search", search)
+        .keep(&format!("feed.{}", namespace.get_untracked()));
     let fields = view! {
+        {kept.note()}
         <p>"Of the namespace "<strong>{namespace.get_untracked()}</strong>", as far as you may see it when it is read."</p>
         {Field::new("feed-name", "Name", name).first().required().error(of(wrong, "name"))
             .hint("Without spaces: phone, team, nightly.").text()}
@@ -129,6 +136,7 @@ fn new_form(
         Ok(Change { ask: api::settings::create_feed(input), said: String::new() })
     };
     let done = move |path: String| {
+        kept.forget();
         made.set(Some(format!("{}{path}", window().origin())));
         loading.reload();
     };

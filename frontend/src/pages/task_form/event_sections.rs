@@ -196,7 +196,7 @@ fn event(fields: EventFields, place: Place) -> AnyView {
                 {field("event-mode", "Encoding", fields.mode, "target.publish.event.mode").choice(&MODES)}
             </div>
             {field("event-headers", "Headers", fields.headers, "target.publish.event.headers").code().picks(suggest::secrets())
-                .hint("Name: value, one per line. {{ offers secrets; *** keeps a hidden value.").area(2)}
+                .hint("Name: value, one per line. Type {{ to insert a secret; *** keeps a hidden value.").area(2)}
         </details>
     }
     .into_any()

@@ -145,7 +145,7 @@ fn command(fields: TaskFields, place: Place) -> AnyView {
         <details class="more" open=has_surroundings>
             <summary>"Environment, directory and user"</summary>
             {field("environment", "Environment", fields.environment, "target.command.environment").code().picks(suggest::secrets())
-                .hint("NAME=value, one per line. Nothing else is passed on; {{ offers secrets; *** keeps a hidden value.").area(2)}
+                .hint("NAME=value, one per line. Nothing else is passed on. Type {{ to insert a secret; *** keeps a hidden value.").area(2)}
             <div class="field-grid">
                 {field("directory", "Directory", fields.directory, "target.command.directory").code().text()}
                 {field("user", "User", fields.user, "target.command.user").text()}
@@ -177,7 +177,7 @@ fn http(fields: TaskFields, place: Place) -> AnyView {
         <details class="more" open=untrack(is_lost)>
             <summary>"Headers, body, answer and signature"</summary>
             {field("headers", "Headers", fields.headers, "target.http.headers").code().picks(suggest::secrets())
-                .hint("Name: value, one per line. {{ offers secrets; *** keeps a hidden value.").area(2)}
+                .hint("Name: value, one per line. Type {{ to insert a secret; *** keeps a hidden value.").area(2)}
             {field("body", "Body", fields.body, "target.http.body").code().picks(suggest::secrets()).area(3)}
             <div class="field-grid">
                 {field("expected", "Expected status", fields.expected, "target.http.expectedStatus").code()

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::super::{
-    kit::{self, Change, check, form, of},
+    kit::{self, Change, KeptFields, check, form, of},
     suggest,
 };
 use crate::{
@@ -27,6 +27,15 @@ pub(super) fn new_token(
     let (days, account, queues) = (text("90"), text(""), text(""));
     let payloads = RwSignal::new(false);
     let wrong = RwSignal::new(None);
+    let kept = KeptFields::new()
+        .with("name", name)
+        .with("role", role)
+        .with("namespace", namespace)
+        .with("days", days)
+        .with("account", account)
+        .with("queues", queues)
+        .with("payloads", payloads)
+        .keep("token");
     let address = use_address();
     // The queues are those of the token's namespace, or else of the page's.
     let queues_of = Signal::derive(move || {
@@ -41,6 +50,7 @@ pub(super) fn new_token(
             .text()
     });
     let fields = view! {
+        {kept.note()}
         {Field::new("token-name", "Name", name).first().required().error(of(wrong, "name"))
             .hint("What it is for: ci, backup, dashboard.").text()}
         <div class="field-grid">
@@ -78,6 +88,7 @@ pub(super) fn new_token(
         Ok(Change { ask: api::settings::create_token(input), said: String::new() })
     };
     let done = move |secret: String| {
+        kept.forget();
         made.set(Some(secret));
         loading.reload();
     };
