@@ -98,7 +98,7 @@ pub(super) fn offers(
 }
 
 /// The template that stands for a secret.
-pub(super) fn reference(name: &str) -> String {
+fn reference(name: &str) -> String {
     format!("{{{{ secrets.{name} }}}}")
 }
 
