@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::pointed;
+use super::{
+    picker::{Picker, Suggestions, use_picker},
+    pointed,
+};
 use crate::model::Failure;
 
 /// One option of a fixed set: its value on the wire and its label.
@@ -21,7 +24,7 @@ pub(crate) struct Field {
     note: Signal<Option<&'static str>>,
     kind: Signal<&'static str>,
     autocomplete: &'static str,
-    list: Option<&'static str>,
+    suggestions: Option<Suggestions>,
     is_code: bool,
     is_required: bool,
     is_first: bool,
@@ -44,7 +47,7 @@ impl Field {
             note: Signal::stored(None),
             kind: Signal::stored("text"),
             autocomplete: "off",
-            list: None,
+            suggestions: None,
             is_code: false,
             is_required: false,
             is_first: false,
@@ -84,9 +87,9 @@ impl Field {
         Self { autocomplete, ..self }
     }
 
-    /// Offers suggestions from the `datalist` with this id.
-    pub(crate) fn list(self, list: &'static str) -> Self {
-        Self { list: Some(list), ..self }
+    /// Suggests what exists on the server; other text remains possible.
+    pub(crate) fn picks(self, suggestions: Suggestions) -> Self {
+        Self { suggestions: Some(suggestions), ..self }
     }
 
     /// Shows the field in a monospaced font.
@@ -112,10 +115,18 @@ impl Field {
     pub(crate) fn text(self) -> AnyView {
         let (id, value, error, kind) = (self.id.clone(), self.value, self.error, self.kind);
         let described = self.described_by();
+        let picker = self.picker();
+        // A password has no suggestions, and may not have the role of a field that does.
+        let combobox = move || picker.filter(|_| kind.with(|kind| *kind != "password"));
         let control = view! {
             <div class="field-line">
                 <input
                     id=id
+                    role=move || combobox().map(|_| "combobox")
+                    aria-autocomplete=move || combobox().map(|_| "list")
+                    aria-expanded=move || combobox().map(|picker| picker.is_open().to_string())
+                    aria-controls=move || combobox().map(Picker::list_id)
+                    aria-activedescendant=move || combobox().and_then(Picker::active_id)
                     type=move || kind.get()
                     class:code=self.is_code
                     required=self.is_required
@@ -123,26 +134,31 @@ impl Field {
                     autocomplete=self.autocomplete
                     autocapitalize="off"
                     spellcheck="false"
-                    list=self.list
                     step=(kind.get_untracked() == "number").then_some("any")
                     aria-invalid=move || invalid(error)
                     aria-describedby=move || described.run(())
                     prop:value=move || value.get()
-                    on:input:target=move |event| value.set(event.target().value())
+                    on:input:target=move |event| type_in(value, picker, event.target().value())
                 />
                 {self.extra}
             </div>
         };
-        frame(self.id, self.label, self.hint, self.note, error, value, control.into_any())
+        let control = around(picker, control.into_any());
+        frame(self.id, self.label, self.hint, self.note, error, value, control)
     }
 
     /// Builds a field of several lines.
     pub(crate) fn area(self, rows: i32) -> AnyView {
         let (id, value, error) = (self.id.clone(), self.value, self.error);
         let described = self.described_by();
+        let picker = self.picker();
         let control = view! {
             <textarea
                 id=id
+                aria-autocomplete=picker.map(|_| "list")
+                aria-haspopup=picker.map(|_| "listbox")
+                aria-controls=move || picker.filter(|picker| picker.is_open()).map(Picker::list_id)
+                aria-activedescendant=move || picker.and_then(Picker::active_id)
                 class:code=self.is_code
                 rows=rows
                 autofocus=self.is_first
@@ -150,10 +166,11 @@ impl Field {
                 aria-invalid=move || invalid(error)
                 aria-describedby=move || described.run(())
                 prop:value=move || value.get()
-                on:input:target=move |event| value.set(event.target().value())
+                on:input:target=move |event| type_in(value, picker, event.target().value())
             ></textarea>
         };
-        frame(self.id, self.label, self.hint, self.note, error, value, control.into_any())
+        let control = around(picker, control.into_any());
+        frame(self.id, self.label, self.hint, self.note, error, value, control)
     }
 
     /// Builds a choice of one of a few options.
@@ -178,6 +195,11 @@ impl Field {
         frame(self.id, self.label, self.hint, self.note, error, value, control.into_any())
     }
 
+    fn picker(&self) -> Option<Picker> {
+        let picker = |suggestions| use_picker(&self.id, self.value, suggestions, None);
+        self.suggestions.map(picker)
+    }
+
     /// The ids of the hint, the note and the error that describe the control.
     fn described_by(&self) -> Callback<(), Option<String>> {
         let hint = (!self.hint.is_empty()).then(|| format!("{}-hint", self.id));
@@ -189,6 +211,21 @@ impl Field {
             let ids: Vec<String> = hint.clone().into_iter().chain(note).chain(wrong).collect();
             (!ids.is_empty()).then(|| ids.join(" "))
         })
+    }
+}
+
+fn type_in(value: RwSignal<String>, picker: Option<Picker>, text: String) {
+    value.set(text);
+    if let Some(picker) = picker {
+        picker.typed();
+    }
+}
+
+/// The control, with its list of suggestions if it has one.
+fn around(picker: Option<Picker>, control: AnyView) -> AnyView {
+    match picker {
+        Some(picker) => picker.around(control),
+        None => control,
     }
 }
 

@@ -30,6 +30,7 @@ mod notice_list;
 mod page_head;
 mod pager;
 mod panel;
+mod picker;
 mod plain_table;
 mod query;
 mod reason;
@@ -68,6 +69,7 @@ pub(crate) use notice_list::NoticeList;
 pub(crate) use page_head::PageHead;
 pub(crate) use pager::{Beside, pager};
 pub(crate) use panel::{fact, panel};
+pub(crate) use picker::{Fill, Suggestions, filter_field};
 pub(crate) use plain_table::{Heading, heading, silent_heading, table};
 pub(crate) use query::{
     FieldTerm, OwnViews, QueryBar, QueryField, QueryView, SplitQuery, field_term, has_term,

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     api,
-    components::{Field, Glyph, icon, live, menu},
+    components::{Field, Fill, Glyph, Suggestions, icon, menu},
     data::use_load,
     state::{Zone, ZoneChoice, use_zone},
     time::{browser_zone, city},
@@ -53,23 +53,18 @@ fn another(zone: Zone) -> AnyView {
         ZoneChoice::Named(name) => name,
         ZoneChoice::Utc | ZoneChoice::Schedule | ZoneChoice::Mine => String::new(),
     });
-    let zones = use_load(|| Some(api::timezones()));
+    let sought = RwSignal::new(None::<String>);
+    let is_used = Memo::new(move |_| sought.with(Option::is_some));
+    let zones = use_load(move || is_used.get().then(api::timezones));
     Effect::new(move |_| {
         let name = typed.get();
         if zones.with(|zones| zones.contains(&name)) == Some(true) {
             zone.choose(ZoneChoice::Named(name));
         }
     });
-    let options = live(move || {
-        let option = |name: &String| view! { <option value=name.clone()></option> }.into_any();
-        let options = zones.with(|zones| zones.iter().map(option).collect::<Vec<_>>());
-        options.unwrap_or_default().into_any()
-    });
-    view! {
-        {Field::new("shown-zone", "Another zone", typed).list("shown-zones").text()}
-        <datalist id="shown-zones">{options}</datalist>
-    }
-    .into_any()
+    let known = Memo::new(move |_| zones.with(Vec::clone).unwrap_or_default());
+    let suggestions = Suggestions { fill: Fill::Whole, known: known.into(), sought };
+    Field::new("shown-zone", "Another zone", typed).picks(suggestions).text()
 }
 
 fn words(choice: &ZoneChoice) -> String {

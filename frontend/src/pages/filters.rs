@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
+    components::{Suggestions, filter_field},
     route::Route,
     state::{Address, range_query, ranged_path, use_address},
 };
@@ -49,6 +50,19 @@ impl Filters {
     pub(super) fn set(self, changes: &[(&str, &str)]) {
         let to = untrack(|| self.href(changes));
         self.address.replace(&to);
+    }
+
+    /// A field for one of the values, which suggests what exists.
+    pub(super) fn picking_field(
+        self,
+        name: &'static str,
+        label: &'static str,
+        placeholder: String,
+        suggestions: Suggestions,
+    ) -> AnyView {
+        let value = Signal::derive(move || self.get(name));
+        let apply = Callback::new(move |text: String| self.set(&[(name, &text)]));
+        filter_field(name, label, placeholder, value, apply, suggestions)
     }
 
     /// The address of the page with other values; tracked.

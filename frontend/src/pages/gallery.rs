@@ -5,10 +5,10 @@ use serde_json::json;
 
 use crate::{
     components::{
-        AsyncView, Band, BarColumn, DagNode, Field, GanttBar, GanttRow, Glyph, Look, Mark,
-        SparkBar, Waiting, When, badge, band_chart, button, dag, diff, empty, expressions, gantt,
-        heading, heat_map, icon_button, meter, panel, sparkline, stacked_bars, table, use_dag_view,
-        use_drag,
+        AsyncView, Band, BarColumn, DagNode, Field, Fill, GanttBar, GanttRow, Glyph, Look, Mark,
+        SparkBar, Suggestions, Waiting, When, badge, band_chart, button, dag, diff, empty,
+        expressions, gantt, heading, heat_map, icon_button, meter, panel, sparkline, stacked_bars,
+        table, use_dag_view, use_drag,
     },
     model::{AlertKind, Code, Failure, NodeState, RunForecast, RunState, ScheduleState, Verdict},
     state::use_title,
@@ -112,12 +112,20 @@ fn times() -> AnyView {
 fn fields() -> AnyView {
     let text = |value: &str| RwSignal::new(value.to_owned());
     let wrong = Signal::derive(|| Some(Failure::of_field("name", "Type a name.")));
+    let suggestions = |fill| Suggestions {
+        fill,
+        known: Signal::stored((1..12).map(|number| format!("known-{number}")).collect()),
+        sought: RwSignal::new(None),
+    };
     view! {
         <div class="field-grid">
             {Field::new("gallery-plain", "Name", text("nightly")).text()}
             {Field::new("gallery-hint", "Search", text("tag:billing")).code().hint("In the search language.").text()}
             {Field::new("gallery-wrong", "Wrong", text("")).required().error(wrong).text()}
             {Field::new("gallery-area", "Several lines", text("one\ntwo")).area(3)}
+            {Field::new("gallery-whole", "One that exists", text("")).picks(suggestions(Fill::Whole)).text()}
+            {Field::new("gallery-words", "Several that exist", text("known-1, ")).picks(suggestions(Fill::Words)).text()}
+            {Field::new("gallery-template", "Text with secrets", text("key: {{")).picks(suggestions(Fill::Template)).area(3)}
         </div>
     }
     .into_any()

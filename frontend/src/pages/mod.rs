@@ -38,6 +38,7 @@ mod schedules;
 mod secrets;
 mod sign_in;
 mod steps;
+mod suggest;
 mod task_form;
 mod tokens;
 mod upcoming;

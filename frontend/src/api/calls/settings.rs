@@ -2,7 +2,7 @@
 
 use crate::{
     api::{Ask, operations::settings::*},
-    model::{self, CalendarFeed, Membership, Page, Place, Role, User},
+    model::{self, CalendarFeed, Membership, Named, Page, Place, Role, User},
 };
 
 pub(crate) use crate::api::operations::settings::{
@@ -12,6 +12,11 @@ pub(crate) use crate::api::operations::settings::{
 pub(crate) fn secrets(namespace: String, place: Place, size: usize) -> Ask<Page<model::Secret>> {
     let (first, after) = place.forward(size);
     Ask::new::<Secrets>(secrets::Variables { namespace, first, after })
+}
+
+/// The names of the first two hundred secrets of a namespace.
+pub(crate) fn secret_names(namespace: String) -> Ask<Vec<Named>> {
+    Ask::new::<SecretNames>(secret_names::Variables { namespace })
 }
 
 pub(crate) fn set_secret(

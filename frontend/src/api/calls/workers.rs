@@ -2,11 +2,16 @@
 
 use crate::{
     api::{Ask, operations::workers::*},
-    model::Pulling,
+    model::{Named, Pulling},
 };
 
 pub(crate) fn workers(namespace: String) -> Ask<Pulling> {
     Ask::new::<Workers>(workers::Variables { namespace })
+}
+
+/// The names of a namespace's queues.
+pub(crate) fn queue_names(namespace: String) -> Ask<Vec<Named>> {
+    Ask::new::<QueueNames>(queue_names::Variables { namespace })
 }
 
 /// Sets the queue's limit, or removes it without a number.

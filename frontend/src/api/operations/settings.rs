@@ -4,13 +4,14 @@ use graphql_client::GraphQLQuery;
 
 use super::{DateTime, Long, Operation, UUID};
 use crate::model::{
-    ApiToken, CalendarFeed, FeedKind, Membership, Namespace, Page, Profile as ProfileAnswer,
+    ApiToken, CalendarFeed, FeedKind, Membership, Named, Namespace, Page, Profile as ProfileAnswer,
     Retention as RetentionAnswer, RetentionPreview as RetentionPreviewAnswer, Role, Secret,
     SecretUserKind, Session, User, ViewerKind,
 };
 
 operations! {
     Secrets = "graphql/secrets.graphql", "/secrets" => Page<Secret>;
+    SecretNames = "graphql/secret_names.graphql", "/secrets/nodes" => Vec<Named>;
     SetSecret = "graphql/set_secret.graphql", "/setSecret/secret/id" => String;
     DeleteSecret = "graphql/delete_secret.graphql", "/deleteSecret/id" => String;
     ApiTokens = "graphql/api_tokens.graphql", "/apiTokens" => Page<ApiToken>;

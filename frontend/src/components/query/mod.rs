@@ -11,11 +11,12 @@ mod split;
 mod terms;
 
 pub(crate) use split::{FieldTerm, SplitQuery, field_term, plain_words, split_query};
+pub(super) use terms::complete;
 pub(crate) use terms::{QueryField, has_term, toggled};
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 
-use self::terms::{complete, terms, without};
+use self::terms::{terms, without};
 use super::{
     Field, Glyph, Look, Typing, Waiting, button, icon, icon_button, live, menu, pointed, use_typing,
 };

@@ -12,10 +12,10 @@ pub(crate) struct QueryField {
 
 /// A completion: the whole query with it, its label, and what it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Offer {
-    pub(super) text: String,
-    pub(super) words: String,
-    pub(super) hint: &'static str,
+pub(in crate::components) struct Offer {
+    pub(in crate::components) text: String,
+    pub(in crate::components) words: String,
+    pub(in crate::components) hint: &'static str,
 }
 
 /// Maximum number of completions that are offered at once.
@@ -77,7 +77,7 @@ pub(super) fn without(query: &str, at: usize) -> String {
 }
 
 /// The completions of the last term: fields that begin with it, or values of its field.
-pub(super) fn complete(
+pub(in crate::components) fn complete(
     query: &str,
     fields: &[QueryField],
     known: &[(&'static str, Vec<String>)],

@@ -3,7 +3,10 @@
 use leptos::prelude::*;
 
 use super::{
-    super::kit::{Change, Wrong, form, of},
+    super::{
+        kit::{Change, KeptFields, Wrong, form, of},
+        suggest,
+    },
     channels::{Tests, kind_word},
 };
 use crate::{
@@ -57,6 +60,17 @@ impl Draft {
         }
     }
 
+    /// The fields that are kept until they are sent. An address may contain a credential, as those of chats do.
+    fn kept(self) -> KeptFields {
+        KeptFields::new()
+            .with("name", self.name)
+            .with("kind", self.kind)
+            .with_credential("url", "address", self.url)
+            .with_credential("secret", "signing secret", self.secret)
+            .with_credential("key", "key", self.key)
+            .with("to", self.to)
+    }
+
     fn kind(self) -> AlertChannelKind {
         let word = self.kind.get();
         let chosen = KINDS.into_iter().find(|(kind, _)| kind_word(*kind) == word);
@@ -81,10 +95,12 @@ pub(super) fn new(
     loading: Loading,
 ) -> AnyView {
     let draft = Draft::new("", AlertChannelKind::Webhook, &[]);
+    let kept = draft.kept().keep(&format!("channel.new.{}", namespace.get_untracked()));
     let wrong = RwSignal::new(None);
     let kinds = KINDS.map(|(kind, label)| (kind_word(kind), label));
     let kinds = Field::new("channel-kind", "Kind", draft.kind).choice(&kinds);
     let fields = view! {
+        {kept.note()}
         {Field::new("channel-name", "Name", draft.name).first().required().error(of(wrong, "name")).text()}
         {kinds}
         {live(move || addresses(draft, draft.kind(), wrong, false))}
@@ -104,6 +120,7 @@ pub(super) fn new(
         Ok(Change { ask: api::alerts::create_channel(input, key), said: String::new() })
     };
     let done = move |id: String| {
+        kept.forget();
         loading.refresh();
         tests.start(id);
     };
@@ -114,7 +131,9 @@ pub(super) fn change(channel: &AlertChannel, open: RwSignal<bool>, loading: Load
     let draft = Draft::new(&channel.name, channel.kind, &channel.to);
     let wrong = RwSignal::new(None);
     let (id, version, kind) = (channel.id.clone(), channel.version, channel.kind);
+    let kept = draft.kept().keep(&format!("channel.{id}.{version}"));
     let fields = view! {
+        {kept.note()}
         {Field::new("channel-name", "Name", draft.name).first().required().error(of(wrong, "name")).text()}
         {addresses(draft, kind, wrong, true)}
     };
@@ -133,7 +152,10 @@ pub(super) fn change(channel: &AlertChannel, open: RwSignal<bool>, loading: Load
             said: "The channel is saved.".to_owned(),
         })
     };
-    let done = move |_| loading.refresh();
+    let done = move |_| {
+        kept.forget();
+        loading.refresh();
+    };
     form(open, (Look::Primary, "Save changes"), wrong, fields.into_any(), plan, done)
 }
 
@@ -148,6 +170,7 @@ fn addresses(draft: Draft, kind: AlertChannelKind, wrong: Wrong, stays: bool) ->
         Field::new("channel-url", label, draft.url)
             .code()
             .kind("url")
+            .picks(suggest::secret())
             .error(of(wrong, "url"))
             .hint(hint)
             .text()
@@ -156,7 +179,7 @@ fn addresses(draft: Draft, kind: AlertChannelKind, wrong: Wrong, stays: bool) ->
     let keyed = |label, usual| {
         let usual = if stays { "Leave empty to keep it." } else { usual };
         view! {
-            {Field::new("channel-key", label, draft.key).code().error(of(wrong, "key")).hint(url_hint).text()}
+            {Field::new("channel-key", label, draft.key).code().picks(suggest::secret()).error(of(wrong, "key")).hint(url_hint).text()}
             {address("Address (optional)", usual)}
         }
         .into_any()
@@ -176,7 +199,7 @@ fn addresses(draft: Draft, kind: AlertChannelKind, wrong: Wrong, stays: bool) ->
         ),
         AlertChannelKind::Webhook => view! {
             {url()}
-            {Field::new("channel-secret", "Signing secret (optional)", draft.secret).code()
+            {Field::new("channel-secret", "Signing secret (optional)", draft.secret).code().picks(suggest::secret())
                 .error(of(wrong, "signingSecret")).hint("whsec_ and 24 to 64 bytes in base64, or {{ secrets.name }}.").text()}
         }
         .into_any(),

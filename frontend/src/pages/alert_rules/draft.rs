@@ -1,11 +1,13 @@
 //! A rule while it is edited.
 
 use leptos::prelude::*;
+use serde_json::{Value, json};
 
 use super::quiet::Hours;
 use crate::{
     api::alerts::{alert_rule_preview, create_alert_rule, update_alert_rule},
     model::{AlertEvent, AlertRule, Failure, Quiet},
+    pages::kit::KeptFields,
     state::Address,
 };
 
@@ -21,6 +23,8 @@ pub(super) struct Draft {
     pub(super) on: RwSignal<Vec<AlertEvent>>,
     pub(super) search: RwSignal<String>,
     pub(super) channels: RwSignal<Vec<String>>,
+    /// The only channel that there is, which a new rule begins with.
+    pub(super) only_channel: RwSignal<Option<String>>,
     pub(super) grace: RwSignal<String>,
     pub(super) losing: RwSignal<String>,
     pub(super) late: RwSignal<String>,
@@ -63,6 +67,7 @@ impl Draft {
             on: RwSignal::new(if named.is_empty() { usual } else { named }),
             search: RwSignal::new(untrack(|| address.query("search"))),
             channels: RwSignal::new(Vec::new()),
+            only_channel: RwSignal::new(None),
             grace: RwSignal::new("0".to_owned()),
             losing: RwSignal::new("3".to_owned()),
             late: RwSignal::new("300".to_owned()),
@@ -84,6 +89,7 @@ impl Draft {
             on: RwSignal::new(rule.on.clone()),
             search: RwSignal::new(rule.search.clone()),
             channels: RwSignal::new(rule.channels.iter().map(|c| c.id.clone()).collect()),
+            only_channel: RwSignal::new(None),
             grace: text(rule.grace_seconds),
             losing: text(rule.losing_after),
             late: text(rule.late_after_seconds),
@@ -94,6 +100,42 @@ impl Draft {
             errors: RwSignal::new(rule.include_errors),
             quiet: Hours::of(rule.quiet.as_ref()),
         }
+    }
+
+    /// The fields that are kept until they are sent.
+    pub(super) fn kept(self) -> KeptFields {
+        KeptFields::new()
+            .with("name", self.name)
+            .with("enabled", self.enabled)
+            .with("on", self.on)
+            .with("search", self.search)
+            .with_value(
+                "channels",
+                move || self.kept_channels(),
+                move |kept| self.restore_channels(kept),
+            )
+            .with("grace", self.grace)
+            .with("losing", self.losing)
+            .with("late", self.late)
+            .with("stalled", self.stalled)
+            .with("slow", self.slow)
+            .with("clock_days", self.clock_days)
+            .with("digest", self.digest)
+            .with("errors", self.errors)
+            .with_value("quiet", move || self.quiet.kept(), move |kept| self.quiet.restore(kept))
+    }
+
+    /// The channels, unless they are what the form itself has chosen: that is no input; tracked.
+    fn kept_channels(self) -> Value {
+        let channels = self.channels.get();
+        let only: Vec<String> = self.only_channel.get().into_iter().collect();
+        if channels == only { Value::Null } else { json!(channels) }
+    }
+
+    fn restore_channels(self, kept: Value) {
+        let channels = serde_json::from_value::<Vec<String>>(kept).ok();
+        let only = || self.only_channel.get_untracked().into_iter().collect();
+        self.channels.set(channels.unwrap_or_else(only));
     }
 
     /// Parses the form; tracked.

@@ -6,7 +6,11 @@ use std::time::Duration;
 use leptos::{ev::SubmitEvent, leptos_dom::helpers::TimeoutHandle, prelude::*};
 
 use super::{
-    super::kit::{self, Wrong, check, empty, of},
+    super::{
+        kit::{self, KeptForm, Wrong, check, empty, of},
+        schedules::SEARCH_FIELDS,
+        suggest,
+    },
     EVENTS,
     draft::{Draft, Read},
     quiet,
@@ -66,6 +70,8 @@ fn editor(rule: Option<AlertRule>) -> AnyView {
     let draft = rule.as_ref().map_or_else(|| Draft::new(use_address()), Draft::of);
     let wrong: Wrong = RwSignal::new(None);
     let channels = use_load(move || Some(api::alerts::channels(namespace.get())));
+    let is_declared = rule.as_ref().is_some_and(|rule| rule.module.is_some());
+    let kept = (!is_declared).then(|| draft.kept().keep(&draft_key(rule.as_ref(), namespace)));
     if rule.is_none() {
         choose_the_only(draft, channels);
     }
@@ -95,7 +101,12 @@ fn editor(rule: Option<AlertRule>) -> AnyView {
                     once.heard(&outcome);
                     let _gone = busy.try_set(false);
                     match outcome {
-                        Ok(_) => saved(actor, address),
+                        Ok(_) => {
+                            if let Some(kept) = kept {
+                                kept.forget();
+                            }
+                            saved(actor, address);
+                        }
                         Err(failure) => drop(wrong.try_set(Some(failure))),
                     }
                 });
@@ -124,6 +135,7 @@ fn editor(rule: Option<AlertRule>) -> AnyView {
         .into_any(),
     };
     view! {
+        {kept.map(KeptForm::note)}
         <div class="form-grid">
             <form class="form-main" on:submit=submit novalidate>
                 {what(draft, wrong)}
@@ -135,6 +147,16 @@ fn editor(rule: Option<AlertRule>) -> AnyView {
         </div>
     }
     .into_any()
+}
+
+/// The key of the draft: an existing rule has one for each version, a new one for each link that led to it.
+fn draft_key(rule: Option<&AlertRule>, namespace: Memo<String>) -> String {
+    let Some(rule) = rule else {
+        let address = use_address();
+        let [on, search] = ["on", "search"].map(|name| untrack(|| address.query(name)));
+        return format!("alert-rule.new.{}.{on}.{search}", namespace.get_untracked());
+    };
+    format!("alert-rule.{}.{}", rule.id, rule.version)
 }
 
 fn saved(actor: Actor, address: Address) {
@@ -150,6 +172,7 @@ fn choose_the_only(draft: Draft, channels: Load<Vec<AlertChannel>>) {
             _ => None,
         });
         if let Some(only) = only.flatten() {
+            draft.only_channel.set(Some(only.clone()));
             draft.channels.update(|chosen| {
                 if chosen.is_empty() {
                     chosen.push(only);
@@ -188,7 +211,8 @@ fn what(draft: Draft, wrong: Wrong) -> AnyView {
                 {seconds(AlertEvent::Slow, "slow", "Slow after (times the usual)", draft.slow, "slowAfterTimes")}
                 {seconds(AlertEvent::ClockChange, "clock-days", "Days before", draft.clock_days, "clockChangeDays")}
             </div>
-            {Field::new("search", "About the schedules", draft.search).code().error(of(wrong, "search"))
+            {Field::new("search", "About the schedules", draft.search).code().picks(suggest::search(&SEARCH_FIELDS))
+                .error(of(wrong, "search"))
                 .hint("In the search language, as in tag:billing -name:test. Empty means all.").text()}
         </fieldset>
     }

@@ -1,8 +1,13 @@
 //! The quiet hours: a zone, and times of day.
 
 use leptos::prelude::*;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::super::kit::{self, Wrong};
+use super::super::{
+    kit::{self, Wrong},
+    suggest,
+};
 use crate::{
     components::{Field, Glyph, icon, icon_button, keyed},
     model::{Quiet, Weekday, Window},
@@ -24,6 +29,14 @@ struct Line {
     from: RwSignal<String>,
     to: RwSignal<String>,
     weekdays: RwSignal<Vec<Weekday>>,
+}
+
+/// The hours as a draft keeps them.
+#[derive(Deserialize)]
+struct Kept {
+    on: bool,
+    zone: String,
+    windows: Vec<Window>,
 }
 
 impl Line {
@@ -67,6 +80,24 @@ impl Hours {
         self.on.get().then(|| Quiet { zone: self.zone.get(), windows })
     }
 
+    /// The hours as a value that a draft keeps; tracked.
+    pub(super) fn kept(self) -> Value {
+        let line = |(_, line): &(String, Line)| json!({ "from": line.from.get(), "to": line.to.get(), "weekdays": line.weekdays.get() });
+        let lines: Vec<Value> = self.lines.with(|lines| lines.iter().map(line).collect());
+        json!({ "on": self.on.get(), "zone": self.zone.get(), "windows": lines })
+    }
+
+    /// Restores the hours from such a value.
+    pub(super) fn restore(self, kept: Value) {
+        let Ok(Kept { on, zone, windows }) = serde_json::from_value(kept) else { return };
+        self.on.set(on);
+        self.zone.set(zone);
+        let key = self.next.get_value();
+        self.next.set_value(key + windows.len());
+        let line = |(at, window): (usize, &Window)| ((key + at).to_string(), Line::of(window));
+        self.lines.set(windows.iter().enumerate().map(line).collect());
+    }
+
     fn add(self) {
         let key = self.next.get_value();
         self.next.set_value(key + 1);
@@ -88,7 +119,7 @@ pub(super) fn fields(hours: Hours, wrong: Wrong) -> AnyView {
     view! {
         {kit::check("quiet", "Quiet hours", hours.on, "Messages are held until they are over.")}
         <div hidden=move || !hours.on.get() class="quiet">
-            {Field::new("quiet-zone", "In the zone", hours.zone).error(kit::of(wrong, "quiet")).text()}
+            {Field::new("quiet-zone", "In the zone", hours.zone).picks(suggest::zones()).error(kit::of(wrong, "quiet")).text()}
             {keyed(keys, part)}
             <button type="button" class="button button-quiet" on:click=move |_| hours.add()>
                 {icon(Glyph::Plus)}"Add hours"

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leptos::{ev::SubmitEvent, leptos_dom::helpers::TimeoutHandle, prelude::*};
 
-use super::super::kit::{self, Wrong, instant, number, of};
+use super::super::kit::{self, KeptFields, KeptForm, Wrong, instant, number, of};
 use crate::{
     api::planning::{self, BackfillOrderOf},
     components::{
@@ -16,7 +16,7 @@ use crate::{
         BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding, Page, PastFire,
         ScheduleName, Took,
     },
-    pages::kit::note,
+    pages::{kit::note, suggest},
     route::Route,
     state::{use_address, use_title},
     time::{Moment, Wall, browser_zone, duration},
@@ -52,6 +52,18 @@ impl Draft {
             "newest" => BackfillOrder::NewestFirst,
             _ => BackfillOrder::OldestFirst,
         }
+    }
+
+    /// The fields that are kept until they are sent.
+    fn kept(self) -> KeptFields {
+        KeptFields::new()
+            .with("schedule", self.schedule)
+            .with("from", self.from)
+            .with("to", self.to)
+            .with("mode", self.mode)
+            .with("order", self.order)
+            .with("concurrency", self.concurrency)
+            .with("reason", self.reason)
     }
 
     /// Selects this many days up to now, by the browser's clock, to the minute.
@@ -94,6 +106,9 @@ pub(crate) fn NewBackfill() -> impl IntoView {
         reason: text(""),
     };
     draft.choose(1);
+    // A link to the backfill of one schedule does not bring back what was typed for another one.
+    let key = format!("backfill.{}.{}", namespace.get_untracked(), draft.schedule.get_untracked());
+    let kept = draft.kept().keep(&key);
     let names = use_names(draft.schedule, namespace);
     let schedule = Memo::new(move |_| {
         let typed = draft.schedule.get();
@@ -106,8 +121,9 @@ pub(crate) fn NewBackfill() -> impl IntoView {
     let wrong: Wrong = RwSignal::new(None);
     view! {
         <header class="page-head"><h1>"New backfill"</h1></header>
+        {kept.note()}
         <div class="form-grid">
-            {form(draft, names, schedule, wrong)}
+            {form(draft, kept, schedule, wrong)}
             <div class="form-side">{list(draft, schedule, namespace)}</div>
         </div>
     }
@@ -137,7 +153,7 @@ fn use_names(typed: RwSignal<String>, namespace: Memo<String>) -> Load<Page<Sche
 
 fn form(
     draft: Draft,
-    names: Load<Page<ScheduleName>>,
+    kept: KeptForm,
     schedule: Memo<Option<ScheduleName>>,
     wrong: Wrong,
 ) -> AnyView {
@@ -171,6 +187,7 @@ fn form(
                     let _gone = busy.try_set(false);
                     match outcome {
                         Ok(id) => {
+                            kept.forget();
                             actor.say("The backfill is starting.".to_owned());
                             address.go(&Route::Backfill(id).path());
                         }
@@ -189,7 +206,7 @@ fn form(
     };
     view! {
         <form class="form-main" on:submit=submit novalidate>
-            {which_fires(draft, names, wrong)}
+            {which_fires(draft, wrong)}
             {how(draft, wrong)}
             <div role="alert">{move || general()}</div>
             <p class="form-foot">
@@ -202,22 +219,15 @@ fn form(
 }
 
 /// The fields for the schedule, the range and the mode.
-fn which_fires(draft: Draft, names: Load<Page<ScheduleName>>, wrong: Wrong) -> AnyView {
-    let options = names.draw(|page| {
-        let option = |row: &std::sync::Arc<ScheduleName>| {
-            view! { <option value=row.name.clone()></option> }.into_any()
-        };
-        page.rows.iter().map(option).collect::<Vec<_>>().into_any()
-    });
+fn which_fires(draft: Draft, wrong: Wrong) -> AnyView {
     let range = |(words, days): (&'static str, i64)| {
         button(Look::Plain, None, words, move || draft.choose(days))
     };
     view! {
         <fieldset class="panel form-section">
             <legend>"Which fires"</legend>
-            {Field::new("schedule", "Schedule", draft.schedule).required().first().list("schedule-names")
+            {Field::new("schedule", "Schedule", draft.schedule).required().first().picks(suggest::schedules_here())
                 .error(of(wrong, "scheduleId")).hint("By name. Paused schedules can be backfilled as well.").text()}
-            <datalist id="schedule-names">{options}</datalist>
             <div class="actions" role="group" aria-label="Ranges">{Vec::from(RANGES.map(range))}</div>
             <div class="field-grid">
                 {Field::new("from", "From (your time)", draft.from).kind("datetime-local").error(of(wrong, "from")).text()}

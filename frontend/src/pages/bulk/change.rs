@@ -3,11 +3,13 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, GroupChange, ScheduleChange},
+    api::{GroupChange, ScheduleChange},
     components::Field,
-    data::use_load,
     model::Failure,
-    pages::kit::{Wrong, check, of},
+    pages::{
+        kit::{Wrong, check, of},
+        suggest,
+    },
 };
 
 /// The fields of a bulk edit.
@@ -65,16 +67,8 @@ impl ChangeFields {
         Ok(change)
     }
 
-    /// The fields, with the groups of the namespace to choose from.
-    pub(super) fn view(self, namespace: String, wrong: Wrong) -> AnyView {
-        let groups = use_load(move || Some(api::groups(namespace.clone())));
-        let zones = use_load(|| Some(api::timezones()));
-        let option = |name: &String| view! { <option value=name.clone()></option> }.into_any();
-        let group_options = groups.draw(move |groups| {
-            groups.iter().map(|group| option(&group.name)).collect::<Vec<_>>().into_any()
-        });
-        let zone_options =
-            zones.draw(move |zones| zones.iter().map(option).collect::<Vec<_>>().into_any());
+    /// The fields, with what the namespace has to choose from.
+    pub(super) fn view(self, wrong: Wrong) -> AnyView {
         let nothing = move || {
             let failure = wrong.get().filter(|failure| failure.field.as_deref() == Some("change"));
             failure.map(|failure| {
@@ -84,16 +78,14 @@ impl ChangeFields {
         };
         view! {
             <p class="hint">"What is left empty stays as it is."</p>
-            {Field::new("bulk-add-tags", "Add tags", self.add_tags).first()
+            {Field::new("bulk-add-tags", "Add tags", self.add_tags).first().picks(suggest::tags())
                 .hint("Separated by commas.").error(of(wrong, "addTags")).text()}
-            {Field::new("bulk-remove-tags", "Remove tags", self.remove_tags).error(of(wrong, "removeTags")).text()}
-            {Field::new("bulk-zone", "Time zone", self.zone).list("bulk-zones").error(of(wrong, "zone")).text()}
-            {Field::new("bulk-group", "Concurrency group", self.group).list("bulk-groups").error(of(wrong, "group")).text()}
+            {Field::new("bulk-remove-tags", "Remove tags", self.remove_tags).picks(suggest::tags()).error(of(wrong, "removeTags")).text()}
+            {Field::new("bulk-zone", "Time zone", self.zone).picks(suggest::zones()).error(of(wrong, "zone")).text()}
+            {Field::new("bulk-group", "Concurrency group", self.group).picks(suggest::groups()).error(of(wrong, "group")).text()}
             {check("bulk-leaves-group", "Leave their concurrency group", self.leaves_group, "")}
             {Field::new("bulk-priority", "Priority", self.priority).kind("number")
                 .hint("From -100 to 100.").error(of(wrong, "priority")).text()}
-            <datalist id="bulk-groups">{group_options}</datalist>
-            <datalist id="bulk-zones">{zone_options}</datalist>
             <div role="alert">{move || nothing()}</div>
         }
         .into_any()

@@ -317,7 +317,7 @@ impl BulkForm {
         match self.kind {
             Kind::Pause => effect::paused(&namespace, searches, self.until),
             Kind::Resume => effect::resumed(&namespace, searches, self.missed),
-            Kind::Edit => self.change.view(namespace, self.wrong),
+            Kind::Edit => self.change.view(self.wrong),
             Kind::Run | Kind::Skip | Kind::Delete | Kind::Cancel | Kind::Retry => ().into_any(),
         }
     }

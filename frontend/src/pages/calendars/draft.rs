@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     api::planning::{create_calendar, update_calendar},
     model::{Calendar, CalendarMode, Failure, Range, Weekday, Window},
+    pages::kit::KeptFields,
     time::Day,
 };
 
@@ -59,6 +60,18 @@ impl Draft {
             ranges: RwSignal::new(ranges.join("\n")),
             windows: RwSignal::new(windows.join("\n")),
         }
+    }
+
+    /// The fields that are kept until they are sent.
+    pub(super) fn kept(self) -> KeptFields {
+        KeptFields::new()
+            .with("name", self.name)
+            .with("mode", self.mode)
+            .with("dates", self.dates)
+            .with("yearly", self.yearly)
+            .with("weekdays", self.weekdays)
+            .with("ranges", self.ranges)
+            .with("windows", self.windows)
     }
 
     /// Parses the form; tracked.

@@ -3,7 +3,7 @@
 use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::{
-    super::kit::{self, Wrong, empty, of},
+    super::kit::{self, KeptForm, Wrong, empty, of},
     draft::{Draft, Entries},
     effect, year,
 };
@@ -62,6 +62,7 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
     let edits = declared.is_none() && untrack(|| use_session().edits());
     let year = year::use_year(edits);
     let identity = calendar.as_ref().map(|calendar| (calendar.id.clone(), calendar.version));
+    let kept = edits.then(|| draft.kept().keep(&draft_key(identity.as_ref(), namespace)));
     let action = if calendar.is_some() { "Save changes" } else { "Create calendar" };
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
@@ -87,6 +88,9 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
             let _gone = busy.try_set(false);
             match outcome {
                 Ok(_) => {
+                    if let Some(kept) = kept {
+                        kept.forget();
+                    }
                     actor.say(said);
                     address.go(&Route::Calendars.path());
                 }
@@ -117,6 +121,7 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
         view! { <p class="muted">{words}</p> }.into_any()
     };
     view! {
+        {kept.map(KeptForm::note)}
         <div class="form-grid">
             <form class="form-main" on:submit=submit novalidate>
                 {days(draft, wrong, year::view(year, draft, entries))}
@@ -127,6 +132,14 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
         </div>
     }
     .into_any()
+}
+
+/// The key of the draft: an existing calendar has one for each version, a new one for each namespace.
+fn draft_key(identity: Option<&(String, i64)>, namespace: Memo<String>) -> String {
+    match identity {
+        Some((id, version)) => format!("calendar.{id}.{version}"),
+        None => format!("calendar.new.{}", namespace.get_untracked()),
+    }
 }
 
 /// The fields for the name, the mode and the days: those of a `year` that are clicked, and those of

@@ -2,7 +2,11 @@
 
 use leptos::prelude::*;
 
-use super::kit::{self, Asked, Change, empty, form, none, of, use_asked};
+use super::{
+    kit::{self, Asked, Change, KeptFields, empty, form, none, of, use_asked},
+    schedules::SEARCH_FIELDS,
+    suggest,
+};
 use crate::{
     api::{self, settings::create_calendar_feed::CreateCalendarFeedInput},
     components::{
@@ -95,7 +99,14 @@ fn new_form(
     let (name, schedule, search) = (text(), text(), text());
     let kind = RwSignal::new(kind_word(FeedKind::Calendar).to_owned());
     let wrong = RwSignal::new(None);
+    let kept = KeptFields::new()
+        .with("name", name)
+        .with("kind", kind)
+        .with("schedule", schedule)
+        .with("search", search)
+        .keep(&format!("feed.{}", namespace.get_untracked()));
     let fields = view! {
+        {kept.note()}
         <p>"Of the namespace "<strong>{namespace.get_untracked()}</strong>", as far as you may see it when it is read."</p>
         {Field::new("feed-name", "Name", name).first().required().error(of(wrong, "name"))
             .hint("Without spaces: phone, team, nightly.").text()}
@@ -103,8 +114,10 @@ fn new_form(
             (kind_word(FeedKind::Calendar), "Calendar: what will run"),
             (kind_word(FeedKind::Badge), "Badge: how the last runs went"),
         ])}
-        {Field::new("feed-schedule", "Only the schedule (optional)", schedule).error(of(wrong, "schedule")).text()}
-        {Field::new("feed-search", "Only what this finds (optional)", search).code().error(of(wrong, "search"))
+        {Field::new("feed-schedule", "Only the schedule (optional)", schedule).picks(suggest::schedules(namespace.into()))
+            .error(of(wrong, "schedule")).text()}
+        {Field::new("feed-search", "Only what this finds (optional)", search).code().picks(suggest::search(&SEARCH_FIELDS))
+            .error(of(wrong, "search"))
             .hint("In the search language, as in tag:billing.").text()}
     };
     let plan = move |_| {
@@ -123,6 +136,7 @@ fn new_form(
         Ok(Change { ask: api::settings::create_feed(input), said: String::new() })
     };
     let done = move |path: String| {
+        kept.forget();
         made.set(Some(format!("{}{path}", window().origin())));
         loading.reload();
     };

@@ -3,6 +3,7 @@
 //! - `form`: a form, in a dialog or on a page, that sends a change and shows its outcome
 //! - `asked`: a dialog about a row
 //! - `once`: values that are shown only once, and passwords for other users
+//! - `kept`: the fields of a form, kept until they are sent
 //! - `restored`: the note above a form whose earlier input was restored
 //! - `picked`: the namespace of a page that shows only one
 //! - `places`: where rows lie
@@ -15,6 +16,7 @@ mod asked;
 mod controls;
 mod form;
 mod in_use;
+mod kept;
 mod once;
 mod picked;
 mod places;
@@ -25,6 +27,7 @@ pub(super) use asked::{Asked, use_asked};
 pub(super) use controls::{check, days_choice, empty, none, note, switch, tabs};
 pub(super) use form::{Change, Wrong, form, instant, number, of};
 pub(super) use in_use::in_use;
+pub(super) use kept::{KeptFields, KeptForm};
 pub(super) use once::{copy_button, new_password, shown_once};
 pub(super) use picked::{picker, use_picked};
 pub(super) use places::{place_cell, place_note, placed};

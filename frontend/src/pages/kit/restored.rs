@@ -13,15 +13,23 @@ pub(in crate::pages) fn restored(
     draft: Draft,
     lost: impl Fn() -> String + Send + Sync + 'static,
 ) -> AnyView {
+    restored_by(draft, lost, move || {
+        draft.forget();
+        let _reloads = window().location().reload();
+    })
+}
+
+/// The same for a form that starts `afresh` by itself.
+pub(super) fn restored_by(
+    draft: Draft,
+    lost: impl Fn() -> String + Send + Sync + 'static,
+    afresh: impl Fn() + Copy + Send + Sync + 'static,
+) -> AnyView {
     let lost = Signal::derive(lost);
     live(move || {
         if !draft.is_restored() {
             return ().into_any();
         }
-        let afresh = move || {
-            draft.forget();
-            let _reloads = window().location().reload();
-        };
         view! {
             <p class="pause-note form-note" role="status">
                 <span>"What you had typed is back. "{move || lost.get()}</span>

@@ -15,7 +15,7 @@ use leptos::prelude::*;
 use self::charts::Drawing;
 use super::{
     filters::{Filters, use_filters},
-    steps,
+    steps, suggest,
     watch::watch,
 };
 use crate::{
@@ -160,48 +160,14 @@ fn incomplete(stats: &RunStats) -> AnyView {
 
 /// The selection of the tag and the schedule.
 fn picker(filters: Filters) -> AnyView {
-    let typed = RwSignal::new(String::new());
-    let known = use_load(move || {
-        let search = Some(typed.get()).filter(|text| !text.is_empty());
-        Some(api::planning::schedule_names(filters.address().namespace(), search, None))
-    });
-    let options = move || {
-        let option = |known: &Arc<ScheduleName>| {
-            view! { <option value=known.name.clone()></option> }.into_any()
-        };
-        known.with(|known| known.rows.iter().map(option).collect::<Vec<_>>())
-    };
-    let field = move |name: &'static str, label: &'static str, list: Option<&'static str>| {
-        view! {
-            <input
-                type="search"
-                class="filter-field"
-                aria-label=label
-                placeholder=label
-                list=list
-                autocapitalize="off"
-                spellcheck="false"
-                prop:value=move || filters.get(name)
-                on:input:target=move |event| if list.is_some() { typed.set(quoted(&event.target().value())) }
-                on:change:target=move |event| filters.set(&[(name, event.target().value().trim())])
-            />
-        }
-        .into_any()
+    let field = move |name: &'static str, label: &'static str, suggestions| {
+        filters.picking_field(name, label, label.to_owned(), suggestions)
     };
     view! {
-        {field("tag", "Tag", None)}
-        {field("schedule", "Schedule", Some("schedule-names"))}
-        <datalist id="schedule-names">{move || options()}</datalist>
+        {field("tag", "Tag", suggest::tag())}
+        {field("schedule", "Schedule", suggest::schedules_here())}
     }
     .into_any()
-}
-
-fn quoted(text: &str) -> String {
-    if text.is_empty() {
-        String::new()
-    } else {
-        format!("name:\"{}\"", text.replace(['"', '\\'], ""))
-    }
 }
 
 fn exactly(name: &str) -> String {

@@ -13,7 +13,8 @@ use crate::{
     model::{ChangeAction, Failure, Plan, PlannedChange},
     pages::{
         calendars::effect_of,
-        kit::{check, note, of},
+        kit::{KeptFields, KeptForm, check, note, of},
+        task_form::reveals_nothing,
     },
     route::Route,
     state::{use_address, use_title},
@@ -34,6 +35,12 @@ pub(crate) fn DeployModule() -> impl IntoView {
     use_title(|| "Plan a file".to_owned());
     let source = RwSignal::new(String::new());
     let (prune, adopt) = (RwSignal::new(true), RwSignal::new(false));
+    // The file itself says in which namespace it is deployed.
+    let kept = KeptFields::new()
+        .with_guarded("source", "file", source, reveals_nothing)
+        .with("prune", prune)
+        .with("adopt", adopt)
+        .keep("module");
     let planned = RwSignal::new(None::<Order>);
     let wrong = RwSignal::new(None::<Failure>);
     let plan = use_load(move || {
@@ -58,6 +65,7 @@ pub(crate) fn DeployModule() -> impl IntoView {
     };
     view! {
         <header class="page-head"><h1>"Plan a file"</h1></header>
+        {kept.note()}
         <div class="form-grid">
             <form class="form-main" on:submit=submit novalidate>
                 <fieldset class="panel form-section">
@@ -71,12 +79,17 @@ pub(crate) fn DeployModule() -> impl IntoView {
                     <a class="button" href=Route::Modules.path()>"Cancel"</a>
                 </p>
             </form>
-            <div class="form-side">{result(plan, planned, is_planned)}</div>
+            <div class="form-side">{result(plan, planned, is_planned, kept)}</div>
         </div>
     }
 }
 
-fn result(plan: Load<Plan>, planned: RwSignal<Option<Order>>, is_planned: Memo<bool>) -> AnyView {
+fn result(
+    plan: Load<Plan>,
+    planned: RwSignal<Option<Order>>,
+    is_planned: Memo<bool>,
+    kept: KeptForm,
+) -> AnyView {
     let (actor, address, once) = (use_actor(), use_address(), use_once());
     let busy = RwSignal::new(false);
     let deploy = move || {
@@ -90,6 +103,7 @@ fn result(plan: Load<Plan>, planned: RwSignal<Option<Order>>, is_planned: Memo<b
             let _gone = busy.try_set(false);
             match outcome {
                 Ok(name) => {
+                    kept.forget();
                     actor.say(format!("{name} is deployed."));
                     address.go(&Route::module(&name).path());
                 }

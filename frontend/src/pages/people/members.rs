@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::super::kit::{self, Asked, Change, check, empty, form, note, of, use_asked};
+use super::super::{
+    kit::{self, Asked, Change, check, empty, form, note, of, use_asked},
+    suggest,
+};
 use crate::{
     api,
     components::{
@@ -114,6 +117,7 @@ fn set_form(
         None => Field::new("member-name", "Name", name)
             .first()
             .required()
+            .picks(suggest::users())
             .error(of(wrong, "user"))
             .hint("The name of an existing user.")
             .text(),

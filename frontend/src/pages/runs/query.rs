@@ -6,7 +6,7 @@ use crate::{
     components::{QueryBar, QueryField, QueryView},
     data::{Listing, Loading},
     model::{RunRow, RunSortField, RunState},
-    pages::{filters::Filters, views::use_views},
+    pages::{filters::Filters, suggest, views::use_views},
 };
 
 /// A choice of states.
@@ -151,24 +151,26 @@ const fn field(
 pub(super) fn bar(runs: Listing<RunRow>, filters: Filters) -> AnyView {
     let search = Callback::new(move |text: String| filters.set(&[("q", &text)]));
     let loading: Loading = runs.load.loading;
+    let value = Memo::new(move |_| filters.get("q"));
+    let tags = suggest::tags_in(value.into());
     view! {
         <QueryBar
             label="Search runs"
             placeholder="report state:failed took:>5m -tag:test"
-            value=Memo::new(move |_| filters.get("q"))
+            value=value
             loading=loading
             search=search
             fields=&FIELDS
             views=&VIEWS
             own=use_views("runs")
-            known=Signal::derive(move || known(runs))
+            known=Signal::derive(move || known(runs, tags.get()))
         />
     }
     .into_any()
 }
 
-/// The schedules, workflows and nodes of the visible runs.
-fn known(runs: Listing<RunRow>) -> Vec<(&'static str, Vec<String>)> {
+/// The schedules, workflows and nodes of the visible runs, and all tags.
+fn known(runs: Listing<RunRow>, tags: Vec<String>) -> Vec<(&'static str, Vec<String>)> {
     let of = |take: &dyn Fn(&RunRow) -> Option<String>| {
         let all = runs.load.with(|page| page.rows.iter().filter_map(|row| take(row)).collect());
         let mut all: Vec<String> = all.unwrap_or_default();
@@ -180,6 +182,7 @@ fn known(runs: Listing<RunRow>) -> Vec<(&'static str, Vec<String>)> {
         ("schedule", of(&|row| row.schedule.as_ref().map(|schedule| schedule.name.clone()))),
         ("workflow", of(&|row| Some(row.workflow.name.clone()))),
         ("node", of(&|row| row.node.clone())),
+        ("tag", tags),
     ]
 }
 

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{draft::Draft, errors::Errors};
-use crate::components::Field;
+use crate::{components::Field, pages::suggest};
 
 /// The fields for the schedule's name and purpose.
 pub(super) fn identity(draft: Draft, errors: Errors) -> AnyView {
@@ -11,7 +11,8 @@ pub(super) fn identity(draft: Draft, errors: Errors) -> AnyView {
         <fieldset class="panel form-section">
             <legend>"Schedule"</legend>
             {Field::new("name", "Name", draft.name).required().error(errors.of(&["name"])).text()}
-            {Field::new("tags", "Tags", draft.tags).error(errors.of(&["tags"])).hint("Separated by commas.").text()}
+            {Field::new("tags", "Tags", draft.tags).picks(suggest::tags()).error(errors.of(&["tags"]))
+                .hint("Separated by commas.").text()}
             {Field::new("note", "Note", draft.note).error(errors.of(&["note"])).area(2)}
         </fieldset>
     }

@@ -2,12 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::{draft::Draft, errors::Errors, target::options};
+use super::{draft::Draft, errors::Errors};
 use crate::{
-    api,
     components::{Field, live},
-    data::use_load,
-    state::use_address,
+    pages::suggest,
 };
 
 /// The section of the policies.
@@ -63,10 +61,9 @@ pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
                     {live(limits)}
                     {number("deadline", "Start deadline (seconds)", draft.deadline, "startDeadlineSeconds")
                         .hint("A fire not started by then is skipped. Empty: none.").text()}
-                    {Field::new("group", "Concurrency group", draft.group).list("groups")
+                    {Field::new("group", "Concurrency group", draft.group).picks(suggest::groups())
                         .error(errors.of(&["group"]))
                         .hint("Its runs share the group's limit. Empty: none.").text()}
-                    {known_groups()}
                     {number("priority", "Priority (-100 to 100)", draft.priority, "priority")
                         .hint("Waiting runs with a higher priority start first.").text()}
                     {number("retention", "Keep history for (days)", draft.retention, "retentionDays")
@@ -78,12 +75,4 @@ pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
         </fieldset>
     }
     .into_any()
-}
-
-/// The groups of the namespace, as suggestions for the field.
-fn known_groups() -> AnyView {
-    let address = use_address();
-    let groups = use_load(move || Some(api::groups(address.namespace())));
-    let options = groups.draw(|groups| options(groups.iter().map(|group| &group.name)));
-    view! { <datalist id="groups">{options}</datalist> }.into_any()
 }

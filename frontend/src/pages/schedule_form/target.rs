@@ -4,11 +4,11 @@ use leptos::prelude::*;
 
 use super::{draft::Draft, errors::Errors};
 use crate::{
-    api::{self},
     components::{Choice, Field, live},
-    data::use_load,
-    pages::task_form::{FieldErrors, Place, kinds, limits, target_fields},
-    state::use_address,
+    pages::{
+        suggest,
+        task_form::{FieldErrors, Place, kinds, limits, target_fields},
+    },
 };
 
 const WORKFLOW: Choice = ("workflow", "An existing workflow");
@@ -35,20 +35,9 @@ pub(super) fn target(draft: Draft, errors: Errors) -> AnyView {
 }
 
 fn workflow(draft: Draft, errors: Errors) -> AnyView {
-    let address = use_address();
-    let workflows = use_load(move || Some(api::workflows(address.namespace())));
-    view! {
-        {Field::new("workflow", "Workflow", draft.workflow).required().list("workflows")
-            .error(errors.of(&["workflow"])).text()}
-        <datalist id="workflows">
-            {workflows.draw(|all| options(all.iter().map(|workflow| &workflow.name)))}
-        </datalist>
-    }
-    .into_any()
-}
-
-/// The options of a `datalist`.
-pub(super) fn options<'a>(names: impl Iterator<Item = &'a String>) -> AnyView {
-    let option = |name: &String| view! { <option value=name.clone()></option> }.into_any();
-    names.map(option).collect::<Vec<_>>().into_any()
+    Field::new("workflow", "Workflow", draft.workflow)
+        .required()
+        .picks(suggest::workflows())
+        .error(errors.of(&["workflow"]))
+        .text()
 }

@@ -2,12 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::{builder::builder, draft::Draft, errors::Errors, target::options};
+use super::{builder::builder, draft::Draft, errors::Errors};
 use crate::{
     api,
     components::{Field, Glyph, icon, icon_button, keyed, live},
     data::use_load,
     model::Named,
+    pages::suggest,
     state::use_address,
 };
 
@@ -44,7 +45,7 @@ pub(super) fn timing(draft: Draft, errors: Errors) -> AnyView {
                         .hint("Spreads starts; each fire keeps its own offset.").text()}
                     {Field::new("max-fires", "Maximum number of fires", draft.max_fires).kind("number")
                         .error(errors.of(&["maxFires"])).hint("Empty: unlimited.").text()}
-                    {Field::new("calendars", "Calendars", draft.calendars).error(errors.of(&["calendars"]))
+                    {Field::new("calendars", "Calendars", draft.calendars).picks(suggest::calendars()).error(errors.of(&["calendars"]))
                         .hint("Names, separated by commas. They suppress fires.").text()}
                     {calendar_picker(draft)}
                 </div>
@@ -129,11 +130,10 @@ fn expression_list(draft: Draft, errors: Errors) -> AnyView {
 
 /// The zone, with the server's list to choose from.
 fn zone(draft: Draft, errors: Errors) -> AnyView {
-    let zones = use_load(|| Some(api::timezones()));
-    view! {
-        {Field::new("zone", "Time zone", draft.zone).required().list("zones")
-            .error(errors.of(&["zone"])).hint("An IANA name: Europe/Berlin.").text()}
-        <datalist id="zones">{zones.draw(|zones| options(zones.iter()))}</datalist>
-    }
-    .into_any()
+    Field::new("zone", "Time zone", draft.zone)
+        .required()
+        .picks(suggest::zones())
+        .error(errors.of(&["zone"]))
+        .hint("An IANA name: Europe/Berlin.")
+        .text()
 }

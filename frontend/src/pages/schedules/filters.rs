@@ -7,7 +7,7 @@ use crate::{
     components::{QueryBar, QueryField, QueryView},
     data::{Listing, Loading},
     model::ScheduleRow,
-    pages::views::use_views,
+    pages::{suggest, views::use_views},
     route::Route,
     state::use_address,
 };
@@ -23,7 +23,8 @@ const VIEWS: [QueryView; 7] = [
     ("Changed today", "updated:<1d"),
 ];
 
-const FIELDS: [QueryField; 16] = [
+/// The fields of a search for schedules.
+pub(in crate::pages) const FIELDS: [QueryField; 16] = [
     field(
         "state",
         "its state, or that of its last run",
@@ -70,6 +71,7 @@ pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
         address.replace(&address.with(&[("q", &text), ("after", ""), ("before", "")]));
     });
     let value = Memo::new(move |_| address.query("q"));
+    let tags = suggest::tags_in(value.into());
     let loading: Loading = schedules.load.loading;
     let is_starred = move || (address.query("favourites") == "yes").to_string();
     let star = move |_| {
@@ -89,14 +91,14 @@ pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
             fields=&FIELDS
             views=&VIEWS
             own=use_views("schedules")
-            known=Signal::derive(move || known(schedules))
+            known=Signal::derive(move || known(schedules, tags.get()))
         />
     }
     .into_any()
 }
 
-/// The tags, workflows and zones of the visible schedules.
-fn known(schedules: Listing<ScheduleRow>) -> Vec<(&'static str, Vec<String>)> {
+/// All tags, and the workflows and zones of the visible schedules.
+fn known(schedules: Listing<ScheduleRow>, tags: Vec<String>) -> Vec<(&'static str, Vec<String>)> {
     let of = |take: &dyn Fn(&ScheduleRow) -> Vec<String>| {
         let all = schedules.load.with(|page| page.rows.iter().flat_map(|row| take(row)).collect());
         let mut all: Vec<String> = all.unwrap_or_default();
@@ -105,7 +107,7 @@ fn known(schedules: Listing<ScheduleRow>) -> Vec<(&'static str, Vec<String>)> {
         all
     };
     vec![
-        ("tag", of(&|row| row.tags.clone())),
+        ("tag", tags),
         ("workflow", of(&|row| vec![row.workflow.name.clone()])),
         ("zone", of(&|row| vec![row.timing.zone.clone()])),
     ]

@@ -18,6 +18,8 @@ mod wanted;
 
 use std::collections::BTreeMap;
 
+pub(super) use filters::FIELDS as SEARCH_FIELDS;
+
 use leptos::prelude::*;
 
 use self::{follow::follow, history::use_histories, wanted::Wanted};

@@ -7,6 +7,9 @@ pub(in crate::pages) const MASK: &str = "***";
 pub(in crate::pages) const CREDENTIAL_KEYS: [&str; 4] =
     ["signingSecret", "password", "secretAccessKey", "sessionToken"];
 
+/// The keys of credentials as a module file has them, where they differ from the API's.
+const KEYS_IN_YAML: [&str; 3] = ["signing_secret", "secret_access_key", "session_token"];
+
 /// Whether a credential's text reveals nothing: it is empty, the mask, or only a reference to a secret.
 pub(in crate::pages) fn is_open(text: &str) -> bool {
     let text = text.trim();
@@ -25,6 +28,28 @@ fn is_reference(text: &str) -> bool {
     let name = inside.and_then(|inside| inside.trim().strip_prefix("secrets."));
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     name.is_some_and(|name| !name.is_empty() && name.chars().all(is_word))
+}
+
+/// Whether each credential that a text names is only a reference to a secret, or the mask of one.
+pub(in crate::pages) fn reveals_nothing(text: &str) -> bool {
+    let keys = CREDENTIAL_KEYS.iter().chain(&KEYS_IN_YAML);
+    keys.flat_map(|key| text.split(*key).skip(1)).all(is_harmless)
+}
+
+/// Whether the value behind a key reveals nothing. It must stand in the same line, and nothing may stand behind it but
+/// what ends it.
+fn is_harmless(behind: &str) -> bool {
+    let line = behind.lines().next().unwrap_or_default();
+    let value = line.trim_start_matches(['"', '\'', ':', ' ']);
+    let length = match value.strip_prefix("{{") {
+        Some(inner) => inner.find("}}").map(|end| end + 4),
+        None => value.starts_with(MASK).then_some(MASK.len()),
+    };
+    let parts = length.and_then(|length| value.split_at_checked(length));
+    parts.is_some_and(|(value, rest)| {
+        let ends = rest.is_empty() || rest.starts_with(['"', '\'', ',', '}', ']', ' ']);
+        ends && is_open(value)
+    })
 }
 
 #[cfg(test)]

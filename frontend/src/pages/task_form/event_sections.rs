@@ -5,7 +5,10 @@ use leptos::prelude::*;
 use super::{
     credentials::is_legible, event_fields::EventFields, lost::ENTER_AGAIN, sections::Place,
 };
-use crate::components::{Choice, Field, live};
+use crate::{
+    components::{Choice, Field, live},
+    pages::suggest,
+};
 
 const BROKERS: [Choice; 5] = [
     ("kafka", "Kafka"),
@@ -78,6 +81,7 @@ fn credential(
     field
         .note_while(ENTER_AGAIN, move || fields.lost.has(name, value))
         .code()
+        .picks(suggest::secret())
         .autocomplete("new-password")
         .hidden_while(move || !value.with(|text| is_legible(text)))
 }
@@ -182,7 +186,7 @@ fn event(fields: EventFields, place: Place) -> AnyView {
     view! {
         <details class="more" open=is_open>
             <summary>"The event"</summary>
-            {field("payload", "Payload", fields.payload, "target.publish.event.payload").code()
+            {field("payload", "Payload", fields.payload, "target.publish.event.payload").code().picks(suggest::secrets())
                 .hint("JSON or a text; templates are filled in. Empty: the run's context.").area(3)}
             <div class="field-grid">
                 {field("event-type", "Type", fields.kind, "target.publish.event.type").code().hint("Empty: carillon.fire.").text()}
@@ -191,8 +195,8 @@ fn event(fields: EventFields, place: Place) -> AnyView {
                 {field("event-subject", "Subject", fields.subject, "target.publish.event.subject").code().text()}
                 {field("event-mode", "Encoding", fields.mode, "target.publish.event.mode").choice(&MODES)}
             </div>
-            {field("event-headers", "Headers", fields.headers, "target.publish.event.headers").code()
-                .hint("Name: value, one per line. *** keeps a hidden value.").area(2)}
+            {field("event-headers", "Headers", fields.headers, "target.publish.event.headers").code().picks(suggest::secrets())
+                .hint("Name: value, one per line. Type {{ to insert a secret; *** keeps a hidden value.").area(2)}
         </details>
     }
     .into_any()

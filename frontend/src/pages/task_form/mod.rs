@@ -22,7 +22,7 @@ mod refusal;
 mod sections;
 
 pub(super) use action::{Action, CommandAction, HttpAction, NoopAction, TaskPlan};
-pub(super) use credentials::{CREDENTIAL_KEYS, MASK, is_open};
+pub(super) use credentials::{CREDENTIAL_KEYS, MASK, is_open, reveals_nothing};
 pub(super) use event::{AddressAction, BrokerAction, EventAction, PublishAction};
 pub(super) use fields::TaskFields;
 pub(super) use lost::lost_sentence;

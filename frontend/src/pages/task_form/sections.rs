@@ -2,10 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::{event_sections::publish, fields::TaskFields, lost::ENTER_AGAIN};
+use super::{
+    credentials::is_legible, event_sections::publish, fields::TaskFields, lost::ENTER_AGAIN,
+};
 use crate::{
     components::{Choice, Field, live},
     model::Failure,
+    pages::suggest,
 };
 
 /// The kinds of target.
@@ -141,8 +144,8 @@ fn command(fields: TaskFields, place: Place) -> AnyView {
         </details>
         <details class="more" open=has_surroundings>
             <summary>"Environment, directory and user"</summary>
-            {field("environment", "Environment", fields.environment, "target.command.environment").code()
-                .hint("NAME=value, one per line. Nothing else is passed on; *** keeps a hidden value.").area(2)}
+            {field("environment", "Environment", fields.environment, "target.command.environment").code().picks(suggest::secrets())
+                .hint("NAME=value, one per line. Nothing else is passed on. Type {{ to insert a secret; *** keeps a hidden value.").area(2)}
             <div class="field-grid">
                 {field("directory", "Directory", fields.directory, "target.command.directory").code().text()}
                 {field("user", "User", fields.user, "target.command.user").text()}
@@ -168,18 +171,20 @@ fn http(fields: TaskFields, place: Place) -> AnyView {
     view! {
         <div class="field-grid field-grid-method">
             {field("method", "Method", fields.method, "target.http.method").choice(&METHODS)}
-            {field("url", "URL", fields.url, "target.http.url").kind("url").code().required().text()}
+            {field("url", "URL", fields.url, "target.http.url").kind("url").code().required()
+                .picks(suggest::secrets()).text()}
         </div>
         <details class="more" open=untrack(is_lost)>
             <summary>"Headers, body, answer and signature"</summary>
-            {field("headers", "Headers", fields.headers, "target.http.headers").code()
-                .hint("Name: value, one per line. *** keeps a hidden value.").area(2)}
-            {field("body", "Body", fields.body, "target.http.body").code().area(3)}
+            {field("headers", "Headers", fields.headers, "target.http.headers").code().picks(suggest::secrets())
+                .hint("Name: value, one per line. Type {{ to insert a secret; *** keeps a hidden value.").area(2)}
+            {field("body", "Body", fields.body, "target.http.body").code().picks(suggest::secrets()).area(3)}
             <div class="field-grid">
                 {field("expected", "Expected status", fields.expected, "target.http.expectedStatus").code()
                     .hint("200, 2xx, 200-204. Empty: any 2xx.").text()}
                 {field("answer", "Answer", fields.answer, "target.http.output").choice(&ANSWERS)}
-                {field("secret", "Signing secret", fields.secret, "target.http.signingSecret").kind("password")
+                {field("secret", "Signing secret", fields.secret, "target.http.signingSecret").code().picks(suggest::secret())
+                    .hidden_while(move || !fields.secret.with(|text| is_legible(text)))
                     .note_while(ENTER_AGAIN, is_lost).autocomplete("new-password").hint("Signs as Standard Webhooks defines. Leave empty to keep the current secret.").text()}
             </div>
             {unsign}
@@ -192,7 +197,7 @@ fn worker(fields: TaskFields, place: Place) -> AnyView {
     let field = |id, label, value, name| place.field(id, label, value, name);
     view! {
         <div class="field-grid">
-            {field("queue", "Queue", fields.queue, "target.worker.queue").code().required()
+            {field("queue", "Queue", fields.queue, "target.worker.queue").code().required().picks(suggest::queue())
                 .hint("The queue from which workers take it.").text()}
             {field("job", "Job", fields.job, "target.worker.task").code().required()
                 .hint("Its name in the worker.").text()}
@@ -201,7 +206,7 @@ fn worker(fields: TaskFields, place: Place) -> AnyView {
             <summary>"Input and tags"</summary>
             {field("input", "Input (JSON)", fields.input, "target.worker.input").code()
                 .hint("Empty: the run's context.").area(3)}
-            {field("worker-tags", "Tags", fields.worker_tags, "target.worker.tags")
+            {field("worker-tags", "Tags", fields.worker_tags, "target.worker.tags").picks(suggest::worker_tags())
                 .hint("Tags that the worker must have, separated by commas.").text()}
         </details>
     }

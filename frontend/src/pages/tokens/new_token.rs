@@ -2,12 +2,16 @@
 
 use leptos::prelude::*;
 
-use super::super::kit::{self, Change, check, form, of};
+use super::super::{
+    kit::{self, Change, KeptFields, check, form, of},
+    suggest,
+};
 use crate::{
     api::{self, settings::create_api_token::CreateApiTokenInput},
     components::{Field, Look},
-    data::{Loading, use_load},
+    data::Loading,
     model::{Failure, Role},
+    state::use_address,
     time::Moment,
 };
 
@@ -23,20 +27,30 @@ pub(super) fn new_token(
     let (days, account, queues) = (text("90"), text(""), text(""));
     let payloads = RwSignal::new(false);
     let wrong = RwSignal::new(None);
-    let namespaces = use_load(|| Some(api::settings::namespaces()));
-    let options = namespaces.draw(|all| {
-        let option = |namespace: &crate::model::Namespace| {
-            view! { <option value=namespace.name.clone()></option> }.into_any()
-        };
-        all.iter().map(option).collect::<Vec<_>>().into_any()
+    let kept = KeptFields::new()
+        .with("name", name)
+        .with("role", role)
+        .with("namespace", namespace)
+        .with("days", days)
+        .with("account", account)
+        .with("queues", queues)
+        .with("payloads", payloads)
+        .keep("token");
+    let address = use_address();
+    // The queues are those of the token's namespace, or else of the page's.
+    let queues_of = Signal::derive(move || {
+        let chosen = namespace.with(|name| name.trim().to_owned());
+        if chosen.is_empty() { address.namespace() } else { chosen }
     });
     let for_account = kit::administers().then(|| {
         Field::new("token-account", "For the service account (optional)", account)
+            .picks(suggest::people())
             .error(of(wrong, "serviceAccount"))
             .hint("By name. Empty: it acts for you.")
             .text()
     });
     let fields = view! {
+        {kept.note()}
         {Field::new("token-name", "Name", name).first().required().error(of(wrong, "name"))
             .hint("What it is for: ci, backup, dashboard.").text()}
         <div class="field-grid">
@@ -47,11 +61,10 @@ pub(super) fn new_token(
                 ("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("0", "as long as it exists"),
             ])}
         </div>
-        {Field::new("token-namespace", "Only in the namespace (optional)", namespace).list("token-namespaces")
+        {Field::new("token-namespace", "Only in the namespace (optional)", namespace).picks(suggest::namespaces())
             .error(of(wrong, "namespace")).text()}
-        <datalist id="token-namespaces">{options}</datalist>
         {for_account}
-        {Field::new("token-queues", "Only for workers of the queues (optional)", queues).code()
+        {Field::new("token-queues", "Only for workers of the queues (optional)", queues).code().picks(suggest::queues(queues_of))
             .error(of(wrong, "queues")).hint("For example emails, invoices. It then gives access to nothing else.").text()}
         {check("token-payloads", "Sees payloads", payloads, "Contexts, outputs and logs of runs, as far as its owner sees them.")}
     };
@@ -75,6 +88,7 @@ pub(super) fn new_token(
         Ok(Change { ask: api::settings::create_token(input), said: String::new() })
     };
     let done = move |secret: String| {
+        kept.forget();
         made.set(Some(secret));
         loading.reload();
     };

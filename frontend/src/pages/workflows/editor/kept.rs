@@ -11,7 +11,7 @@ use super::{
     picture::shown,
     text::{Reading, TextPane},
 };
-use crate::pages::task_form::{CREDENTIAL_KEYS, MASK, is_open, lost_sentence};
+use crate::pages::task_form::{lost_sentence, reveals_nothing};
 
 const LOST_TEXT: &str = "The text that could not be read was not kept, because it may contain a credential: the form \
     has what could be read before.";
@@ -118,31 +118,6 @@ pub(super) fn lost(draft: Draft, pane: TextPane) -> String {
     let credentials: Vec<String> = draft.tasks.get().iter().flat_map(of_task).collect();
     let text = if pane.is_lost() { LOST_TEXT } else { "" };
     [lost_sentence(&credentials).as_str(), text].join(" ").trim().to_owned()
-}
-
-/// Whether each credential that a text names is only a reference to a secret, or the mask of one.
-fn reveals_nothing(text: &str) -> bool {
-    let keys = CREDENTIAL_KEYS.iter().chain(&KEYS_IN_YAML);
-    keys.flat_map(|key| text.split(*key).skip(1)).all(is_harmless)
-}
-
-/// The keys of credentials as a module file has them, where they differ from the API's.
-const KEYS_IN_YAML: [&str; 3] = ["signing_secret", "secret_access_key", "session_token"];
-
-/// Whether the value behind a key reveals nothing. It must stand in the same line, and nothing may stand behind it but
-/// what ends it.
-fn is_harmless(behind: &str) -> bool {
-    let line = behind.lines().next().unwrap_or_default();
-    let value = line.trim_start_matches(['"', '\'', ':', ' ']);
-    let length = match value.strip_prefix("{{") {
-        Some(inner) => inner.find("}}").map(|end| end + 4),
-        None => value.starts_with(MASK).then_some(MASK.len()),
-    };
-    let parts = length.and_then(|length| value.split_at_checked(length));
-    parts.is_some_and(|(value, rest)| {
-        let ends = rest.is_empty() || rest.starts_with(['"', '\'', ',', '}', ']', ' ']);
-        ends && is_open(value)
-    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,160 @@
+import type { Locator, Page } from "@playwright/test";
+
+import { hasNoViolations } from "../support/axe.ts";
+import { expect, signIn, test } from "../support/test.ts";
+
+/** The note above a form whose earlier input is back; in a dialog, that of the dialog. */
+function note(within: Page | Locator): Locator {
+  return within.getByRole("status").filter({ hasText: "What you had typed is back." });
+}
+
+/** Everything that the browser keeps. */
+function kept(page: Page): Promise<string> {
+  return page.evaluate(() => JSON.stringify(localStorage));
+}
+
+test("an alert rule that is half typed survives a reload, and starts afresh once one asks", async ({ page, admin }) => {
+  await page.goto("/ns/default/settings/alerts/new");
+  await signIn(page, admin);
+  const name = page.getByLabel("Name", { exact: true });
+  const stalled = page.getByRole("checkbox", { name: /^Stalled:/ });
+  await name.fill("half-typed");
+  await stalled.check();
+  await page.getByRole("checkbox", { name: "Quiet hours" }).check();
+  await page.getByRole("button", { name: "Add hours" }).click();
+  const windows = page.getByRole("group", { name: "Quiet hours" });
+  await expect(windows).toHaveCount(2);
+  await windows.last().getByLabel("Until").fill("07:30");
+  await page.reload();
+  await expect(note(page)).toBeVisible();
+  await expect(name).toHaveValue("half-typed");
+  await expect(stalled).toBeChecked();
+  await expect(windows).toHaveCount(2);
+  await expect(windows.last().getByLabel("Until")).toHaveValue("07:30");
+  await hasNoViolations(page, "a restored alert rule");
+
+  await page.getByRole("button", { name: "Start afresh" }).click();
+  await expect(note(page)).toHaveCount(0);
+  await expect(name).toHaveValue("");
+  await expect(stalled).not.toBeChecked();
+  await page.reload();
+  await expect(name).toHaveValue("");
+  await expect(note(page)).toHaveCount(0);
+});
+
+test("a rule that a link fills in does not bring back what was typed for another one", async ({ page, admin }) => {
+  await page.goto("/ns/default/settings/alerts/new?on=late&search=tag:drafted");
+  await signIn(page, admin);
+  await page.getByLabel("Name", { exact: true }).fill("of the link");
+  await page.goto("/ns/default/settings/alerts/new");
+  await expect(page.getByTestId("look-back")).toBeVisible();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("");
+  await page.goto("/ns/default/settings/alerts/new?on=late&search=tag:drafted");
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("of the link");
+});
+
+test("a calendar survives the end of the session, and is forgotten once it is saved", async ({ page, context, admin }) => {
+  await page.goto("/ns/default/calendars/new");
+  await signIn(page, admin);
+  const name = page.getByLabel("Name", { exact: true });
+  const saturday = page.getByRole("checkbox", { name: "Sat", exact: true });
+  await name.fill("drafted-calendar");
+  await saturday.check();
+  await page.getByLabel("Ranges, one per line").fill("2027-07-01 to 2027-07-31");
+  await context.clearCookies();
+  await page.getByRole("button", { name: "Create calendar" }).click();
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+  await signIn(page, admin);
+  await expect(note(page)).toBeVisible();
+  await expect(name).toHaveValue("drafted-calendar");
+  await expect(saturday).toBeChecked();
+  await expect(page.getByLabel("Ranges, one per line")).toHaveValue("2027-07-01 to 2027-07-31");
+  await page.getByRole("button", { name: "Create calendar" }).click();
+  await expect(page.getByTestId("calendar-row").filter({ hasText: "drafted-calendar" })).toBeVisible();
+  await page.goto("/ns/default/calendars/new");
+  await expect(name).toHaveValue("");
+  await expect(note(page)).toHaveCount(0);
+});
+
+test("a planned backfill survives leaving the page", async ({ page, admin }) => {
+  await page.goto("/ns/default/backfills/new");
+  await signIn(page, admin);
+  await page.getByLabel("Reason").fill("half a reason");
+  await page.getByLabel("Among these").selectOption("failed");
+  await page.getByRole("link", { name: "Cancel" }).click();
+  await expect(page).toHaveURL(/backfills$/);
+  await page.goBack();
+  await expect(note(page)).toBeVisible();
+  await expect(page.getByLabel("Reason")).toHaveValue("half a reason");
+  await expect(page.getByLabel("Among these")).toHaveValue("failed");
+});
+
+test("a module file survives a reload unless it may contain a credential", async ({ page, admin }) => {
+  await page.goto("/ns/default/modules/deploy");
+  await signIn(page, admin);
+  const file = page.getByLabel("YAML or JSON");
+  await file.fill("module: half-typed\n");
+  await page.reload();
+  await expect(note(page)).toBeVisible();
+  await expect(file).toHaveValue("module: half-typed\n");
+  await file.fill("module: half-typed\nsigning_secret: hush\n");
+  await expect.poll(() => kept(page)).not.toContain("module: half-typed");
+  expect(await kept(page)).not.toContain("hush");
+  await page.reload();
+  await expect(note(page)).toContainText("The file was not kept: enter it again.");
+  await expect(file).toHaveValue("");
+});
+
+test("a channel in a dialog survives a reload without its address", async ({ page, admin }) => {
+  await page.goto("/ns/default/settings/alerts?tab=channels");
+  await signIn(page, admin);
+  const dialog = page.getByRole("dialog", { name: "New channel" });
+  const open = page.getByRole("button", { name: "New channel" });
+  await open.click();
+  await dialog.getByLabel("Name", { exact: true }).fill("half-typed-channel");
+  await dialog.getByLabel("Kind").selectOption("Slack");
+  await dialog.getByLabel("Address").fill("https://hooks.example.org/hush");
+  await expect.poll(() => kept(page)).toContain("half-typed-channel");
+  expect(await kept(page)).not.toContain("hush");
+  await page.reload();
+  await open.click();
+  await expect(note(dialog)).toContainText("The address was not kept: enter it again.");
+  await expect(dialog.getByLabel("Name", { exact: true })).toHaveValue("half-typed-channel");
+  await expect(dialog.getByLabel("Kind")).toHaveValue("Slack");
+  await expect(dialog.getByLabel("Address")).toHaveValue("");
+  await dialog.getByLabel("Address").fill("{{ secrets.slack }}");
+  await expect(note(dialog)).not.toContainText("not kept");
+  await dialog.getByRole("button", { name: "Start afresh" }).click();
+  await expect(dialog.getByLabel("Name", { exact: true })).toHaveValue("");
+  await expect(dialog.getByLabel("Address")).toHaveValue("");
+  await expect(note(dialog)).toHaveCount(0);
+});
+
+test("tokens and feeds keep what is typed until they are made", async ({ page, admin }) => {
+  await page.goto("/ns/default/settings/tokens");
+  await signIn(page, admin);
+  for (const [path, what, row] of [
+    ["tokens", "token", "token-row"],
+    ["feeds", "feed", "feed-row"],
+  ] as const) {
+    await page.goto(`/ns/default/settings/${path}`);
+    const dialog = page.getByRole("dialog", { name: `New ${what}` });
+    const open = page.getByRole("button", { name: `New ${what}` });
+    const name = dialog.getByLabel("Name", { exact: true });
+    await open.click();
+    await name.fill(`drafted-${what}`);
+    // Esc closes the dialog, and a slip of the hand costs nothing.
+    await page.keyboard.press("Escape");
+    await expect(dialog).toBeHidden();
+    await page.reload();
+    await open.click();
+    await expect(note(dialog)).toBeVisible();
+    await expect(name).toHaveValue(`drafted-${what}`);
+    await dialog.getByRole("button", { name: `Create ${what}` }).click();
+    await expect(page.getByTestId(row).filter({ hasText: `drafted-${what}` })).toBeVisible();
+    await open.click();
+    await expect(name).toHaveValue("");
+    await expect(note(dialog)).toHaveCount(0);
+    await page.keyboard.press("Escape");
+  }
+});

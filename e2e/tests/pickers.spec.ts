@@ -1,0 +1,162 @@
+import type { Locator, Page } from "@playwright/test";
+
+import { hasNoViolations } from "../support/axe.ts";
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+const MODULE = `
+module: pickers
+calendars:
+  picker-days: { mode: exclude, weekdays: [sun] }
+groups: { picker-group: 2 }
+workflows:
+  picker-flow: { tasks: [{ name: only, target: { noop: {} } }] }
+schedules:
+  picker-one: { when: "@yearly", tags: [picker-red, picker-blue], workflow: picker-flow }
+  picker-two: { when: "@yearly", tags: [picker-red], workflow: picker-flow }
+`;
+
+function suggestions(page: Page): Locator {
+  return page.getByRole("listbox", { name: "Suggestions" });
+}
+
+function suggestion(page: Page, name: string): Locator {
+  return suggestions(page).getByRole("option", { name, exact: true });
+}
+
+test("tags are suggested, taken by key and by click, and new ones stay possible", async ({ page, server, admin }) => {
+  deploy(server, "pickers", MODULE);
+  await page.goto("/ns/default/schedules/new");
+  await signIn(page, admin);
+  const tags = page.getByRole("combobox", { name: "Tags" });
+  await tags.pressSequentially("picker-r");
+  await expect(suggestions(page).getByRole("option")).toHaveText(["picker-red"]);
+  await expect(tags).toHaveAttribute("aria-expanded", "true");
+  await tags.press("ArrowDown");
+  const active = (await tags.getAttribute("aria-activedescendant")) ?? "";
+  await expect(page.locator(`#${active}`)).toHaveText("picker-red");
+  await expect(page.locator(`#${active}`)).toHaveAttribute("aria-selected", "true");
+  await tags.press("Enter");
+  await expect(tags).toHaveValue("picker-red");
+  await expect(tags).toHaveAttribute("aria-expanded", "false");
+  // The next word has its own suggestions: none that is there already.
+  await tags.pressSequentially(",picker-");
+  await expect(suggestions(page).getByRole("option")).toHaveText(["picker-blue"]);
+  await suggestion(page, "picker-blue").click();
+  await expect(tags).toHaveValue("picker-red, picker-blue");
+  await expect(tags).toBeFocused();
+  await tags.pressSequentially(", brand-new");
+  await expect(suggestions(page)).toHaveCount(0);
+  await expect(tags).toHaveValue("picker-red, picker-blue, brand-new");
+});
+
+test("Esc closes the suggestions and leaves the text and the dialog as they are", async ({ page, server, admin }) => {
+  deploy(server, "pickers", MODULE);
+  await page.goto("/ns/default/settings/feeds");
+  await signIn(page, admin);
+  await page.getByRole("button", { name: "New feed" }).click();
+  const dialog = page.getByRole("dialog", { name: "New feed" });
+  const schedule = dialog.getByRole("combobox", { name: "Only the schedule" });
+  // The server searches.
+  await schedule.pressSequentially("picker-");
+  await expect(suggestions(page).getByRole("option")).toHaveText(["picker-one", "picker-two"]);
+  await schedule.press("Escape");
+  await expect(suggestions(page)).toHaveCount(0);
+  await expect(dialog).toBeVisible();
+  await expect(schedule).toHaveValue("picker-");
+  await schedule.press("ArrowDown");
+  await schedule.press("ArrowDown");
+  await schedule.press("ArrowDown");
+  await schedule.press("Enter");
+  await expect(schedule).toHaveValue("picker-two");
+  const search = dialog.getByRole("combobox", { name: "Only what this finds" });
+  await search.pressSequentially("ta");
+  await suggestion(page, "tag: one of its tags").click();
+  await search.pressSequentially("picker-b");
+  await suggestion(page, "tag:picker-blue").click();
+  await expect(search).toHaveValue("tag:picker-blue");
+});
+
+test("secrets are inserted as references, in a field of their own and within a text", async ({ page, server, admin }) => {
+  server.cli(["secret", "set", "picked_key"], "correct horse battery\n");
+  await page.goto("/ns/default/schedules/new");
+  await signIn(page, admin);
+  await page.getByRole("radio", { name: "HTTP request" }).check();
+  await page.getByText("Headers, body, answer and signature").click();
+  const key = page.getByRole("combobox", { name: "Signing secret" });
+  await key.click();
+  await suggestion(page, "picked_key").click();
+  await expect(key).toHaveValue("{{ secrets.picked_key }}");
+
+  const headers = page.getByLabel("Headers", { exact: true });
+  await headers.pressSequentially("Accept: text/plain");
+  await headers.press("Enter");
+  await headers.pressSequentially("Authorization: Bearer {{ sec");
+  await expect(suggestion(page, "picked_key")).toBeVisible();
+  await hasNoViolations(page, "suggestions in a text of several lines");
+  await headers.press("ArrowDown");
+  await headers.press("Enter");
+  await expect(headers).toHaveValue("Accept: text/plain\nAuthorization: Bearer {{ secrets.picked_key }}");
+  await expect(suggestions(page)).toHaveCount(0);
+
+  await page.getByRole("radio", { name: "Event for a broker" }).check();
+  await page.getByText("Encryption and credentials").click();
+  const password = page.getByRole("combobox", { name: "Password" });
+  await password.click();
+  await suggestion(page, "picked_key").click();
+  await expect(password).toHaveValue("{{ secrets.picked_key }}");
+  // A typed password is hidden, and nothing is suggested for it.
+  await page.getByLabel("Password").fill("hush");
+  await expect(page.getByLabel("Password")).toHaveAttribute("type", "password");
+  await expect(page.getByLabel("Password")).not.toHaveAttribute("role", "combobox");
+  await expect(suggestions(page)).toHaveCount(0);
+});
+
+test("the audit log's filters suggest people, and what the chosen kind names", async ({ page, server, admin }) => {
+  deploy(server, "pickers", MODULE);
+  await page.goto("/ns/default/audit?kind=workflow");
+  await signIn(page, admin);
+  await page.getByRole("combobox", { name: "Subject" }).click();
+  await suggestion(page, "picker-flow").click();
+  await expect(page).toHaveURL(/subject=picker-flow/);
+  await expect(page.getByRole("combobox", { name: "Subject" })).toHaveValue("picker-flow");
+  await page.getByRole("combobox", { name: "Actor" }).pressSequentially("ad");
+  await suggestion(page, admin.name).click();
+  await expect(page).toHaveURL(/actor=ada/);
+  await page.goto("/ns/default/audit?kind=group");
+  await page.getByRole("combobox", { name: "Subject" }).click();
+  await expect(suggestion(page, "picker-group")).toBeVisible();
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const width of [1440, 390]) {
+    test.describe(`${colorScheme}, ${width} wide`, () => {
+      test.use({ colorScheme, viewport: { width, height: 900 } });
+
+      test("open suggestions have no violation and fit the window", async ({ page, server, admin }) => {
+        deploy(server, "pickers", MODULE);
+        await page.goto("/ns/default/schedules/new");
+        await signIn(page, admin);
+        await page.getByText("Clock changes, bounds, jitter and calendars").click();
+        for (const [field, text, first] of [
+          ["Tags", "picker-", "picker-blue"],
+          ["Time zone", "berlin", "Europe/Berlin"],
+          ["Calendars", "picker-", "picker-days"],
+        ] as const) {
+          const control = page.getByRole("combobox", { name: field, exact: true });
+          await control.fill(text);
+          await expect(suggestion(page, first)).toBeVisible();
+          await hasNoViolations(page, `suggestions of ${field}, ${colorScheme}, ${width} wide`);
+          const list = (await suggestions(page).boundingBox())!;
+          expect.soft(list.x, `the list of ${field} begins`).toBeGreaterThanOrEqual(0);
+          expect.soft(list.x + list.width, `the list of ${field} ends`).toBeLessThanOrEqual(width);
+          const surplus = await page.evaluate(() => {
+            const root = document.documentElement;
+            return root.scrollWidth - root.clientWidth;
+          });
+          expect.soft(surplus, `the page with ${field} is wider by`).toBeLessThanOrEqual(0);
+        }
+      });
+    });
+  }
+}

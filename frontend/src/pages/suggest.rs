@@ -1,0 +1,319 @@
+//! What fields suggest: the names of what exists on the server.
+//!
+//! Nothing is loaded before a field is used. Lists are bounded, as the server bounds them; schedules, of which there
+//! may be many, are searched by the server.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+use serde::de::DeserializeOwned;
+
+use crate::{
+    api::{self, Ask, ScheduleQuery},
+    components::{Fill, QueryField, Suggestions},
+    data::use_load,
+    model::{
+        AlertChannel, AlertRule, Membership, Module, Named, Page, Place, Pulling, ScheduleGrouping,
+        ScheduleGroups, ScheduleName, User,
+    },
+    state::{use_address, use_session},
+};
+
+/// The server's maximum for one page of a list.
+const MOST: usize = 200;
+
+/// The actors of changes that are no users.
+const NOT_USERS: [&str; 2] = ["cli", "system"];
+
+type Sought = RwSignal<Option<String>>;
+type Names = Signal<Vec<String>>;
+
+/// The namespace of the page; empty across all namespaces.
+fn here() -> Signal<String> {
+    let address = use_address();
+    Signal::derive(move || address.namespace())
+}
+
+/// The same for what only one namespace can be asked for.
+fn one(namespace: Signal<String>) -> Option<String> {
+    Some(namespace.get()).filter(|namespace| !namespace.is_empty())
+}
+
+/// Suggestions that come from a list, which is loaded once the field is used.
+fn from_list<T>(
+    fill: Fill,
+    ask: impl Fn() -> Option<Ask<T>> + 'static,
+    names: fn(&T) -> Vec<String>,
+) -> Suggestions
+where
+    T: DeserializeOwned + Send + Sync + 'static,
+{
+    let sought = RwSignal::new(None);
+    Suggestions { fill, known: list(sought, ask, names), sought }
+}
+
+fn list<T>(
+    sought: Sought,
+    ask: impl Fn() -> Option<Ask<T>> + 'static,
+    names: fn(&T) -> Vec<String>,
+) -> Names
+where
+    T: DeserializeOwned + Send + Sync + 'static,
+{
+    // What is typed further does not load the list again.
+    let is_used = Memo::new(move |_| sought.with(Option::is_some));
+    let load = use_load(move || if is_used.get() { ask() } else { None });
+    Memo::new(move |_| load.with(names).unwrap_or_default()).into()
+}
+
+fn named<T: AsRef<[Named]>>(all: &T) -> Vec<String> {
+    all.as_ref().iter().map(|named| named.name.clone()).collect()
+}
+
+/// The tags that schedules have: the 200 most frequent ones.
+fn tags_of(sought: Sought, namespace: Signal<String>) -> Names {
+    let ask = move || {
+        let query = ScheduleQuery { namespace: namespace.get(), ..ScheduleQuery::default() };
+        Some(api::schedule_groups(query, ScheduleGrouping::Tag))
+    };
+    let names = |found: &ScheduleGroups| -> Vec<String> {
+        found.groups.iter().map(|group| group.name.clone()).collect()
+    };
+    list(sought, ask, names)
+}
+
+/// Tags, separated by commas.
+pub(super) fn tags() -> Suggestions {
+    let sought = RwSignal::new(None);
+    Suggestions { fill: Fill::Words, known: tags_of(sought, here()), sought }
+}
+
+/// One tag.
+pub(super) fn tag() -> Suggestions {
+    Suggestions { fill: Fill::Whole, ..tags() }
+}
+
+/// A search that selects schedules: its fields, their values, and tags.
+pub(super) fn search(fields: &'static [QueryField]) -> Suggestions {
+    Suggestions { fill: Fill::Search(fields), ..tags() }
+}
+
+/// The tags that a search may name, once the user has typed a term that asks for one.
+pub(super) fn tags_in(search: Signal<String>) -> Names {
+    let sought = RwSignal::new(None);
+    Effect::new(move |before: Option<()>| {
+        let has_tag = search.with(|search| search.contains("tag:"));
+        if before.is_some() && has_tag && sought.with_untracked(Option::is_none) {
+            sought.set(Some(String::new()));
+        }
+    });
+    tags_of(sought, here())
+}
+
+fn secret_names(fill: Fill) -> Suggestions {
+    let namespace = here();
+    let ask = move || one(namespace).map(api::settings::secret_names);
+    from_list(fill, ask, named)
+}
+
+/// A reference to a secret, as the whole text.
+pub(super) fn secret() -> Suggestions {
+    secret_names(Fill::Secret)
+}
+
+/// References to secrets within a longer text.
+pub(super) fn secrets() -> Suggestions {
+    secret_names(Fill::Template)
+}
+
+pub(super) fn groups() -> Suggestions {
+    let namespace = here();
+    from_list(Fill::Whole, move || one(namespace).map(api::groups), named)
+}
+
+/// Calendars, separated by commas.
+pub(super) fn calendars() -> Suggestions {
+    let namespace = here();
+    from_list(Fill::Words, move || one(namespace).map(api::calendars), named)
+}
+
+pub(super) fn workflows() -> Suggestions {
+    let namespace = here();
+    from_list(Fill::Whole, move || one(namespace).map(api::workflows), named)
+}
+
+pub(super) fn zones() -> Suggestions {
+    from_list(Fill::Whole, || Some(api::timezones()), |zones: &Vec<String>| zones.clone())
+}
+
+pub(super) fn namespaces() -> Suggestions {
+    from_list(Fill::Whole, || Some(api::namespaces()), named)
+}
+
+/// The queues of workers: one.
+pub(super) fn queue() -> Suggestions {
+    queues_in(here(), Fill::Whole)
+}
+
+/// Several queues of a namespace, separated by commas.
+pub(super) fn queues(namespace: Signal<String>) -> Suggestions {
+    queues_in(namespace, Fill::Words)
+}
+
+fn queues_in(namespace: Signal<String>, fill: Fill) -> Suggestions {
+    from_list(fill, move || one(namespace).map(api::workers::queue_names), named)
+}
+
+/// The tags of the workers that are in contact, separated by commas.
+pub(super) fn worker_tags() -> Suggestions {
+    let namespace = here();
+    let names = |pulling: &Pulling| -> Vec<String> {
+        let mut tags: Vec<String> =
+            pulling.workers.iter().flat_map(|worker| worker.tags.clone()).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        tags
+    };
+    from_list(Fill::Words, move || one(namespace).map(api::workers::workers), names)
+}
+
+/// One schedule, searched by the server.
+pub(super) fn schedules(namespace: Signal<String>) -> Suggestions {
+    let sought = RwSignal::new(None);
+    Suggestions { fill: Fill::Whole, known: schedules_of(sought, namespace, || true), sought }
+}
+
+/// The same of the namespace of the page.
+pub(super) fn schedules_here() -> Suggestions {
+    schedules(here())
+}
+
+fn schedules_of(
+    sought: Sought,
+    namespace: Signal<String>,
+    is_wanted: impl Fn() -> bool + 'static,
+) -> Names {
+    let found = use_load(move || {
+        let text = sought.get().filter(|_| is_wanted())?;
+        Some(api::planning::schedule_names(namespace.get(), name_search(&text), None))
+    });
+    let name = |row: &Arc<ScheduleName>| row.name.clone();
+    let names =
+        move |page: &Page<ScheduleName>| -> Vec<String> { page.rows.iter().map(name).collect() };
+    Memo::new(move |_| found.with(names).unwrap_or_default()).into()
+}
+
+/// The search for what has a text in its name; none for an empty text.
+fn name_search(text: &str) -> Option<String> {
+    let text = text.trim().replace('\\', "\\\\").replace('"', "\\\"");
+    (!text.is_empty()).then(|| format!("name:\"{text}\""))
+}
+
+fn user_names(page: &Page<User>) -> Vec<String> {
+    page.rows.iter().map(|user| user.name.clone()).collect()
+}
+
+/// The users that an administrator may see: all of them, or the members of the namespace.
+fn people_of(
+    sought: Sought,
+    namespace: Signal<String>,
+    is_wanted: impl Fn() -> bool + 'static,
+) -> Names {
+    if untrack(|| use_session().administers_all()) {
+        let ask = move || is_wanted().then(|| api::settings::users(Place::First, MOST));
+        return list(sought, ask, user_names);
+    }
+    let names = |page: &Page<Membership>| -> Vec<String> {
+        page.rows.iter().map(|member| member.user.clone()).collect()
+    };
+    let ask = move || {
+        let namespace = one(namespace).filter(|_| is_wanted())?;
+        Some(api::settings::memberships(namespace, Place::First, MOST))
+    };
+    list(sought, ask, names)
+}
+
+/// Any user, for administrators of the instance; others do not see them.
+pub(super) fn users() -> Suggestions {
+    let session = use_session();
+    let ask = move || {
+        let may = session.administers_all();
+        may.then(|| api::settings::users(Place::First, MOST))
+    };
+    from_list(Fill::Whole, ask, user_names)
+}
+
+/// A user, or a member of the namespace.
+pub(super) fn people() -> Suggestions {
+    let sought = RwSignal::new(None);
+    Suggestions { fill: Fill::Whole, known: people_of(sought, here(), || true), sought }
+}
+
+/// Who makes changes: users, and what acts by itself.
+pub(super) fn actors() -> Suggestions {
+    let Suggestions { fill, known: people, sought } = people();
+    let known = Memo::new(move |_| {
+        let others = NOT_USERS.iter().map(|name| (*name).to_owned());
+        people.get().into_iter().chain(others).collect::<Vec<_>>()
+    });
+    Suggestions { fill, known: known.into(), sought }
+}
+
+/// The kinds of changes whose subject is a user, and those whose subject is a schedule.
+const OF_USERS: &[&str] = &["user", "membership", "session"];
+const OF_SCHEDULES: &[&str] = &["", "schedule", "buffer", "run", "backfill"];
+
+/// What was changed, by the first part of the change's name: `workflow`. Without one, schedules.
+pub(super) fn subjects(kind: Signal<String>) -> Suggestions {
+    let (sought, namespace) = (RwSignal::new(None), here());
+    let is = move |words: &'static [&'static str]| {
+        move || kind.with(|kind| words.contains(&kind.as_str()))
+    };
+    let at = move |word: &'static str| one(namespace).filter(|_| kind.with(|kind| kind == word));
+    let rule_names = |all: &Vec<AlertRule>| -> Vec<String> {
+        all.iter().map(|rule| rule.name.clone()).collect()
+    };
+    let channel_names = |all: &Vec<AlertChannel>| -> Vec<String> {
+        all.iter().map(|channel| channel.name.clone()).collect()
+    };
+    let module_names = |all: &Vec<Module>| -> Vec<String> {
+        all.iter().map(|module| module.name.clone()).collect()
+    };
+    let workflows = move || at("workflow").map(api::workflows);
+    let calendars = move || at("calendar").map(api::calendars);
+    let groups = move || at("group").map(api::groups);
+    let secrets = move || at("secret").map(api::settings::secret_names);
+    let modules = move || at("module").map(api::planning::modules);
+    let rules = move || at("alert_rule").map(api::alerts::rules);
+    let channels = move || at("alert_channel").map(api::alerts::channels);
+    let namespaces = move || is(&["namespace"])().then(api::namespaces);
+    let lists: [(&'static [&'static str], Names); 10] = [
+        (&["workflow"], list(sought, workflows, named)),
+        (&["calendar"], list(sought, calendars, named)),
+        (&["group"], list(sought, groups, named)),
+        (&["secret"], list(sought, secrets, named)),
+        (&["module"], list(sought, modules, module_names)),
+        (&["alert_rule"], list(sought, rules, rule_names)),
+        (&["alert_channel"], list(sought, channels, channel_names)),
+        (&["namespace"], list(sought, namespaces, named)),
+        (OF_USERS, people_of(sought, namespace, is(OF_USERS))),
+        (OF_SCHEDULES, schedules_of(sought, namespace, is(OF_SCHEDULES))),
+    ];
+    let known = Memo::new(move |_| {
+        let kind = kind.get();
+        let list = lists.iter().find(|(kinds, _)| kinds.contains(&kind.as_str()));
+        list.map(|(_, names)| names.get()).unwrap_or_default()
+    });
+    Suggestions { fill: Fill::Whole, known: known.into(), sought }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_search;
+
+    #[test]
+    fn a_name_is_searched_as_it_is_written() {
+        assert_eq!(name_search(" a \"b\" \\ "), Some("name:\"a \\\"b\\\" \\\\\"".to_owned()));
+        assert_eq!(name_search("  "), None);
+    }
+}
