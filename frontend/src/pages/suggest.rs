@@ -22,9 +22,6 @@ use crate::{
 /// The server's maximum for one page of a list.
 const MOST: usize = 200;
 
-/// The actors of changes that are no users.
-const NOT_USERS: [&str; 2] = ["cli", "system"];
-
 type Sought = RwSignal<Option<String>>;
 type Names = Signal<Vec<String>>;
 
@@ -247,64 +244,6 @@ pub(super) fn users() -> Suggestions {
 pub(super) fn people() -> Suggestions {
     let sought = RwSignal::new(None);
     Suggestions { fill: Fill::Whole, known: people_of(sought, here(), || true), sought }
-}
-
-/// Who makes changes: users, and what acts by itself.
-pub(super) fn actors() -> Suggestions {
-    let Suggestions { fill, known: people, sought } = people();
-    let known = Memo::new(move |_| {
-        let others = NOT_USERS.iter().map(|name| (*name).to_owned());
-        people.get().into_iter().chain(others).collect::<Vec<_>>()
-    });
-    Suggestions { fill, known: known.into(), sought }
-}
-
-/// The kinds of changes whose subject is a user, and those whose subject is a schedule.
-const OF_USERS: &[&str] = &["user", "membership", "session"];
-const OF_SCHEDULES: &[&str] = &["", "schedule", "buffer", "run", "backfill"];
-
-/// What was changed, by the first part of the change's name: `workflow`. Without one, schedules.
-pub(super) fn subjects(kind: Signal<String>) -> Suggestions {
-    let (sought, namespace) = (RwSignal::new(None), here());
-    let is = move |words: &'static [&'static str]| {
-        move || kind.with(|kind| words.contains(&kind.as_str()))
-    };
-    let at = move |word: &'static str| one(namespace).filter(|_| kind.with(|kind| kind == word));
-    let rule_names = |all: &Vec<AlertRule>| -> Vec<String> {
-        all.iter().map(|rule| rule.name.clone()).collect()
-    };
-    let channel_names = |all: &Vec<AlertChannel>| -> Vec<String> {
-        all.iter().map(|channel| channel.name.clone()).collect()
-    };
-    let module_names = |all: &Vec<Module>| -> Vec<String> {
-        all.iter().map(|module| module.name.clone()).collect()
-    };
-    let workflows = move || at("workflow").map(api::workflows);
-    let calendars = move || at("calendar").map(api::calendars);
-    let groups = move || at("group").map(api::groups);
-    let secrets = move || at("secret").map(api::settings::secret_names);
-    let modules = move || at("module").map(api::planning::modules);
-    let rules = move || at("alert_rule").map(api::alerts::rules);
-    let channels = move || at("alert_channel").map(api::alerts::channels);
-    let namespaces = move || is(&["namespace"])().then(api::namespaces);
-    let lists: [(&'static [&'static str], Names); 10] = [
-        (&["workflow"], list(sought, workflows, named)),
-        (&["calendar"], list(sought, calendars, named)),
-        (&["group"], list(sought, groups, named)),
-        (&["secret"], list(sought, secrets, named)),
-        (&["module"], list(sought, modules, module_names)),
-        (&["alert_rule"], list(sought, rules, rule_names)),
-        (&["alert_channel"], list(sought, channels, channel_names)),
-        (&["namespace"], list(sought, namespaces, named)),
-        (OF_USERS, people_of(sought, namespace, is(OF_USERS))),
-        (OF_SCHEDULES, schedules_of(sought, namespace, is(OF_SCHEDULES))),
-    ];
-    let known = Memo::new(move |_| {
-        let kind = kind.get();
-        let list = lists.iter().find(|(kinds, _)| kinds.contains(&kind.as_str()));
-        list.map(|(_, names)| names.get()).unwrap_or_default()
-    });
-    Suggestions { fill: Fill::Whole, known: known.into(), sought }
 }
 
 #[cfg(test)]
