@@ -74,14 +74,13 @@ test("a colleague who may only look is added in 5 clicks and comes in with the p
   await theirs.close();
 });
 
-test("an alert is made and its channel tested in 6 clicks", async ({ page }) => {
+test("an alert is made and its channel tested in 5 clicks", async ({ page }) => {
   const hook = await receiver();
   const server = await Server.start({ CARILLON_EGRESS__PRIVATE_ADDRESSES: "true" });
   await page.goto(server.url);
   await signIn(page, server.addPerson("ada", "admin"));
   const clicks = new Clicks();
   await clicks.on(page.getByRole("link", { name: "Alert rules" }));
-  await clicks.on(page.getByRole("link", { name: "Channels" }));
   await clicks.on(page.getByRole("button", { name: "New channel" }));
   await page.getByLabel("Name", { exact: true }).fill("ops");
   await page.getByLabel("Address").fill(hook.url);
@@ -93,7 +92,7 @@ test("an alert is made and its channel tested in 6 clicks", async ({ page }) => 
   await expect(page.getByTestId("look-back")).toBeVisible();
   await clicks.on(page.getByRole("button", { name: "Create rule" }));
   await expect(page.getByTestId("rule-row").filter({ hasText: "what-fails" })).toContainText("Listens");
-  expect(clicks.count).toBeLessThanOrEqual(6);
+  expect(clicks.count).toBeLessThanOrEqual(5);
   hook.close();
   await server.stop();
 });
@@ -311,6 +310,75 @@ test("another browser is signed out once one is asked", async ({ page, browser, 
   await dialog.getByRole("button", { name: "Sign out" }).click();
   await expect(rows).toHaveCount(before - 1);
   await other.close();
+});
+
+test("an administrator sees where a colleague is signed in, and signs them out everywhere", async ({
+  page,
+  browser,
+  admin,
+  server,
+}) => {
+  const colleague = server.addPerson("signed-in-twice", "viewer");
+  const contexts = [await browser.newContext(), await browser.newContext()];
+  const theirs = await Promise.all(contexts.map((context) => context.newPage()));
+  for (const other of theirs) {
+    await other.goto(server.url);
+    await signIn(other, colleague);
+  }
+  await page.goto("/settings/people");
+  await signIn(page, admin);
+  const row = page.getByTestId("user-row").filter({ hasText: colleague.name });
+  await row.getByRole("button", { name: "Sessions" }).click();
+  const dialog = page.getByRole("dialog", { name: "Sessions", exact: true });
+  const sessions = dialog.getByTestId("user-session");
+  await expect(sessions).toHaveCount(2);
+  await expect(sessions.first()).toContainText(/Chrome \d+ on Linux at 127\.0\.0\.1/);
+  await expect(sessions.first()).toContainText(/Signed in .* Last used/);
+  await hasNoViolations(page, "sessions of a colleague");
+
+  await sessions.first().getByRole("button", { name: "Sign out" }).click();
+  const one = page.getByRole("dialog", { name: "Sign out a browser" });
+  await hasNoViolations(page, "sign out a browser");
+  await one.getByRole("button", { name: "Sign out" }).click();
+  await expect(one).toBeHidden();
+  await expect(sessions).toHaveCount(1);
+
+  await dialog.getByRole("button", { name: "Sign out everywhere" }).click();
+  const all = page.getByRole("dialog", { name: "Sign out everywhere", exact: true });
+  await expect(all).toContainText("Tokens and calendar feeds keep working");
+  await all.getByRole("button", { name: "Sign out everywhere" }).click();
+  await expect(dialog).toContainText("No browser has an open session.");
+  for (const other of theirs) {
+    await other.reload();
+    await expect(other.getByRole("heading", { name: "Sign in" })).toBeVisible();
+  }
+  for (const context of contexts) await context.close();
+  // The administrator is still signed in, and the audit log has both changes.
+  await page.goto(`/all/audit?kind=session&subject=${colleague.name}`);
+  const entries = page.getByTestId("audit-row");
+  await expect(entries).toHaveCount(2);
+  await expect(entries.filter({ hasText: "session.revokeAll" })).toHaveCount(1);
+});
+
+test("all other browsers are signed out at once", async ({ page, browser, server }) => {
+  const person = server.addPerson("many-browsers", "viewer");
+  const context = await browser.newContext();
+  const other = await context.newPage();
+  await other.goto(server.url);
+  await signIn(other, person);
+  await page.goto("/settings/tokens?tab=sessions");
+  await signIn(page, person);
+  const rows = page.getByTestId("session-row");
+  await expect(rows).toHaveCount(2);
+  await page.getByRole("button", { name: "Sign out everywhere else" }).click();
+  const dialog = page.getByRole("dialog", { name: "Sign out everywhere else" });
+  await expect(dialog).toContainText("You stay signed in here.");
+  await dialog.getByRole("button", { name: "Sign out everywhere" }).click();
+  await expect(rows).toHaveCount(1);
+  await expect(rows).toContainText("This one");
+  await other.reload();
+  await expect(other.getByRole("heading", { name: "Sign in" })).toBeVisible();
+  await context.close();
 });
 
 test("a token is shown once, works, and is revoked", async ({ page, admin, server }) => {

@@ -3,17 +3,28 @@ import { join } from "node:path";
 
 import type { Page } from "@playwright/test";
 
+import { hasNoViolations } from "../support/axe.ts";
+import { Clicks } from "../support/clicks.ts";
 import type { Server } from "../support/server.ts";
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 /** Runs a schedule once and returns its run's id. */
-async function trigger(server: Server, name: string): Promise<string> {
+async function trigger(server: Server, name: string, context?: object): Promise<string> {
   const find = `query ($name: String!) { schedule(name: $name) { id } }`;
   const { schedule } = await server.ask<{ schedule: { id: string } }>(find, { name });
-  const run = `mutation ($id: UUID!) { triggerSchedule(id: $id) { run { id } } }`;
-  const answer = await server.ask<{ triggerSchedule: { run: { id: string } } }>(run, schedule);
+  const run = `mutation ($id: UUID!, $context: JSON) { triggerSchedule(id: $id, context: $context) { run { id } } }`;
+  const answer = await server.ask<{ triggerSchedule: { run: { id: string } } }>(run, { ...schedule, context });
   return answer.triggerSchedule.run.id;
+}
+
+/** The same once the run is over. */
+async function settled(server: Server, name: string, context?: object): Promise<string> {
+  const id = await trigger(server, name, context);
+  const find = `query ($id: UUID!) { run(id: $id) { state } }`;
+  const state = async () => (await server.ask<{ run: { state: string } }>(find, { id })).run.state;
+  await expect.poll(state).toMatch(/SUCCEEDED|FAILED/);
+  return id;
 }
 
 const state = (page: Page) => page.getByTestId("run-state");
@@ -202,4 +213,100 @@ schedules:
   writeFileSync(gate, "");
   await expect(state(page)).toHaveAttribute("data-state", "succeeded");
   await expect(waits).toHaveCount(0);
+});
+
+test("a failed run is compared with the last success in one click, and the address says so", async ({
+  page,
+  server,
+  admin,
+}) => {
+  const gate = join(server.folder, "disk-is-full");
+  deploy(
+    server,
+    "compared",
+    `
+module: compared
+schedules:
+  compared:
+    when: "0 0 1 1 *"
+    task: { target: { command: { script: "echo begun at $(date +%s%N); for i in $(seq 1 30); do echo step $i; done; if test -e ${gate}; then echo the disk is full; exit 3; fi; echo all is well" } } }
+`,
+  );
+  const first = await settled(server, "compared", { day: "monday", copies: 2 });
+  writeFileSync(gate, "");
+  const second = await settled(server, "compared", { day: "tuesday", copies: 2 });
+  await page.goto(`/runs/${second}`);
+  await signIn(page, admin);
+  const clicks = new Clicks();
+  await clicks.on(page.getByRole("link", { name: "Compare with the last success" }));
+  await expect(page).toHaveURL(/compare=last/);
+  const panel = page.getByRole("region", { name: "Comparison", exact: true });
+  const row = (name: string) =>
+    panel.getByTestId("compared-row").filter({ has: page.getByRole("rowheader", { name }) });
+  await expect(row("State")).toContainText(/Succeeded\s*Failed/);
+  await expect(row("State")).toHaveAttribute("data-differs");
+  await expect(row("Attempts")).toContainText("Failed, 1 attempt, exit 3");
+  await expect(row("Workflow")).not.toHaveAttribute("data-differs");
+  expect(clicks.count).toBe(1);
+
+  const context = panel.getByRole("region", { name: "Differences of the context" });
+  await expect(context.locator('[data-side="gone"]')).toContainText('"monday"');
+  await expect(context.locator('[data-side="new"]')).toContainText('"tuesday"');
+  const log = panel.getByRole("region", { name: "Differences of the log" });
+  await expect(log.locator('[data-side="gone"]').filter({ hasText: "all is well" })).toHaveCount(1);
+  await expect(log.locator('[data-side="new"]').filter({ hasText: "the disk is full" })).toHaveCount(1);
+  await expect(log.locator('[data-side="new"]').filter({ hasText: "begun at" })).toHaveCount(1);
+  await expect(log).toContainText("26 common lines");
+  await expect(log).not.toContainText("step 15");
+
+  // A time in each line is no difference if one says so.
+  await panel.getByLabel("Ignore numbers, such as times").check();
+  await expect(page).toHaveURL(/numbers=ignore/);
+  await expect(log).not.toContainText("begun at");
+  await page.reload();
+  await expect(log.locator('[data-side="new"]').filter({ hasText: "the disk is full" })).toHaveCount(1);
+  await expect(log).not.toContainText("begun at");
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const width of [1440, 390]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      await hasNoViolations(page, `comparison, ${colorScheme}, ${width} wide`);
+    }
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+
+  // Choosing a task of the run keeps the comparison.
+  await page.getByTestId("task-row").first().getByRole("button", { name: /^Attempt 1/ }).click();
+  await expect(page).toHaveURL(/task=.*compare=last/);
+  await expect(row("State")).toBeVisible();
+  await panel.getByLabel("Compare with").selectOption(first);
+  await expect(page).toHaveURL(new RegExp(`compare=${first}`));
+  await expect(panel.getByRole("link", { name: "The other run" })).toHaveAttribute("href", new RegExp(first));
+  await panel.getByRole("link", { name: "Close the comparison" }).click();
+  await expect(panel).toHaveCount(0);
+
+  await page.goto(`/runs/${first}?compare=last`);
+  await expect(panel).toContainText("No earlier run of this schedule has succeeded.");
+});
+
+test("of long logs the first lines are compared, and the page says what is left out", async ({ page, server, admin }) => {
+  deploy(
+    server,
+    "long-winded",
+    `
+module: long-winded
+schedules:
+  long-winded: { when: "0 0 1 1 *", task: { target: { command: { script: "echo ran at $(date +%s%N); seq 1 1500" } } } }
+`,
+  );
+  const first = await settled(server, "long-winded");
+  const second = await settled(server, "long-winded");
+  await page.goto(`/runs/${second}?compare=${first}`);
+  await signIn(page, admin);
+  const panel = page.getByRole("region", { name: "Comparison", exact: true });
+  await expect(panel).toContainText("The first 1000 lines of each log are compared; both runs wrote more.");
+  const log = panel.getByRole("region", { name: "Differences of the log" });
+  await expect(log.locator('[data-side="gone"]')).toHaveCount(1);
+  await expect(log.locator('[data-side="new"]')).toHaveCount(1);
+  await expect(log).toContainText("997 common lines");
 });

@@ -16,6 +16,8 @@ pub struct Model {
     pub user_id: Option<Uuid>,
     /// The address that the user signed in from.
     pub address: Option<String>,
+    /// The `User-Agent` header of the sign-in.
+    pub browser: Option<String>,
     /// When the user signed in.
     pub began_at: Option<Timestamp>,
     /// The last use, accurate to a few minutes.

@@ -49,6 +49,7 @@ mod m0040_history_quotas;
 mod m0041_ends_of_jobs;
 mod m0042_left_workflows;
 mod m0043_origins_of_namespaces;
+mod m0044_session_browsers;
 
 /// Applies and rolls back the following migrations, in order.
 pub struct Migrator;
@@ -99,6 +100,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0041_ends_of_jobs::Migration),
             Box::new(m0042_left_workflows::Migration),
             Box::new(m0043_origins_of_namespaces::Migration),
+            Box::new(m0044_session_browsers::Migration),
         ]
     }
 }

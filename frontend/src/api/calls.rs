@@ -22,9 +22,9 @@ use super::{
 use crate::{
     model::{
         AuditEvent, AuditRow, Candidate, DefinitionEffect, DeletedSchedule, Fire, Fleet,
-        HealthReport, LedgerRow, LedgerTotals, LiveRun, Metrics, Minutes, Named, NextSchedule,
-        OverviewAnswer, Page, PauseEffect, PausedFires, Place, Preview, PreviewFire, ReasonCode,
-        ResumeEffect, RunDetail, RunRow, RunSortField, RunState, RunStats, SavedView,
+        HealthReport, LedgerRow, LedgerTotals, Line, LiveRun, Metrics, Minutes, Named,
+        NextSchedule, OverviewAnswer, Page, PauseEffect, PausedFires, Place, Preview, PreviewFire,
+        ReasonCode, ResumeEffect, RunDetail, RunRow, RunSortField, RunState, RunStats, SavedView,
         ScheduleDetail, ScheduleFigures, ScheduleGrouping, ScheduleGroups, ScheduleHistories,
         ScheduleImpact, ScheduleRow, ScheduleSortField, SearchPauseEffect, Seen, SlotAccount,
         Tallies, Verdict, Viewer, WorkProblem,
@@ -212,6 +212,12 @@ pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
 
 pub(crate) fn run(id: String) -> Ask<RunDetail> {
     Ask::new::<operations::Run>(operations::run::Variables { id })
+}
+
+/// A page of a run's log, oldest first.
+pub(crate) fn log_page(run_id: String, place: Place, size: usize) -> Ask<Page<Line>> {
+    let (first, after) = place.forward(size);
+    Ask::new::<operations::LogPage>(operations::log_page::Variables { run_id, first, after })
 }
 
 /// Audit events of the namespace; only its administrators may read them.

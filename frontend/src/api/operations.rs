@@ -146,5 +146,6 @@ operations! {
     RunEvents = "graphql/run_events.graphql", "/runEvents" => RunEvent;
     ScheduleEvents = "graphql/schedule_events.graphql", "/scheduleEvents" => ScheduleEvent;
     ClusterEvents = "graphql/cluster_events.graphql", "/clusterEvents" => ClusterEvent;
+    LogPage = "graphql/log_page.graphql", "/taskLog" => Page<crate::model::Line>;
     LogLines = "graphql/log_lines.graphql", "/taskLog" => LogEvent;
 }

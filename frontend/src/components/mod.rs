@@ -53,7 +53,7 @@ pub(crate) use button::{Look, button, icon_button};
 pub(crate) use cluster_strip::cluster_strip;
 pub(crate) use copy::copy;
 pub(crate) use dialog::Dialog;
-pub(crate) use diff::diff;
+pub(crate) use diff::{Sameness, diff, diff_lines, diff_values};
 pub(crate) use empty::empty;
 pub(crate) use expression::{expressions, pointed};
 pub(crate) use field::{Choice, Field};
@@ -76,7 +76,7 @@ pub(crate) use query::{
     plain_words, split_query, toggled,
 };
 pub(crate) use reason::{is_id, reason_text};
-pub(crate) use run_table::{run_columns, run_name};
+pub(crate) use run_table::{run_columns, run_name, trigger_words};
 pub(crate) use save::{copy_text, save_text};
 pub(crate) use selection::Selection;
 pub(crate) use shapes::{

@@ -109,7 +109,8 @@ fn error(run: &RunRow) -> AnyView {
 }
 
 /// What triggered a run.
-fn trigger_words(trigger: RunTrigger, is_recovery: bool) -> &'static str {
+/// What started a run, in words.
+pub(crate) fn trigger_words(trigger: RunTrigger, is_recovery: bool) -> &'static str {
     match (trigger, is_recovery) {
         (_, true) => "recovery",
         (RunTrigger::Schedule, false) => "schedule",

@@ -87,7 +87,8 @@ pub(crate) use people::{
 };
 pub(crate) use problem::WorkProblem;
 pub(crate) use run::{
-    Attempt, Ending, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
+    Attempt, Ending, Holder, Line, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask,
+    Wait,
 };
 pub(crate) use schedule::{
     CalendarLink, DeletedSchedule, FoundPausedSchedule, Misfire, Pause, PauseEffect, PausedFire,

@@ -84,16 +84,30 @@ impl Row for ApiToken {
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) address: Option<String>,
+    pub(crate) browser: Option<String>,
     pub(crate) began_at: Option<Moment>,
     pub(crate) used_at: Option<Moment>,
     pub(crate) expires_at: Moment,
     pub(crate) is_current: bool,
 }
 
+impl Session {
+    /// Where the browser is.
+    pub(crate) fn place(&self) -> String {
+        self.address.clone().unwrap_or_else(|| "an unknown address".to_owned())
+    }
+
+    /// The browser's name.
+    pub(crate) fn program(&self) -> String {
+        self.browser.clone().unwrap_or_else(|| "Unknown browser".to_owned())
+    }
+}
+
 /// The signed-in user, with all roles.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Profile {
+    pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) kind: ViewerKind,
     pub(crate) role: Role,

@@ -6,7 +6,8 @@ use serde_json::json;
 use crate::{
     components::{
         AsyncView, Band, BarColumn, DagNode, Field, Fill, GanttBar, GanttRow, Glyph, Look, Mark,
-        SparkBar, Suggestions, Waiting, When, badge, band_chart, button, dag, diff, empty,
+        Sameness, SparkBar, Suggestions, Waiting, When, badge, band_chart, button, dag, diff,
+        diff_lines, empty,
         expressions, gantt, heading, heat_map, icon_button, meter, panel, sparkline, stacked_bars,
         table, use_dag_view, use_drag,
     },
@@ -44,8 +45,15 @@ pub(crate) fn Gallery() -> impl IntoView {
             {panel("Graph", (), graph(5))}
             {panel("Large graph with a minimap", (), graph(40))}
             {panel("Difference", (), diff(&json!({"cron": "0 2 * * *", "zone": "UTC"}), &json!({"cron": "0 3 * * *", "zone": "UTC"})))}
+            {panel("Difference of lines, whose numbers may differ", (), log_lines())}
         </div>
     }
+}
+
+fn log_lines() -> AnyView {
+    let lines = |last: &str| ["12:00:01 begins", "12:00:02 took 5 ms", last].map(str::to_owned);
+    let (before, after) = (lines("12:00:03 done"), lines("12:00:09 failed"));
+    diff_lines("Differences of the lines", &before, &after, Sameness::ButNumbers)
 }
 
 fn failure() -> Failure {

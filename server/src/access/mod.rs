@@ -11,7 +11,8 @@
 //! - `password`: hashing and checking, off the reactor
 //! - `users`: adding, disabling, signing in
 //! - `names`: which names are valid, and which look alike
-//! - `devices`: browsers in which a user has signed in before
+//! - `devices`: browsers in which a user has signed in before; `browser`: what a browser calls
+//!   itself, in words
 //! - `tokens`: creating, revoking, recognising
 //! - `rights`: the caller, and what they may do; `grants`: in which namespaces
 //! - `refused`: why a caller may not do something
@@ -22,6 +23,7 @@
 //! - `oidc`: signing in through an identity provider
 //! - `error`: why a change was refused
 
+mod browser;
 mod devices;
 mod error;
 mod granted;
@@ -37,6 +39,7 @@ mod rights;
 pub(crate) mod tokens;
 mod users;
 
+pub use browser::browser_name;
 pub use devices::Device;
 pub use error::PeopleError;
 pub use granted::{Elsewhere, grants_of, user_viewer};

@@ -26,6 +26,7 @@
 //! - `timing`, `search`, `caret`: a timing or search on the command line, and marking an error in
 //!   it
 //! - `lint_files`: checks module files without a server
+//! - `user_sessions`: the part of `user` about sessions
 //! - one file per subcommand
 
 mod alerts;
@@ -96,6 +97,7 @@ mod undelete;
 mod upcoming;
 mod upgrade;
 mod user;
+mod user_sessions;
 mod versions;
 mod when;
 mod why;

@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{CliError, flags::Existing, offline::Office, output, why::Why};
+use super::{CliError, flags::Existing, offline::Office, output, user_sessions, why::Why};
 use crate::{
     access::{
         Access, NewUser, PeopleError, Tokens, add_user, random_password, set_access, set_password,
@@ -57,6 +57,19 @@ enum Action {
         revoke_tokens: bool,
         #[command(flatten)]
         password: Password,
+        #[command(flatten)]
+        why: Why,
+    },
+    /// List the browsers in which a user is signed in, or end their sessions
+    Sessions {
+        /// The user's name
+        name: String,
+        /// End the session whose id begins like this, or all of them
+        #[arg(long, value_name = "ID", value_parser = user_sessions::which)]
+        end: Option<String>,
+        /// Answer as JSON
+        #[arg(long, conflicts_with = "end")]
+        json: bool,
         #[command(flatten)]
         why: Why,
     },
@@ -113,7 +126,7 @@ fn role_or_none(text: &str) -> Result<RoleOrNone, String> {
 
 impl Office {
     /// The id of the user with this name.
-    async fn user(&self, name: &str) -> Result<Uuid, CliError> {
+    pub(super) async fn user(&self, name: &str) -> Result<Uuid, CliError> {
         let user = users::by_name(self.store.read(), name).await?;
         let missing = || PeopleError::NotFound { what: "user", name: name.to_owned() };
         Ok(user.ok_or_else(missing)?.id)
@@ -160,6 +173,12 @@ impl User {
                     ))?,
                 }
                 show(random, &password)
+            }
+            Action::Sessions { name, end: Some(which), why, .. } => {
+                user_sessions::end(&office, &name, &which, why).await
+            }
+            Action::Sessions { name, end: None, json, .. } => {
+                user_sessions::list(&office, &name, json).await
             }
             Action::Disable { name, force, why } => {
                 let owner = why.local_operator().owner()?;

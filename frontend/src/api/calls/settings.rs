@@ -57,6 +57,11 @@ pub(crate) fn revoke_session(id: String) -> Ask<String> {
     Ask::new::<RevokeSession>(revoke_session::Variables { id })
 }
 
+/// Ends all sessions of a user; for the caller's own, all but the current one.
+pub(crate) fn revoke_sessions(user_id: String) -> Ask<String> {
+    Ask::new::<RevokeSessions>(revoke_sessions::Variables { user_id })
+}
+
 pub(crate) fn change_password(
     old_password: String,
     new_password: String,

@@ -19,6 +19,7 @@ operations! {
     RevokeApiToken = "graphql/revoke_api_token.graphql", "/revokeApiToken/id" => String;
     Sessions = "graphql/sessions.graphql", "/sessions" => Vec<Session>;
     RevokeSession = "graphql/revoke_session.graphql", "/__typename" => String;
+    RevokeSessions = "graphql/revoke_sessions.graphql", "/__typename" => String;
     ChangePassword = "graphql/change_password.graphql", "/changePassword/user/id" => String;
     Users = "graphql/users.graphql", "/users" => Page<User>;
     Memberships = "graphql/memberships.graphql", "/memberships" => Page<Membership>;

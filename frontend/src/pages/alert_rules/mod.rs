@@ -28,9 +28,11 @@ use crate::{
     state::{use_address, use_session, use_title},
 };
 
+/// The name of the tab with the channels.
+const CHANNELS: &str = "channels";
 const TABS: &[Tab] = &[
     Tab { name: "", words: "Rules" },
-    Tab { name: "channels", words: "Channels" },
+    Tab { name: CHANNELS, words: "Channels" },
     Tab { name: "deliveries", words: "Deliveries" },
 ];
 
@@ -42,20 +44,28 @@ pub(crate) fn AlertRules() -> impl IntoView {
     let tab = Memo::new(move |_| address.query("tab"));
     let new_channel = RwSignal::new(false);
     let primary = move || {
-        let channel = move || {
-            let open = move || new_channel.set(true);
-            button(Look::Primary, None, "New channel", open)
+        let channel = move |look: Look| {
+            let open = move || {
+                // The form stands above the list of channels, which shows how the test went.
+                if tab.get_untracked() != CHANNELS {
+                    address.go(&Route::AlertRules.narrowed(&[("tab", CHANNELS)]));
+                }
+                new_channel.set(true);
+            };
+            button(look, None, "New channel", open)
         };
         let rule = |class: &'static str| {
             view! { <a class=class href=Route::NewAlertRule.path()>"New rule"</a> }.into_any()
         };
         let ways = match tab.get().as_str() {
             _ if !session.edits() => return None,
-            "" => rule("button button-primary"),
-            // A rule is created in one namespace, in a dialog that names none.
-            "channels" if address.is_across() => rule("button"),
+            // A channel is created in one namespace, in a dialog that names none.
+            "" if address.is_across() => rule("button button-primary"),
+            CHANNELS if address.is_across() => rule("button"),
+            // A first rule needs a channel, so one is offered here as well.
+            "" => view! { {channel(Look::Plain)}{rule("button button-primary")} }.into_any(),
             // Once a channel is tested, the next step is a rule that uses it.
-            "channels" => view! { {rule("button")}{channel()} }.into_any(),
+            CHANNELS => view! { {rule("button")}{channel(Look::Primary)} }.into_any(),
             _ => return None,
         };
         Some(view! { <div class="actions">{ways}</div> }.into_any())
@@ -67,7 +77,7 @@ pub(crate) fn AlertRules() -> impl IntoView {
         </header>
         {kit::tabs("Parts of alerting", TABS)}
         {live(move || match tab.get().as_str() {
-            "channels" => view! { <channels::Channels new=new_channel/> }.into_any(),
+            CHANNELS => view! { <channels::Channels new=new_channel/> }.into_any(),
             "deliveries" => view! { <deliveries::Deliveries/> }.into_any(),
             _ => view! { <rules::Rules/> }.into_any(),
         })}

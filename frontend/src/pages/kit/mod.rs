@@ -10,6 +10,7 @@
 //! - `acknowledgement`: acknowledging an alert or a problem
 //! - `controls`: check boxes, tabs, hints
 //! - `in_use`: what stands in the way of a deletion
+//! - `sessions`: the forms that end sessions
 
 mod acknowledgement;
 mod asked;
@@ -21,6 +22,7 @@ mod once;
 mod picked;
 mod places;
 mod restored;
+mod sessions;
 
 pub(super) use acknowledgement::{Acknowledged, acknowledge_form};
 pub(super) use asked::{Asked, use_asked};
@@ -32,6 +34,7 @@ pub(super) use once::{copy_button, new_password, shown_once};
 pub(super) use picked::{picker, use_picked};
 pub(super) use places::{place_cell, place_note, placed};
 pub(super) use restored::restored;
+pub(super) use sessions::{end_session_form, end_sessions_form};
 
 use leptos::prelude::*;
 

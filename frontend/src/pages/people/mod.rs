@@ -1,6 +1,6 @@
 //! Users, and what they may do. Administrators of the instance see all users; those of a namespace see its members.
 //!
-//! - `users`: all users
+//! - `users`: all users; `user_sessions`: where one of them is signed in
 //! - `members`: the members of one namespace
 //! - `invite`: adds a user, with a password that is shown once
 //! - `roles`: what each role may do, as a matrix
@@ -9,6 +9,7 @@ mod invite;
 mod members;
 mod roles;
 mod user_forms;
+mod user_sessions;
 mod users;
 
 use leptos::prelude::*;

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::{
     super::kit::{self, Asked, Change, empty, form, none, note, use_asked},
     invite, user_forms,
+    user_sessions::{UserSessions, use_user_sessions},
 };
 use crate::{
     api,
@@ -27,6 +28,7 @@ struct Dialogs {
     password: Asked<User>,
     disable: Asked<User>,
     delete: Asked<User>,
+    sessions: UserSessions,
     loading: Loading,
 }
 
@@ -41,6 +43,7 @@ pub(super) fn Users() -> impl IntoView {
         password: use_asked(),
         disable: use_asked(),
         delete: use_asked(),
+        sessions: use_user_sessions(),
         loading,
     };
     let (new, account) = (RwSignal::new(false), RwSignal::new(false));
@@ -66,6 +69,7 @@ pub(super) fn Users() -> impl IntoView {
         {dialogs.password.dialog("New password", move |user| user_forms::password(&user, dialogs.password.open, made, loading))}
         {dialogs.disable.dialog("Disable", move |user| disable_form(&user, dialogs))}
         {dialogs.delete.dialog("Delete user", move |user| delete_form(&user, dialogs))}
+        {dialogs.sessions.dialogs()}
     }
 }
 
@@ -120,6 +124,8 @@ fn actions(user: &User, dialogs: Dialogs) -> AnyView {
     let has_password = !user.is_service_account && user.issuer.is_none();
     let password =
         has_password.then(|| button(Look::Plain, None, "Password", dialogs.password.ask(user)));
+    let sessions = (!user.is_service_account)
+        .then(|| button(Look::Plain, None, "Sessions", dialogs.sessions.ask(user)));
     let turn = if user.disabled_at.is_some() {
         let (actor, id, name) = (use_actor(), user.id.clone(), user.name.clone());
         button(Look::Plain, None, "Enable", move || {
@@ -133,6 +139,7 @@ fn actions(user: &User, dialogs: Dialogs) -> AnyView {
         <div class="row-actions">
             {button(Look::Plain, None, "Role", dialogs.role.ask(user))}
             {password}
+            {sessions}
             {turn}
             {button(Look::Danger, None, "Delete", dialogs.delete.ask(user))}
         </div>

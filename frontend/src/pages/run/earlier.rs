@@ -1,4 +1,4 @@
-//! The runs of the same schedule, and how this run compares with the last successful one.
+//! The runs of the same schedule, and how this run compares with the last successful one before it.
 
 use std::cmp::Ordering;
 
@@ -16,13 +16,36 @@ use crate::{
 
 const BARS: usize = 40;
 
-/// The earlier runs; empty for a run without a schedule.
-#[component]
-pub(super) fn Earlier(run: Load<RunDetail>) -> impl IntoView {
+/// The other runs of the same schedule.
+#[derive(Clone, Copy)]
+pub(super) struct Others {
+    /// The schedule's id.
+    schedule: Memo<Option<String>>,
+    /// The newest runs, this one possibly among them.
+    pub(super) runs: Load<Page<RunRow>>,
+    /// The newest success among the runs that were scheduled before this one.
+    succeeded: Load<Page<RunRow>>,
+}
+
+impl Others {
+    /// The id of the last success before this run, if it is known; tracked.
+    pub(super) fn last_success(self) -> Option<String> {
+        self.succeeded.with(|page| page.rows.first().map(|run| run.id.clone())).flatten()
+    }
+
+    /// Whether the last success is not known yet; tracked.
+    pub(super) fn is_loading(self) -> bool {
+        self.schedule.with(Option::is_some) && !self.succeeded.loading.has_data()
+    }
+}
+
+/// Loads the other runs of a run's schedule; none for a run without one.
+pub(super) fn use_others(run: Load<RunDetail>) -> Others {
     let address = use_address();
     let schedule =
         Memo::new(move |_| run.with(|run| Some(run.row.schedule.as_ref()?.id.clone())).flatten());
     let state = Memo::new(move |_| run.with(|run| run.row.state));
+    let scheduled_at = Memo::new(move |_| run.with(|run| run.row.scheduled_at));
     let runs = use_load(move || {
         let _settles = state.get();
         let query = RunQuery { schedule: Some(schedule.get()?), ..of(address) };
@@ -30,9 +53,17 @@ pub(super) fn Earlier(run: Load<RunDetail>) -> impl IntoView {
     });
     let succeeded = use_load(move || {
         let states = vec![RunState::Succeeded];
-        let query = RunQuery { schedule: Some(schedule.get()?), states, ..of(address) };
-        Some(api::runs(query, 2))
+        let (schedule, before) = (Some(schedule.get()?), Some(scheduled_at.get()?));
+        let query = RunQuery { schedule, before, states, ..of(address) };
+        Some(api::runs(query, 1))
     });
+    Others { schedule, runs, succeeded }
+}
+
+/// The earlier runs; empty for a run without a schedule.
+#[component]
+pub(super) fn Earlier(run: Load<RunDetail>, others: Others) -> impl IntoView {
+    let Others { schedule, runs, succeeded } = others;
     live(move || {
         let Some(schedule) = schedule.get() else { return ().into_any() };
         let bars = runs.with(bars).unwrap_or_else(|| ().into_any());
@@ -64,8 +95,8 @@ fn bars(page: &Page<RunRow>) -> AnyView {
 }
 
 fn compared(run: &RunRow, succeeded: &Page<RunRow>) -> AnyView {
-    let Some(last) = succeeded.rows.iter().find(|last| last.id != run.id) else {
-        return view! { <p class="muted">"No other run has succeeded."</p> }.into_any();
+    let Some(last) = succeeded.rows.first() else {
+        return view! { <p class="muted">"No earlier run has succeeded."</p> }.into_any();
     };
     let at = last.finished_at.unwrap_or(last.scheduled_at);
     let took = last.duration_ms.map(|millis| format!("; it took {}", duration(millis)));
@@ -83,16 +114,25 @@ fn compared(run: &RunRow, succeeded: &Page<RunRow>) -> AnyView {
 /// How much longer or shorter this run took, if the difference is worth mentioning.
 fn words(own: i64, last: i64) -> Option<String> {
     let difference = duration((own - last).abs());
-    let times = own.max(last) * 10 / own.min(last).max(1);
+    let times = times(own, last);
     let factor = format!("{}.{} times", times / 10, times % 10);
     let side = match own.cmp(&last) {
         Ordering::Greater => "longer",
         Ordering::Less => "shorter",
         Ordering::Equal => return None,
     };
-    // Less than a tenth of a second, or of the whole duration, is not worth mentioning.
-    let is_much = (own - last).abs() >= 100 && times > 11;
-    is_much.then(|| format!("This one took {difference} {side}, by {factor}."))
+    is_much(own, last).then(|| format!("This one took {difference} {side}, by {factor}."))
+}
+
+/// How often the shorter duration fits into the longer one, in tenths.
+fn times(own: i64, last: i64) -> i64 {
+    own.max(last) * 10 / own.min(last).max(1)
+}
+
+/// Whether two durations differ by at least a tenth of a second, and by more than a tenth of the
+/// shorter one.
+pub(super) fn is_much(own: i64, last: i64) -> bool {
+    (own - last).abs() >= 100 && times(own, last) > 11
 }
 
 #[cfg(test)]

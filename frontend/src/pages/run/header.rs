@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::log::plain;
+use super::{
+    log::plain,
+    looking::{LAST, Looking},
+};
 use crate::{
     api::{self, Ask},
     components::{Dialog, Mark, badge, live},
@@ -18,6 +21,7 @@ use crate::{
 struct Tools {
     session: Session,
     actor: Actor,
+    looking: Looking,
     run: Load<RunDetail>,
     /// Whether the cancel dialog is open.
     cancels: RwSignal<bool>,
@@ -26,10 +30,11 @@ struct Tools {
 }
 
 #[component]
-pub(super) fn Header(run: Load<RunDetail>) -> impl IntoView {
+pub(super) fn Header(run: Load<RunDetail>, looking: Looking) -> impl IntoView {
     let tools = Tools {
         session: use_session(),
         actor: use_actor(),
+        looking,
         run,
         cancels: RwSignal::new(false),
         made: RwSignal::new(Vec::new()),
@@ -57,6 +62,10 @@ fn head(run: &RunDetail, tools: Tools) -> AnyView {
         }
         None => name.into_any(),
     };
+    let compare = run.row.schedule.is_some().then(|| {
+        let href = move || tools.looking.comparison_with(LAST);
+        view! { <a class="button" href=href>"Compare with the last success"</a> }.into_any()
+    });
     let actions = tools.session.operates().then(|| actions(run, tools));
     let error = run.row.error.as_deref().map(plain).map(|error| {
         view! { <p class="run-error"><strong>"Error"</strong>" "{error}</p> }.into_any()
@@ -65,7 +74,7 @@ fn head(run: &RunDetail, tools: Tools) -> AnyView {
         <header class="page-head">
             <h1>"Run of "{title}</h1>
             <span role="status" data-testid="run-state" data-state=mark.state()>{badge(mark)}</span>
-            {actions}
+            <div class="actions">{compare}{actions}</div>
         </header>
         {error}
     }
@@ -91,11 +100,9 @@ fn actions(run: &RunDetail, tools: Tools) -> AnyView {
     let rerun = (run.more.tasks.len() > 1)
         .then(|| dimmed("button", "Rerun from the failure", !failed, rerun));
     view! {
-        <div class="actions">
-            {rerun}
-            {dimmed("button", "Run again", is_live, again)}
-            {dimmed("button button-danger", "Cancel run", !is_live, move || tools.cancels.set(true))}
-        </div>
+        {rerun}
+        {dimmed("button", "Run again", is_live, again)}
+        {dimmed("button button-danger", "Cancel run", !is_live, move || tools.cancels.set(true))}
     }
     .into_any()
 }

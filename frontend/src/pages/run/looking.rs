@@ -1,12 +1,15 @@
 //! The selection on a run's page, kept in the address: a task or one of its attempts, chart or graph, and a stream
-//! and a line of the log. The address can be sent to a colleague.
+//! and a line of the log, and the run to compare with. The address can be sent to a colleague.
 
 use leptos::prelude::*;
 
 use super::log::stream;
 use crate::{components::Chosen, model::LogStream, route::Route, state::Address};
 
-const NAMES: [&str; 5] = ["task", "attempt", "view", "stream", "line"];
+const NAMES: [&str; 7] = ["task", "attempt", "view", "stream", "line", "compare", "numbers"];
+
+/// In the address, the run to compare with: the last success before this run.
+pub(super) const LAST: &str = "last";
 
 #[derive(Clone, Copy)]
 pub(super) struct Looking {
@@ -63,6 +66,29 @@ impl Looking {
     /// The address of a line; tracked.
     pub(super) fn address_of(self, line: usize) -> String {
         self.with(&[("line", &line.to_string())])
+    }
+
+    /// The run to compare with: its id, `LAST`, or nothing.
+    pub(super) fn compared(self) -> String {
+        self.address.query("compare")
+    }
+
+    pub(super) fn compare_with(self, run: &str) {
+        self.change(&[("compare", run)]);
+    }
+
+    /// The address of the comparison with a run; without one, that of the run alone. Tracked.
+    pub(super) fn comparison_with(self, run: &str) -> String {
+        self.with(&[("compare", run)])
+    }
+
+    /// Whether lines of the log that differ only in numbers count as the same.
+    pub(super) fn ignores_numbers(self) -> bool {
+        self.address.query("numbers") == "ignore"
+    }
+
+    pub(super) fn ignore_numbers(self, ignores: bool) {
+        self.change(&[("numbers", if ignores { "ignore" } else { "" })]);
     }
 
     fn change(self, changes: &[(&str, &str)]) {

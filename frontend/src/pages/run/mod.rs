@@ -9,8 +9,10 @@
 //! - `log`: the log, live
 //! - `facts`: its origin and course
 //! - `earlier`: earlier runs, and how this one compares
+//! - `comparison`: this run beside another one, with the differences marked
 
 mod attempts;
+mod comparison;
 mod earlier;
 mod facts;
 mod forecast;
@@ -56,12 +58,14 @@ fn Known(id: String) -> impl IntoView {
         move || loading.reload(),
     );
     let title = move || load.with(|run| run.row.title().to_owned());
+    let others = earlier::use_others(load);
     use_title(move || format!("Run of {}", title().unwrap_or_else(|| "…".to_owned())));
     view! {
         <AsyncView loading=loading what="the run">
-            <header::Header run=load/>
+            <header::Header run=load looking=looking/>
             {load.draw(forecast::forecast)}
             {load.draw(waiting::waiting)}
+            <comparison::Comparison id=id.clone() run=load others=others looking=looking/>
             <div class="run-grid">
                 <div class="run-main">
                     <work::Work run=load looking=looking/>
@@ -70,7 +74,7 @@ fn Known(id: String) -> impl IntoView {
                 </div>
                 <div class="run-side">
                     {panel("Facts", (), load.draw(facts::facts))}
-                    <earlier::Earlier run=load/>
+                    <earlier::Earlier run=load others=others/>
                     {panel("Context", (), load.draw(|run| json_view(&run.more.context, "Context of the run")))}
                     {live(move || output(load, looking))}
                 </div>

@@ -2,14 +2,14 @@
 
 use leptos::prelude::*;
 
-use super::super::kit::{Asked, Change, empty, form, none, use_asked};
+use super::super::kit::{Asked, empty, end_session_form, end_sessions_form, none, use_asked};
 use crate::{
     api,
     components::{
         AsyncView, Look, badge_of, button, heading, silent_heading, table, when, when_relative,
     },
-    data::{Loading, use_load},
-    model::Session,
+    data::use_load,
+    model::{Profile, Session},
 };
 
 /// The list of sessions.
@@ -17,8 +17,20 @@ use crate::{
 pub(super) fn Sessions() -> impl IntoView {
     let sessions = use_load(|| Some(api::settings::sessions(None)));
     let loading = sessions.loading;
-    let end = use_asked::<Session>();
+    let me = use_load(|| Some(api::settings::profile()));
+    let (end, all) = (use_asked::<Session>(), use_asked::<Profile>());
+    let again = move || loading.reload();
+    let has_others = Memo::new(move |_| {
+        let others = |sessions: &Vec<Session>| sessions.iter().any(|session| !session.is_current);
+        sessions.with(others).unwrap_or_default()
+    });
+    let everywhere = move || {
+        let me = me.get().filter(|_| has_others.get())?;
+        let everywhere = button(Look::Danger, None, "Sign out everywhere else", all.ask(&me));
+        Some(view! { <div class="filter-line">{everywhere}</div> }.into_any())
+    };
     view! {
+        {move || everywhere()}
         <AsyncView
             loading=loading
             what="sessions"
@@ -27,13 +39,17 @@ pub(super) fn Sessions() -> impl IntoView {
         >
             {sessions.draw(move |sessions| list(sessions, end))}
         </AsyncView>
-        {end.dialog("Sign out a browser", move |session| end_form(&session, end, loading))}
+        {end.dialog("Sign out a browser", move |session| end_session_form(&session, end.open, again))}
+        {all.dialog("Sign out everywhere else", move |me| {
+            end_sessions_form(me.id.clone(), me.name.clone(), all.open, again)
+        })}
     }
 }
 
 fn list(sessions: &[Session], end: Asked<Session>) -> AnyView {
     let headings = vec![
         heading("From", ""),
+        heading("Browser", ""),
         heading("Began", ""),
         heading("Used", "wide"),
         heading("Ends", "wide"),
@@ -43,13 +59,7 @@ fn list(sessions: &[Session], end: Asked<Session>) -> AnyView {
     table("Sessions", "table", headings, rows.into_any())
 }
 
-/// Where the browser is.
-fn place(session: &Session) -> String {
-    session.address.clone().unwrap_or_else(|| "unknown".to_owned())
-}
-
 fn row(session: &Session, end: Asked<Session>) -> AnyView {
-    let address = place(session);
     let action = if session.is_current {
         badge_of("active", "This one")
     } else {
@@ -58,7 +68,8 @@ fn row(session: &Session, end: Asked<Session>) -> AnyView {
     let time = |at: Option<crate::time::Moment>| at.map_or_else(none, |at| when_relative(at, None));
     view! {
         <tr data-testid="session-row">
-            <th scope="row">{address}</th>
+            <th scope="row">{session.place()}</th>
+            <td>{session.program()}</td>
             <td>{time(session.began_at)}</td>
             <td class="wide">{time(session.used_at)}</td>
             <td class="wide">{when(session.expires_at, None)}</td>
@@ -66,20 +77,4 @@ fn row(session: &Session, end: Asked<Session>) -> AnyView {
         </tr>
     }
     .into_any()
-}
-
-fn end_form(session: &Session, end: Asked<Session>, loading: Loading) -> AnyView {
-    let (id, place) = (session.id.clone(), place(session));
-    let used = session.used_at.map(|at| view! { " It was last used "{when_relative(at, None)}"." });
-    let fields = view! {
-        <p>"The browser at "<strong>{place}</strong>" is signed out, and its open connections end within seconds."{used}</p>
-    };
-    let plan = move |_| {
-        Ok(Change {
-            ask: api::settings::revoke_session(id.clone()),
-            said: "That browser is signed out.".to_owned(),
-        })
-    };
-    let done = move |_| loading.reload();
-    form(end.open, (Look::Danger, "Sign out"), RwSignal::new(None), fields.into_any(), plan, done)
 }

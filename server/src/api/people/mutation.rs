@@ -238,6 +238,23 @@ impl PeopleMutation {
         Ok(true)
     }
 
+    /// Ends all sessions of a user; for administrators of the instance. Your own id ends all
+    /// sessions of yours but that of the request. Returns how many were ended.
+    async fn revoke_sessions(
+        &self,
+        cx: &Context<'_>,
+        user_id: Uuid,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<i32> {
+        let who = cx.signed_in()?;
+        let arguments = json!([user_id, reason]).to_string();
+        let call = Call::new("revokeSessions", &arguments, idempotency_key)?;
+        let reason = reason.as_deref();
+        let ended = cx.commands().revoke_sessions(who, user_id, reason, &call).await?;
+        Ok(i32::try_from(ended).unwrap_or(i32::MAX))
+    }
+
     /// Creates a token for yourself; administrators of the instance may create one for a service
     /// account. Its secret is returned only this once.
     async fn create_api_token(

@@ -1,7 +1,7 @@
 use async_graphql::SimpleObject;
 use entity::session;
 
-use crate::api::scalar::Instant;
+use crate::{access::browser_name, api::scalar::Instant};
 
 /// A browser session.
 #[derive(SimpleObject)]
@@ -10,6 +10,9 @@ pub(crate) struct Session {
     id: String,
     /// The IP address that the session was opened from.
     address: Option<String>,
+    /// The browser that the session was opened in, as in `Firefox 140 on Linux`; for another
+    /// program, the name that it gave itself. Null if it gave none.
+    browser: Option<String>,
     /// When it was opened.
     began_at: Option<Instant>,
     /// Last use, accurate to a few minutes.
@@ -26,6 +29,7 @@ impl Session {
             is_current: current == Some(&row.id),
             id: row.id,
             address: row.address,
+            browser: row.browser.as_deref().map(browser_name),
             began_at: row.began_at.map(Into::into),
             used_at: row.used_at.map(Into::into),
             expires_at: row.expires_at.into(),

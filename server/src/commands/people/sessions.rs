@@ -1,6 +1,7 @@
+use serde_json::json;
 use uuid::Uuid;
 
-use super::check_reason;
+use super::{check_reason, locked_user};
 use crate::{
     access::Viewer,
     commands::{Call, CommandError, Commands, audit::Entry},
@@ -36,5 +37,38 @@ impl Commands {
         self.remember(&tx, who, call, &user).await?;
         self.store.commit(tx).await?;
         Ok(user)
+    }
+
+    /// Ends all sessions of a user: one's own but that of the request, or another user's as an
+    /// administrator. Returns how many were ended.
+    pub async fn revoke_sessions(
+        &self,
+        who: &Viewer,
+        id: Uuid,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<u64, CommandError> {
+        check_reason(reason)?;
+        if id != who.id {
+            who.owner()?;
+        }
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, who, call).await? {
+            return Ok(earlier);
+        }
+        let user = locked_user(&tx, id).await?;
+        let ended = sessions::delete_all_of(&tx, user.id, who.session.as_deref()).await?;
+        let entry = Entry {
+            action: "session.revokeAll",
+            subject_id: Some(user.id),
+            subject: &user.name,
+            reason,
+            after: Some(json!({ "ended": ended })),
+            ..Entry::default()
+        };
+        self.audit(&tx, who, entry).await?;
+        self.remember(&tx, who, call, &ended).await?;
+        self.store.commit(tx).await?;
+        Ok(ended)
     }
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tower_sessions::Session;
 
-use super::{Asking, device, oidc, session::SignedIn};
+use super::{Asking, browser, device, oidc, session::SignedIn};
 use crate::{
     access as people,
     access::{Device, Hindrance},
@@ -61,7 +61,8 @@ pub(in crate::web) async fn login(
     let opened = async {
         session.clear().await;
         session.cycle_id().await?;
-        SignedIn::new(&user, address.to_string(), web.clock.now()).save(&session).await
+        let browser = browser::sent(&headers);
+        SignedIn::new(&user, address.to_string(), browser, web.clock.now()).save(&session).await
     };
     opened.await.map_err(|error| Refusal::internal(&error))?;
     tracing::info!(name, %address, "signed in");

@@ -11,10 +11,12 @@
 //! - `oidc`: redirects to the identity provider and back
 //! - `identity`: from a request to a viewer; `address`: the client's address, also behind a proxy;
 //!   `lookup_cache`: shares one lookup of a token among several requests
+//! - `browser`: the browser of a sign-in; `device`: recognises a browser that has signed in before
 //! - `session`: the contents of a session, and when it ends
 //! - `session_store`: stores sessions for tower-sessions
 
 mod address;
+mod browser;
 mod device;
 mod identity;
 mod login;

@@ -8,7 +8,7 @@ use std::{borrow::Cow, net::IpAddr, sync::atomic::Ordering::Relaxed, time::Durat
 use axum::{
     Json,
     extract::{Extension, Query, State, rejection::QueryRejection},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{Html, IntoResponse, Redirect, Response},
 };
 use chrono::{DateTime, TimeDelta, Utc};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tower_sessions::{Expiry, Session};
 
-use super::{Asking, login::held_up, session::SignedIn};
+use super::{Asking, browser, login::held_up, session::SignedIn};
 use crate::{
     access::oidc::{Identity, OidcError, Provider, SignInOutcome, join},
     store::{StoreError, users},
@@ -134,6 +134,7 @@ pub(in crate::web) async fn callback(
     State(web): State<Web>,
     Extension(Asking { address, .. }): Extension<Asking>,
     session: Session,
+    headers: HeaderMap,
     returned: Result<Query<Returned>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let Some(provider) = &web.oidc else { return Err(not_configured()) };
@@ -160,13 +161,15 @@ pub(in crate::web) async fn callback(
             return Ok(refused(&web, address, "what the provider answered does not count"));
         }
     };
-    enter(&web, provider, address, &session, &identity, &pending.to).await
+    let browser = browser::sent(&headers);
+    enter(&web, provider, address, browser, &session, &identity, &pending.to).await
 }
 
 async fn enter(
     web: &Web,
     provider: &Provider,
     address: IpAddr,
+    browser: Option<String>,
     session: &Session,
     identity: &Identity,
     to: &str,
@@ -190,7 +193,7 @@ async fn enter(
         if identity.id_token.len() <= MAX_TOKEN {
             session.insert(TOKEN, &identity.id_token).await?;
         }
-        SignedIn::new(&user, address.to_string(), web.clock.now()).save(session).await
+        SignedIn::new(&user, address.to_string(), browser, web.clock.now()).save(session).await
     };
     opened.await.map_err(|error| Refusal::internal(&error))?;
     tracing::info!(name = user.name, %address, "signed in by the identity provider");

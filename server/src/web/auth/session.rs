@@ -19,6 +19,8 @@ pub(super) struct SignedIn {
     pub(super) renewed: DateTime<Utc>,
     /// The client's address.
     pub(super) address: String,
+    /// The client's `User-Agent` header. Sessions of earlier versions have none.
+    pub(super) browser: Option<String>,
 }
 
 /// Whether a session is still valid.
@@ -31,9 +33,14 @@ pub(super) enum SessionState {
 }
 
 impl SignedIn {
-    pub(super) fn new(user: &user::Model, address: String, now: DateTime<Utc>) -> Self {
+    pub(super) fn new(
+        user: &user::Model,
+        address: String,
+        browser: Option<String>,
+        now: DateTime<Utc>,
+    ) -> Self {
         let mark = mark(&user.password_hash);
-        Self { user: user.id, mark, since: now, renewed: now, address }
+        Self { user: user.id, mark, since: now, renewed: now, address, browser }
     }
 
     pub(super) async fn load(session: &Session) -> Result<Option<Self>, session::Error> {
@@ -103,7 +110,7 @@ mod tests {
     #[test]
     fn a_used_session_lasts_until_its_absolute_end() {
         let (user, limits) = (user(), config::Session::default());
-        let mut session = SignedIn::new(&user, String::new(), hour(0));
+        let mut session = SignedIn::new(&user, String::new(), None, hour(0));
         assert_eq!(session.standing(&user, &limits, hour(0)), SessionState::Good);
         for hours in 1..=7 * 24 {
             assert_eq!(session.standing(&user, &limits, hour(hours)), SessionState::Renew);
@@ -115,17 +122,17 @@ mod tests {
     #[test]
     fn a_session_that_is_not_used_ends() {
         let (user, limits) = (user(), config::Session::default());
-        let session = SignedIn::new(&user, String::new(), hour(0));
+        let session = SignedIn::new(&user, String::new(), None, hour(0));
         assert_eq!(session.standing(&user, &limits, hour(13)), SessionState::Over);
     }
 
     #[test]
     fn disabling_the_user_or_changing_the_password_ends_it() {
         let (mut user, limits) = (user(), config::Session::default());
-        let session = SignedIn::new(&user, String::new(), hour(0));
+        let session = SignedIn::new(&user, String::new(), None, hour(0));
         user.password_hash = "$argon2id$2".to_owned();
         assert_eq!(session.standing(&user, &limits, hour(0)), SessionState::Over);
-        let session = SignedIn::new(&user, String::new(), hour(0));
+        let session = SignedIn::new(&user, String::new(), None, hour(0));
         user.disabled_at = Some(Timestamp(0));
         assert_eq!(session.standing(&user, &limits, hour(0)), SessionState::Over);
     }
@@ -133,10 +140,10 @@ mod tests {
     #[test]
     fn a_user_who_is_enabled_again_has_to_sign_in_again() {
         let (mut user, limits) = (user(), config::Session::default());
-        let before = SignedIn::new(&user, String::new(), hour(0));
+        let before = SignedIn::new(&user, String::new(), None, hour(0));
         user.sessions_from = Some(hour(1).into());
         assert_eq!(before.standing(&user, &limits, hour(2)), SessionState::Over);
-        let after = SignedIn::new(&user, String::new(), hour(2));
+        let after = SignedIn::new(&user, String::new(), None, hour(2));
         assert_eq!(after.standing(&user, &limits, hour(2)), SessionState::Good);
     }
 }

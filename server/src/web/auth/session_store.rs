@@ -84,6 +84,7 @@ fn row(record: &Record) -> Result<ActiveModel> {
         id: Set(hashed(&record.id)),
         user_id: Set(signed_in.map(|of| of.user)),
         address: Set(signed_in.map(|of| of.address.clone())),
+        browser: Set(signed_in.and_then(|of| of.browser.clone())),
         began_at: Set(signed_in.map(|of| of.since.into())),
         used_at: Set(signed_in.map(|of| of.renewed.into())),
         mark: Set(signed_in.map(|of| of.mark.clone())),

@@ -301,6 +301,7 @@ fn mutations_of_people() -> Vec<(&'static str, String)> {
             format!("resetPassword(userId: {ID}, password: \"x\") {{ user {{ id }} }}"),
         ),
         ("revokeSession", "revokeSession(id: \"x\")".into()),
+        ("revokeSessions", format!("revokeSessions(userId: {ID})")),
         (
             "createApiToken",
             "createApiToken(input: { name: \"x\", role: VIEWER }) { secret }".into(),
@@ -459,6 +460,7 @@ async fn an_operator_operates_and_does_not_edit() {
         "setMembership",
         "removeMembership",
         "resetPassword",
+        "revokeSessions",
         "createNamespace",
         "renameNamespace",
         "setNamespaceQuotas",

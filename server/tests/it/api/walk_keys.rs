@@ -38,7 +38,7 @@ const WAITING: [&str; 3] =
     ["purgeBuffer.fireIds", "reorderBuffer.fireIds", "reorderBuffer.scheduleId"];
 /// Only an administrator of the instance can name other users or nodes here; other callers have
 /// only themselves, and this caller is not in the database.
-const OF_PEOPLE: [&str; 13] = [
+const OF_PEOPLE: [&str; 14] = [
     "sessions.userId",
     "calendarFeeds.userId",
     "setUserRole.userId",
@@ -46,6 +46,7 @@ const OF_PEOPLE: [&str; 13] = [
     "enableUser.userId",
     "deleteUser.userId",
     "resetPassword.userId",
+    "revokeSessions.userId",
     "revokeApiToken.id",
     "revokeCalendarFeed.id",
     "deleteView.id",

@@ -2,8 +2,8 @@ use carillon::{
     access::token_hash,
     store::{namespaces, tokens, users},
 };
-use entity::{Timestamp, api_token, user::Role};
-use sea_orm::Set;
+use entity::{Timestamp, api_token, session, user::Role};
+use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel, Set};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -13,6 +13,7 @@ on_both!(
     users_come_and_go,
     a_role_alone_shows_no_payloads,
     tokens_outlive_a_password_and_the_answer_says_so,
+    sessions_are_listed_and_ended,
     tokens_come_and_go,
     a_workers_token_names_its_namespace_and_queues,
     members_come_and_go,
@@ -96,6 +97,60 @@ async fn tokens_outlive_a_password_and_the_answer_says_so(database: TestDatabase
     let said = carillon(&database, &[&passwd[..], &["--revoke-tokens"]].concat()).run().done();
     assert!(!said.contains("go on working"), "{said}");
     assert_eq!(tokens::count_of(database.store.read(), ada.id).await.unwrap(), 0);
+}
+
+async fn sessions_are_listed_and_ended(database: TestDatabase) {
+    for name in ["ada", "bob"] {
+        let add = ["user", "add", name, "--role", "viewer", "--random"];
+        carillon(&database, &add).run().done();
+    }
+    let ada = users::by_name(database.store.read(), "ada").await.unwrap().unwrap();
+    let bob = users::by_name(database.store.read(), "bob").await.unwrap().unwrap();
+    let tx = database.store.begin().await.unwrap();
+    for (id, user, began_at) in
+        [("aa11", ada.id, 1), ("aa22", ada.id, 2), ("bb33", ada.id, 3), ("cc44", bob.id, 4)]
+    {
+        let row = session::Model {
+            id: id.to_owned(),
+            user_id: Some(user),
+            address: Some("192.0.2.1".to_owned()),
+            browser: Some("curl/8.14.1".to_owned()),
+            began_at: Some(Timestamp(began_at)),
+            used_at: Some(Timestamp(began_at)),
+            mark: None,
+            data: serde_json::json!({}),
+            // In the year 2100.
+            expires_at: Timestamp(4_102_444_800_000),
+        };
+        row.into_active_model().insert(&tx).await.unwrap();
+    }
+    database.store.commit(tx).await.unwrap();
+
+    let list = ["user", "sessions", "ada"];
+    let json = carillon(&database, &[&list[..], &["--json"]].concat()).run().done();
+    let sessions: Vec<Value> = serde_json::from_str(&json).unwrap();
+    let ids: Vec<_> = sessions.iter().map(|session| session["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["bb33", "aa22", "aa11"]);
+    assert_eq!(
+        (&sessions[0]["browser"], &sessions[0]["address"]),
+        (&"curl/8.14.1".into(), &"192.0.2.1".into())
+    );
+    let table = carillon(&database, &list).run().done();
+    assert!(table.contains("aa22") && table.contains("curl/8.14.1"), "{table}");
+
+    let end = |which: &'static str, name: &'static str| {
+        carillon(&database, &["user", "sessions", name, "--end", which, "--reason", "lost"]).run()
+    };
+    assert!(end("aa", "ada").refused(2).contains("2 sessions begin with 'aa'"));
+    assert!(end("cc44", "ada").refused(1).contains("session \"cc44\""));
+    assert!(end("all", "eve").refused(1).contains("the user 'eve'"));
+    assert_eq!(end("bb", "ada").done(), "ended a session of 'ada'\n");
+    assert_eq!(end("all", "ada").done(), "ended all sessions of 'ada': 2\n");
+    let left = session::Entity::find().all(database.store.read()).await.unwrap();
+    let left: Vec<_> = left.iter().map(|session| session.id.as_str()).collect();
+    assert_eq!(left, ["cc44"]);
+    let audit = carillon(&database, &["audit"]).run().done();
+    assert!(audit.contains("session.revokeAll") && audit.contains("lost"), "{audit}");
 }
 
 async fn tokens_come_and_go(database: TestDatabase) {

@@ -251,6 +251,7 @@ async fn rows_that_nothing_needs_are_removed(database: TestDatabase) {
             id: id.to_owned(),
             user_id: None,
             address: None,
+            browser: None,
             began_at: None,
             used_at: None,
             mark: None,

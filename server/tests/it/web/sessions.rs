@@ -16,6 +16,8 @@ on_both!(
     a_key_that_was_signed_out_or_planted_opens_nothing,
     changing_the_password_ends_the_other_sessions,
     a_revoked_session_ends_what_it_has_open,
+    an_administrator_sees_and_ends_the_sessions_of_others,
+    a_user_ends_all_other_sessions_at_once,
     a_right_that_was_taken_ends_what_was_opened_with_it,
 );
 
@@ -165,6 +167,97 @@ async fn a_revoked_session_ends_what_it_has_open(database: TestDatabase) {
     assert_eq!(revoked["data"]["revokeSession"], true, "{revoked}");
     assert!(!is_signed_in(&server, &lost).await);
     assert_eq!(socket.closed().await, Some(4401));
+}
+
+const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+const REVOKE_ALL: &str = "mutation ($id: UUID!, $reason: String) {
+    revokeSessions(userId: $id, reason: $reason) }";
+
+/// Signs in with a browser that names itself.
+async fn session_in(server: &Server, name: &str, browser: &str) -> String {
+    let body = json!({ "name": name, "password": PASSWORD });
+    let login = server.post("/auth/login").header(header::USER_AGENT, browser).json(&body);
+    cookie(&login.send().await.unwrap())
+}
+
+async fn id_of(server: &Server, administrator: &str, name: &str) -> Value {
+    let users = ask(server, administrator, "{ users { nodes { id name } } }", json!({})).await;
+    let users = users["data"]["users"]["nodes"].as_array().unwrap();
+    users.iter().find(|user| user["name"] == name).unwrap()["id"].clone()
+}
+
+async fn an_administrator_sees_and_ends_the_sessions_of_others(database: TestDatabase) {
+    for (name, role) in [("ada", "viewer"), ("bob", "editor"), ("root", "admin")] {
+        add(&database, name, role);
+    }
+    let server = Server::start(&database);
+    let plain = session(&server, "ada", PASSWORD).await;
+    let named = session_in(&server, "ada", FIREFOX).await;
+    let mut socket = watching(&server, &named).await;
+    let bob = session(&server, "bob", PASSWORD).await;
+    let root = session(&server, "root", PASSWORD).await;
+    let ada = id_of(&server, &root, "ada").await;
+
+    let list = "query ($id: UUID) { sessions(userId: $id) {
+        browser address beganAt usedAt isCurrent } }";
+    let listed = ask(&server, &root, list, json!({ "id": ada })).await;
+    let sessions = listed["data"]["sessions"].as_array().unwrap();
+    assert_eq!(sessions.len(), 2, "{listed}");
+    let browsers = sessions.iter().map(|session| session["browser"].as_str());
+    let browsers: std::collections::BTreeSet<_> = browsers.collect();
+    assert_eq!(browsers, [None, Some("Firefox 140 on Linux")].into());
+    for session in sessions {
+        assert_eq!(
+            (&session["address"], &session["isCurrent"]),
+            (&"127.0.0.1".into(), &false.into())
+        );
+        assert!(session["beganAt"].is_string() && session["usedAt"].is_string(), "{session}");
+    }
+
+    for (query, variables) in
+        [(list, json!({ "id": ada })), (REVOKE_ALL, json!({ "id": ada, "reason": null }))]
+    {
+        let refused = ask(&server, &bob, query, variables).await;
+        assert_eq!(refused["errors"][0]["extensions"]["code"], "FORBIDDEN", "{refused}");
+    }
+    assert!(is_signed_in(&server, &plain).await);
+
+    let variables = json!({ "id": ada, "reason": "a lost laptop" });
+    let ended = ask(&server, &root, REVOKE_ALL, variables).await;
+    assert_eq!(ended["data"]["revokeSessions"], 2, "{ended}");
+    assert_eq!(socket.closed().await, Some(4401));
+    for lost in [&plain, &named] {
+        assert!(!is_signed_in(&server, lost).await);
+    }
+    for other in [&bob, &root] {
+        assert!(is_signed_in(&server, other).await);
+    }
+    let audit = "{ auditEvents(filter: { kind: \"session\" }) {
+        nodes { action actor subject reason after } } }";
+    let audit = ask(&server, &root, audit, json!({})).await;
+    let entry = json!({
+        "action": "session.revokeAll", "actor": "root", "subject": "ada",
+        "reason": "a lost laptop", "after": { "ended": 2 },
+    });
+    assert_eq!(audit["data"]["auditEvents"]["nodes"], json!([entry]), "{audit}");
+
+    let nobody = json!({ "id": "00000000-0000-7000-8000-000000000001" });
+    let missing = ask(&server, &root, REVOKE_ALL, nobody).await;
+    assert_eq!(missing["errors"][0]["extensions"]["code"], "NOT_FOUND", "{missing}");
+}
+
+async fn a_user_ends_all_other_sessions_at_once(database: TestDatabase) {
+    add(&database, "root", "admin");
+    let server = Server::start(&database);
+    let elsewhere = session(&server, "root", PASSWORD).await;
+    let here = session(&server, "root", PASSWORD).await;
+    let root = id_of(&server, &here, "root").await;
+    for count in [1, 0] {
+        let ended = ask(&server, &here, REVOKE_ALL, json!({ "id": root })).await;
+        assert_eq!(ended["data"]["revokeSessions"], count, "{ended}");
+        assert!(is_signed_in(&server, &here).await);
+        assert!(!is_signed_in(&server, &elsewhere).await);
+    }
 }
 
 async fn a_right_that_was_taken_ends_what_was_opened_with_it(database: TestDatabase) {
