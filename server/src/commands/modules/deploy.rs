@@ -79,6 +79,9 @@ impl Commands {
         source: DeploymentSource<'_>,
         call: &Call,
     ) -> Result<Deployment, CommandError> {
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
+        }
         let file = File::read(source.text, source.format)?;
         check::name("module", &file.module)?;
         if let Some(reason) = source.reason {
