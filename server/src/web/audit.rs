@@ -192,6 +192,7 @@ fn refused(error: CommandError) -> Refusal {
             Refusal::new(StatusCode::CONFLICT, text)
         }
         CommandError::TooOften(seconds) => Refusal::too_many(text, seconds),
+        CommandError::Busy => Refusal::too_many(text, 1),
         error @ (CommandError::Unreadable { .. }
         | CommandError::Store(_)
         | CommandError::Engine(_)) => Refusal::internal(&error),

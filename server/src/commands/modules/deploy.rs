@@ -124,7 +124,7 @@ impl Commands {
         let mut deployment = Deployment { module, dry_run, changes, effect: None };
         if dry_run {
             tx.rollback().await?;
-            deployment.effect = Some(self.effect(outlooks).await?);
+            deployment.effect = Some(self.effect(namespace, outlooks).await?);
             return Ok(deployment);
         }
         if deployment.changes.iter().any(ObjectChange::is_one) {
@@ -151,7 +151,8 @@ impl Commands {
         for calendar in &redrawn {
             self.tell_users_of(calendar).await;
         }
-        deployment.effect = Some(self.effect(outlooks).await?);
+        // The deployment is done, whether its effect can be counted now or not.
+        deployment.effect = self.effect(namespace, outlooks).await.ok();
         Ok(deployment)
     }
 
@@ -223,7 +224,7 @@ impl Commands {
             if let Some(row) = workflows::by_name(read, namespace, name).await? {
                 unmask(&mut definition, &self.definition_of(read, &row).await?);
             }
-            judged.insert(name.clone(), self.judge(&definition, None).await?);
+            judged.insert(name.clone(), self.judge(namespace, &definition, None).await?);
         }
         Ok(judged)
     }
@@ -349,13 +350,10 @@ impl Commands {
         Ok(found)
     }
 
-    /// Counts the fires in a blocking thread, because that may take a while.
-    async fn effect(&self, outlooks: Outlooks) -> Result<Effect, CommandError> {
+    /// Counts the fires.
+    async fn effect(&self, namespace: Uuid, outlooks: Outlooks) -> Result<Effect, CommandError> {
         let now = self.clock.now();
-        let counted = tokio::task::spawn_blocking(move || outlooks.effect(now)).await;
-        counted.map_err(|error| {
-            CommandError::conflict(format!("the effect was not counted: {error}"), "try again")
-        })
+        self.compute(namespace, move || outlooks.effect(now)).await
     }
 }
 

@@ -33,9 +33,10 @@ impl Commands {
         if let Some(earlier) = self.recall_early(right.who(), call).await? {
             return Ok(earlier);
         }
-        self.namespaces_of(self.store.read(), right, &all).await?;
+        let namespaces = self.namespaces_of(self.store.read(), right, &all).await?;
         let forms = all.iter().map(|new| forms_of(&new.work, None)).collect();
-        let judged = self.judge_each(forms).await?;
+        let judged =
+            self.judge_each(namespaces.first().copied().unwrap_or_default(), forms).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
