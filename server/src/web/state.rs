@@ -30,12 +30,12 @@ const EXPORTS: usize = 6;
 const EXPORTS_OF_CALLER: usize = 2;
 
 /// Maximum number of concurrent health checks of a namespace or a tag, likewise.
-const NARROWED: usize = 6;
-const NARROWED_OF_CALLER: usize = 2;
+const NARROWED: usize = 8;
+const NARROWED_OF_CALLER: usize = 4;
 
 /// Maximum number of calendars built at once: of all namespaces, and of each.
-const FEEDS: usize = 4;
-const FEEDS_OF_NAMESPACE: usize = 1;
+const FEEDS: usize = 6;
+const FEEDS_OF_NAMESPACE: usize = 2;
 
 /// The state that the handlers share. Cheap to clone, which each request does about ten times.
 #[derive(Clone)]
