@@ -3,9 +3,9 @@
 //!
 //! A layer only knows the layers beneath it: `web -> api -> commands -> { access, engine } -> {
 //! vault, model } -> store -> entity`. Beneath them are `target`, `timetable`, `beacon` and
-//! `search`, the language of lists; `batcher`, `clock`, `config`, `random`, `single_flight` and
-//! `telemetry` are leaves that every layer may use. `app` puts them together, and `cli` is the
-//! entry point.
+//! `search`, the language of lists; `batcher`, `bulkhead`, `clock`, `config`, `random`,
+//! `single_flight` and `telemetry` are leaves that every layer may use. `app` puts them together,
+//! and `cli` is the entry point.
 
 // The futures of the engine nest deeper than the compiler permits by default.
 #![recursion_limit = "256"]
@@ -18,6 +18,7 @@ pub mod api;
 pub mod app;
 mod batcher;
 pub mod beacon;
+mod bulkhead;
 pub mod cli;
 pub mod clock;
 pub mod commands;

@@ -16,6 +16,9 @@ use super::{Grants, Refused};
 pub struct Viewer {
     /// The user's or the token's key.
     pub id: Uuid,
+    /// The key under which the limits for each caller count it: a user with many tokens is one
+    /// caller.
+    pub caller: Uuid,
     /// The viewer's name in the audit log.
     pub name: String,
     /// A person or a program.
@@ -51,7 +54,17 @@ impl Viewer {
         source: impl Into<String>,
     ) -> Self {
         let (name, source) = (name.into(), source.into());
-        Self { id, name, kind, grants, source, reason: None, session: None, queues: None }
+        Self {
+            id,
+            caller: id,
+            name,
+            kind,
+            grants,
+            source,
+            reason: None,
+            session: None,
+            queues: None,
+        }
     }
 
     /// The permission to administer the instance.

@@ -144,6 +144,8 @@ pub async fn revoke_token(
 #[derive(Clone, Debug)]
 pub struct TokenHolder {
     id: Uuid,
+    /// The user to whom the token belongs, if any.
+    owner: Option<Uuid>,
     name: String,
     grants: Grants,
     /// The only queues that it gives access to, if it is a worker's token.
@@ -159,13 +161,15 @@ impl TokenHolder {
 
     /// The viewer with the client's address.
     pub fn viewer(self, source: String) -> Viewer {
-        let Self { id, name, grants, queues, .. } = self;
+        let Self { id, owner, name, grants, queues, .. } = self;
+        let caller = owner.unwrap_or(id);
         let Some(names) = queues else {
-            return Viewer::new(id, name, ViewerKind::Token, grants, source);
+            let viewer = Viewer::new(id, name, ViewerKind::Token, grants, source);
+            return Viewer { caller, ..viewer };
         };
         // It only gives access to queues.
         let viewer = Viewer::new(id, name, ViewerKind::Token, Grants::default(), source);
-        Viewer { queues: Some(Queues { grants, names }), ..viewer }
+        Viewer { caller, queues: Some(Queues { grants, names }), ..viewer }
     }
 }
 
@@ -214,7 +218,14 @@ pub async fn token_holder(
         }
     };
     let queues = found.queues.map(|queues| queues.0);
-    Ok(Some(TokenHolder { id: found.id, name, grants, queues, expires_at: found.expires_at }))
+    Ok(Some(TokenHolder {
+        id: found.id,
+        owner: found.user_id,
+        name,
+        grants,
+        queues,
+        expires_at: found.expires_at,
+    }))
 }
 
 /// The stored hash of a token; `None` for a text that cannot be one.
@@ -241,6 +252,7 @@ mod tests {
         let end = DateTime::UNIX_EPOCH + TimeDelta::hours(1);
         let holder = |expires_at| TokenHolder {
             id: Uuid::nil(),
+            owner: None,
             name: "token/ci".to_owned(),
             grants: Grants::default(),
             queues: None,
@@ -250,5 +262,22 @@ mod tests {
         assert!(expiring.is_live(end - TimeDelta::milliseconds(1)));
         assert!(!expiring.is_live(end));
         assert!(holder(None).is_live(end));
+    }
+
+    #[test]
+    fn the_tokens_of_one_user_count_as_one_caller() {
+        let holder = |id: u128, owner: Option<u128>| TokenHolder {
+            id: Uuid::from_u128(id),
+            owner: owner.map(Uuid::from_u128),
+            name: "token/ci".to_owned(),
+            grants: Grants::default(),
+            queues: None,
+            expires_at: None,
+        };
+        let caller = |holder: TokenHolder| holder.viewer("192.0.2.1".to_owned()).caller;
+        assert_eq!(caller(holder(1, Some(7))), caller(holder(2, Some(7))));
+        assert_ne!(caller(holder(1, None)), caller(holder(2, None)));
+        let worker = TokenHolder { queues: Some(vec!["mail".to_owned()]), ..holder(3, Some(7)) };
+        assert_eq!(caller(worker), Uuid::from_u128(7));
     }
 }

@@ -5,13 +5,7 @@
 //! and per node. Queries and large answers have a limit per caller, too, wherever they are built; a
 //! mutation whose answer reads lists counts as a query.
 
-use std::{
-    any::TypeId,
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
-    thread::available_parallelism,
-    time::Duration,
-};
+use std::{any::TypeId, sync::Arc, time::Duration};
 
 use async_graphql::{
     Request, Response, ServerError, ServerResult, Value, extensions::ExtensionContext,
@@ -22,7 +16,7 @@ use futures::{
 };
 use tokio::{
     runtime::Handle,
-    sync::{OnceCell, OwnedSemaphorePermit, Semaphore, oneshot},
+    sync::{OnceCell, oneshot},
 };
 use tracing::Instrument;
 use uuid::Uuid;
@@ -31,7 +25,12 @@ use super::{
     limits::{self, with_code},
     schema::Schema,
 };
-use crate::{access::Viewer, clock::Clock, config::Introspection};
+use crate::{
+    access::Viewer,
+    bulkhead::{self, Bulkhead, BulkheadPlace},
+    clock::Clock,
+    config::Introspection,
+};
 
 /// Maximum number of concurrent computing requests of one caller.
 const MAX_OF_CALLER: usize = 2;
@@ -41,12 +40,8 @@ const MAX_OF_CALLER: usize = 2;
 const MAX_QUERIES_OF_CALLER: usize = 6;
 /// Maximum number of one caller's large answers that are being built or written.
 const MAX_LARGE_OF_CALLER: usize = 2;
-/// The lowest possible limit of concurrent computing requests of all callers.
-const MIN_OF_NODE: usize = 4;
-/// How long a request waits for a permit.
+/// How long a request waits for a place.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Number of callers to remember before those without a request are forgotten.
-const REMEMBERED: usize = 1_000;
 
 /// Executes a query or mutation, away from the event loop if it computes.
 pub async fn execute(schema: &Schema, mut request: Request) -> Response {
@@ -55,15 +50,15 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     if !limits::is_heavy(&mut request, introspection) {
         return asides.execute_here(schema, request).await;
     }
-    let places = asides.places(caller(viewer(&request)));
-    let Ok(places) = asides.clock.timeout(PATIENCE, places).await else {
+    let caller = caller(viewer(&request));
+    let Some(place) = asides.computing.enter_within(caller, &asides.clock, PATIENCE).await else {
         return busy();
     };
     let request = request.data(ComputesAside);
     let (schema, handle) = (schema.clone(), Handle::current());
     // If the caller goes away, its end of the channel is dropped, and the execution stops at the
     // next await point.
-    let (caller, gone) = oneshot::channel::<()>();
+    let (leaves, gone) = oneshot::channel::<()>();
     let executed = async move {
         tokio::select! {
             biased;
@@ -74,11 +69,11 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     let executed = executed.instrument(tracing::Span::current());
     let done = tokio::task::spawn_blocking(move || {
         let response = handle.block_on(executed);
-        drop(places);
+        drop(place);
         response
     });
     let response = done.await;
-    drop(caller);
+    drop(leaves);
     match response {
         Ok(Some(response)) => response,
         // The runtime is shutting down.
@@ -90,7 +85,7 @@ pub async fn execute(schema: &Schema, mut request: Request) -> Response {
     }
 }
 
-/// Marks a request that holds places for computing. There are fewer of those than of places for
+/// Marks a request that holds a place for computing. There are fewer of those than of places for
 /// queries, and it must not wait while it holds one of the node's.
 struct ComputesAside;
 
@@ -128,7 +123,7 @@ fn viewer(request: &Request) -> Option<&Viewer> {
 
 /// The caller's key. All unauthenticated callers count as one.
 fn caller(viewer: Option<&Viewer>) -> Uuid {
-    viewer.map_or(Uuid::nil(), |viewer| viewer.id)
+    viewer.map_or(Uuid::nil(), |viewer| viewer.caller)
 }
 
 fn busy() -> Response {
@@ -147,7 +142,7 @@ fn rate_limited(text: String) -> ServerError {
 /// be large, and becomes free when the last clone is dropped. If it is added to a request's data,
 /// it is held until the answer is written; otherwise, until the answer is built.
 #[derive(Clone, Debug, Default)]
-pub struct AnswerPlace(Arc<OnceCell<OwnedSemaphorePermit>>);
+pub struct AnswerPlace(Arc<OnceCell<BulkheadPlace>>);
 
 impl AnswerPlace {
     /// Whether the answer is large.
@@ -162,9 +157,8 @@ impl AnswerPlace {
         };
         let caller = caller(ctx.data_opt::<Viewer>());
         let taken = self.0.get_or_try_init(|| async {
-            let permit = asides.of(caller, Kind::Large).acquire_owned();
-            let permit = asides.clock.timeout(PATIENCE, permit).await.ok();
-            permit.and_then(Result::ok).ok_or_else(|| {
+            let place = asides.large.enter_within(caller, &asides.clock, PATIENCE).await;
+            place.ok_or_else(|| {
                 rate_limited(format!(
                     "{MAX_LARGE_OF_CALLER} large answers of yours are being built, or you have not \
                      read them yet; read them, and ask again"
@@ -179,50 +173,35 @@ impl AnswerPlace {
 /// lists. `None` if it needs none: a request that computes has other places.
 pub(super) async fn place_of_lists(
     ctx: &ExtensionContext<'_>,
-) -> ServerResult<Option<OwnedSemaphorePermit>> {
+) -> ServerResult<Option<BulkheadPlace>> {
     let Some(asides) = ctx.data_opt::<Asides>() else { return Ok(None) };
     let viewer = ctx.data_opt::<Viewer>().filter(|_| ctx.data_opt::<ComputesAside>().is_none());
     let Some(viewer) = viewer else { return Ok(None) };
-    asides.query_place(viewer.id).await.map(Some)
+    asides.query_place(viewer.caller).await.map(Some)
 }
 
-/// The permits for requests that compute, and for large answers.
+/// The places for requests, by caller.
 pub(super) struct Asides {
     clock: Clock,
-    node: Arc<Semaphore>,
-    callers: Mutex<HashMap<(Uuid, Kind), Weak<Semaphore>>>,
-}
-
-/// What a caller's permits are for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
-    Computes,
-    Query,
-    Large,
-}
-
-impl Kind {
-    /// The limit for one caller.
-    fn max(self) -> usize {
-        match self {
-            Self::Computes => MAX_OF_CALLER,
-            Self::Query => MAX_QUERIES_OF_CALLER,
-            Self::Large => MAX_LARGE_OF_CALLER,
-        }
-    }
+    computing: Bulkhead<Uuid>,
+    queries: Bulkhead<Uuid>,
+    large: Bulkhead<Uuid>,
 }
 
 impl Asides {
     pub(super) fn new(clock: Clock) -> Self {
-        let cores = available_parallelism().map_or(1, usize::from);
-        let node = Arc::new(Semaphore::new(cores.max(MIN_OF_NODE)));
-        Self { clock, node, callers: Mutex::default() }
+        Self {
+            clock,
+            computing: Bulkhead::new(bulkhead::max_computing(), MAX_OF_CALLER),
+            queries: Bulkhead::for_each(MAX_QUERIES_OF_CALLER),
+            large: Bulkhead::for_each(MAX_LARGE_OF_CALLER),
+        }
     }
 
     /// Executes what computes nothing. A mutation waits for no other, since many are committed
     /// together and some take long, unless its answer reads lists (see [`place_of_lists`]).
     async fn execute_here(&self, schema: &Schema, mut request: Request) -> Response {
-        let known = viewer(&request).map(|viewer| viewer.id);
+        let known = viewer(&request).map(|viewer| viewer.caller);
         let Some(caller) = known.filter(|_| !limits::is_mutation(&mut request)) else {
             return schema.execute(request).await;
         };
@@ -232,34 +211,13 @@ impl Asides {
         }
     }
 
-    async fn query_place(&self, caller: Uuid) -> ServerResult<OwnedSemaphorePermit> {
-        let place = self.of(caller, Kind::Query).acquire_owned();
-        let place = self.clock.timeout(PATIENCE, place).await.ok().and_then(Result::ok);
+    async fn query_place(&self, caller: Uuid) -> ServerResult<BulkheadPlace> {
+        let place = self.queries.enter_within(caller, &self.clock, PATIENCE).await;
         place.ok_or_else(|| {
             rate_limited(format!(
                 "{MAX_QUERIES_OF_CALLER} requests of yours that read lists are under way; wait for \
                  their answers, and ask again"
             ))
         })
-    }
-
-    /// Acquires a permit of the caller's own, then one of the node's: a caller with many requests
-    /// waits where it blocks no other caller.
-    async fn places(&self, caller: Uuid) -> [Option<OwnedSemaphorePermit>; 2] {
-        let own = self.of(caller, Kind::Computes).acquire_owned().await.ok();
-        [own, self.node.clone().acquire_owned().await.ok()]
-    }
-
-    fn of(&self, caller: Uuid, kind: Kind) -> Arc<Semaphore> {
-        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = callers.get(&(caller, kind)).and_then(Weak::upgrade) {
-            return known;
-        }
-        if callers.len() >= REMEMBERED {
-            callers.retain(|_, caller| caller.strong_count() > 0);
-        }
-        let places = Arc::new(Semaphore::new(kind.max()));
-        callers.insert((caller, kind), Arc::downgrade(&places));
-        places
     }
 }

@@ -107,7 +107,7 @@ pub(crate) struct DeployPayload {
     #[graphql(complexity = "DECLARED * child_complexity")]
     changes: Vec<DeployChange>,
     /// How the deployment affects the fires of the next 30 days; null in the answer to a repeated
-    /// call.
+    /// call, and if the server was too busy to count them once the module was deployed.
     effect: Option<DeployEffect>,
 }
 

@@ -130,6 +130,9 @@ fn answer(error: CommandError) -> async_graphql::Error {
         CommandError::TooOften(seconds) => {
             coded("RATE_LIMITED", message, |set| set("retryAfterSeconds", seconds.into()))
         }
+        CommandError::Busy => {
+            coded("RATE_LIMITED", message, |set| set("retryAfterSeconds", 1_u64.into()))
+        }
         error @ (CommandError::Unreadable { .. }
         | CommandError::Store(_)
         | CommandError::Engine(_)) => internal(&error),

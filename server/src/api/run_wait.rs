@@ -36,6 +36,9 @@ pub(crate) enum RunWaitReason {
     OriginShare,
     /// Runs of the same schedule use up the schedule's share of the node's places.
     ScheduleShare,
+    /// Runs of the same namespace hold all places of the node except those that are left to other
+    /// namespaces.
+    NamespaceShare,
     /// The namespace's quota of concurrent runs is reached.
     Quota,
     /// All places of the nodes that may take the run are taken.
@@ -144,7 +147,7 @@ fn share(cluster: &Cluster, run: &run::Model) -> Option<RunWait> {
         PlaceHolder::Schedule(id) => run.schedule_id == Some(*id),
         PlaceHolder::Namespace(id) => run.namespace_id == *id,
     };
-    let HeldBack { holder, held, .. } = places.held_back().into_iter().find(is_of)?;
+    let HeldBack { holder, held, is_quota, .. } = places.held_back().into_iter().find(is_of)?;
     let (capacity, name) = (places.capacity(), cluster.name());
     let share =
         |whose: &str| format!("{whose} holds {held} of {capacity} places of '{name}', its share");
@@ -153,6 +156,9 @@ fn share(cluster: &Cluster, run: &run::Model) -> Option<RunWait> {
             (RunWaitReason::OriginShare, share(&format!("target origin {origin}")))
         }
         PlaceHolder::Schedule(_) => (RunWaitReason::ScheduleShare, share("its schedule")),
+        PlaceHolder::Namespace(_) if !is_quota => {
+            (RunWaitReason::NamespaceShare, share("its namespace"))
+        }
         PlaceHolder::Namespace(_) => {
             let text = format!(
                 "its namespace has as many live runs as its quota allows, {held} of them on '{name}'"

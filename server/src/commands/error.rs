@@ -77,6 +77,12 @@ pub enum CommandError {
     /// The caller tried too often; in how many seconds to try again.
     #[error("too many attempts; wait {0} seconds")]
     TooOften(u64),
+    /// The call needs a place to compute, and none became free in time.
+    #[error(
+        "this call computes, and as many calls as may compute at once, of its namespace or of the \
+         server, are under way; wait for their answers, and ask again"
+    )]
+    Busy,
     /// A stored definition cannot be parsed.
     #[error("read the definition of {what}: {source}")]
     Unreadable {
@@ -118,6 +124,7 @@ impl CommandError {
             | Self::OtherQueue { .. }
             | Self::Denied { .. }
             | Self::TooOften(_)
+            | Self::Busy
             | Self::Quota { .. }
             | Self::Unreadable { .. } => None,
         }

@@ -10,7 +10,7 @@
 //! the field. Database constraints (a name is unique) are not checked beforehand: the write is
 //! attempted, and the violated constraint becomes the error.
 //!
-//! - `error`: why a command was refused
+//! - `error`: why a command was refused; `computing`: work on blocking threads
 //! - `schedules`: create, update, delete, pause, resume and the other operations on schedules
 //! - `workflows`: workflows created for schedules and modules, and standalone ones
 //! - `bulk`: one request for everything that a search finds
@@ -37,6 +37,7 @@ mod auditing;
 mod backfills;
 pub(crate) mod bulk;
 mod calendars;
+mod computing;
 mod error;
 pub mod feeds;
 pub(crate) mod groups;
@@ -101,13 +102,15 @@ pub use secrets::{
     vault::NewSecret,
 };
 pub use test_call::{TestCall, TestCalled};
-use tokio::sync::Semaphore;
 pub use workflows::Work;
 pub use workflows::standalone::{NewWorkflow, Revision};
+
+use uuid::Uuid;
 
 use super::vault::Vault;
 use crate::{
     access::{Elsewhere, Guesses},
+    bulkhead::{self, Bulkhead},
     clock::Clock,
     engine::{
         Signals,
@@ -137,14 +140,16 @@ pub struct Commands {
     /// Batches of concurrent create requests, and the names that they refer to.
     gathering: Arc<CreateBatcher>,
     places: Arc<NameCache>,
-    /// Limits how many bulk items run at once, with the time limit of a bulk request.
-    many: Arc<Semaphore>,
+    /// Limits how many bulk items run at once, by namespace, with the time limit of a bulk request.
+    many: Arc<Bulkhead<Uuid>>,
     /// Jobs that wait for workers.
     board: Arc<workers::Board>,
     /// Batches of concurrent reports of workers on the ends of jobs.
     ends: Arc<workers::EndBatcher>,
-    /// Limits the number of concurrent test calls.
-    test_calls: Arc<Semaphore>,
+    /// Limits the number of concurrent test calls, by namespace.
+    test_calls: Arc<Bulkhead<Uuid>>,
+    /// Limits how much is computed at once, by namespace.
+    computing: Arc<Bulkhead<Uuid>>,
     patience: Duration,
     /// Counts guesses at passwords.
     guesses: Arc<Guesses>,
@@ -169,7 +174,9 @@ impl Commands {
         let (calendars, gathering, places) = (Arc::default(), Arc::default(), Arc::default());
         let cluster = Cluster::default();
         let at_once = if store.dialect().is_postgres() { bulk::AT_ONCE } else { 1 };
-        let (many, patience) = (Arc::new(Semaphore::new(at_once)), bulk::PATIENCE);
+        let (many, patience) = (Arc::new(Bulkhead::new(at_once, at_once)), bulk::PATIENCE);
+        let test_calls = Bulkhead::new(test_call::AT_ONCE, test_call::OF_A_NAMESPACE);
+        let computing = Bulkhead::new(bulkhead::max_computing(), computing::OF_A_NAMESPACE);
         let guesses = Arc::new(Guesses::new(store.clone(), clock.clone()));
         Self {
             store,
@@ -187,7 +194,8 @@ impl Commands {
             many,
             board: Arc::default(),
             ends: Arc::default(),
-            test_calls: Arc::new(Semaphore::new(test_call::AT_ONCE)),
+            test_calls: Arc::new(test_calls),
+            computing: Arc::new(computing),
             patience,
             guesses,
             vault: Vault::default(),

@@ -24,7 +24,9 @@ use crate::{
 };
 
 /// Maximum number of concurrent test calls on a node.
-pub(super) const AT_ONCE: usize = 4;
+pub(super) const AT_ONCE: usize = 8;
+/// Maximum number of concurrent test calls of one namespace on a node.
+pub(super) const OF_A_NAMESPACE: usize = 2;
 /// Maximum duration of a test call, because its caller waits for the answer.
 const MAX_SECONDS: f64 = 20.0;
 /// Maximum number of lines to keep: the first ones.
@@ -77,14 +79,13 @@ impl Commands {
         let old = self.edited(right, namespace, schedule_id).await?;
         let mut definition = Definition::single(task);
         let at = At::Task("task");
-        let judgement = self.judge(&definition, old.as_ref()).await?;
+        let judgement = self.judge(namespace, &definition, old.as_ref()).await?;
         judgement.pass(at, &mut definition, old.as_ref())?;
         self.check_namespace(connection, namespace, at, &definition).await?;
         let Some(task) = definition.tasks.pop() else {
             return Err(BadInput::new("task.target", "", "is missing", "give one").into());
         };
-        // Fails only if all places are taken: the semaphore is never closed.
-        let place = self.test_calls.try_acquire().map_err(|_| CommandError::TooOften(1))?;
+        let place = self.test_calls.try_enter(namespace).ok_or(CommandError::TooOften(1))?;
         self.note_test_call(right, namespace, &name, &task.target, call).await?;
         let called = self.try_out(namespace, &name, &task, context).await;
         drop(place);

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     BrokerReport, Invocation, Jobs, Line, Mailer, Names, Outcome, Policy, Target, TargetError,
-    TemplateScope, Unfilled, command::Runner, http::Sender, log::Log, publish::Publisher,
-    template::Pool,
+    TemplateScope, Unfilled, command::Runner, egress::for_namespace, http::Sender, log::Log,
+    publish::Publisher, template::Pool,
 };
 use crate::{clock::Clock, telemetry::BrokerCounts};
 
@@ -172,7 +172,11 @@ impl Executor {
             Target::Http(definition) => {
                 // Boxed, because otherwise each attempt would be as large as the largest of these
                 // futures.
-                let sending = Box::pin(self.sender.execute(definition, invocation, &log));
+                let namespace = invocation.namespace_id;
+                let sending = Box::pin(for_namespace(
+                    namespace,
+                    self.sender.execute(definition, invocation, &log),
+                ));
                 let sent = stop.run_until_cancelled(sending).await;
                 sent.unwrap_or_else(|| Outcome::Cancelled { output: json!({}) })
             }
@@ -181,7 +185,11 @@ impl Executor {
                 Err(error) => Outcome::Failed { message: error.to_string(), output: json!({}) },
             },
             Target::Publish(definition) => {
-                let publishing = Box::pin(self.publisher.execute(definition, invocation, &log));
+                let namespace = invocation.namespace_id;
+                let publishing = Box::pin(for_namespace(
+                    namespace,
+                    self.publisher.execute(definition, invocation, &log),
+                ));
                 let published = stop.run_until_cancelled(publishing).await;
                 published.unwrap_or_else(|| Outcome::Cancelled { output: json!({}) })
             }

@@ -9,11 +9,11 @@ use axum::{
 use chrono::{DateTime, Utc};
 use futures::{Stream, StreamExt, stream};
 use serde::Deserialize;
-use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use super::{Web, auth::Asking, refusal::Refusal};
 use crate::{
+    bulkhead::BulkheadPlace,
     commands::{
         AuditScope, Audited, CSV_HEAD, CommandError, audit_page, audit_scope, check_audit_filter,
         csv_line, json_line,
@@ -88,8 +88,9 @@ pub(super) async fn export(
         );
         Refusal::new(StatusCode::BAD_REQUEST, text)
     })?;
-    let place = web.exports.clone().try_acquire_owned().map_err(|_| {
-        let text = "as many exports are under way as this node does at once; try again later";
+    let place = web.exports.try_enter(asking.caller()).ok_or_else(|| {
+        let text = "as many exports are under way as you may have at once, or as this node does; \
+                    try again later";
         Refusal::too_many(text, PAUSE)
     })?;
     let filter = audit::Filter {
@@ -140,7 +141,7 @@ struct Export {
     rows: vec::IntoIter<Audited>,
     /// The entry after which to continue.
     next: Option<Uuid>,
-    _place: OwnedSemaphorePermit,
+    _place: BulkheadPlace,
 }
 
 impl Export {
@@ -192,6 +193,7 @@ fn refused(error: CommandError) -> Refusal {
             Refusal::new(StatusCode::CONFLICT, text)
         }
         CommandError::TooOften(seconds) => Refusal::too_many(text, seconds),
+        CommandError::Busy => Refusal::too_many(text, 1),
         error @ (CommandError::Unreadable { .. }
         | CommandError::Store(_)
         | CommandError::Engine(_)) => Refusal::internal(&error),

@@ -140,7 +140,7 @@ async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>,
         }
         return Err(watch::closed());
     }
-    let Ok(_place) = web.narrowed.try_acquire() else {
+    let Some(_place) = web.narrowed.try_enter(asking.caller()) else {
         let text = "the health of too many namespaces and tags is asked for at once";
         return Err(Refusal::too_many(text, 1));
     };

@@ -201,8 +201,9 @@ async fn identify(
     let viewer = credential.viewer(web, address).await;
     let failed = |_| RefusedSocket::later("the server could not look the sender up");
     let viewer = viewer.map_err(failed)?;
+    let of_person = |viewer: &Viewer| web.sockets.of_person(viewer.caller);
+    let place = viewer.as_ref().map(of_person).transpose()?;
     let known = viewer.map(|viewer| (viewer.id, viewer.grants));
-    let place = known.as_ref().map(|(id, _)| web.sockets.of_person(*id)).transpose()?;
     if known.is_some() {
         inbound.lift();
     }

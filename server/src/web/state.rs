@@ -5,8 +5,8 @@ use std::{
 
 use axum::Router;
 use secrecy::SecretString;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::{
     ConnectionLimits, Front, auth::LookupCache, console::Files, hosts::Hosts, memory::Memory,
@@ -15,6 +15,7 @@ use super::{
 use crate::{
     access::{Guesses, Limiter, TokenHolder, oidc::Provider},
     api,
+    bulkhead::Bulkhead,
     clock::Clock,
     commands::Commands,
     config::Config,
@@ -23,14 +24,18 @@ use crate::{
     telemetry::{Metrics, Sampled, Telemetry},
 };
 
-/// Maximum number of concurrent exports of the audit log.
-const EXPORTS: usize = 2;
+/// Maximum number of concurrent exports of the audit log: of all callers, and of each. An export
+/// lasts as long as its caller reads.
+const EXPORTS: usize = 6;
+const EXPORTS_OF_CALLER: usize = 2;
 
-/// Maximum number of concurrent health checks of a namespace or a tag.
-const NARROWED: usize = 4;
+/// Maximum number of concurrent health checks of a namespace or a tag, likewise.
+const NARROWED: usize = 8;
+const NARROWED_OF_CALLER: usize = 4;
 
-/// Maximum number of calendars built at once.
-const FEEDS: usize = 2;
+/// Maximum number of calendars built at once: of all namespaces, and of each.
+const FEEDS: usize = 6;
+const FEEDS_OF_NAMESPACE: usize = 2;
 
 /// The state that the handlers share. Cheap to clone, which each request does about ten times.
 #[derive(Clone)]
@@ -57,10 +62,12 @@ pub struct WebParts {
     pub(super) guesses: Arc<Guesses>,
     /// Counts guesses at the tokens of calendars.
     pub(super) feed_limiter: Arc<Limiter>,
-    pub(super) exports: Arc<Semaphore>,
+    /// Limits the concurrent exports, by caller.
+    pub(super) exports: Arc<Bulkhead<Uuid>>,
     /// The identity provider, if one is configured.
     pub(super) oidc: Option<Arc<Provider>>,
-    pub(super) feeds: Arc<Semaphore>,
+    /// Limits the feeds that are built at once, by namespace.
+    pub(super) feeds: Arc<Bulkhead<Uuid>>,
     /// Who may read the monitoring endpoints.
     pub(super) watch: ScrapeToken,
     /// Whether the database answers.
@@ -69,8 +76,8 @@ pub struct WebParts {
     pub(super) health: Memory<Vec<Check>>,
     /// The counts for the metrics.
     pub(super) counts: Memory<Sampled>,
-    /// Limits the concurrent health checks of a namespace or tag.
-    pub(super) narrowed: Arc<Semaphore>,
+    /// Limits the concurrent health checks of a namespace or tag, by caller.
+    pub(super) narrowed: Arc<Bulkhead<Uuid>>,
     /// Refusals, counted for the log.
     pub(super) refusals: Refusals,
     /// The host names under which the server may be addressed.
@@ -93,8 +100,9 @@ impl Web {
     ) -> Self {
         let (hosts, sockets) = (Arc::new(Hosts::of(&config)), Sockets::new(&config.connections));
         let files = Files::find(config.console.dist.as_deref());
-        let exports = Arc::new(Semaphore::new(EXPORTS));
-        let feeds = Arc::new(Semaphore::new(FEEDS));
+        let exports = Arc::new(Bulkhead::new(EXPORTS, EXPORTS_OF_CALLER));
+        let feeds = Arc::new(Bulkhead::new(FEEDS, FEEDS_OF_NAMESPACE));
+        let narrowed = Arc::new(Bulkhead::new(NARROWED, NARROWED_OF_CALLER));
         let guesses = commands.guesses();
         let feed_limiter = Arc::new(Limiter::new(clock.clone()));
         Self(Arc::new(WebParts {
@@ -120,7 +128,7 @@ impl Web {
             database: Memory::new("whether it answers", Clock::system()),
             health: Memory::new("how healthy it is", Clock::system()),
             counts: Memory::new("what the metrics count", Clock::system()).fresh_for(FRESH),
-            narrowed: Arc::new(Semaphore::new(NARROWED)),
+            narrowed,
             refusals: Refusals::new(Clock::system()),
             hosts,
             sockets,

@@ -277,6 +277,7 @@ fn of_command(error: &CommandError) -> Response {
         | CommandError::Conflict { .. }
         | CommandError::Quota { .. }
         | CommandError::TooOften(_)
+        | CommandError::Busy
         | CommandError::Unreadable { .. }
         | CommandError::Store(_)
         | CommandError::Engine(_)) => match other.unavailable() {

@@ -273,8 +273,7 @@ impl Commands {
     }
 
     async fn in_turn(&self, begun: &StartedRequest, id: Uuid) -> Result<(), CommandError> {
-        // Cannot fail: the semaphore is never closed.
-        let _turn = self.many.acquire().await.ok();
+        let _turn = self.many.enter(begun.namespace).await;
         self.do_to(&begun.deed, id, &begun.call.of_item(id)).await
     }
 

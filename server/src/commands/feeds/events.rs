@@ -5,7 +5,10 @@ use timetable::{Fire, Timetable};
 use super::OpenFeed;
 use crate::{
     commands::{CommandError, Commands, bulk::query::sought},
-    model::{Spec, calendars},
+    model::{
+        Spec,
+        calendars::{self, CurrentCalendars},
+    },
     search::List,
     store::{
         PageWindow,
@@ -78,24 +81,34 @@ pub async fn events(
     let rows = schedules_of(commands, opened).await?;
     let named = calendars::named(rows.iter().map(|row| &row.calendars));
     let current = commands.calendars.current(commands.store.read(), &named, calendars::NOW).await?;
+    let cache = commands.cache.clone();
+    let work = move || events_of(rows, &cache, &current, now);
+    commands.compute(opened.feed.namespace_id, work).await
+}
+
+/// The events of these schedules.
+fn events_of(
+    rows: Vec<Model>,
+    cache: &timetable::Cache,
+    current: &CurrentCalendars,
+    now: DateTime<Utc>,
+) -> (Vec<FeedEvent>, bool) {
     let mut is_whole = rows.len() < usize::try_from(SCHEDULES).unwrap_or(usize::MAX);
     let (mut found, mut looks) = (Vec::new(), LOOKS);
     for row in rows {
         let definition = Spec::of(&row).timing.definition(row.id, row.anchor_at.utc());
-        let plain = commands.cache.timetable(&definition);
+        let plain = cache.timetable(&definition);
         let timetable =
-            plain.and_then(|plain| calendars::with(plain, row.calendars.as_ref(), &current));
+            plain.and_then(|plain| calendars::with(plain, row.calendars.as_ref(), current));
         // If the timing of a schedule cannot be compiled, the schedule does not fire.
         if let Ok(timetable) = timetable {
             is_whole &= of_schedule(&row, &timetable, now, &mut looks, &mut found);
         }
-        // Lets other tasks run, however many schedules there are.
-        tokio::task::yield_now().await;
     }
     found.sort_by_key(|event| (event.when.begins(), event.schedule.id));
     is_whole &= found.len() <= EVENTS;
     found.truncate(EVENTS);
-    Ok((found, is_whole))
+    (found, is_whole)
 }
 
 /// The schedules of the feed that will fire.

@@ -121,6 +121,7 @@ impl Commands {
         own: Option<ObjectChange>,
     ) -> Result<ObjectChange, CommandError> {
         let (paused, none) = (entry.paused, Judgement::default());
+        let timing = site.timings.get(name);
         let mut spec = entry.spec(name);
         let unset = own.iter().flat_map(|own| own.unset.clone());
         let unset = unset.map(UnsetSecret::of_own_task).collect();
@@ -128,7 +129,7 @@ impl Commands {
             let new = NewSchedule { namespace: String::new(), spec, work, paused };
             let DeploymentContext { tx, who, namespace, .. } = *site;
             let module = Some(site.module);
-            let saved = self.create_in(tx, who, namespace, new, &none, module).await?;
+            let saved = self.create_in(tx, who, namespace, new, &none, timing, module).await?;
             let made = ObjectChange::new(Action::Create, "schedule", name, "made");
             return Ok(ObjectChange { warnings: saved.warnings, unset, ..made });
         };
@@ -160,7 +161,8 @@ impl Commands {
         };
         let mut fields = between(&declared::schedule(before), &declared::schedule(after));
         let note = ChangeNote::default();
-        let updated = self.update_in(site.tx, site.who, &row, &spec, Some(work), &none, note);
+        let (tx, who, work) = (site.tx, site.who, Some(work));
+        let updated = self.update_in(tx, who, &row, &spec, work, &none, timing, note);
         let (saved, told) = updated.await?;
         // If the schedule's own workflow was only adopted along with it, that is not reported.
         let is_told = |own: &ObjectChange| own.action != Action::Adopt || !own.fields.is_empty();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use entity::Keys;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -18,12 +19,12 @@ use crate::{
         BadInput, Call, CommandError, Commands, Work,
         alerts::Aftermath,
         audit::Entry,
-        calendars::{silence::ForeseenEffect, spec_of},
+        schedules::foreseen::ForeseenTiming,
         secrets,
         workflows::{At, Judgement},
     },
-    model::{Definition, check, naming},
-    store::{DatabaseTransaction, calendars, modules, schedules, workflows},
+    model::{Definition, Spec, calendars as compiled, check, naming},
+    store::{DatabaseTransaction, calendars, modules, schedules},
 };
 
 /// A module's file to deploy, and how.
@@ -67,6 +68,8 @@ pub(super) struct DeploymentContext<'a> {
     pub(super) adopt: bool,
     /// The judgements on the file's definitions, by name.
     pub(super) judged: &'a HashMap<String, Judgement>,
+    /// The timings of the file's schedules, by name, as worked out beforehand.
+    pub(super) timings: &'a HashMap<String, ForeseenTiming>,
     /// What the module declared at its previous deployment.
     pub(super) last: &'a Declared,
 }
@@ -79,6 +82,9 @@ impl Commands {
         source: DeploymentSource<'_>,
         call: &Call,
     ) -> Result<Deployment, CommandError> {
+        if let Some(earlier) = self.recall_early(right.who(), call).await? {
+            return Ok(earlier);
+        }
         let file = File::read(source.text, source.format)?;
         check::name("module", &file.module)?;
         if let Some(reason) = source.reason {
@@ -91,6 +97,7 @@ impl Commands {
         }
         let foreseen = self.foresee_calendars(right, &file, &names).await?;
         let judged = &self.judge_file(right, &file).await?;
+        let timings = &self.foresee_schedules(right, &file, &names).await?;
         let (module, declared) = (file.module.clone(), Declared::of(&file));
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
@@ -109,7 +116,8 @@ impl Commands {
         let mut who = right.who().clone();
         who.reason = source.reason.map(str::to_owned).or(who.reason);
         let (who, adopt, last, module) = (&who, source.adopt, &last, &*module);
-        let site = DeploymentContext { tx: &tx, who, namespace, module, adopt, judged, last };
+        let site =
+            DeploymentContext { tx: &tx, who, namespace, module, adopt, judged, timings, last };
         let mut outlooks = self.before(&site, &names).await?;
         let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
         let mut aftermath = Aftermath::default();
@@ -121,7 +129,7 @@ impl Commands {
         let mut deployment = Deployment { module, dry_run, changes, effect: None };
         if dry_run {
             tx.rollback().await?;
-            deployment.effect = Some(self.effect(outlooks).await?);
+            deployment.effect = Some(self.effect(namespace, outlooks).await?);
             return Ok(deployment);
         }
         if deployment.changes.iter().any(ObjectChange::is_one) {
@@ -148,81 +156,9 @@ impl Commands {
         for calendar in &redrawn {
             self.tell_users_of(calendar).await;
         }
-        deployment.effect = Some(self.effect(outlooks).await?);
+        // The deployment is done, whether its effect can be counted now or not.
+        deployment.effect = self.effect(namespace, outlooks).await.ok();
         Ok(deployment)
-    }
-
-    /// Accounts for schedules that are far behind, before the deployment's own transaction.
-    async fn shorten_before(
-        &self,
-        right: &Editor,
-        source: DeploymentSource<'_>,
-        file: &File,
-        names: &DeclaredNames,
-    ) -> Result<(), CommandError> {
-        let read = self.store.read();
-        let namespace = match self.namespace(read, right.permit(), &file.namespace).await {
-            Ok(namespace) => namespace,
-            // The deployment reports the error later, once it is known that the call is not a
-            // repeated one.
-            Err(_) => return Ok(()),
-        };
-        let (prunes, adopts) = (source.prune, source.adopt);
-        let (permit, names) = (right.permit(), &names.schedules);
-        self.shorten_before_deployment(permit, namespace, &file.module, names, prunes, adopts).await
-    }
-
-    /// Computes the effect of the file's calendars on all schedules that name them, also on those
-    /// of other modules, before the deployment's own transaction.
-    async fn foresee_calendars(
-        &self,
-        right: &Editor,
-        file: &File,
-        names: &DeclaredNames,
-    ) -> Result<Option<ForeseenEffect>, CommandError> {
-        let read = self.store.read();
-        let Ok(namespace) = self.namespace(read, right.permit(), &file.namespace).await else {
-            return Ok(None);
-        };
-        let mut changes = Vec::new();
-        for row in calendars::by_names(read, namespace, &names.calendars, false).await? {
-            let Some(entry) = file.calendars.get(&row.name) else { continue };
-            let spec = entry.clone().spec(&row.name);
-            if spec_of(&row).is_ok_and(|was| was != spec) {
-                changes.push((row, spec));
-            }
-        }
-        if changes.is_empty() {
-            return Ok(None);
-        }
-        self.foresee(namespace, &changes).await
-    }
-
-    /// Judges the file's workflows and tasks before the deployment's own transaction, with their
-    /// masks restored from what is stored now.
-    async fn judge_file(
-        &self,
-        right: &Editor,
-        file: &File,
-    ) -> Result<HashMap<String, Judgement>, CommandError> {
-        let read = self.store.read();
-        let Ok(namespace) = self.namespace(read, right.permit(), &file.namespace).await else {
-            return Ok(HashMap::new());
-        };
-        let mut all = Vec::new();
-        for (name, entry) in &file.schedules {
-            all.extend(entry.task.clone().map(|task| (name, task.definition())));
-        }
-        // A workflow is applied before a task of the same name, which is refused.
-        all.extend(file.workflows.iter().map(|(name, entry)| (name, entry.clone().definition())));
-        let mut judged = HashMap::with_capacity(all.len());
-        for (name, mut definition) in all {
-            if let Some(row) = workflows::by_name(read, namespace, name).await? {
-                unmask(&mut definition, &self.definition_of(read, &row).await?);
-            }
-            judged.insert(name.clone(), self.judge(&definition, None).await?);
-        }
-        Ok(judged)
     }
 
     async fn apply(
@@ -329,30 +265,33 @@ impl Commands {
         tx: &DatabaseTransaction,
         rows: Vec<entity::schedule::Model>,
     ) -> Result<HashMap<Uuid, ScheduleOutlook>, CommandError> {
+        // Each calendar is read and compiled once, however many schedules name it, with the versions
+        // since the first cursor.
+        let named = compiled::named(rows.iter().map(|row| &row.calendars));
+        let keys = (!named.is_empty()).then(|| Keys(named.into_iter().collect()));
+        let since = rows.iter().filter_map(|row| row.next_scheduled_at).min();
+        let current = compiled::read(tx, keys.as_ref(), since.unwrap_or(compiled::NOW)).await?;
         let mut found = HashMap::with_capacity(rows.len());
         for row in rows {
             if found.contains_key(&row.id) {
                 continue;
             }
-            match self.timetable_of(tx, &row).await {
-                Ok(timetable) => {
-                    found.insert(row.id, ScheduleOutlook { row, timetable });
-                }
-                // If the timing of a schedule cannot be read, the schedule does not fire.
-                Err(CommandError::BadInput(_)) => {}
-                Err(error) => return Err(error),
+            let definition = Spec::of(&row).timing.definition(row.id, row.anchor_at.utc());
+            let plain = self.cache.timetable(&definition);
+            let timetable =
+                plain.and_then(|plain| compiled::with(plain, row.calendars.as_ref(), &current));
+            // If the timing of a schedule cannot be read, the schedule does not fire.
+            if let Ok(timetable) = timetable {
+                found.insert(row.id, ScheduleOutlook { row, timetable });
             }
         }
         Ok(found)
     }
 
-    /// Counts the fires in a blocking thread, because that may take a while.
-    async fn effect(&self, outlooks: Outlooks) -> Result<Effect, CommandError> {
+    /// Counts the fires.
+    async fn effect(&self, namespace: Uuid, outlooks: Outlooks) -> Result<Effect, CommandError> {
         let now = self.clock.now();
-        let counted = tokio::task::spawn_blocking(move || outlooks.effect(now)).await;
-        counted.map_err(|error| {
-            CommandError::conflict(format!("the effect was not counted: {error}"), "try again")
-        })
+        self.compute(namespace, move || outlooks.effect(now)).await
     }
 }
 
@@ -369,9 +308,9 @@ fn within_bounds(file: &File) -> Result<(), BadInput> {
 }
 
 /// The names in a file that may belong to existing objects.
-struct DeclaredNames {
-    schedules: Vec<String>,
-    calendars: Vec<String>,
+pub(super) struct DeclaredNames {
+    pub(super) schedules: Vec<String>,
+    pub(super) calendars: Vec<String>,
 }
 
 impl DeclaredNames {

@@ -9,8 +9,8 @@
 //! fires that are added and removed.
 //!
 //! - `file`: the format: reading it, writing it, its schema
-//! - `deploy`: from a file to the tables; `declare`: one object of it; `prune`: removed objects;
-//!   `alerts`: alert channels and rules
+//! - `deploy`: from a file to the tables; `beforehand`: what it finds out before its transaction;
+//!   `declare`: one object of it; `prune`: removed objects; `alerts`: alert channels and rules
 //! - `plan`: the reported changes; `difference`: key by key; `effect`: the fires
 //! - `declared`: what a module declared when it was last deployed; `drift`: what differs since
 //! - `export`: from the tables to files
@@ -19,6 +19,7 @@
 //! - `workflow_text`: one workflow as text, for an editor
 
 mod alerts;
+mod beforehand;
 mod canary;
 mod declare;
 mod declared;

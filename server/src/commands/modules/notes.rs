@@ -25,7 +25,8 @@ impl Commands {
         let mut spec = self.spec_of(&tx, &row).await?;
         note.clone_into(&mut spec.note);
         let (none, note) = (Judgement::default(), ChangeNote::default());
-        let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, None, &none, note).await?;
+        let saved = self.update_in(&tx, right.who(), &row, &spec, None, &none, None, note);
+        let (saved, _) = saved.await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
         Ok(saved)

@@ -15,7 +15,8 @@ pub struct Deployment {
     pub dry_run: bool,
     /// What happened to each object that the module declares or declared.
     pub changes: Vec<ObjectChange>,
-    /// The effect on upcoming fires; `None` in the answer to a repeated call.
+    /// The effect on upcoming fires; `None` in the answer to a repeated call, and if it could not be
+    /// counted.
     #[serde(skip)]
     pub effect: Option<Effect>,
 }

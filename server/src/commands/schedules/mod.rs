@@ -12,7 +12,8 @@
 //! - `pause`: pause, resume, and preview of a resume; `skip`: skipping the next fires
 //! - `suppression`: the calendars that a schedule names
 //! - `buffer`: reordering and purging waiting fires
-//! - `cursor`: the next fire after an edit
+//! - `cursor`: the next fire after an edit; `foreseen`: timings that are worked out before a
+//!   transaction
 //! - `change`: a description of an edit
 
 pub(super) mod behind;
@@ -20,6 +21,7 @@ pub(super) mod buffer;
 pub(super) mod change;
 pub(super) mod create;
 pub(super) mod cursor;
+pub(super) mod foreseen;
 pub(super) mod many_edit;
 pub(super) mod pause;
 pub(super) mod rollback;
@@ -109,7 +111,8 @@ impl Commands {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
-        let saved = self.create_in(&tx, right.who(), namespace, new, &judgement, None).await?;
+        let saved =
+            self.create_in(&tx, right.who(), namespace, new, &judgement, None, None).await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
         self.signals.wake_planner();
@@ -142,7 +145,8 @@ impl Commands {
         (edit.apply)(&mut spec);
         let note = ChangeNote { reason: edit.reason.as_deref(), prefix: "" };
         let (who, work) = (right.who(), edit.work);
-        let (saved, _) = self.update_in(&tx, who, &row, &spec, work, &judgement, note).await?;
+        let saved = self.update_in(&tx, who, &row, &spec, work, &judgement, None, note);
+        let (saved, _) = saved.await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();

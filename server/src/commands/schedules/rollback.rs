@@ -67,7 +67,7 @@ impl Commands {
         let spec: Spec = serde_json::from_value(kept.snapshot).map_err(unreadable)?;
         let prefix = format!("rolled back to version {to_version}: ");
         let note = ChangeNote { reason, prefix: &prefix };
-        let updated = self.update_in(&tx, right.who(), &row, &spec, work, &judgement, note);
+        let updated = self.update_in(&tx, right.who(), &row, &spec, work, &judgement, None, note);
         let (saved, _) = updated.await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;

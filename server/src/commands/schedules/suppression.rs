@@ -2,7 +2,7 @@
 //! definition of a row, with the names of the objects that it refers to.
 
 use chrono::{DateTime, Utc};
-use entity::{Keys, Timestamp, schedule::Model};
+use entity::{Keys, Timestamp, calendar, schedule::Model};
 use sea_orm::ConnectionTrait;
 use timetable::Timetable;
 use uuid::Uuid;
@@ -92,30 +92,47 @@ impl Commands {
         names: &[String],
         are_held: bool,
     ) -> Result<(Timetable, Option<Keys>), CommandError> {
-        if names.is_empty() {
-            return Ok((plain, None));
-        }
-        for (index, name) in names.iter().enumerate() {
-            if names[..index].contains(name) {
-                let field = format!("calendars[{index}]");
-                return Err(BadInput::new(field, name, "is named twice", "name it once").into());
-            }
-        }
-        let found = rows::by_names(connection, namespace, names, are_held).await?;
-        let mut keys = Vec::with_capacity(names.len());
-        let mut current = CurrentCalendars::new();
-        for (index, name) in names.iter().enumerate() {
-            let row = found.iter().find(|row| row.name == *name).ok_or_else(|| {
-                let help = "name a calendar of this namespace, or make it first";
-                BadInput::new(format!("calendars[{index}]"), name, "does not exist", help)
-            })?;
-            keys.push(row.id);
-            current.insert(row.id, calendars::compile(row));
-        }
-        let keys = Keys(keys);
-        let timetable = calendars::with(plain, Some(&keys), &current);
-        Ok((timetable.map_err(BadInput::of_calendars)?, Some(keys)))
+        let named = calendars_named(connection, namespace, names, are_held).await?;
+        let current: CurrentCalendars =
+            named.iter().map(|row| (row.id, calendars::compile(row))).collect();
+        let keys = keys_of(&named);
+        let timetable = calendars::with(plain, keys.as_ref(), &current);
+        Ok((timetable.map_err(BadInput::of_calendars)?, keys))
     }
+}
+
+/// The rows of the calendars with these names, in this order. Calendars that are locked cannot be
+/// deleted before the transaction ends.
+pub(in crate::commands) async fn calendars_named<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    names: &[String],
+    are_held: bool,
+) -> Result<Vec<calendar::Model>, CommandError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    for (index, name) in names.iter().enumerate() {
+        if names[..index].contains(name) {
+            let field = format!("calendars[{index}]");
+            return Err(BadInput::new(field, name, "is named twice", "name it once").into());
+        }
+    }
+    let mut found = rows::by_names(connection, namespace, names, are_held).await?;
+    let mut named = Vec::with_capacity(names.len());
+    for (index, name) in names.iter().enumerate() {
+        let place = found.iter().position(|row| row.name == *name).ok_or_else(|| {
+            let help = "name a calendar of this namespace, or make it first";
+            BadInput::new(format!("calendars[{index}]"), name, "does not exist", help)
+        })?;
+        named.push(found.swap_remove(place));
+    }
+    Ok(named)
+}
+
+/// The keys of calendars as a schedule stores them: none if it names no calendar.
+pub(in crate::commands) fn keys_of(rows: &[calendar::Model]) -> Option<Keys> {
+    (!rows.is_empty()).then(|| Keys(rows.iter().map(|row| row.id).collect()))
 }
 
 /// Refuses calendars that suppress every fire of a timing, if the timing has fires without them.
@@ -124,11 +141,13 @@ pub(crate) fn allows_something(
     timetable: &Timetable,
     now: DateTime<Utc>,
 ) -> Result<(), BadInput> {
-    if !silences(timetable, now) {
-        return Ok(());
-    }
+    if silences(timetable, now) { Err(silenced(names)) } else { Ok(()) }
+}
+
+/// The refusal of such calendars.
+pub(in crate::commands) fn silenced(names: &[String]) -> BadInput {
     let help = "change the timing, or leave out the calendar that is too strict";
-    Err(BadInput::new("calendars", names.join(", "), "never allow any fire of this timing", help))
+    BadInput::new("calendars", names.join(", "), "never allow any fire of this timing", help)
 }
 
 /// Whether a timetable would have more fires without its calendars.

@@ -7,10 +7,10 @@ use entity::{
     schedule::{ActiveModel, Model},
 };
 use sea_orm::Set;
-use timetable::Timetable;
 
 use super::{
     change, cursor,
+    foreseen::{ForeseenTiming, TimingFacts},
     rows::{changed_at, name_broken, snapshot},
     suppression,
 };
@@ -19,7 +19,6 @@ use crate::{
     commands::{
         BadInput, CommandError, Commands, Saved, UnsetSecret, Work,
         audit::Entry,
-        quotas::fires_an_hour,
         versions,
         workflows::{Judgement, Resolved},
     },
@@ -42,8 +41,8 @@ struct Revision<'a> {
     row: &'a Model,
     before: Spec,
     spec: &'a Spec,
-    /// The timetable of the new definition.
-    timetable: Timetable,
+    /// The timing of the new definition.
+    facts: TimingFacts,
     /// The calendars of the new definition.
     calendars: Option<Keys>,
     now: DateTime<Utc>,
@@ -103,8 +102,8 @@ impl Revision<'_> {
 
     /// Checks that depend on the schedule's current state.
     fn check(&self) -> Result<(), BadInput> {
-        if self.has_other_timing() {
-            suppression::allows_something(&self.spec.calendars, &self.timetable, self.now)?;
+        if self.has_other_timing() && self.facts.is_silenced {
+            return Err(suppression::silenced(&self.spec.calendars));
         }
         if self.before.max_fires != self.spec.max_fires {
             leaves_some(self.spec, self.row)?;
@@ -115,7 +114,7 @@ impl Revision<'_> {
 
 impl Commands {
     /// Writes `spec` to the schedule, and returns a description of what changed; nothing is written
-    /// if nothing changed. `judgement` is that of `work`.
+    /// if nothing changed. `judgement` is that of `work`; `timing` was worked out beforehand.
     pub(in crate::commands) async fn update_in(
         &self,
         tx: &DatabaseTransaction,
@@ -124,12 +123,13 @@ impl Commands {
         spec: &Spec,
         work: Option<Work>,
         judgement: &Judgement,
+        timing: Option<&ForeseenTiming>,
         note: ChangeNote<'_>,
     ) -> Result<(Saved, String), CommandError> {
-        let revision = self.revision(tx, row, spec).await?;
+        let revision = self.revision(tx, row, spec, timing).await?;
         let works = self.works(tx, who, &revision, work, judgement).await?;
         let unset = works.after.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
-        let warnings = cursor::warnings(&revision.timetable, revision.now);
+        let warnings = revision.facts.warnings.clone();
         let saved = Saved { id: row.id, row: None, warnings, unset };
         let mut phrases = change::between(&revision.before, spec);
         phrases.extend(works.told());
@@ -168,12 +168,14 @@ impl Commands {
         tx: &DatabaseTransaction,
         row: &'a Model,
         spec: &'a Spec,
+        timing: Option<&ForeseenTiming>,
     ) -> Result<Revision<'a>, CommandError> {
         self.check_spec(spec)?;
         let (before, now) = (self.spec_of(tx, row).await?, self.clock.now());
         let (namespace, anchor) = (row.namespace_id, row.anchor_at.utc());
-        let (timetable, calendars) = self.timetable(tx, namespace, spec, row.id, anchor).await?;
-        let revision = Revision { row, before, spec, timetable, calendars, now };
+        let facts = self.timing_facts(tx, namespace, spec, row.id, anchor, timing);
+        let (facts, calendars) = facts.await?;
+        let revision = Revision { row, before, spec, facts, calendars, now };
         revision.check()?;
         Ok(revision)
     }
@@ -219,7 +221,7 @@ impl Commands {
             ..spec.columns()
         };
         if revision.has_other_timing() {
-            let rate = fires_an_hour(&revision.timetable, *now);
+            let rate = revision.facts.fires_an_hour;
             let more = Usage { schedules: 0, fires_an_hour: rate - row.fires_an_hour };
             if more.fires_an_hour > 0 {
                 self.admit_one(tx, row.namespace_id, more).await?;
@@ -240,7 +242,7 @@ impl Commands {
         works: &Works,
         columns: &mut ActiveModel,
     ) -> Result<(), CommandError> {
-        let Revision { row, timetable, now, .. } = revision;
+        let Revision { row, facts: TimingFacts { timetable, .. }, now, .. } = revision;
         let begins_anew = revision.begins_anew(works);
         let moves = begins_anew || revision.was_spent();
         if moves {

@@ -2,8 +2,9 @@
 //!
 //! Checking a definition parses each of its templates, which takes a while for large ones, and
 //! SQLite has a single writer that the engine shares. So a command judges a definition first, in the
-//! form in which it would be stored, in a blocking thread. Inside its transaction it computes that
-//! form once more, from the rows that count then, and only compares.
+//! form in which it would be stored, on a blocking thread, in one of the few places that its
+//! namespace has. Inside its transaction it computes that form once more, from the rows that count
+//! then, and only compares.
 
 use entity::schedule;
 use uuid::Uuid;
@@ -105,14 +106,15 @@ pub(in crate::commands) fn changed_meanwhile() -> CommandError {
 }
 
 impl Commands {
-    /// Judges a definition that replaces `old`. Must not be called while holding a transaction: it
-    /// may take a while.
+    /// Judges a definition of the namespace that replaces `old`. Must not be called while holding a
+    /// transaction: it may take a while.
     pub(in crate::commands) async fn judge(
         &self,
+        namespace: Uuid,
         definition: &Definition,
         old: Option<&Definition>,
     ) -> Result<Judgement, CommandError> {
-        self.judge_forms(restored(definition, old).into_iter().collect()).await
+        self.judge_forms(namespace, restored(definition, old).into_iter().collect()).await
     }
 
     /// The same for what a new schedule runs, if that is a task of its own. A caller who may not
@@ -127,8 +129,8 @@ impl Commands {
         if forms.is_empty() {
             return Ok(Judgement::default());
         }
-        self.namespace(self.store.read(), right.permit(), namespace).await?;
-        self.judge_forms(forms).await
+        let namespace = self.namespace(self.store.read(), right.permit(), namespace).await?;
+        self.judge_forms(namespace, forms).await
     }
 
     /// The same for a change of an existing schedule. What the caller may not change is not judged:
@@ -151,7 +153,7 @@ impl Commands {
             Some(workflow) => self.definition_of(read, &workflow).await.ok(),
             None => None,
         };
-        self.judge_forms(forms_of(work, old.as_ref())).await
+        self.judge_forms(row.namespace_id, forms_of(work, old.as_ref())).await
     }
 
     /// The schedule as it is outside a transaction, if the permission covers it.
@@ -164,13 +166,18 @@ impl Commands {
         Ok(row.filter(|row| permit.over(row.namespace_id, "schedule", id).is_ok()))
     }
 
-    async fn judge_forms(&self, forms: Vec<Definition>) -> Result<Judgement, CommandError> {
-        Ok(self.judge_each(vec![forms]).await?.pop().unwrap_or_default())
+    async fn judge_forms(
+        &self,
+        namespace: Uuid,
+        forms: Vec<Definition>,
+    ) -> Result<Judgement, CommandError> {
+        Ok(self.judge_each(namespace, vec![forms]).await?.pop().unwrap_or_default())
     }
 
-    /// Judges definitions, each in these forms, in a blocking thread.
+    /// Judges definitions, each in these forms, on a blocking thread.
     pub(in crate::commands) async fn judge_each(
         &self,
+        namespace: Uuid,
         all: Vec<Vec<Definition>>,
     ) -> Result<Vec<Judgement>, CommandError> {
         if all.iter().all(Vec::is_empty) {
@@ -180,11 +187,7 @@ impl Commands {
         let judge = move |forms: Vec<Definition>| {
             Judgement(forms.into_iter().map(|form| judged(&executor, form)).collect())
         };
-        let judging =
-            tokio::task::spawn_blocking(move || all.into_iter().map(judge).collect::<Vec<_>>());
-        judging.await.map_err(|error| {
-            CommandError::conflict(format!("a definition was not judged: {error}"), "try again")
-        })
+        self.compute(namespace, move || all.into_iter().map(judge).collect()).await
     }
 }
 

@@ -53,8 +53,8 @@ impl Commands {
         if let Some(earlier) = self.recall_early(right.who(), call).await? {
             return Ok(earlier);
         }
-        self.namespace(self.store.read(), right.permit(), &namespace).await?;
-        let judgement = self.judge(&definition, None).await?;
+        let home = self.namespace(self.store.read(), right.permit(), &namespace).await?;
+        let judgement = self.judge(home, &definition, None).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -152,7 +152,7 @@ impl Commands {
         let old = self.definition_of(read, &row).await?;
         let mut new = old.clone();
         apply(&mut new);
-        let judgement = self.judge(&new, Some(&old)).await?;
+        let judgement = self.judge(row.namespace_id, &new, Some(&old)).await?;
         Ok(Some(JudgedRevision { version: row.version, old, new, judgement }))
     }
 

@@ -9,7 +9,7 @@ use crate::{
     store::{history::LOG_BATCH, namespaces},
 };
 
-/// Reads the configured quotas, how many runs of each namespace are at work on other nodes, and how
+/// Reads the configured quotas, whether several namespaces have schedules, how many runs of each namespace are at work on other nodes, and how
 /// many bytes of log lines each namespace has written. Writes what this node has added to them.
 #[derive(Debug)]
 pub(in crate::engine) struct Refresh {
@@ -85,6 +85,7 @@ impl Service for Refresh {
         } else {
             Vec::new()
         };
+        core.places.set_shared(core.store.has_several_tenants().await?);
         core.places.set_quotas(usual.live_runs, live, elsewhere);
         let limited = own.iter().filter(|(_, _, own)| own.over(usual).log_bytes.is_some());
         let limited: Vec<Uuid> = limited.map(|(id, ..)| *id).collect();

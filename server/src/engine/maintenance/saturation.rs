@@ -21,7 +21,7 @@ const MAX_TOLD: usize = 3;
 
 /// Checks this node's places: which holders have had their full share for longer than the limit,
 /// and how many runs wait because of that. A namespace that has reached its quota is not a problem
-/// of the node.
+/// of the node; one that waits for the places that are left to others is.
 pub(in crate::engine) async fn check(
     store: &Store,
     clock: &Clock,
@@ -39,12 +39,12 @@ pub(in crate::engine) async fn check(
         issues.push(format!("all {capacity} places of this node are taken since {since}"));
         bare.extend(issues.last().cloned());
     }
-    let long = places.held_back().into_iter().filter(|one| is_long(one.since));
-    for HeldBack { holder, held, since } in long.take(MAX_TOLD) {
+    let long = places.held_back().into_iter().filter(|one| !one.is_quota && is_long(one.since));
+    for HeldBack { holder, held, since, .. } in long.take(MAX_TOLD) {
         let sharing = match &holder {
             PlaceHolder::Origin(origin) => Sharing::Origin(origin.to_string()),
             PlaceHolder::Schedule(id) => Sharing::Schedule(*id),
-            PlaceHolder::Namespace(_) => continue,
+            PlaceHolder::Namespace(id) => Sharing::Namespace(*id),
         };
         let waiting = placement::waiting_for_share(store, &sharing, Timestamp::from(now)).await?;
         let waiting = match waiting {

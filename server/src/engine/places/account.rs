@@ -7,6 +7,11 @@ use uuid::Uuid;
 
 use super::{NoPlace, Room};
 
+/// One of so many places is kept for namespaces that hold few of them.
+const KEPT_OF: usize = 16;
+/// The smallest capacity of which a place is kept.
+const MIN_TO_KEEP: usize = 4;
+
 /// Something that competes for places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlaceHolder {
@@ -14,7 +19,7 @@ pub enum PlaceHolder {
     Origin(Arc<str>),
     /// A schedule.
     Schedule(Uuid),
-    /// A namespace, which has a quota instead of a share.
+    /// A namespace, which has a quota, and leaves the last places to others.
     Namespace(Uuid),
 }
 
@@ -48,6 +53,8 @@ pub struct HeldBack {
     pub held: usize,
     /// Since when its runs have been waiting without a break.
     pub since: DateTime<Utc>,
+    /// Whether it is a namespace that has as many live runs as its quota allows.
+    pub is_quota: bool,
 }
 
 /// The account of all places.
@@ -55,6 +62,8 @@ pub struct HeldBack {
 pub(super) struct PlaceAccount {
     capacity: usize,
     max_share: usize,
+    /// Whether several namespaces have schedules.
+    is_shared: bool,
     held: usize,
     by: HashMap<PlaceHolder, usize>,
     usual_quota: Option<i64>,
@@ -70,6 +79,7 @@ impl PlaceAccount {
         Self {
             capacity,
             max_share,
+            is_shared: false,
             held: 0,
             by: HashMap::new(),
             usual_quota: None,
@@ -150,6 +160,14 @@ impl PlaceAccount {
         self.elsewhere = elsewhere.into_iter().collect();
     }
 
+    pub(super) fn set_shared(&mut self, is_shared: bool) {
+        self.is_shared = is_shared;
+    }
+
+    pub(super) fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     pub(super) fn capacity(&self) -> usize {
         self.capacity
     }
@@ -163,6 +181,7 @@ impl PlaceAccount {
             holder: holder.clone(),
             held: self.held_by(holder),
             since: *since,
+            is_quota: self.quota_left(holder) == 0,
         };
         let mut all: Vec<_> = self.held_back.iter().map(of).collect();
         all.sort_by(|a, b| b.held.cmp(&a.held).then_with(|| a.holder.cmp(&b.holder)));
@@ -180,18 +199,12 @@ impl PlaceAccount {
     /// How many more places the holder could take now if no other holder took one.
     fn room_of(&self, holder: &PlaceHolder) -> usize {
         let (free, held) = (self.free(), self.held_by(holder));
-        if let PlaceHolder::Namespace(id) = holder {
-            let quota = self.quotas.get(id).copied().unwrap_or(self.usual_quota);
-            let Some(quota) = quota else { return free };
-            let left = quota - self.elsewhere.get(id).copied().unwrap_or(0);
-            return usize::try_from(left).unwrap_or(0).saturating_sub(held).min(free);
-        }
         // The holder may take only the first few of these, because the limit shrinks with each
         // place that it takes.
-        let (mut room, mut more) = (0, free);
+        let (mut room, mut more) = (0, self.quota_left(holder).min(free));
         while room < more {
             let middle = room + (more - room).div_ceil(2);
-            if self.may_have(held + middle - 1, free - (middle - 1)) {
+            if self.may_have(holder, held + middle - 1, free - (middle - 1)) {
                 room = middle;
             } else {
                 more = middle - 1;
@@ -200,12 +213,36 @@ impl PlaceAccount {
         room
     }
 
-    /// Whether a holder with `held` places may take one of the `free` ones. The limit grows with
-    /// the square of the free places: a single holder gets its whole share, and each later holder
-    /// leaves a larger part of the rest to those that follow.
-    fn may_have(&self, held: usize, free: usize) -> bool {
-        let (share, rest) = (self.max_share, 100 - self.max_share);
-        held * rest * rest * self.capacity < share * 100 * free * free
+    /// How many more runs a namespace's quota allows on this node.
+    fn quota_left(&self, holder: &PlaceHolder) -> usize {
+        let PlaceHolder::Namespace(id) = holder else { return usize::MAX };
+        let quota = self.quotas.get(id).copied().unwrap_or(self.usual_quota);
+        let Some(quota) = quota else { return usize::MAX };
+        let left = quota - self.elsewhere.get(id).copied().unwrap_or(0);
+        usize::try_from(left).unwrap_or(0).saturating_sub(self.held_by(holder))
+    }
+
+    /// Whether a holder with `held` places may take one of the `free` ones.
+    fn may_have(&self, holder: &PlaceHolder, held: usize, free: usize) -> bool {
+        match holder {
+            // The limit grows with the square of the free places: a single holder gets its whole
+            // share, and each later holder leaves a larger part of the rest to those that follow.
+            PlaceHolder::Origin(_) | PlaceHolder::Schedule(_) => {
+                let (share, rest) = (self.max_share, 100 - self.max_share);
+                held * rest * rest * self.capacity < share * 100 * free * free
+            }
+            // However many origins and schedules a namespace has, it takes at most half of the last
+            // places that are left.
+            PlaceHolder::Namespace(_) => free > self.kept_places() || held < free,
+        }
+    }
+
+    /// How many of the last places are kept for namespaces that hold few.
+    fn kept_places(&self) -> usize {
+        if !self.is_shared || self.max_share == 100 || self.capacity < MIN_TO_KEEP {
+            return 0;
+        }
+        (self.capacity / KEPT_OF).max(1)
     }
 }
 
@@ -271,7 +308,7 @@ mod tests {
         fill(&mut account, &origin("slow"));
         let room = account.room();
         assert_eq!((room.free, room.of_held_back, &*room.full), (2, 0, &[origin("slow")][..]));
-        let held = [HeldBack { holder: origin("slow"), held: 8, since: at(7) }];
+        let held = [HeldBack { holder: origin("slow"), held: 8, since: at(7), is_quota: false }];
         assert_eq!(account.held_back(), held);
         account.give_back([origin("slow")].into_iter());
         let room = account.room();
@@ -279,6 +316,33 @@ mod tests {
         assert!(room.is_held_back);
         account.forget_held_back(&[origin("other")]);
         assert!(!account.room().is_held_back);
+    }
+
+    #[test]
+    fn a_namespace_whose_targets_all_hang_leaves_places_to_every_other() {
+        let hog = PlaceHolder::Namespace(Uuid::from_u128(1));
+        for (capacity, kept) in [(1, 0), (3, 0), (4, 1), (16, 1), (50, 3), (512, 32)] {
+            let mut account = PlaceAccount::new(capacity, 80);
+            account.set_shared(true);
+            // Each of its runs has another origin.
+            let mut taken = 0;
+            let run = |number: usize| [origin(&number.to_string()), hog.clone()].into_iter();
+            while account.take(run(taken), || at(7)).is_ok() {
+                taken += 1;
+            }
+            assert_eq!(capacity - taken, kept, "of {capacity}");
+            let other = PlaceHolder::Namespace(Uuid::from_u128(2));
+            assert_eq!(fill(&mut account, &other), kept.div_ceil(2), "of {capacity}");
+        }
+    }
+
+    #[test]
+    fn a_namespace_alone_has_all_places() {
+        for (is_shared, max_share) in [(false, 80), (true, 100)] {
+            let mut account = PlaceAccount::new(50, max_share);
+            account.set_shared(is_shared);
+            assert_eq!(fill(&mut account, &PlaceHolder::Namespace(Uuid::from_u128(1))), 50);
+        }
     }
 
     #[test]

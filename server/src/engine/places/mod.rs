@@ -4,7 +4,9 @@
 //! the number of free ones. A single holder may take the share of the capacity that
 //! `node.max_share` sets; the more places are taken, the fewer each holder may have. So a target
 //! that hangs cannot take up the places that others need, while a holder without competition gets
-//! nearly all places of a node. In addition, a namespace has its quota of live runs.
+//! nearly all places of a node. In addition, a namespace has its quota of live runs, and where
+//! several namespaces have schedules, it leaves the last places to those that hold fewer: otherwise many of its
+//! targets could hang and together keep all others out.
 //!
 //! - `account`: which holder has how many places; pure
 
@@ -141,6 +143,16 @@ impl Places {
     ) {
         self.account().set_quotas(usual, own, elsewhere);
         self.inner.freed.notify_waiters();
+    }
+
+    /// Sets whether several namespaces have schedules, so that each leaves the last places to others.
+    pub(in crate::engine) fn set_shared(&self, is_shared: bool) {
+        self.account().set_shared(is_shared);
+    }
+
+    /// Whether each namespace leaves the last places to others.
+    pub fn are_shared(&self) -> bool {
+        self.account().is_shared()
     }
 
     /// The number of places.

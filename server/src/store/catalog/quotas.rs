@@ -54,6 +54,14 @@ impl Store {
         Ok(rows.all(self.rounds()).await?)
     }
 
+    /// Whether at least two namespaces have schedules.
+    pub async fn has_several_tenants(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT n.id FROM namespace n WHERE EXISTS (SELECT 1 FROM schedule s \
+             WHERE s.namespace_id = n.id AND s.deleted_at IS NULL) LIMIT 2";
+        let rows = self.rounds().query_all_raw(self.dialect().statement(sql, [])).await?;
+        Ok(rows.len() > 1)
+    }
+
     /// How many runs of each namespace are in progress on nodes other than `node`.
     pub async fn live_elsewhere(
         &self,

@@ -23,6 +23,8 @@ pub enum Sharing {
     Origin(String),
     /// The schedule's key.
     Schedule(Uuid),
+    /// The namespace's key.
+    Namespace(Uuid),
 }
 
 /// Maximum number of waiting runs that are counted.
@@ -37,6 +39,7 @@ pub async fn waiting_for_share(
     let (column, key): (&str, Value) = match sharing {
         Sharing::Origin(origin) => ("origin", origin.clone().into()),
         Sharing::Schedule(id) => ("schedule_id", (*id).into()),
+        Sharing::Namespace(id) => ("namespace_id", (*id).into()),
     };
     let sql = format!(
         "SELECT count(*) AS runs FROM (SELECT 1 FROM run WHERE run.state IN ('queued', 'retrying') \

@@ -16,11 +16,13 @@
 //!
 //! - `address`: classifies an address; pure
 //! - `guard`: checks a URL
-//! - `resolver`: resolves names for the client
+//! - `resolver`: resolves names for the client; `lookups`: how many at once
 
 mod address;
 mod guard;
+mod lookups;
 mod resolver;
 
 pub(super) use guard::{Egress, NameRefused};
+pub(super) use lookups::for_namespace;
 pub(super) use resolver::Resolver;

@@ -3,10 +3,10 @@ use std::{error::Error, io, net::SocketAddr, sync::Arc};
 use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::guard::{Egress, NameRefused};
-
-/// Looks a name up: addresses with port 0.
-type Lookup = dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync;
+use super::{
+    guard::{Egress, NameRefused},
+    lookups::{self, Lookup},
+};
 
 /// Resolves names for the client, and returns only addresses that may be reached. A name is
 /// resolved once for each connection: the checked address is the one that is connected to.
@@ -16,12 +16,14 @@ pub(crate) struct Resolver {
 }
 
 impl Resolver {
-    /// A resolver that uses the system's name resolution and checks each answer against `egress`.
+    /// A resolver that uses the system's name resolution, for a limited number of names of each
+    /// namespace at once, and checks each answer against `egress`.
     pub(crate) fn new(egress: Egress) -> Self {
-        Self::asking(egress, |name| {
+        let asking = Self::asking(egress, |name| {
             // Port 0 means the port in the URL.
             Box::pin(async move { Ok(tokio::net::lookup_host((&*name, 0)).await?.collect()) })
-        })
+        });
+        Self { lookup: lookups::limited(lookups::places(), asking.lookup), egress }
     }
 
     /// A resolver that uses `lookup`.

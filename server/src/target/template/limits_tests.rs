@@ -413,7 +413,7 @@ fn invocation(namespace: &str, timeout: Duration) -> Invocation {
 }
 
 #[tokio::test]
-async fn filling_in_ends_with_the_timeout_and_takes_the_turns_of_its_namespace_alone() {
+async fn filling_in_ends_with_the_timeout_and_takes_the_places_of_its_namespace_alone() {
     let (pool, clock) = (Pool::default(), Clock::system());
     let mut http = Http::post("https://example.org/");
     http.headers.insert("X".to_owned(), Secret::new("{{ task }}"));
@@ -429,7 +429,8 @@ async fn filling_in_ends_with_the_timeout_and_takes_the_turns_of_its_namespace_a
         };
         pool.fill_in(&clock, &target, &names).await
     };
-    let _turns = pool.turns("busy").acquire_many_owned(2).await.unwrap();
+    let enter = || pool.places.try_enter("busy".to_owned());
+    let _held = [(); pool::MAX_OF_NAMESPACE].map(|()| enter().unwrap());
     let short = Duration::from_millis(20);
     assert_eq!(fill("busy", short).await, Err(Unfilled::TooLong(short)));
     let Ok(Target::Http(filled)) = fill("other", Duration::from_mins(1)).await else {

@@ -2,21 +2,22 @@
 //! namespace, so that no namespace occupies all threads.
 
 use std::{
-    collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
-use tokio::sync::Semaphore;
-
 use super::filling::{self, Names};
-use crate::{clock::Clock, target::Target};
+use crate::{bulkhead::Bulkhead, clock::Clock, target::Target};
+
+/// Maximum number of targets that are rendered at the same time on one node. The runtime has many
+/// more blocking threads, which look up names and read files as well.
+const MAX_AT_ONCE: usize = 64;
 
 /// Maximum number of targets of one namespace that are rendered at the same time on one node.
-const MAX_AT_ONCE: usize = 2;
+pub(super) const MAX_OF_NAMESPACE: usize = 2;
 
 /// Maximum time for rendering one target, including the wait for its turn, if its timeout is
 /// longer.
@@ -36,10 +37,16 @@ pub enum Unfilled {
     Defect,
 }
 
-/// The semaphores of the namespaces.
-#[derive(Debug, Default)]
+/// The places for rendering.
+#[derive(Debug)]
 pub(in crate::target) struct Pool {
-    turns: Mutex<HashMap<String, Arc<Semaphore>>>,
+    pub(super) places: Bulkhead<String>,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Self { places: Bulkhead::new(MAX_AT_ONCE, MAX_OF_NAMESPACE) }
+    }
 }
 
 /// Stops the work when its caller is gone.
@@ -65,25 +72,15 @@ impl Pool {
     }
 
     async fn work(&self, target: &Target, names: &Names<'_>) -> Result<Target, Unfilled> {
-        let turns = self.turns(&names.invocation.namespace);
-        // Cannot fail: the semaphore is never closed.
-        let turn = turns.acquire_owned().await.map_err(|_| Unfilled::Defect)?;
+        let place = self.places.enter(names.invocation.namespace.clone()).await;
         let stop = Stop(Arc::default());
         let (target, names, stopped) = (target.clone(), names.json(), Arc::clone(&stop.0));
         let filled = tokio::task::spawn_blocking(move || {
             // Held until the thread is free again, even if the caller is gone.
-            let _turn = turn;
+            let _place = place;
             filling::filled_in(target, names, stopped)
         });
         let filled = filled.await.map_err(|_| Unfilled::Defect)?;
         filled.map_err(|error| Unfilled::Refused(error.to_string()))
-    }
-
-    pub(super) fn turns(&self, namespace: &str) -> Arc<Semaphore> {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        // Semaphores in use have further references.
-        turns.retain(|name, kept| name == namespace || Arc::strong_count(kept) > 1);
-        let new = || Arc::new(Semaphore::new(MAX_AT_ONCE));
-        Arc::clone(turns.entry(namespace.to_owned()).or_insert_with(new))
     }
 }

@@ -13,6 +13,7 @@ use axum::{
 use entity::user;
 use secrecy::{ExposeSecret, SecretString};
 use tower_sessions::{Session, session::Id};
+use uuid::Uuid;
 
 use super::{
     address,
@@ -42,6 +43,14 @@ pub(in crate::web) struct Asking {
     pub(in crate::web) credential: Credential,
     /// The caller's address.
     pub(in crate::web) address: IpAddr,
+}
+
+impl Asking {
+    /// The key under which the limits for each caller count it. All unauthenticated callers count
+    /// as one.
+    pub(in crate::web) fn caller(&self) -> Uuid {
+        self.viewer.as_ref().map_or(Uuid::nil(), |viewer| viewer.caller)
+    }
 }
 
 /// A caller's credential, which long-lived connections check again and again.

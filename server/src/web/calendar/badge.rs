@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    opened::{answer, opened, refused, without_token},
+    opened::{answer, opened, place_for, refused, without_token},
     svg::{self, BadgeLook},
 };
 use crate::{
@@ -81,7 +81,7 @@ async fn said(
 ) -> Result<Said, Refusal> {
     let Ok(Query(BadgeQuery { token, label })) = asked else { return Err(without_token()) };
     let opened = opened(web, peer, headers, Kind::Badge, &token).await?;
-    let _turn = web.feeds.acquire().await.map_err(|closed| Refusal::internal(&closed))?;
+    let _place = place_for(web, &opened).await?;
     let standing = feeds::standing(&web.commands, &opened).await.map_err(refused)?;
     let label = label.filter(|label| !label.trim().is_empty());
     let label = label.or_else(|| standing.schedule.clone()).unwrap_or(opened.feed.name);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{
     ics,
-    opened::{answer, opened, refused, without_token},
+    opened::{answer, opened, place_for, refused, without_token},
 };
 use crate::{
     commands::feeds,
@@ -36,8 +36,7 @@ pub(in crate::web) async fn feed(
 ) -> Result<Response, Refusal> {
     let Ok(Query(CalendarQuery { token })) = asked else { return Err(without_token()) };
     let opened = opened(&web, peer, &headers, Kind::Calendar, &token).await?;
-    // It is expensive to calculate, so only a few are built at once.
-    let _turn = web.feeds.acquire().await.map_err(|closed| Refusal::internal(&closed))?;
+    let _place = place_for(&web, &opened).await?;
     let found = feeds::events(&web.commands, &opened).await;
     let (events, is_whole) = found.map_err(refused)?;
     let name = format!("{} ({})", opened.feed.name, opened.namespace);

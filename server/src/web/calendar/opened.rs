@@ -1,7 +1,7 @@
 //! From an address to its feed: counts guesses, and does not send a response again that the client
 //! already has.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use axum::{
     http::{HeaderMap, StatusCode, header},
@@ -12,12 +12,17 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     access::Elsewhere,
+    bulkhead::BulkheadPlace,
+    clock::Clock,
     commands::{
         CommandError,
         feeds::{self, OpenFeed},
     },
     web::{Web, auth::client_address, refusal::Refusal},
 };
+
+/// How long a request waits for a place.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The feed with this token. A wrong token and a revoked feed get the same answer.
 pub(super) async fn opened(
@@ -51,6 +56,18 @@ pub(super) async fn opened(
     Ok(opened)
 }
 
+/// Waits for one of the places for building a feed. Only a few are built at once, because that is
+/// expensive, and fewer of one namespace.
+pub(super) async fn place_for(web: &Web, opened: &OpenFeed) -> Result<BulkheadPlace, Refusal> {
+    // In real time rather than the application's.
+    let clock = Clock::system();
+    let place = web.feeds.enter_within(opened.feed.namespace_id, &clock, PATIENCE).await;
+    place.ok_or_else(|| {
+        let text = "too many calendars and badges of this namespace are asked for at once";
+        Refusal::too_many(text, PATIENCE.as_secs())
+    })
+}
+
 /// The refusal of an address without a token.
 pub(super) fn without_token() -> Refusal {
     let text = "this address needs the token that was shown when the feed was made";
@@ -80,6 +97,9 @@ pub(super) fn refused(error: CommandError) -> Refusal {
     if let CommandError::BadInput(bad) = &error {
         // The search was valid when the feed was created, but no longer is.
         return Refusal::new(StatusCode::CONFLICT, bad.to_string());
+    }
+    if matches!(error, CommandError::Busy) {
+        return Refusal::too_many(error.to_string(), PATIENCE.as_secs());
     }
     Refusal::internal(&error)
 }

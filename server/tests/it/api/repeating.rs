@@ -9,6 +9,7 @@ on_both!(
     a_call_repeated_with_its_key_is_answered_and_not_done_again,
     two_calls_at_once_with_one_key_are_one_call,
     a_refused_call_leaves_its_key_free,
+    a_repeated_deployment_is_answered_before_any_other_work,
 );
 
 fn input(name: &str, key: &str) -> serde_json::Value {
@@ -48,4 +49,22 @@ async fn a_refused_call_leaves_its_key_free(database: TestDatabase) {
     let desk = Desk::open(database).await;
     desk.refused(CREATE, input("not a name", "k-1")).await;
     desk.ask(CREATE, input("a-name", "k-1")).await;
+}
+
+async fn a_repeated_deployment_is_answered_before_any_other_work(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let deploy = "mutation($source: String!) {
+        deployModule(source: $source, idempotencyKey: \"k\") {
+            module changes { action kind name } } }";
+    let source = "module: demo\nschedules:\n  nightly:\n    when: \"@daily\"\n    \
+        task: { target: { noop: {} } }\n";
+    let first = desk.ask(deploy, json!({ "source": source })).await;
+    // SQLite has one writer, so a call that needed a transaction would wait in vain.
+    let writer = desk.database.store.begin().await.unwrap();
+    let second = desk.ask(deploy, json!({ "source": source })).await;
+    assert_eq!(first, second);
+    let other = format!("{source}calendars: {{}}\n");
+    let error = desk.refused(deploy, json!({ "source": other })).await;
+    assert_eq!(error["extensions"]["code"], "CONFLICT", "{error}");
+    writer.rollback().await.unwrap();
 }

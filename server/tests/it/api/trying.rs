@@ -4,6 +4,7 @@ use std::{pin::pin, time::Duration};
 
 use carillon::clock::Clock;
 use entity::user::Role;
+use futures::future::join;
 use serde_json::{Value, json};
 
 use super::{
@@ -16,6 +17,7 @@ on_both!(
     a_target_is_tried_without_a_schedule_and_a_run,
     the_output_of_a_test_call_is_masked,
     a_test_call_needs_the_right_to_edit_and_is_bounded,
+    a_namespace_whose_test_calls_hang_leaves_places_for_another,
 );
 
 const TRY: &str = "mutation($input: TestCallInput!, $key: String) {
@@ -120,4 +122,35 @@ async fn a_test_call_needs_the_right_to_edit_and_is_bounded(database: TestDataba
     }
     let nothing = json!({ "input": { "target": { "command": {} } } });
     assert_eq!(desk.refused(TRY, nothing).await["extensions"]["code"], "BAD_USER_INPUT");
+}
+
+async fn a_namespace_whose_test_calls_hang_leaves_places_for_another(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.ask("mutation { createNamespace(name: \"other\") { namespace { id } } }", json!({})).await;
+    let mut hangs = script("exec tail -f /dev/null");
+    hangs["timeoutSeconds"] = json!(0.2);
+    let hangs = json!({ "input": hangs });
+    let mut held = pin!(join(desk.ask(TRY, hangs.clone()), desk.ask(TRY, hangs.clone())));
+    let real_time = Clock::system();
+    let count = "{ auditEvents(filter: { action: \"target.test\" }) { totalCount } }";
+    let begun = async {
+        // The desk's clock stands still, so neither of them times out.
+        while desk.ask(count, json!({})).await["auditEvents"]["totalCount"] != 2 {
+            real_time.sleep(TICK).await;
+        }
+    };
+    tokio::select! {
+        ended = &mut held => panic!("they ended: {ended:?}"),
+        () = begun => {}
+    }
+    let refused = desk.refused(TRY, hangs).await;
+    assert_eq!(refused["extensions"]["code"], "RATE_LIMITED", "{refused}");
+    let other = json!({ "input": { "namespace": "other", "target": { "noop": {} } } });
+    assert_eq!(desk.ask(TRY, other).await["testCall"]["succeeded"], true);
+    loop {
+        tokio::select! {
+            _ = &mut held => break,
+            () = real_time.sleep(TICK) => desk.clock.pass(TICK),
+        }
+    }
 }

@@ -91,3 +91,63 @@ async fn large_definitions_delay_no_fire_of_another_namespace() {
         assert!(fire["count"] == 1 && late <= timetable::misfire::ON_TIME, "{fire}");
     }
 }
+
+/// Another timing of the same schedules, under a calendar that changes along with it.
+fn module_with_calendars(hour: usize) -> String {
+    let schedules: serde_json::Map<String, Value> = (0..120)
+        .map(|number| {
+            let name = format!("s{number}");
+            let when = format!("{} {hour} * * *", number % 60);
+            let calendars = json!(["closed", "weekends"]);
+            let task = json!({ "target": { "noop": {} } });
+            (name, json!({ "when": when, "calendars": calendars, "task": task }))
+        })
+        .collect();
+    let closed = json!({ "mode": "exclude", "dates": [format!("2027-01-{hour:02}")] });
+    // JSON is YAML, too.
+    json!({ "module": "dated", "calendars": { "closed": closed }, "schedules": schedules })
+        .to_string()
+}
+
+/// The log up to now.
+async fn log_until_now(server: &Server) -> String {
+    // The requests before this one have written their lines.
+    server.sign_in("nobody", "wrong horse battery").await;
+    server.logged("a sign-in was refused").await
+}
+
+#[tokio::test]
+async fn a_deployment_works_out_its_timings_before_it_has_the_writer() {
+    const BEFORE: &str = "has worked out timings before a transaction";
+    const WITHIN: &str = "works out a timing in a transaction";
+    let database = TestDatabase::sqlite().await;
+    let create = ["token", "create", "ci", "--role", "admin"];
+    let token = Command::new(&create).on(&database).run().done().trim().to_owned();
+    let server = Server::start_with(&database, &["--log-filter", "warn,carillon=debug"]);
+    let prepare = "mutation {
+        createCalendar(input: { name: \"weekends\", mode: EXCLUDE, weekdays: [SAT, SUN] }) {
+            calendar { id } }
+        createSchedule(input: { name: \"alone\", calendars: [\"weekends\"],
+            timing: { expressions: [\"@hourly\"] },
+            task: { target: { noop: {} } } }) { schedule { id } } }";
+    ask(&server, &token, prepare, json!({})).await;
+    let log = log_until_now(&server).await;
+    assert!(log.contains(WITHIN) && !log.contains(BEFORE), "a single schedule: {log}");
+    let deploy = "mutation($source: String!) { deployModule(source: $source) {
+        changes { action kind fields { path } } effect { isComplete } } }";
+    for (hour, action) in [(3, "CREATE"), (4, "UPDATE")] {
+        let source = module_with_calendars(hour);
+        let done = ask(&server, &token, deploy, json!({ "source": source })).await;
+        let changes = done["deployModule"]["changes"].as_array().unwrap();
+        let is_it = |change: &&Value| change["kind"] == "schedule" && change["action"] == action;
+        assert_eq!(changes.iter().filter(is_it).count(), 120, "{done}");
+        assert!(done["deployModule"]["effect"].is_object(), "{done}");
+        let log = log_until_now(&server).await;
+        assert!(log.contains(BEFORE) && !log.contains(WITHIN), "{action}: {log}");
+    }
+    let query = "{ schedule(name: \"s7\") { nextFireAt timing { expressions } } }";
+    let found = ask(&server, &token, query, json!({})).await;
+    assert_eq!(found["schedule"]["timing"]["expressions"], json!(["7 4 * * *"]));
+    let next = found["schedule"]["nextFireAt"].as_str().unwrap();
+    assert!(next.contains("T04:07:00"), "{next}");
+}

@@ -31,6 +31,7 @@ on_both!(
     one_origin_alone_has_nearly_all_places_and_all_its_runs_are_done,
     runs_of_several_tasks_have_one_share_of_the_places,
     scripts_that_hang_keep_no_other_script_waiting,
+    a_namespace_whose_scripts_all_hang_leaves_places_to_another,
 );
 
 const CAPACITY: usize = 50;
@@ -211,6 +212,21 @@ fn script(text: &str, hangs: bool) -> Task {
     task(Target::Command(command))
 }
 
+async fn other_namespace(world: &World) -> Uuid {
+    let other = namespace::Model {
+        id: Uuid::now_v7(),
+        name: "other".to_owned(),
+        retention_days: None,
+        quotas: None,
+        created_at: world.clock.now().into(),
+    };
+    let id = other.id;
+    let tx = world.database.store.begin().await.unwrap();
+    other.into_active_model().insert(&tx).await.unwrap();
+    world.database.store.commit(tx).await.unwrap();
+    id
+}
+
 async fn scripts_that_hang_keep_no_other_script_waiting(database: TestDatabase) {
     let mut world = World::new(database).await;
     world.settings.capacity = CAPACITY;
@@ -226,19 +242,46 @@ async fn scripts_that_hang_keep_no_other_script_waiting(database: TestDatabase) 
     // Another script of the same namespace, and the same script of another one.
     due(&world, 20, script("exit 0", false)).await;
     succeeded(&world, 20).await;
-    let other = namespace::Model {
-        id: Uuid::now_v7(),
-        name: "other".to_owned(),
-        retention_days: None,
-        quotas: None,
-        created_at: world.clock.now().into(),
-    };
-    world.namespace = other.id;
-    let tx = world.database.store.begin().await.unwrap();
-    other.into_active_model().insert(&tx).await.unwrap();
-    world.database.store.commit(tx).await.unwrap();
+    world.namespace = other_namespace(&world).await;
     due(&world, 20, script(text, false)).await;
     succeeded(&world, 40).await;
     assert_eq!(count(&world, run::State::Running).await, SHARE as u64);
+    engine.shutdown(Duration::from_secs(1)).await.unwrap();
+}
+
+async fn a_namespace_whose_scripts_all_hang_leaves_places_to_another(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.capacity = CAPACITY;
+    world.settings.quotas_interval = Duration::from_millis(20);
+    let (hog, other) = (world.namespace, other_namespace(&world).await);
+    let engine = world.engine().await;
+    for namespace in [hog, other] {
+        world.namespace = namespace;
+        due(&world, 1, script("exit 0", false)).await;
+    }
+    succeeded(&world, 2).await;
+    world
+        .until("the places are shared", || async {
+            engine.cluster().places().are_shared().then_some(())
+        })
+        .await;
+    world.namespace = hog;
+    // Each script has a share of its own, as each target of another origin would.
+    for number in 0..60 {
+        due(&world, 1, script(&format!("exec tail -f /dev/null # {number}"), false)).await;
+    }
+    let kept = CAPACITY / 16;
+    world
+        .until("all places but those of others are taken", || async {
+            let running = count(&world, run::State::Running).await;
+            (running >= (CAPACITY - kept) as u64).then_some(())
+        })
+        .await;
+    world.namespace = other;
+    due(&world, 20, script("exit 0", false)).await;
+    succeeded(&world, 22).await;
+    assert_eq!(count(&world, run::State::Running).await, (CAPACITY - kept) as u64);
+    let told = issue(&world, &engine).await.unwrap();
+    assert!(told.contains(&format!("namespace {hog} holds 47 of the 50 places")), "{told}");
     engine.shutdown(Duration::from_secs(1)).await.unwrap();
 }

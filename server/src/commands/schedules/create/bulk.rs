@@ -8,7 +8,11 @@ use uuid::Uuid;
 use super::{CreationContext, RefusedSchedule};
 use crate::{
     access::Editor,
-    commands::{BadInput, Call, CommandError, Commands, NewSchedule, Saved, workflows::forms_of},
+    commands::{
+        BadInput, Call, CommandError, Commands, NewSchedule, Saved,
+        schedules::foreseen::{ForeseenTiming, PlannedTiming},
+        workflows::forms_of,
+    },
 };
 
 /// Maximum number of schedules in one request, because it is one transaction and SQLite allows no
@@ -33,22 +37,49 @@ impl Commands {
         if let Some(earlier) = self.recall_early(right.who(), call).await? {
             return Ok(earlier);
         }
-        self.namespaces_of(self.store.read(), right, &all).await?;
+        let namespaces = self.namespaces_of(self.store.read(), right, &all).await?;
         let forms = all.iter().map(|new| forms_of(&new.work, None)).collect();
-        let judged = self.judge_each(forms).await?;
+        let judged =
+            self.judge_each(namespaces.first().copied().unwrap_or_default(), forms).await?;
+        let timings = self.foresee_new(&namespaces, &all).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
         let namespaces = self.namespaces_of(&tx, right, &all).await?;
         let placed = namespaces.into_iter().zip(all).collect();
-        let judged = &*judged;
-        let site = CreationContext { tx: &tx, who: right.who(), judged, module: None };
+        let (judged, who) = (&*judged, right.who());
+        let timings: Vec<Option<&ForeseenTiming>> = timings.iter().map(Option::as_ref).collect();
+        let site = CreationContext { tx: &tx, who, judged, timings: &timings, module: None };
         let saved = self.create_all(site, placed).await.map_err(at_place)?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
         self.signals.wake_planner();
         Ok(saved)
+    }
+
+    /// Works out the timings of new schedules, each in its namespace, before their transaction.
+    async fn foresee_new(
+        &self,
+        namespaces: &[Uuid],
+        all: &[NewSchedule],
+    ) -> Result<Vec<Option<ForeseenTiming>>, CommandError> {
+        let mut names: HashMap<Uuid, Vec<String>> = HashMap::new();
+        for (namespace, new) in namespaces.iter().zip(all) {
+            names.entry(*namespace).or_default().extend(new.spec.calendars.iter().cloned());
+        }
+        let mut known = HashMap::with_capacity(names.len());
+        for (namespace, names) in names {
+            known.insert(namespace, self.foreseen_calendars(namespace, names).await?);
+        }
+        let plan = |(namespace, new): (&Uuid, &NewSchedule)| {
+            let (begin, known) = (self.begin(), known.get(namespace)?);
+            let definition = new.spec.timing.definition(begin.id, begin.anchor);
+            PlannedTiming::new(Some(begin), definition, &new.spec.calendars, known)
+        };
+        let planned = namespaces.iter().zip(all).map(plan).collect();
+        let home = namespaces.first().copied().unwrap_or_default();
+        self.foresee_timings(home, planned).await
     }
 
     /// The namespace of each schedule.

@@ -6,7 +6,6 @@
 use chrono::{DateTime, SubsecRound, Utc};
 use entity::{Keys, audit_event, schedule, schedule_version};
 use sea_orm::{ConnectionTrait, Set};
-use timetable::Timetable;
 use uuid::Uuid;
 
 use crate::{
@@ -14,8 +13,7 @@ use crate::{
     commands::{
         CommandError, Commands, Saved, UnsetSecret,
         audit::Entry,
-        quotas::fires_an_hour,
-        schedules::{cursor, suppression},
+        schedules::{cursor, foreseen::TimingFacts, suppression},
         workflows::{At, Judgement, NewRows, Resolved},
     },
     model::{Definition, Task, spec::Spec},
@@ -48,7 +46,7 @@ impl Composed {
 }
 
 /// The identity of a schedule before its rows exist.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(in crate::commands) struct Begin {
     pub(in crate::commands) id: Uuid,
     pub(in crate::commands) anchor: DateTime<Utc>,
@@ -63,7 +61,7 @@ pub(in crate::commands) struct ScheduleParts<'a> {
     pub(in crate::commands) namespace: Uuid,
     pub(in crate::commands) module: Option<&'a str>,
     pub(in crate::commands) paused: bool,
-    pub(in crate::commands) timetable: Timetable,
+    pub(in crate::commands) facts: TimingFacts,
     pub(in crate::commands) calendars: Option<Keys>,
     pub(in crate::commands) group: Option<Uuid>,
     pub(in crate::commands) work: OwnWork,
@@ -79,6 +77,12 @@ impl Commands {
         Begin { id: new_id(now), anchor: now.trunc_subsecs(0), now }
     }
 
+    /// The same, with a key and an anchor that were chosen earlier, if they were.
+    pub(in crate::commands) fn begin_as(&self, earlier: Option<Begin>) -> Begin {
+        let begin = self.begin();
+        earlier.map_or(begin, |Begin { id, anchor, .. }| Begin { id, anchor, ..begin })
+    }
+
     /// A schedule's rows. Everything that it refers to has already been found.
     pub(in crate::commands) fn composed(
         &self,
@@ -92,17 +96,19 @@ impl Commands {
             namespace,
             module,
             paused,
-            timetable,
+            facts,
             calendars,
             group,
             work,
         } = parts;
         let (Begin { id, anchor, now }, (resolved, brought)) = (begin, work);
-        suppression::allows_something(&spec.calendars, &timetable, now)?;
+        if facts.is_silenced {
+            return Err(suppression::silenced(&spec.calendars).into());
+        }
         let mut row = spec.columns();
         row.calendars = Set(calendars);
         row.fire_count = Set(0);
-        let fires_an_hour = fires_an_hour(&timetable, now);
+        let TimingFacts { timetable, fires_an_hour, warnings, .. } = facts;
         row.fires_an_hour = Set(fires_an_hour);
         row.group_id = Set(group);
         row.id = Set(id);
@@ -144,7 +150,7 @@ impl Commands {
             work: brought.map(|rows| (resolved.id, rows)),
             name: spec.name,
         };
-        Ok((composed, Saved { id, row: None, warnings: cursor::warnings(&timetable, now), unset }))
+        Ok((composed, Saved { id, row: None, warnings, unset }))
     }
 
     /// The rows of a schedule's own task: a workflow with the schedule's name.

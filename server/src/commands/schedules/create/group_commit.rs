@@ -28,6 +28,7 @@ use crate::{
     batcher::{Batcher, json_size},
     commands::{
         BadInput, CommandError, Commands, NewSchedule, Saved, Work,
+        schedules::foreseen::TimingFacts,
         workflows::{Judgement, Resolved},
     },
     engine::cluster::NodeReadiness,
@@ -137,7 +138,7 @@ impl Commands {
         }
         let begin = self.begin();
         let timetable = self.cache.timetable(&spec.timing.definition(begin.id, begin.anchor));
-        let timetable = timetable.map_err(BadInput::timing)?;
+        let facts = TimingFacts::of(timetable.map_err(BadInput::timing)?, self.clock.now());
         let namespace = place.namespace_id;
         let work = match work {
             Work::Workflow(name) => {
@@ -158,7 +159,7 @@ impl Commands {
             namespace,
             module,
             paused,
-            timetable,
+            facts,
             calendars,
             group,
             work,

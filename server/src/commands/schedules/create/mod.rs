@@ -23,12 +23,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use entity::schedule::Model;
 use uuid::Uuid;
 
+pub(in crate::commands) use self::compose::Begin;
 use self::compose::{Composed, OwnWork, ScheduleParts, rows_of};
 use crate::{
     access::Viewer,
     commands::{
         BadInput, CommandError, Commands, NewSchedule, Saved, Work,
         error::schedule_name_taken,
+        schedules::foreseen::ForeseenTiming,
         workflows::{self, Judgement, Resolved},
     },
     store::{DatabaseTransaction, StoreError, quotas::Usage, schedules, workflows as rows},
@@ -41,6 +43,8 @@ pub(in crate::commands) struct CreationContext<'a> {
     pub(in crate::commands) who: &'a Viewer,
     /// The judgement on the task of each schedule, by its position.
     pub(in crate::commands) judged: &'a [Judgement],
+    /// The timing of each schedule, by its position, if it was worked out beforehand.
+    pub(in crate::commands) timings: &'a [Option<&'a ForeseenTiming>],
     pub(in crate::commands) module: Option<&'a str>,
 }
 
@@ -81,10 +85,11 @@ impl Commands {
         namespace: Uuid,
         new: NewSchedule,
         judgement: &Judgement,
+        timing: Option<&ForeseenTiming>,
         module: Option<&str>,
     ) -> Result<Saved, CommandError> {
-        let judged = std::slice::from_ref(judgement);
-        let site = CreationContext { tx, who, judged, module };
+        let (judged, timings) = (std::slice::from_ref(judgement), [timing]);
+        let site = CreationContext { tx, who, judged, timings: &timings, module };
         let made = self.create_all(site, vec![(namespace, new)]).await;
         let mut made = made.map_err(|refused| *refused.error)?;
         made.pop().ok_or_else(|| CommandError::conflict("nothing was made", "try again"))
@@ -150,12 +155,14 @@ impl Commands {
         is_taken: bool,
         known: &mut ResolvedNames,
     ) -> Result<(Composed, Saved), CommandError> {
-        let CreationContext { tx, who, module, judged } = site;
+        let CreationContext { tx, who, module, judged, timings } = site;
         let NewSchedule { spec, work, paused, .. } = new;
         self.check_spec(&spec)?;
-        let begin = self.begin();
+        let timing = timings.get(index).copied().flatten();
+        let begin = self.begin_as(timing.and_then(|timing| timing.begin));
         let (id, anchor) = (begin.id, begin.anchor);
-        let (timetable, calendars) = self.timetable(tx, namespace, &spec, id, anchor).await?;
+        let facts = self.timing_facts(tx, namespace, &spec, id, anchor, timing);
+        let (facts, calendars) = facts.await?;
         let none = Judgement::default();
         let judgement = judged.get(index).unwrap_or(&none);
         let work = self.work_of(site, namespace, &spec.name, work, judgement, is_taken, known);
@@ -167,7 +174,7 @@ impl Commands {
             namespace,
             module,
             paused,
-            timetable,
+            facts,
             calendars,
             group,
             work,

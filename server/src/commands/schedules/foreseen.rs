@@ -1,0 +1,280 @@
+//! Timings that are worked out before a transaction begins.
+//!
+//! Compiling calendars, searching for a time that they allow and looking for likely mistakes may
+//! take milliseconds for each schedule, and SQLite has a single writer that the engine shares. So a
+//! request for many schedules works all of that out first, on a blocking thread. Its transaction
+//! compares what it was worked out from, the definition and the calendars, with what counts then,
+//! and works out again only what differs.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
+
+use chrono::{DateTime, Utc};
+use entity::{Keys, calendar};
+use timetable::{Calendar, Definition, Timetable, TimingError, Warning};
+use uuid::Uuid;
+
+use super::{create::Begin, cursor, suppression};
+use crate::{
+    commands::{CommandError, Commands, quotas::fires_an_hour},
+    model::{calendars as compiled, spec::Spec},
+    store::{DatabaseTransaction, calendars},
+};
+
+/// How many timings are worked out before others of the namespace get a turn.
+const CHUNK: usize = 50;
+
+/// A timing, and what saving a schedule needs to know about it.
+#[derive(Clone, Debug)]
+pub(in crate::commands) struct TimingFacts {
+    pub(in crate::commands) timetable: Timetable,
+    /// See `entity::schedule`.
+    pub(in crate::commands) fires_an_hour: i64,
+    /// Whether its calendars suppress all of its fires.
+    pub(in crate::commands) is_silenced: bool,
+    /// Likely mistakes.
+    pub(in crate::commands) warnings: Vec<Warning>,
+}
+
+impl TimingFacts {
+    /// The facts as of `now`.
+    pub(in crate::commands) fn of(timetable: Timetable, now: DateTime<Utc>) -> Self {
+        Self {
+            fires_an_hour: fires_an_hour(&timetable, now),
+            is_silenced: suppression::silences(&timetable, now),
+            warnings: cursor::warnings(&timetable, now),
+            timetable,
+        }
+    }
+}
+
+/// A calendar as it is, or as the request is about to store it.
+#[derive(Debug)]
+pub(in crate::commands) struct ForeseenCalendar {
+    name: String,
+    mode: calendar::Mode,
+    definition: serde_json::Value,
+    compiled: OnceLock<Result<Arc<Calendar>, TimingError>>,
+}
+
+impl ForeseenCalendar {
+    pub(in crate::commands) fn new(
+        name: String,
+        mode: calendar::Mode,
+        definition: serde_json::Value,
+    ) -> Self {
+        Self { name, mode, definition, compiled: OnceLock::new() }
+    }
+
+    fn compiled(&self) -> Result<Arc<Calendar>, TimingError> {
+        let compile = || compiled::of_definition(&self.name, self.mode, &self.definition);
+        self.compiled.get_or_init(compile).clone()
+    }
+
+    fn is(&self, row: &calendar::Model) -> bool {
+        self.name == row.name && self.mode == row.mode && self.definition == row.definition
+    }
+}
+
+/// Calendars by name.
+pub(in crate::commands) type ForeseenCalendars = HashMap<String, Arc<ForeseenCalendar>>;
+
+/// A timing that is to be worked out.
+#[derive(Debug)]
+pub(in crate::commands) struct PlannedTiming {
+    begin: Option<Begin>,
+    definition: Definition,
+    calendars: Vec<Arc<ForeseenCalendar>>,
+}
+
+impl PlannedTiming {
+    /// The timing of a new schedule that will begin like this, or of an existing one. `None` if it
+    /// names a calendar that is not known, which the transaction reports.
+    pub(in crate::commands) fn new(
+        begin: Option<Begin>,
+        definition: Definition,
+        names: &[String],
+        known: &ForeseenCalendars,
+    ) -> Option<Self> {
+        let calendars = names.iter().map(|name| known.get(name).cloned());
+        let calendars = calendars.collect::<Option<Vec<_>>>()?;
+        Some(Self { begin, definition, calendars })
+    }
+
+    /// `None` if the timing is refused, which the transaction reports.
+    fn worked_out(self, cache: &timetable::Cache, now: DateTime<Utc>) -> Option<ForeseenTiming> {
+        let plain = cache.timetable(&self.definition).ok()?;
+        let compiled = self.calendars.iter().map(|calendar| calendar.compiled());
+        let compiled = compiled.collect::<Result<Vec<_>, _>>().ok()?;
+        let facts = TimingFacts::of(plain.with_calendars(compiled).ok()?, now);
+        let Self { begin, definition, calendars } = self;
+        Some(ForeseenTiming { begin, definition, calendars, facts })
+    }
+}
+
+/// The facts about a timing, and what they were worked out from.
+#[derive(Debug)]
+pub(in crate::commands) struct ForeseenTiming {
+    /// The identity of a new schedule, on which its jitter and its `H` fields depend.
+    pub(in crate::commands) begin: Option<Begin>,
+    definition: Definition,
+    calendars: Vec<Arc<ForeseenCalendar>>,
+    facts: TimingFacts,
+}
+
+impl ForeseenTiming {
+    /// The facts, if they are those of this definition under these calendars.
+    fn facts(&self, definition: &Definition, rows: &[calendar::Model]) -> Option<&TimingFacts> {
+        let is_same = self.definition == *definition
+            && self.calendars.len() == rows.len()
+            && self.calendars.iter().zip(rows).all(|(calendar, row)| calendar.is(row));
+        is_same.then_some(&self.facts)
+    }
+}
+
+impl Commands {
+    /// The calendars with these names as they are now.
+    pub(in crate::commands) async fn foreseen_calendars(
+        &self,
+        namespace: Uuid,
+        mut names: Vec<String>,
+    ) -> Result<ForeseenCalendars, CommandError> {
+        names.sort();
+        names.dedup();
+        if names.is_empty() {
+            return Ok(ForeseenCalendars::new());
+        }
+        let rows = calendars::by_names(self.store.read(), namespace, &names, false).await?;
+        let of = |row: calendar::Model| {
+            let calendar = ForeseenCalendar::new(row.name.clone(), row.mode, row.definition);
+            (row.name, Arc::new(calendar))
+        };
+        Ok(rows.into_iter().map(of).collect())
+    }
+
+    /// Works timings out, in the given order. Must not be called while holding a transaction: it
+    /// may take a while.
+    pub(in crate::commands) async fn foresee_timings(
+        &self,
+        namespace: Uuid,
+        all: Vec<Option<PlannedTiming>>,
+    ) -> Result<Vec<Option<ForeseenTiming>>, CommandError> {
+        let mut foreseen = Vec::with_capacity(all.len());
+        let mut all = all.into_iter();
+        loop {
+            let chunk: Vec<_> = all.by_ref().take(CHUNK).collect();
+            if chunk.is_empty() {
+                break;
+            }
+            let (cache, now) = (self.cache.clone(), self.clock.now());
+            let each = move |one: Option<PlannedTiming>| one?.worked_out(&cache, now);
+            let work = move || chunk.into_iter().map(each).collect::<Vec<_>>();
+            foreseen.extend(self.compute(namespace, work).await?);
+        }
+        tracing::debug!(timings = foreseen.len(), "has worked out timings before a transaction");
+        Ok(foreseen)
+    }
+
+    /// The facts about the timing of a definition, for a schedule with this key and anchor, and the
+    /// keys of its calendars, which are locked until the transaction ends.
+    pub(in crate::commands) async fn timing_facts(
+        &self,
+        tx: &DatabaseTransaction,
+        namespace: Uuid,
+        spec: &Spec,
+        id: Uuid,
+        anchor: DateTime<Utc>,
+        foreseen: Option<&ForeseenTiming>,
+    ) -> Result<(TimingFacts, Option<Keys>), CommandError> {
+        let definition = spec.timing.definition(id, anchor);
+        if let Some(foreseen) = foreseen {
+            let named = suppression::calendars_named(tx, namespace, &spec.calendars, true).await?;
+            if let Some(facts) = foreseen.facts(&definition, &named) {
+                let keys = suppression::keys_of(&named);
+                return Ok((facts.clone(), keys));
+            }
+        }
+        tracing::debug!(schedule_id = %id, "works out a timing in a transaction");
+        let (timetable, keys) = self.timetable(tx, namespace, spec, id, anchor).await?;
+        Ok((TimingFacts::of(timetable, self.clock.now()), keys))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn definition(expression: &str) -> Definition {
+        Definition {
+            expressions: vec![expression.to_owned()],
+            zone: "UTC".to_owned(),
+            dst: timetable::DstPolicy::default(),
+            anchor: DateTime::UNIX_EPOCH,
+            start: None,
+            end: None,
+            jitter: std::time::Duration::ZERO,
+            seed: [0; 16],
+        }
+    }
+
+    fn row(name: &str, definition: Value) -> calendar::Model {
+        calendar::Model {
+            id: Uuid::from_u128(1),
+            namespace_id: Uuid::nil(),
+            name: name.to_owned(),
+            mode: calendar::Mode::Exclude,
+            definition,
+            version: 1,
+            module: None,
+            created_at: DateTime::UNIX_EPOCH.into(),
+            updated_at: DateTime::UNIX_EPOCH.into(),
+            deleted_at: None,
+        }
+    }
+
+    fn foreseen(expression: &str, names: &[&str], stored: &calendar::Model) -> ForeseenTiming {
+        let calendar =
+            ForeseenCalendar::new(stored.name.clone(), stored.mode, stored.definition.clone());
+        let known = [(stored.name.clone(), Arc::new(calendar))].into();
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let planned = PlannedTiming::new(None, definition(expression), &names, &known).unwrap();
+        planned.worked_out(&timetable::Cache::new(2), DateTime::UNIX_EPOCH).unwrap()
+    }
+
+    #[test]
+    fn facts_count_only_for_what_they_were_worked_out_from() {
+        let holidays = row("holidays", json!({ "dates": ["1970-01-02"] }));
+        let timing = foreseen("0 9 * * *", &["holidays"], &holidays);
+        let (same, other) = (definition("0 9 * * *"), definition("0 8 * * *"));
+        let facts = timing.facts(&same, std::slice::from_ref(&holidays)).unwrap();
+        assert!(facts.timetable.has_calendars() && !facts.is_silenced);
+        assert!(timing.facts(&other, std::slice::from_ref(&holidays)).is_none());
+        assert!(timing.facts(&same, &[]).is_none(), "without its calendar");
+        let changed = row("holidays", json!({ "dates": ["1970-01-03"] }));
+        assert!(timing.facts(&same, &[changed]).is_none(), "under another calendar");
+        let plain = foreseen("0 9 * * *", &[], &holidays);
+        assert!(plain.facts(&same, &[]).is_some());
+        assert!(plain.facts(&same, &[holidays]).is_none(), "under one more");
+    }
+
+    #[test]
+    fn what_is_refused_is_not_foreseen() {
+        let known = ForeseenCalendars::new();
+        let names = ["gone".to_owned()];
+        assert!(PlannedTiming::new(None, definition("@daily"), &names, &known).is_none());
+        let bad = PlannedTiming::new(None, definition("0 25 * * *"), &[], &known).unwrap();
+        let cache = timetable::Cache::new(2);
+        assert!(bad.worked_out(&cache, DateTime::UNIX_EPOCH).is_none());
+    }
+
+    #[test]
+    fn calendars_that_let_nothing_through_are_told() {
+        let mondays = row("mondays", json!({ "weekdays": ["mon"] }));
+        let timing = foreseen("0 9 * * 1", &["mondays"], &mondays);
+        assert!(timing.facts.is_silenced && !timing.facts.warnings.is_empty());
+    }
+}
