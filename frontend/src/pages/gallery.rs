@@ -7,9 +7,8 @@ use crate::{
     components::{
         AsyncView, Band, BarColumn, DagNode, Field, Fill, GanttBar, GanttRow, Glyph, Look, Mark,
         Sameness, SparkBar, Suggestions, Waiting, When, badge, band_chart, button, dag, diff,
-        diff_lines, empty,
-        expressions, gantt, heading, heat_map, icon_button, meter, panel, sparkline, stacked_bars,
-        table, use_dag_view, use_drag,
+        diff_lines, empty, expressions, gantt, heading, heat_map, icon_button, meter, panel,
+        sparkline, stacked_bars, table, use_dag_view, use_drag,
     },
     model::{AlertKind, Code, Failure, NodeState, RunForecast, RunState, ScheduleState, Verdict},
     state::use_title,

@@ -13,8 +13,8 @@ use crate::{
     components::{Fill, QueryField, Suggestions},
     data::use_load,
     model::{
-        AlertChannel, AlertRule, Membership, Module, Named, Page, Place, Pulling, ScheduleGrouping,
-        ScheduleGroups, ScheduleName, User,
+        Membership, Named, Page, Place, Pulling, ScheduleGrouping, ScheduleGroups, ScheduleName,
+        User,
     },
     state::{use_address, use_session},
 };
