@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 /// One instant at which a timetable fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fire {
-    /// The instant at which it fires. Together with the schedule's id, this identifies the fire.
+    /// The instant of the fire. Together with the schedule's id, it identifies the fire.
     pub at: DateTime<Utc>,
     /// The wall-clock time in the timetable's zone at that instant.
     pub local: NaiveDateTime,
