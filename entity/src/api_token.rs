@@ -12,8 +12,8 @@ pub struct Model {
     /// The token's primary key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The token's name, for people: unique among the owner's tokens, or among those without an
-    /// owner.
+    /// The token's name, for people: unique among the
+    /// owner's tokens, or among those without an owner.
     pub name: String,
     /// The SHA-256 hash of the token, in hex.
     #[sea_orm(unique)]
@@ -23,8 +23,8 @@ pub struct Model {
     pub user_id: Option<Uuid>,
     /// The only namespace to which the token gives access; `None` for all that its owner may see.
     pub namespace_id: Option<Uuid>,
-    /// The queues from which a worker may pull with this token. A token that has queues gives
-    /// access to nothing else.
+    /// The queues from which a worker may pull with this token.
+    /// A token that has queues gives access to nothing else.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub queues: Option<Strings>,
     /// The token's role. See [`Role`].

@@ -10,8 +10,8 @@ use crate::{Timestamp, fire::Kind};
 pub enum State {
     /// The instant waits for its turn.
     Pending,
-    /// The instant has a live run. A unique key over schedule and instant guarantees that there is
-    /// only one.
+    /// The instant has a live run.
+    /// A unique key over schedule and instant guarantees that there is only one.
     Running,
     /// The instant's run succeeded.
     Succeeded,

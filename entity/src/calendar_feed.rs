@@ -23,8 +23,8 @@ pub struct Model {
     /// The feed's primary key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The feed's owner. The feed shows nothing that the owner may not see, and is deleted with the
-    /// owner.
+    /// The feed's owner.
+    /// The feed shows nothing that the owner may not see, and is deleted with the owner.
     pub user_id: Uuid,
     /// The feed's name, for people: unique among its owner's feeds.
     pub name: String,

@@ -84,8 +84,8 @@ pub enum MadeUpFor {
     Outage,
     /// The fire fell into a pause.
     Pause,
-    /// The fire was on time, but was claimed together with missed fires. It waits for their runs
-    /// and stops none of them.
+    /// The fire was on time, but was claimed together with missed fires.
+    /// It waits for their runs and stops none of them.
     Follows,
 }
 
@@ -108,14 +108,14 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "fire")]
 pub struct Model {
-    /// The fire's primary key. The run that a fire starts has the same key, so a fire cannot start
-    /// two.
+    /// The fire's primary key.
+    /// The run that a fire starts has the same key, so a fire cannot start two.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
     /// The fire's namespace.
     pub namespace_id: Uuid,
-    /// The schedule. A unique key over this column and `scheduled_at` guarantees one row per
-    /// instant.
+    /// The schedule.
+    /// A unique key over this column and `scheduled_at` guarantees one row per instant.
     pub schedule_id: Uuid,
     /// The version of the schedule from which the fire was claimed.
     pub schedule_version: i32,
@@ -142,8 +142,8 @@ pub struct Model {
     pub claimed_at: Timestamp,
     /// When the verdict became final.
     pub decided_at: Option<Timestamp>,
-    /// The run of the fire, once it has been handed over. For a fire that did not run, the run of
-    /// the backfill that later ran its instant.
+    /// The run of the fire, once it has been handed over.
+    /// For a fire that did not run, the run of the backfill that later ran its instant.
     pub run_id: Option<Uuid>,
     /// The fire's position among the schedule's fires that wait for a run to settle, lowest first;
     /// null if the fire does not wait for a run.
@@ -152,8 +152,8 @@ pub struct Model {
     pub recovery_attempts: i32,
     /// When recovery last tried to hand the fire over.
     pub recovery_at: Option<Timestamp>,
-    /// Why a late fire was missed; also set on a fire that waits for such fires. Fires with a value
-    /// never skip or stop each other: they run one after another.
+    /// Why a late fire was missed; also set on a fire that waits for such fires.
+    /// Fires with a value never skip or stop each other: they run one after another.
     pub made_up_for: Option<MadeUpFor>,
 }
 

@@ -18,8 +18,8 @@ pub struct Model {
     /// The schedules' own retention in days; 0 for schedules without one.
     #[sea_orm(primary_key, auto_increment = false)]
     pub days: i32,
-    /// Number of rows. Fires count when they are claimed, runs and their attempts when the run
-    /// settles.
+    /// Number of rows.
+    /// Fires count when they are claimed, runs and their attempts when the run settles.
     pub row_count: i64,
     /// Size of the log lines that were written, in bytes.
     pub log_bytes: i64,

@@ -1,5 +1,5 @@
-//! The answers to mutations that carried an idempotency key. A repeated call gets the stored answer
-//! instead of being executed again.
+//! The answers to mutations that carried an idempotency key.
+//! A repeated call gets the stored answer instead of being executed again.
 
 use sea_orm::entity::prelude::*;
 

@@ -59,13 +59,13 @@ pub struct Model {
     pub timeout_ms: i64,
     /// When the job was created. Among jobs of equal priority, the oldest is taken first.
     pub created_at: Timestamp,
-    /// Until this time an attempt is certain to wait for the job. Its node extends the time
-    /// repeatedly.
+    /// Until this time an attempt is certain to wait for the job.
+    /// Its node extends the time repeatedly.
     pub awaited_until: Timestamp,
     /// The worker that holds the job.
     pub worker_id: Option<Uuid>,
-    /// The token that reports of this worker must carry. Each worker that takes the job gets a new
-    /// token.
+    /// The token that reports of this worker must carry.
+    /// Each worker that takes the job gets a new token.
     pub token: Option<String>,
     /// When the worker took the job.
     pub taken_at: Option<Timestamp>,

@@ -7,8 +7,8 @@
 //! - an instant is a whole number of milliseconds since 1970 in UTC ([`Timestamp`]), and a duration
 //!   is a whole number of milliseconds in a column that ends in `_ms`: both have the same order and
 //!   the same arithmetic on SQLite and PostgreSQL;
-//! - states are enums stored as words; reading a word that the enum does not know is an error and
-//!   never gives a default.
+//! - states are enums stored as words; reading a word that the enum does not
+//!   know is an error and never gives a default.
 
 pub mod alert;
 pub mod alert_channel;

@@ -1,5 +1,5 @@
-//! One life of a server process. A restart adds a row: the new life does not hold what the previous
-//! one held.
+//! One life of a server process.
+//! A restart adds a row: the new life does not hold what the previous one held.
 
 use sea_orm::entity::prelude::*;
 
@@ -13,8 +13,8 @@ pub enum State {
     Alive,
     /// The process shut down in good order.
     Left,
-    /// The heartbeat has expired, or another process started under the same name. This life can
-    /// never become alive again.
+    /// The heartbeat has expired, or another process started under the same name.
+    /// This life can never become alive again.
     Dead,
 }
 
@@ -50,8 +50,8 @@ pub struct Model {
     pub zone_data: String,
     /// The last migration that the node's program contains.
     pub schema: String,
-    /// Identifies the process on its machine; empty if the system cannot tell. The server's
-    /// `engine::cluster` uses it.
+    /// Identifies the process on its machine; empty if the system cannot tell.
+    /// The server's `engine::cluster` uses it.
     pub process: String,
     /// The node's roles: `api`, `scheduler`, `worker`.
     #[sea_orm(column_type = "JsonBinary")]
@@ -78,8 +78,8 @@ pub struct Model {
     pub redis_problem: Option<String>,
     /// Since when the node takes no new work and only finishes the work that it holds.
     pub draining_at: Option<Timestamp>,
-    /// Since when the node takes no new work because an operator drained it. Not set during a
-    /// shutdown.
+    /// Since when the node takes no new work because an operator drained it.
+    /// Not set during a shutdown.
     pub drained_at: Option<Timestamp>,
     /// Who drained the node.
     pub drained_by: Option<String>,

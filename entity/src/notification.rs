@@ -21,8 +21,8 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "notification")]
 pub struct Model {
-    /// The message's primary key: the same for all attempts, so that the receiver can recognise a
-    /// duplicate.
+    /// The message's primary key: the same for all attempts,
+    /// so that the receiver can recognise a duplicate.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
     /// The message's namespace.

@@ -9,8 +9,8 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "problem_acknowledgement")]
 pub struct Model {
-    /// A hash of the schedule and what its failures have in common, so it stays the same for the
-    /// same problem.
+    /// A hash of the schedule and what its failures have in common,
+    /// so it stays the same for the same problem.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
     /// The schedule that has the problem.

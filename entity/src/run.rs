@@ -90,8 +90,8 @@ pub struct Model {
     pub recovery_attempts: i32,
     /// The node that holds the run.
     pub node_id: Option<Uuid>,
-    /// The epoch of the node's hold: each new holder increments it, and every write of the holder
-    /// names it.
+    /// The epoch of the node's hold: each new holder increments
+    /// it, and every write of the holder names it.
     pub epoch: i64,
     /// From this time on, any node may declare the attempt timed out. By the database's clock.
     pub hard_deadline_at: Option<Timestamp>,
@@ -108,8 +108,8 @@ pub struct Model {
     pub context: Json,
     /// Whether recovery started the run or took it over.
     pub is_recovery: bool,
-    /// The key that targets receive: the same for all attempts, so that the receiver can recognise
-    /// a duplicate.
+    /// The key that targets receive: the same for all attempts,
+    /// so that the receiver can recognise a duplicate.
     pub idempotency_key: String,
     /// The run that this run retries.
     pub retry_of: Option<Uuid>,
@@ -120,9 +120,9 @@ pub struct Model {
     /// The tags that a node must have to take the run; null for none.
     #[sea_orm(column_type = "JsonBinary")]
     pub runs_on: Option<Strings>,
-    /// The target of the run's first task, if it is known before the run starts: scheme, host and
-    /// port; or `command:` or `worker:`, the namespace's id, and a program or queue. A node divides
-    /// its places among origins.
+    /// The target of the run's first task, if it is known before the run starts: scheme,
+    /// host and port; or `command:` or `worker:`, the namespace's id, and a program or queue.
+    /// A node divides its places among origins.
     pub origin: Option<String>,
     /// The backfill to which the run belongs.
     pub backfill_id: Option<Uuid>,

@@ -33,8 +33,8 @@ pub enum Overlap {
     BufferOne,
     /// The fire waits after those that are already waiting, up to a limit.
     BufferAll,
-    /// The run is asked to stop, and the fire waits until it has ended. A fire that is already
-    /// waiting is dropped.
+    /// The run is asked to stop, and the fire waits until it has ended.
+    /// A fire that is already waiting is dropped.
     CancelOther,
     /// The run is ended at once, and the fire starts.
     TerminateOther,
@@ -89,12 +89,12 @@ pub struct Model {
     pub tags: Strings,
     /// The workflow that the schedule runs.
     pub workflow_id: Uuid,
-    /// The version of the schedule's definition, counted from 1. A pause does not create a new
-    /// version.
+    /// The version of the schedule's definition, counted from 1.
+    /// A pause does not create a new version.
     pub version: i32,
-    /// The last version that changed a fire's content, its time or whether it runs. Fires of an
-    /// earlier version are stale. Changes that affect only texts for people or the order of runs
-    /// leave this version as it is.
+    /// The last version that changed a fire's content, its time or whether it runs.
+    /// Fires of an earlier version are stale.
+    /// Changes that affect only texts for people or the order of runs leave this version as it is.
     pub fires_version: i32,
 
     /// Cron expressions, nicknames, `@every` or `@at`. The schedule fires when any of them does.
@@ -149,8 +149,8 @@ pub struct Model {
     pub context: Json,
     /// How many days settled history is kept; null if the namespace's setting applies.
     pub retention_days: Option<i32>,
-    /// The watchdog that the schedule calls; null if there is none. The server's `engine::pings`
-    /// calls it.
+    /// The watchdog that the schedule calls; null if there is none.
+    /// The server's `engine::pings` calls it.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub ping: Option<Json>,
 
@@ -167,8 +167,8 @@ pub struct Model {
     /// When the schedule resumes automatically.
     pub paused_until: Option<Timestamp>,
 
-    /// The cursor: the next instant of the timing that has no row in the ledger. Null if there is
-    /// none.
+    /// The cursor: the next instant of the timing that has no row in the ledger.
+    /// Null if there is none.
     pub next_scheduled_at: Option<Timestamp>,
     /// The cursor plus its jitter: when the planner claims the instant.
     pub next_fire_at: Option<Timestamp>,

@@ -24,9 +24,9 @@ pub struct Model {
     /// The run to which the lines belong.
     #[sea_orm(primary_key, auto_increment = false)]
     pub run_id: Uuid,
-    /// Orders the lines of a run: the upper 32 bits hold the attempt, the lower ones the line
-    /// number. A row of several lines has the number of its last line; the others have the
-    /// preceding numbers.
+    /// Orders the lines of a run: the upper 32 bits hold the attempt,
+    /// the lower ones the line number. A row of several lines has the number of its last
+    /// line; the others have the preceding numbers.
     #[sea_orm(primary_key, auto_increment = false)]
     pub seq: i64,
     /// The task that printed the lines.

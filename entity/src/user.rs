@@ -67,8 +67,8 @@ pub struct Model {
     pub issuer: Option<String>,
     /// The user's permanent id at the identity provider, unique per issuer.
     pub subject: Option<String>,
-    /// The permissions from the user's groups at the identity provider, as of the last sign-in
-    /// there.
+    /// The permissions from the user's groups at the
+    /// identity provider, as of the last sign-in there.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub given_elsewhere: Option<GivenElsewhere>,
     /// When the user last signed in through the identity provider.

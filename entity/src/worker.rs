@@ -28,8 +28,8 @@ pub struct Model {
     pub version: String,
     /// The client library that the worker uses, and the library's version.
     pub client: String,
-    /// The token with which the worker registered: only requests with this token act for the
-    /// worker.
+    /// The token with which the worker registered:
+    /// only requests with this token act for the worker.
     pub token_id: Uuid,
     /// The token's name, for people.
     pub token: String,

@@ -1,5 +1,5 @@
-//! One version of a workflow's definition. Rows never change: a run keeps the version with which it
-//! started.
+//! One version of a workflow's definition.
+//! Rows never change: a run keeps the version with which it started.
 
 use sea_orm::entity::prelude::*;
 

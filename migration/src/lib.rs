@@ -1,7 +1,7 @@
 //! The migrations of the database schema, for both SQLite and PostgreSQL.
 //!
-//! This crate never refers to `entity`: a migration is frozen, but a model changes. A test compares
-//! the two instead. Until the first release, a migration may still be rewritten.
+//! This crate never refers to `entity`: a migration is frozen, but a model changes.
+//! A test compares the two instead. Until the first release, a migration may still be rewritten.
 
 use sea_orm_migration::prelude::MigrationTrait;
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};

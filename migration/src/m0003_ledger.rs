@@ -90,8 +90,8 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// Creates a table that is partitioned by ranges of `column`, with one partition before `start` and
-/// one from `start` on.
+/// Creates a table that is partitioned by ranges of `column`, with one
+/// partition before `start` and one from `start` on.
 async fn create_divided(
     schema: &SchemaManager<'_>,
     name: &str,

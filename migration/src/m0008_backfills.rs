@@ -68,8 +68,8 @@ impl MigrationTrait for Migration {
             // The central guarantee: all backfills together have at most one live run per instant.
             "CREATE UNIQUE INDEX backfill_fire_live ON backfill_fire (schedule_id, scheduled_at) \
              WHERE state = 'running'",
-            // Finds the state of past instants. Rows of the hot path are in neither of these
-            // indexes.
+            // Finds the state of past instants.
+            // Rows of the hot path are in neither of these indexes.
             "CREATE INDEX fire_range ON fire (schedule_id, scheduled_at) WHERE count > 1",
             "CREATE INDEX run_beside ON run (schedule_id, scheduled_at) \
              WHERE trigger <> 'schedule'",

@@ -1,5 +1,5 @@
-//! Statistics for charts, by namespace and minute, and how far the ledger has been counted into
-//! them.
+//! Statistics for charts, by namespace and minute, and how
+//! far the ledger has been counted into them.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

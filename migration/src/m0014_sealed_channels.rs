@@ -20,8 +20,8 @@ impl MigrationTrait for Migration {
         let progress = Table::alter().table("notification").add_column(progress).to_owned();
         schema.alter_table(progress).await?;
         let connection = schema.get_connection();
-        // The table has no foreign key to the rule: a deleted rule's alerts are removed later, in
-        // batches.
+        // The table has no foreign key to the rule:
+        // a deleted rule's alerts are removed later, in batches.
         if schema.get_database_backend() == DbBackend::Postgres {
             let drop = "ALTER TABLE alert DROP CONSTRAINT IF EXISTS alert_rule_id_fkey";
             connection.execute_unprepared(drop).await?;

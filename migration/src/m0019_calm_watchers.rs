@@ -12,9 +12,9 @@ impl MigrationTrait for Migration {
         let failures = integer("failures").default(0).to_owned();
         schema.alter_table(Table::alter().table("ping").add_column(failures).to_owned()).await?;
         for statement in [
-            // There may be many skipped fires, so the index contains all columns that the
-            // statistics need. For SQLite these include the verdict, although it is the same in
-            // every entry.
+            // There may be many skipped fires, so the index contains all columns
+            // that the statistics need.
+            // For SQLite these include the verdict, although it is the same in every entry.
             "DROP INDEX fire_skipped",
             "CREATE INDEX fire_skipped ON fire (decided_at, namespace_id, count, verdict) \
              WHERE verdict = 'skipped'",

@@ -1,5 +1,5 @@
-//! The release of the zone data from which the schedules' cursors were computed. The cursors are
-//! recomputed when the nodes get another release.
+//! The release of the zone data from which the schedules' cursors were computed.
+//! The cursors are recomputed when the nodes get another release.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

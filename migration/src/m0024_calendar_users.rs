@@ -1,6 +1,6 @@
-//! An index of schedules with calendars by the time of their last change. A change of a calendar
-//! examines all of them in advance, and its transaction examines those that have changed since
-//! then.
+//! An index of schedules with calendars by the time of their last change.
+//! A change of a calendar examines all of them in advance, and its transaction
+//! examines those that have changed since then.
 
 use sea_orm_migration::prelude::*;
 
@@ -11,8 +11,8 @@ pub(crate) struct Migration;
 impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
         let connection = schema.get_connection();
-        // The new index starts with the same column as the previous one, so it serves the same
-        // queries.
+        // The new index starts with the same column as the
+        // previous one, so it serves the same queries.
         let statement = "CREATE INDEX schedule_calendar_users ON schedule \
             (namespace_id, updated_at) WHERE calendars IS NOT NULL";
         connection.execute_unprepared(statement).await?;

@@ -9,8 +9,8 @@ pub(crate) struct Migration;
 #[async_trait::async_trait]
 impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
-        // The column has no default, so existing rows and, on PostgreSQL, the partitions are not
-        // rewritten.
+        // The column has no default, so existing rows and,
+        // on PostgreSQL, the partitions are not rewritten.
         let add = "ALTER TABLE fire ADD COLUMN made_up_for varchar(8)";
         schema.get_connection().execute_unprepared(add).await?;
         Ok(())

@@ -1,5 +1,5 @@
-//! A normal form of user names, equal for names that look alike, and browsers that have signed in
-//! before.
+//! A normal form of user names, equal for names that look
+//! alike, and browsers that have signed in before.
 
 use std::collections::HashSet;
 

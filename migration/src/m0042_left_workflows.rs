@@ -10,9 +10,9 @@ pub(crate) struct Migration;
 impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
         // These are the conditions of a deletion: the workflow has the schedule's name and is no
-        // older, no module declares it, and no other schedule ran it at that time or runs it now. A
-        // workflow that was edited since then is in use. Retention removes a workflow when no run
-        // refers to it any more.
+        // older, no module declares it, and no other schedule ran it at that time or runs it now.
+        // A workflow that was edited since then is in use.
+        // Retention removes a workflow when no run refers to it any more.
         let statement = "UPDATE workflow SET deleted_at = \
                (SELECT max(s.deleted_at) FROM schedule s WHERE s.workflow_id = workflow.id) \
              WHERE workflow.deleted_at IS NULL AND workflow.module IS NULL \

@@ -1,6 +1,6 @@
-//! Adds the namespace to the origin of live runs whose target is a program or a queue. A node
-//! excludes the runs of a full origin by the new form, and would still take those with the old
-//! form.
+//! Adds the namespace to the origin of live runs whose target is a program or a queue.
+//! A node excludes the runs of a full origin by the new form,
+//! and would still take those with the old form.
 
 use sea_orm_migration::{prelude::*, sea_orm::DbBackend};
 

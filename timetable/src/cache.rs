@@ -8,8 +8,8 @@ use crate::{definition::Definition, error::TimingError, pattern::Pattern, timeta
 /// A bounded, thread-safe cache of compiled patterns.
 ///
 /// Compiling a cron expression costs tens of microseconds, and a fleet has far fewer distinct
-/// expressions than schedules. Timetables made by one cache share the pattern of equal expressions,
-/// even across zones.
+/// expressions than schedules.
+/// Timetables made by one cache share the pattern of equal expressions, even across zones.
 #[derive(Debug)]
 pub struct Cache {
     /// Half of the cache's capacity: the size of one generation.
@@ -17,10 +17,10 @@ pub struct Cache {
     patterns: Mutex<Generations>,
 }
 
-/// Two generations of patterns: the recently used ones, and those used before them. When the young
-/// generation reaches half of the capacity, it becomes the old one and the previous old one is
-/// dropped. A frequently used pattern is always in one of the two, and neither a look-up nor a drop
-/// ever searches.
+/// Two generations of patterns: the recently used ones, and those used before them.
+/// When the young generation reaches half of the capacity, it becomes the old one
+/// and the previous old one is dropped. A frequently used pattern is always in one of the two,
+/// and neither a look-up nor a drop ever searches.
 #[derive(Debug, Default)]
 struct Generations {
     young: HashMap<String, Arc<Pattern>>,
@@ -28,8 +28,8 @@ struct Generations {
 }
 
 impl Cache {
-    /// A cache that keeps at most `capacity` patterns, or two if the capacity is below two. Each
-    /// pattern takes at most about a kilobyte.
+    /// A cache that keeps at most `capacity` patterns, or two if the capacity is below two.
+    /// Each pattern takes at most about a kilobyte.
     pub fn new(capacity: usize) -> Cache {
         Cache { half: (capacity / 2).max(1), patterns: Mutex::default() }
     }

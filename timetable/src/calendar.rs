@@ -1,8 +1,8 @@
 //! The proleptic Gregorian calendar on whole days since 1970-01-01.
 //!
-//! The search for a fire converts day numbers into dates and back in its inner loop. These are the
-//! usual closed forms (days counted from 1 March, so that the leap day comes last), without the
-//! checks and the packing of a date type.
+//! The search for a fire converts day numbers into dates and back in its inner loop.
+//! These are the usual closed forms (days counted from 1 March, so that the leap day comes last),
+//! without the checks and the packing of a date type.
 
 /// Seconds in a day of the wall clock.
 pub(crate) const DAY: i64 = 86_400;

@@ -1,11 +1,11 @@
 //! Counts the fires in a window without visiting each.
 //!
 //! Between two clock changes the clock runs straight. The fires of one pattern there are matching
-//! days times matching times of day, which are counted by the sizes of sets. If the policy leaves
-//! out one pass of an overlap, the pattern's window in the span is shorter. A shifted fire at the
-//! start of a span adds one. In a union, a fire that several expressions contain counts once:
-//! [`union`] counts the distinct seconds of each day, and computes each set of matching expressions
-//! only once.
+//! days times matching times of day, which are counted by the sizes of sets.
+//! If the policy leaves out one pass of an overlap, the pattern's window in the span is shorter.
+//! A shifted fire at the start of a span adds one.
+//! In a union, a fire that several expressions contain counts once: [`union`] counts the distinct
+//! seconds of each day, and computes each set of matching expressions only once.
 
 mod union;
 
@@ -129,8 +129,8 @@ impl Group<'_> {
         total + u64::from(shifted)
     }
 
-    /// Whether a regular fire lies at the first instant of a span, where a shifted fire would also
-    /// lie.
+    /// Whether a regular fire lies at the first instant of a
+    /// span, where a shifted fire would also lie.
     fn fires_at_start(&self, span: &Span, all: &[((i64, i64), Times<'_>)]) -> bool {
         let start = span.civil_start();
         all.iter()

@@ -1,8 +1,8 @@
 //! Translates expressions of other dialects into the dialect of this crate.
 //!
-//! Quartz and EventBridge count weekdays from 1, which is Sunday, and let ranges wrap. EventBridge
-//! puts the minute first and the year last. The result must be checked like any other expression: a
-//! translation guarantees the same meaning, not a valid expression.
+//! Quartz and EventBridge count weekdays from 1, which is Sunday, and let ranges wrap.
+//! EventBridge puts the minute first and the year last. The result must be checked like any other
+//! expression: a translation guarantees the same meaning, not a valid expression.
 
 use std::fmt;
 
@@ -122,8 +122,8 @@ fn rate_of(text: &str) -> Result<String, DialectError> {
     }
 }
 
-/// Translates `at(2027-01-15T08:00:00)`, a time on the zone's clock. `@at` has no zone, so the
-/// translation is a cron expression with a date and a year.
+/// Translates `at(2027-01-15T08:00:00)`, a time on the zone's clock.
+/// `@at` has no zone, so the translation is a cron expression with a date and a year.
 fn once(text: &str) -> Result<String, DialectError> {
     let Ok(at) = chrono::NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S") else {
         return no("at(...) takes an instant such as at(2027-01-15T08:00:00)");

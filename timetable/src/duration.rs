@@ -1,8 +1,8 @@
 //! The notation of durations in `@every`, settings, module files, the command line and searches:
 //! numbers with units, such as `500ms`, `1h30m`, `0.5h` or `2w`.
 //!
-//! Units may come in any order, and the parts are added up. Callers add limits of their own, such
-//! as whole seconds or no more than a century.
+//! Units may come in any order, and the parts are added up.
+//! Callers add limits of their own, such as whole seconds or no more than a century.
 
 use std::{fmt, ops::Range, time::Duration};
 
@@ -92,8 +92,8 @@ pub fn millis(text: &str) -> Option<u64> {
     u64::try_from(nanos / NANOS_PER_MILLI).ok().filter(|_| is_whole)
 }
 
-/// Writes a number of milliseconds as [`parse`] reads it: `1d12h`, `0s`. Weeks are read but not
-/// written, because people count in days.
+/// Writes a number of milliseconds as [`parse`] reads it: `1d12h`, `0s`.
+/// Weeks are read but not written, because people count in days.
 ///
 /// # Errors
 ///
@@ -112,8 +112,8 @@ pub fn write(millis: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Parses `1`, `1.5`, `.5` or `1.` into billionths; at most 20 digits before the point and nine
-/// after it.
+/// Parses `1`, `1.5`, `.5` or `1.` into billionths;
+/// at most 20 digits before the point and nine after it.
 fn decimal(text: &str) -> Option<u128> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());

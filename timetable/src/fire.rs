@@ -24,7 +24,7 @@ pub enum FireKind {
     FirstOfTwo,
     /// The fire's local time occurs twice on its date, and this is the second time.
     SecondOfTwo,
-    /// The scheduled local time does not exist on this date; this is the first instant after the
-    /// gap.
+    /// The scheduled local time does not exist on this
+    /// date; this is the first instant after the gap.
     Shifted,
 }

@@ -1,8 +1,8 @@
 //! One cron pattern on the clock of one zone.
 //!
-//! Between two clock changes a zone's clock runs straight (a [`Span`]), so an instant is just a
-//! civil time minus the span's offset. Clock changes have effects only at the edges of spans, and
-//! only this module decides them:
+//! Between two clock changes a zone's clock runs straight (a [`Span`]), so an instant is just
+//! a civil time minus the span's offset.
+//! Clock changes have effects only at the edges of spans, and only this module decides them:
 //!
 //! ```text
 //!           gap                              overlap
@@ -37,8 +37,8 @@ const CORRECTION: i64 = 3 * HOUR;
 const FURTHEST: i64 = 26 * HOUR;
 
 /// The calendar repeats after 400 years, which are whole weeks, and so do the effects of a zone's
-/// rule for all years. A time that exists in none of these years exists in no later one. One more
-/// year covers the spans that extend past both ends.
+/// rule for all years. A time that exists in none of these years exists in no later one.
+/// One more year covers the spans that extend past both ends.
 const CYCLE: i64 = (400 * 365 + 97 + 366) * 24 * HOUR;
 
 #[derive(Clone, Copy)]
@@ -69,8 +69,8 @@ impl Lane<'_> {
             let found = self.pattern.next(civil);
             let straight = found.filter(|found| *found < high).map(|found| hit(&span, found));
             if from <= span.start && self.shifts_into(&span) {
-                // A regular fire at the first instant after the gap is the same fire as the shifted
-                // one.
+                // A regular fire at the first instant after
+                // the gap is the same fire as the shifted one.
                 let regular = straight.filter(|regular| regular.at == span.start);
                 return Some(regular.unwrap_or(shifted(&span)));
             }

@@ -1,10 +1,10 @@
 //! Computes when a schedule fires. No other code in Carillon computes fire times.
 //!
 //! The scheduler, API, console, CLI and tests all use this crate, so a preview never disagrees with
-//! reality, even on nights when the clocks change. The crate is pure: the same definition and the
-//! same arguments get the same answer on every node. It reads no clock, and uses no database and no
-//! async. Its only input from outside is the rules of time zones, read once at first use
-//! ([`zone_data`]).
+//! reality, even on nights when the clocks change.
+//! The crate is pure: the same definition and the same arguments get the same answer on every node.
+//! It reads no clock, and uses no database and no async.
+//! Its only input from outside is the rules of time zones, read once at first use ([`zone_data`]).
 //!
 //! ```
 //! use chrono::{DateTime, Utc};
@@ -38,12 +38,12 @@
 //!    missing time decides whether the day matches. Wildcard times that do not exist do not fire.
 //! 3. If the clock goes back by up to three hours, a fixed time fires the first time ([`Overlap`]
 //!    can select the last time or both); a wildcard time fires both times.
-//! 4. A larger change is a correction: skipped times are not made up for, and repeated times fire
-//!    again.
+//! 4. A larger change is a correction: skipped times are not
+//!    made up for, and repeated times fire again.
 //! 5. `@every` counts elapsed time and `@at` names an absolute instant: both ignore zones.
 //! 6. An instant that several expressions contain is one fire. Fires are strictly increasing.
-//! 7. Calendars are read on the wall clock of the zone at the instant of a fire. A suppressed fire
-//!    is still listed: it is marked, and it does not run.
+//! 7. Calendars are read on the wall clock of the zone at the instant of a fire.
+//!    A suppressed fire is still listed: it is marked, and it does not run.
 //!
 //! # What may be written
 //!

@@ -1,14 +1,14 @@
 //! Decides the fates of the instants between a schedule's cursor and now.
 //!
-//! Normally there is one such instant, a few milliseconds old, and it runs. A single instant that
-//! is late but within the grace also runs. If several are due, only the newest can be on time: the
-//! catch-up policy decides on the others, even within the grace. They run, collapse into the newest
-//! one or are given up. The cost does not grow with the length of the outage: many instants of one
-//! fate become one entry, counted without listing them.
+//! Normally there is one such instant, a few milliseconds old, and it runs.
+//! A single instant that is late but within the grace also runs. If several are due, only
+//! the newest can be on time: the catch-up policy decides on the others, even within the grace.
+//! They run, collapse into the newest one or are given up. The cost does not grow with the length
+//! of the outage: many instants of one fate become one entry, counted without listing them.
 //!
-//! A suppressed instant never runs, is never missed and is never the latest. It gets an entry as
-//! suppressed, and splits ranges. An outage of many years under a calendar of many windows is
-//! planned a thousand ranges at a time.
+//! A suppressed instant never runs, is never missed and is never the latest.
+//! It gets an entry as suppressed, and splits ranges.
+//! An outage of many years under a calendar of many windows is planned a thousand ranges at a time.
 
 use std::sync::Arc;
 
@@ -33,11 +33,11 @@ pub enum CatchUp {
 pub struct Policy {
     /// Which missed fires run. See [`CatchUp`].
     pub catch_up: CatchUp,
-    /// A single fire counts as missed if it was scheduled longer ago than this. The value is the
-    /// schedule's grace plus its maximum jitter.
+    /// A single fire counts as missed if it was scheduled longer ago than this.
+    /// The value is the schedule's grace plus its maximum jitter.
     pub grace: TimeDelta,
-    /// For [`CatchUp::All`]: maximum number of runs, including one that is on time. The latest
-    /// fires run.
+    /// For [`CatchUp::All`]: maximum number of runs, including one that is on time.
+    /// The latest fires run.
     pub max: u32,
     /// For [`CatchUp::All`]: the time between two late runs.
     pub spacing: TimeDelta,
@@ -93,8 +93,8 @@ pub struct Plan {
 /// Up to this many instants of one fate get an entry each; more become a range.
 const APART: usize = 50;
 
-/// A plan ends after this many ranges or this many calendar boundaries. The next plan covers the
-/// rest.
+/// A plan ends after this many ranges or this many calendar boundaries.
+/// The next plan covers the rest.
 const RANGES: usize = 1_000;
 const STEPS: usize = 5_000;
 
@@ -131,9 +131,9 @@ pub fn plan(
     Plan { next: timetable.next(account.accounted), entries: account.entries }
 }
 
-/// The last moment up to `now` by which every instant after `before` is due. An instant is due
-/// before the next one comes, so at most the last one still waits for its jitter. A suppressed
-/// instant does not wait.
+/// The last moment up to `now` by which every instant after `before` is due.
+/// An instant is due before the next one comes, so at most the last one still waits for its jitter.
+/// A suppressed instant does not wait.
 fn due_until(timetable: &Timetable, before: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
     match timetable.last(now, before) {
         None => before,
@@ -146,8 +146,8 @@ fn due_until(timetable: &Timetable, before: DateTime<Utc>, now: DateTime<Utc>) -
 /// Plans for the instants in `(after, until]`, all of them missed because of an outage or a pause.
 /// If the plan's next instant also lies in that range, the caller must plan again.
 ///
-/// A plan ends early only before its first run. All instants that run belong to one plan, because
-/// the policy limits their number.
+/// A plan ends early only before its first run.
+/// All instants that run belong to one plan, because the policy limits their number.
 pub fn missed(
     timetable: &Timetable,
     after: DateTime<Utc>,
@@ -264,8 +264,8 @@ impl<'a> Account<'a> {
         self.alike(until, Fate::Missed);
     }
 
-    /// Accounts for all instants up to `until`: all were missed, except the newest if it is
-    /// `in_time`.
+    /// Accounts for all instants up to `until`:
+    /// all were missed, except the newest if it is `in_time`.
     fn missed(&mut self, until: DateTime<Utc>, policy: &Policy, in_time: Option<Fire>) {
         let now = self.now;
         let window_start = (now - policy.window).clamp(self.accounted, until);
@@ -347,8 +347,8 @@ impl<'a> Account<'a> {
         fires
     }
 
-    /// Accounts for the instants up to `until` with one fate, except suppressed ones. A few
-    /// instants get an entry each; many become ranges.
+    /// Accounts for the instants up to `until` with one fate, except suppressed ones.
+    /// A few instants get an entry each; many become ranges.
     fn alike(&mut self, until: DateTime<Utc>, fate: Fate) {
         if self.accounted >= until || self.is_full() {
             return;

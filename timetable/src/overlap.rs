@@ -17,12 +17,12 @@ pub enum Policy {
         /// Maximum number of waiting fires; later ones are skipped.
         limit: usize,
     },
-    /// The live runs are asked to stop, and the fire waits until they have stopped. A fire that is
-    /// already waiting is replaced.
+    /// The live runs are asked to stop, and the fire waits until they have stopped.
+    /// A fire that is already waiting is replaced.
     CancelOther,
-    /// The live runs are ended at once, and the fire starts. If more runs are live than one
-    /// decision may end, the fire waits until they have been ended, and replaces a fire that is
-    /// already waiting.
+    /// The live runs are ended at once, and the fire starts.
+    /// If more runs are live than one decision may end, the fire waits until they have been ended,
+    /// and replaces a fire that is already waiting.
     TerminateOther,
     /// The new run starts beside the live ones.
     Allow,
@@ -35,8 +35,8 @@ pub struct Occupancy {
     pub live: usize,
     /// Number of fires that wait for the live runs to settle.
     pub waiting: usize,
-    /// Maximum number of live runs that one decision may stop. If more are live, the fire waits
-    /// until they have been stopped step by step.
+    /// Maximum number of live runs that one decision may stop.
+    /// If more are live, the fire waits until they have been stopped step by step.
     pub stoppable: usize,
 }
 
@@ -73,8 +73,8 @@ pub struct Plan {
     pub fates: Vec<Fate>,
     /// What happens to the live runs that block the fires.
     pub others: Others,
-    /// Whether the fires that were already waiting are skipped because the last of the new fires
-    /// replaces them.
+    /// Whether the fires that were already waiting are skipped
+    /// because the last of the new fires replaces them.
     pub replaces_waiting: bool,
 }
 
@@ -166,8 +166,8 @@ impl Policy {
 }
 
 impl Plan {
-    /// The first `start` fires start, the next `wait` fires wait, and the others get the fate
-    /// `rest`.
+    /// The first `start` fires start, the next `wait`
+    /// fires wait, and the others get the fate `rest`.
     fn fates(&mut self, wanting: usize, start: usize, wait: usize, rest: Fate) {
         let start = start.min(wanting);
         let wait = wait.min(wanting - start);

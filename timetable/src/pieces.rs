@@ -4,8 +4,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{fire::Fire, timetable::Timetable};
 
-/// Maximum number of stretches that are joined into one piece, which bounds the cost of finding a
-/// piece.
+/// Maximum number of stretches that are joined into one
+/// piece, which bounds the cost of finding a piece.
 const JOINED: usize = 1_000;
 
 /// Consecutive fires of a timetable that are suppressed by the same calendar, or by none.

@@ -68,8 +68,8 @@ impl Moment {
         Moment { at: hit.at * 1_000, offset: hit.offset, kind: hit.kind }
     }
 
-    /// An instant that does not depend on the clock. Its kind only tells how to read the local
-    /// time.
+    /// An instant that does not depend on the clock.
+    /// Its kind only tells how to read the local time.
     fn absolute(zone: &Zone, at: i64) -> Moment {
         let second = at.div_euclid(1_000);
         let span = zone.span_at(second);

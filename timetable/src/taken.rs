@@ -16,8 +16,8 @@ struct Stretch {
 
 const MS: TimeDelta = TimeDelta::milliseconds(1);
 
-/// The entries without the instants in `taken`. Both lists are in increasing order. A range is
-/// split around taken instants; its instants are counted, not listed.
+/// The entries without the instants in `taken`. Both lists are in increasing order.
+/// A range is split around taken instants; its instants are counted, not listed.
 pub fn without(timetable: &Timetable, entries: Vec<Entry>, taken: &[DateTime<Utc>]) -> Vec<Entry> {
     if taken.is_empty() {
         return entries;
@@ -43,8 +43,8 @@ pub fn without(timetable: &Timetable, entries: Vec<Entry>, taken: &[DateTime<Utc
     left
 }
 
-/// The instants from `first` to `last`, both inclusive, without those in `taken`. All of `taken`
-/// must lie between the two.
+/// The instants from `first` to `last`, both inclusive, without those in `taken`.
+/// All of `taken` must lie between the two.
 fn around(
     timetable: &Timetable,
     first: DateTime<Utc>,
@@ -106,8 +106,8 @@ mod tests {
         }
     }
 
-    /// First minute, last minute and number of minutes of each entry that remains of minutes 1 to
-    /// 100.
+    /// First minute, last minute and number of minutes
+    /// of each entry that remains of minutes 1 to 100.
     fn left(taken: &[DateTime<Utc>]) -> Vec<(i64, i64, u64)> {
         let minutely = minutely();
         let left = without(&minutely, vec![entry(&minutely, 1, 100)], taken);

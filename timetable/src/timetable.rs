@@ -31,17 +31,17 @@ const LAST: i64 = LAST_SECOND * 1_000 + 999;
 
 /// A checked and compiled [`Definition`], which computes when the schedule fires.
 ///
-/// A timetable is immutable, and cheap to clone and to share between threads. Every answer depends
-/// only on the definition, the arguments and the zone data in use. It takes microseconds whatever
-/// the definition: no search visits the days between two fires.
+/// A timetable is immutable, and cheap to clone and to share between threads.
+/// Every answer depends only on the definition, the arguments and the zone data in use.
+/// It takes microseconds whatever the definition: no search visits the days between two fires.
 ///
-/// Calendars ([`Timetable::with_calendars`]) do not change the fires, but determine which of them
-/// are suppressed.
+/// Calendars ([`Timetable::with_calendars`]) do not change the fires,
+/// but determine which of them are suppressed.
 #[derive(Clone, Debug)]
 pub struct Timetable(Arc<Parts>, Option<Arc<[Arc<Calendar>]>>);
 
-/// Maximum number of stretches of suppressed fires that a search for an allowed fire skips. Under a
-/// calendar of weekdays, a stretch is a week.
+/// Maximum number of stretches of suppressed fires that a search for an allowed fire skips.
+/// Under a calendar of weekdays, a stretch is a week.
 const PASSED_OVER: usize = 2_000;
 
 /// Maximum number of stretches whose fires are counted.
@@ -124,8 +124,8 @@ impl Timetable {
         Ok(Timetable(parts, None))
     }
 
-    /// The same timetable with these calendars in place of any earlier ones. If several suppress a
-    /// fire, the first of them counts.
+    /// The same timetable with these calendars in place of any earlier ones.
+    /// If several suppress a fire, the first of them counts.
     ///
     /// # Errors
     ///
@@ -172,8 +172,8 @@ impl Timetable {
         moments.min_by_key(|moment| (std::cmp::Reverse(moment.at), moment.kind))?.fire()
     }
 
-    /// Number of fires strictly after `after`, up to and including `until`. They are computed
-    /// without visiting each.
+    /// Number of fires strictly after `after`, up to and including `until`.
+    /// They are computed without visiting each.
     pub fn count(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
         let (after, until) = self.0.bounds(after, until);
         count::count(&self.0, after, until)
@@ -250,8 +250,8 @@ impl Timetable {
         words
     }
 
-    /// Warnings about probable mistakes in the definition, judged at `from`: the most important
-    /// first.
+    /// Warnings about probable mistakes in the definition,
+    /// judged at `from`: the most important first.
     pub fn lint(&self, from: DateTime<Utc>) -> Vec<Warning> {
         let mut warnings = lint::lint(self, &self.0, from);
         if self.has_calendars() && self.next(from).is_some() && self.next_allowed(from).is_none() {
@@ -266,21 +266,21 @@ impl Timetable {
         warnings
     }
 
-    /// The first clock change of the timetable's zone after `from`, up to `until`, that affects one
-    /// of its times: the time does not exist then, or occurs twice. An expression of every hour
-    /// follows the clock and is not affected.
+    /// The first clock change of the timetable's zone after `from`, up to `until`,
+    /// that affects one of its times: the time does not exist then, or occurs twice.
+    /// An expression of every hour follows the clock and is not affected.
     pub fn clock_change(&self, from: DateTime<Utc>, until: DateTime<Utc>) -> Option<ClockChange> {
         lint::clock_change(&self.0, from, until)
     }
 
-    /// The warning that the values chosen by `H` are only an example. It is for a definition that
-    /// belongs to no schedule, because the seed has no meaning then.
+    /// The warning that the values chosen by `H` are only an example.
+    /// It is for a definition that belongs to no schedule, because the seed has no meaning then.
     pub fn example(&self) -> Option<Warning> {
         lint::hashed(&self.0)
     }
 
-    /// The index of the calendar that suppresses fires at an instant, and a later instant up to
-    /// which that stays so.
+    /// The index of the calendar that suppresses fires at an instant,
+    /// and a later instant up to which that stays so.
     pub(crate) fn stretch(&self, at: DateTime<Utc>) -> (Option<usize>, DateTime<Utc>) {
         let Some(calendars) = &self.1 else {
             return (None, DateTime::<Utc>::MAX_UTC);

@@ -3,10 +3,10 @@
 //! Every instant at which an enabled schedule is due gets one row in the ledger. The row is written
 //! before anything happens, and ends with a verdict and a reason; nothing runs without such a row.
 //! Each service is `run_once(now) -> Report` inside one shared loop, woken by a signal or a timer.
-//! A wake-up carries no data, because a service always reads its work from the tables. So a lost
-//! wake-up costs time, and a duplicate one costs nothing. Pure functions make the decisions (in the
-//! `timetable` crate and in `settle`, `handoff` and `planner`); the store writes. The engine knows
-//! nothing of GraphQL, HTTP or sessions.
+//! A wake-up carries no data, because a service always reads its work from the tables.
+//! So a lost wake-up costs time, and a duplicate one costs nothing.
+//! Pure functions make the decisions (in the `timetable` crate and in `settle`, `handoff`
+//! and `planner`); the store writes. The engine knows nothing of GraphQL, HTTP or sessions.
 //!
 //! The services are grouped by purpose:
 //!
@@ -18,10 +18,10 @@
 //!
 //! `jobs` hands attempts to workers.
 //!
-//! The other modules are shared: `core`, `service`, `signals` and `settings`. `places` divides a
-//! node's capacity among the namespaces and schedules that compete for it, and `quotas` limits how
-//! much of the server a namespace may use. `running` starts and stops all services; `stepwise` lets
-//! a simulation choose which service runs next.
+//! The other modules are shared: `core`, `service`, `signals` and `settings`.
+//! `places` divides a node's capacity among the namespaces and schedules that compete for it,
+//! and `quotas` limits how much of the server a namespace may use. `running` starts and stops all
+//! services; `stepwise` lets a simulation choose which service runs next.
 //!
 //! The life of a fire: `planner` claims it (phase 1), `handoff` turns it into a run (phase 2),
 //! `attempt` executes the run, and `settler` writes its outcome. `dispatcher` takes runs that wait

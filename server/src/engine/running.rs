@@ -99,9 +99,9 @@ const QUEUE: usize = 4096;
 /// Time limit for the services' last rounds and for the notice to the other nodes.
 const LAST_ROUNDS: Duration = Duration::from_secs(2);
 
-/// Deadlines of the steps of a shutdown, counted from the end of the grace period. First, released
-/// attempts end on their own. Then the remaining ones are aborted. Finally their results are
-/// written, and the node leaves.
+/// Deadlines of the steps of a shutdown, counted from the end of the grace period.
+/// First, released attempts end on their own. Then the remaining ones are aborted.
+/// Finally their results are written, and the node leaves.
 const RELEASED: Duration = Duration::from_secs(2);
 const CUT_OFF: Duration = Duration::from_millis(2_750);
 const WRITTEN: Duration = Duration::from_millis(3_750);
@@ -243,9 +243,9 @@ impl Engine {
     }
 
     /// Stops the claiming of fires and the taking of runs, lets attempts finish within `grace`,
-    /// releases the rest to other nodes, and leaves. This ends at most 4.25 s after the grace
-    /// period, whatever the database and the targets do. Recovery handles attempts that have not
-    /// ended by then or cannot be written.
+    /// releases the rest to other nodes, and leaves.
+    /// This ends at most 4.25 s after the grace period, whatever the database and the targets do.
+    /// Recovery handles attempts that have not ended by then or cannot be written.
     pub async fn shutdown(self, grace: Duration) -> Result<(), EngineError> {
         let core = &self.core;
         let clock = &core.clock;
@@ -255,8 +255,8 @@ impl Engine {
         core.cluster.begin_draining();
         self.stop.cancel();
         self.services.close();
-        // The other nodes are told now, so that they need not wait for the last attempt on this
-        // node.
+        // The other nodes are told now, so that they need
+        // not wait for the last attempt on this node.
         let drained = async {
             if let Err(error) = core.store.drain(core.node_id().await).await {
                 tracing::warn!(%error, "failed to record that this node shuts down");
@@ -299,8 +299,8 @@ impl Engine {
             self.relay.wait().await;
             has_left
         };
-        // An error here does not fail the shutdown: the other nodes notice when the heartbeat
-        // expires.
+        // An error here does not fail the shutdown:
+        // the other nodes notice when the heartbeat expires.
         match left.limit(leaving).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {

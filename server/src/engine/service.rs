@@ -37,8 +37,8 @@ pub(super) trait Service: Send {
     fn is_notable(report: &Self::Report) -> bool;
 }
 
-/// The first and the longest pause after failed rounds. The pause doubles after each failure. It
-/// ends early if the failed operation may succeed again.
+/// The first and the longest pause after failed rounds.
+/// The pause doubles after each failure. It ends early if the failed operation may succeed again.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -64,8 +64,8 @@ pub(super) async fn drive<S: Service>(
     let mut pause = FIRST_PAUSE;
     let mut failing = Failing::default();
     loop {
-        // Register for wake-ups before the tables are read, so that a wake-up in between is not
-        // lost.
+        // Register for wake-ups before the tables are
+        // read, so that a wake-up in between is not lost.
         let woken = wake.as_ref().notified();
         let renewed = renewed.notified();
         let round = tokio::select! {
@@ -151,8 +151,8 @@ pub(super) async fn caught<R>(
     round.unwrap_or(Err(EngineError::Defect))
 }
 
-/// Completes some time after a stop was requested. A round in progress may finish, but only within
-/// that time.
+/// Completes some time after a stop was requested.
+/// A round in progress may finish, but only within that time.
 async fn stopped_for_long(stop: &CancellationToken, clock: &Clock) {
     stop.cancelled().await;
     clock.sleep(LAST_ROUND).await;

@@ -17,17 +17,17 @@ pub struct Settings {
     pub roles: Roles,
     /// The node's tags, which runs can require.
     pub tags: Tags,
-    /// Redis, if heartbeats and the locks that decide who claims a fire first are there instead of
-    /// in the database.
+    /// Redis, if heartbeats and the locks that decide who claims a fire
+    /// first are there instead of in the database.
     pub beacon: Option<Beacon>,
-    /// A due fire belongs to one node at first, after this time also to a second node, and after
-    /// twice this time to every node.
+    /// A due fire belongs to one node at first, after this time also to a second
+    /// node, and after twice this time to every node.
     pub second_owner_after: Duration,
-    /// Number of runs that the node executes at once. If this is larger than a batch, a batch of
-    /// short runs need not queue.
+    /// Number of runs that the node executes at once.
+    /// If this is larger than a batch, a batch of short runs need not queue.
     pub capacity: usize,
-    /// The maximum percentage of the capacity that one origin or schedule may hold while others
-    /// compete for it.
+    /// The maximum percentage of the capacity that one origin
+    /// or schedule may hold while others compete for it.
     pub max_share: u32,
     /// Number of schedules, intents or runs that one transaction handles.
     pub batch: u64,
@@ -49,13 +49,13 @@ pub struct Settings {
     pub quotas_interval: Duration,
     /// How often histories are compared with their quotas of rows.
     pub history_interval: Duration,
-    /// How long an intent may stay without a run before it counts as lost even though its node is
-    /// alive.
+    /// How long an intent may stay without a run before
+    /// it counts as lost even though its node is alive.
     pub lost_after: Duration,
     /// How often recovery retries the same fire or run.
     pub recovery_attempts: i32,
-    /// How long after the claim of a fire, or after the hand-off of a run, recovery still retries
-    /// it.
+    /// How long after the claim of a fire, or after the
+    /// hand-off of a run, recovery still retries it.
     pub recovery_age: Duration,
     /// The server's URL for browsers, used for links in messages.
     pub public_url: Option<String>,

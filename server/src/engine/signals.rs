@@ -9,8 +9,8 @@ use chrono::TimeDelta;
 use entity::Timestamp;
 use tokio::sync::Notify;
 
-/// Something that becomes due later than this is noticed by the other nodes on their own, because
-/// they look more often.
+/// Something that becomes due later than this is noticed by the other nodes
+/// on their own, because they look more often.
 const SOON: TimeDelta = TimeDelta::minutes(2);
 
 /// The service that a wake-up is for.
@@ -88,8 +88,8 @@ pub struct Signals {
 #[derive(Debug)]
 struct Inner {
     planner: Notify,
-    /// When this node's planner next looks on its own, in milliseconds. It is `i64::MAX` while the
-    /// planner is looking, and on nodes without a planner.
+    /// When this node's planner next looks on its own, in milliseconds.
+    /// It is `i64::MAX` while the planner is looking, and on nodes without a planner.
     planner_looks_at: AtomicI64,
     dispatcher: Notify,
     canceller: Notify,
@@ -121,12 +121,12 @@ impl Signals {
         self.wake(SignalKind::Planner);
     }
 
-    /// Called when schedules were created and committed, the first of which is due at `at`. A
-    /// planner that looks again before then need not be woken. Thousands of schedules can be
-    /// created in a second, and most are due only in hours.
+    /// Called when schedules were created and committed, the first of which is due at `at`.
+    /// A planner that looks again before then need not be woken.
+    /// Thousands of schedules can be created in a second, and most are due only in hours.
     pub(crate) fn schedules_made(&self, at: Timestamp, now: Timestamp) {
-        // A planner that is reading the tables right now may have missed the new rows. After a step
-        // of the clock, it may sleep beyond the instant that it has announced.
+        // A planner that is reading the tables right now may have missed the new rows.
+        // After a step of the clock, it may sleep beyond the instant that it has announced.
         let looks_at = self.inner.planner_looks_at.load(Ordering::SeqCst);
         if at.0 < looks_at || looks_at <= now.0 {
             self.wake_here(SignalKind::Planner);
@@ -166,8 +166,8 @@ impl Signals {
         self.tell(kind);
     }
 
-    /// Wakes a service only on this node: for events that concern no other node, and for wake-ups
-    /// that another node sent.
+    /// Wakes a service only on this node: for events that concern no other
+    /// node, and for wake-ups that another node sent.
     pub(crate) fn wake_here(&self, kind: SignalKind) {
         match kind {
             SignalKind::Planner => self.inner.planner.notify_one(),

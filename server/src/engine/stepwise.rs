@@ -1,10 +1,10 @@
-//! Runs the engine step by step, for a simulation that chooses which service of which node runs
-//! next and where it stops.
+//! Runs the engine step by step, for a simulation that chooses which service
+//! of which node runs next and where it stops.
 //!
-//! The services are those that [`super::Engine`] starts, with the same shared state; only their
-//! loops are missing. The simulation can suspend a round in the middle, on the clock or at an edge
-//! of the store, while other rounds proceed. To simulate a crash, it drops such a round and calls
-//! [`Stepwise::abandon`].
+//! The services are those that [`super::Engine`] starts, with the same shared state;
+//! only their loops are missing. The simulation can suspend a round in the middle,
+//! on the clock or at an edge of the store, while other rounds proceed.
+//! To simulate a crash, it drops such a round and calls [`Stepwise::abandon`].
 
 use std::sync::Arc;
 
@@ -131,8 +131,8 @@ impl Stepwise {
         self.core.registry.stop(StopReason::Lost, |_| true);
     }
 
-    /// Stops the attempts as a shutdown does, so that other nodes can continue them. The
-    /// settlements that they request must still be written before [`Stepwise::leave`].
+    /// Stops the attempts as a shutdown does, so that other nodes can continue them.
+    /// The settlements that they request must still be written before [`Stepwise::leave`].
     pub fn release(&self) {
         self.core.registry.stop(StopReason::Released, |_| true);
     }

@@ -2,8 +2,8 @@
 //!
 //! - `db`: access to the database, and the building blocks of every statement
 //! - `ledger`: fires, runs and attempts, from their first write to their removal
-//! - `catalog`: schedules, workflows, calendars, secrets and other objects that people and modules
-//!   create
+//! - `catalog`: schedules, workflows, calendars, secrets and
+//!   other objects that people and modules create
 //! - `people`: users, their sessions and tokens
 //! - `cluster`: nodes, leases, and calls between nodes
 //! - `alerts`: alerts, messages and pings
@@ -12,25 +12,25 @@
 //!
 //! Callers use the leaf modules directly: `store::schedules`, `store::claims`.
 //!
-//! Each type of object has a file. The name of a function includes its guard (`settle_if_held`). If
-//! a guard can fail, the return value says so, not an error. The store knows rows but not why they
-//! change: the engine decides what to write, and the API reads.
+//! Each type of object has a file. The name of a function includes its guard (`settle_if_held`).
+//! If a guard can fail, the return value says so, not an error. The store knows rows but not why
+//! they change: the engine decides what to write, and the API reads.
 //!
-//! The text of a statement is the same for SQLite and PostgreSQL. The differences are confined to
-//! `db::dialect` (the database's clock, row locks, the change feed's horizon) and `db::bulk` (how a
-//! batch of rows becomes a table `v` inside a statement).
+//! The text of a statement is the same for SQLite and PostgreSQL.
+//! The differences are confined to `db::dialect` (the database's clock, row locks, the change
+//! feed's horizon) and `db::bulk` (how a batch of rows becomes a table `v` inside a statement).
 //!
 //! On PostgreSQL, the ledger is partitioned by day. A statement that finds its rows by key names
 //! their days (`days`). A statement that looks for live or due rows reads an index of each day that
 //! contains only such rows, which costs little for a day without any.
 //!
-//! `primary` provides the connections. It follows a fail-over, so that no statement waits for a
-//! server that is gone.
+//! `primary` provides the connections.
+//! It follows a fail-over, so that no statement waits for a server that is gone.
 //!
 //! Writes go through [`Store::begin`], or through `Store::write_rows` if one statement is enough.
-//! SQLite has one writer: its transactions are `BEGIN IMMEDIATE` on a connection of their own. So
-//! writers queue in this process instead of spinning on the file's lock, and readers have
-//! connections that never wait for writers.
+//! SQLite has one writer: its transactions are `BEGIN IMMEDIATE` on a connection of their own.
+//! So writers queue in this process instead of spinning on the file's lock,
+//! and readers have connections that never wait for writers.
 
 pub mod alerts;
 mod catalog;
@@ -82,8 +82,8 @@ pub use people::{devices, feeds, guesses, memberships, sessions, tokens, user_se
 #[derive(Clone, Debug)]
 pub struct Store {
     read: Link,
-    /// The connections from which the API reads. On SQLite, the API has connections of its own. On
-    /// PostgreSQL, the engine reads through the connections for writing instead.
+    /// The connections from which the API reads. On SQLite, the API has connections of its own.
+    /// On PostgreSQL, the engine reads through the connections for writing instead.
     api_read: Link,
     /// Maximum number of open API transactions on PostgreSQL.
     api_transactions: usize,
@@ -103,20 +103,20 @@ impl Store {
         &self.read
     }
 
-    /// The connections for statements that the engine repeats word for word. On PostgreSQL these
-    /// are the connections for writing, which plan a statement only once: across the ledger's days,
-    /// planning takes a hundred times as long as execution. A caller that has a transaction open
-    /// must not use them, because it would occupy two of these connections.
+    /// The connections for statements that the engine repeats word for word.
+    /// On PostgreSQL these are the connections for writing, which plan a statement only once:
+    /// across the ledger's days, planning takes a hundred times as long as execution. A caller that
+    /// has a transaction open must not use them, because it would occupy two of these connections.
     pub(crate) fn rounds(&self) -> &Link {
         if self.dialect.is_postgres() { &self.write } else { &self.read }
     }
 
-    /// The same store for the API. However much the API reads and writes, the engine has
-    /// connections left. On PostgreSQL, the API's transactions leave two of the connections for
-    /// writing free; on SQLite, the writer serves callers in order. Clones share the limit, but
-    /// each call of this function creates a new one. API callers prefer an error to a late answer:
-    /// an outage of the database, or a lock that another transaction keeps, becomes an error within
-    /// two seconds.
+    /// The same store for the API.
+    /// However much the API reads and writes, the engine has connections left.
+    /// On PostgreSQL, the API's transactions leave two of the connections for writing free;
+    /// on SQLite, the writer serves callers in order. Clones share the limit, but each call of this
+    /// function creates a new one. API callers prefer an error to a late answer: an outage of the
+    /// database, or a lock that another transaction keeps, becomes an error within two seconds.
     #[must_use]
     pub fn for_api(&self) -> Self {
         let write = match self.dialect.is_postgres() {
@@ -127,8 +127,8 @@ impl Store {
         Self { read, write, ..self.clone() }
     }
 
-    /// The same store for probes. Their reads share connections with the engine and not with the
-    /// API.
+    /// The same store for probes.
+    /// Their reads share connections with the engine and not with the API.
     #[must_use]
     pub fn for_probes(&self) -> Self {
         Self { read: self.rounds().clone(), ..self.clone() }
@@ -260,14 +260,14 @@ impl Store {
         self
     }
 
-    /// The same store, which reports the text of each statement to `observer`. For tests that count
-    /// statements.
+    /// The same store, which reports the text of each statement to `observer`.
+    /// For tests that count statements.
     pub fn with_observer(self, observer: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.with_stopwatch(move |sql, _| observer(sql))
     }
 
-    /// The same store, which reports each statement and its duration to `observer`. For
-    /// measurements.
+    /// The same store, which reports each statement and its duration to `observer`.
+    /// For measurements.
     pub fn with_stopwatch(
         mut self,
         observer: impl Fn(&str, Duration) + Send + Sync + 'static,

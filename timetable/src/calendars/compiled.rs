@@ -22,8 +22,8 @@ const WEEK: i64 = 7 * DAY;
 /// A civil second later than any that is ever looked up.
 pub(crate) const NEVER: i64 = i64::MAX / 4;
 
-/// A named set of local times, checked and compiled. One look-up tells whether a wall-clock time
-/// lies in the set, and until when.
+/// A named set of local times, checked and compiled.
+/// One look-up tells whether a wall-clock time lies in the set, and until when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calendar {
     name: Arc<str>,
@@ -34,8 +34,8 @@ pub struct Calendar {
     weekly: Box<[(i64, i64)]>,
     /// Days of the year: bit 25 of 12 is 25 December.
     yearly: [u32; 13],
-    /// The calendar's earlier versions, in order, each with the instant up to which it was in
-    /// force.
+    /// The calendar's earlier versions, in order,
+    /// each with the instant up to which it was in force.
     past: Box<[(DateTime<Utc>, Arc<Calendar>)]>,
 }
 
@@ -44,8 +44,8 @@ impl Calendar {
     ///
     /// # Errors
     ///
-    /// The first invalid entry, too many entries, or an `only` calendar without entries, which
-    /// would never allow a fire.
+    /// The first invalid entry, too many entries, or an `only` calendar
+    /// without entries, which would never allow a fire.
     pub fn new(
         name: &str,
         mode: CalendarMode,
@@ -181,8 +181,8 @@ impl Calendar {
         if self.yearly == [0; 13] {
             return (false, NEVER);
         }
-        // The next 29 February may be eight years away, around a century year that is not a leap
-        // year.
+        // The next 29 February may be eight years away,
+        // around a century year that is not a leap year.
         let (mut year, mut month, mut from) = (year, month, dom as u32 + 1);
         for _ in 0..9 * 12 {
             let days = self.yearly[month] & u32::MAX.checked_shl(from).unwrap_or(0);

@@ -44,8 +44,8 @@ impl Weekday {
     ];
 }
 
-/// The entries of a calendar. A local time is in the calendar if any entry contains it. Entries are
-/// read on the wall clock of each schedule that uses the calendar.
+/// The entries of a calendar. A local time is in the calendar if any entry contains it.
+/// Entries are read on the wall clock of each schedule that uses the calendar.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CalendarEntries {

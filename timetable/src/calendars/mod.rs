@@ -1,14 +1,14 @@
 //! Calendars: named sets of local time that several schedules share, and what they suppress.
 //!
-//! A calendar contains dates, days of the year, weekdays, ranges and windows of the day. It has no
-//! zone: each schedule reads it on its own wall clock, so "25 December" is that day both in
-//! Auckland and in Honolulu. `exclude` suppresses the fires inside the entries, `only` those
-//! outside. A suppressed instant is still an instant of its timetable: it is recorded, but does not
-//! run.
+//! A calendar contains dates, days of the year, weekdays, ranges and windows of the day.
+//! It has no zone: each schedule reads it on its own wall clock, so "25 December" is that day both
+//! in Auckland and in Honolulu.
+//! `exclude` suppresses the fires inside the entries, `only` those outside.
+//! A suppressed instant is still an instant of its timetable: it is recorded, but does not run.
 //!
-//! The wall-clock time at which the fire happens decides. A scheduled time that the clock skips
-//! fires right after the gap and is judged there. Of a time that occurs twice, both fires are
-//! judged alike.
+//! The wall-clock time at which the fire happens decides.
+//! A scheduled time that the clock skips fires right after the gap and is judged there.
+//! Of a time that occurs twice, both fires are judged alike.
 //!
 //! - [`entries`]: calendars as users write them.
 //! - [`text`]: parses dates and times of day.

@@ -16,8 +16,8 @@ pub(super) enum Times<'a> {
 /// A bit mask of the 60 seconds of a minute.
 const MINUTE: u64 = (1 << 60) - 1;
 
-/// Number of distinct civil seconds in `from..to` that at least one of the sources contains. There
-/// are at most 16 sources.
+/// Number of distinct civil seconds in `from..to` that at least one of the sources contains.
+/// There are at most 16 sources.
 pub(super) fn count(all: &[Times<'_>], from: i64, to: i64) -> u64 {
     match all {
         [] => 0,
@@ -83,8 +83,8 @@ struct Sizes<'a> {
 }
 
 impl Sizes<'_> {
-    /// Number of seconds of a day, from one second up to but not including another, that at least
-    /// one of the sources contains.
+    /// Number of seconds of a day, from one second up to but not including another,
+    /// that at least one of the sources contains.
     fn of(&mut self, day: i64, from: i64, to: i64) -> u64 {
         let matching = self.all.iter().enumerate().filter(|(_, times)| times.match_day(day));
         let set = matching.fold(0_u16, |set, (index, _)| set | 1 << index);

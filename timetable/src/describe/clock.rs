@@ -32,8 +32,8 @@ pub(super) fn words(clock: Clock) -> String {
             format!("{}{at}", minutes(&minute, &hour))
         }
         Form::All | Form::Even(_) | Form::Run(..) | Form::Steps(..) | Form::List(_) => {
-            // A rhythm that fills the whole minute (`All`, `Even`) is described without "of every
-            // minute".
+            // A rhythm that fills the whole minute (`All`,
+            // `Even`) is described without "of every minute".
             let of = match (&second, &minute) {
                 (Form::Run(..) | Form::Steps(..) | Form::List(_), Form::All) => " of every minute",
                 _ => "",

@@ -115,8 +115,8 @@ fn day_of_week(field: &Field, of: &str, join: &str) -> String {
             Some(Run { low, high, step: 1, count: 3.. }) => {
                 vec![format!("{} to {}", name(low), name(high))]
             }
-            // Weekdays in steps are listed one by one: "every second weekday" would be wrong across
-            // weeks.
+            // Weekdays in steps are listed one by one:
+            // "every second weekday" would be wrong across weeks.
             Some(run) => run.values().map(name).collect(),
             None => Vec::new(),
         },

@@ -14,8 +14,8 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The shape of the numbers of a field whose values run from zero up to but not including
-    /// `size`.
+    /// The shape of the numbers of a field whose values
+    /// run from zero up to but not including `size`.
     pub(super) fn of(values: Vec<u16>, size: u16) -> Form {
         let (Some(&first), Some(&last)) = (values.first(), values.last()) else {
             return Form::List(values);

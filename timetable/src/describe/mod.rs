@@ -123,8 +123,8 @@ fn dst(parts: &Parts) -> Option<String> {
 fn touches(clock: Clock, span: &Span) -> bool {
     let low = (span.civil_start() - span.jump_in.max(0)).rem_euclid(DAY);
     let high = low + span.jump_in.abs();
-    // The skipped or repeated times may cross midnight: check the part before it and the part after
-    // it.
+    // The skipped or repeated times may cross midnight:
+    // check the part before it and the part after it.
     clock.before(high.min(DAY)) > clock.before(low) || (high > DAY && clock.before(high - DAY) > 0)
 }
 

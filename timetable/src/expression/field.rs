@@ -11,8 +11,8 @@
 //! ```
 //!
 //! This grammar is checked before croner sees the text: croner accepts far more than it should
-//! (`1,,2`, `JANFEB`, `15W99`), and its errors name no field. Croner gets accepted fields in a
-//! canonical form.
+//! (`1,,2`, `JANFEB`, `15W99`), and its errors name no field.
+//! Croner gets accepted fields in a canonical form.
 
 use std::ops::Range;
 
@@ -82,8 +82,8 @@ impl Field {
         items.collect::<Vec<_>>().join(",")
     }
 
-    /// Whether the field counts days back from the end of the month in a way that croner does not
-    /// support.
+    /// Whether the field counts days back from the end of the
+    /// month in a way that croner does not support.
     pub(crate) fn counts_back(&self) -> bool {
         self.items.iter().any(|item| matches!(item, Item::BeforeLast(_)))
     }
@@ -101,9 +101,9 @@ impl Field {
         (*self.unit.values().start()..=self.unit.last()).all(|value| named(value) || sunday(value))
     }
 
-    /// Whether the field restricts nothing: `*`, `?` or `*/1`. Steps of years, even of one, begin
-    /// with 1970 and so do restrict. In a list, one of these must come first for the field to count
-    /// as starred.
+    /// Whether the field restricts nothing: `*`, `?` or `*/1`.
+    /// Steps of years, even of one, begin with 1970 and so do restrict.
+    /// In a list, one of these must come first for the field to count as starred.
     pub(crate) fn any(&self) -> bool {
         let every = [Item::Any { step: None }, Item::Any { step: Some(1) }];
         let forms = if self.unit == Unit::Year { &every[..1] } else { &every[..] };

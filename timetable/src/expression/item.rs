@@ -26,8 +26,8 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// The first value, the last possible value and the step; `None` for the forms that only the
-    /// day fields have.
+    /// The first value, the last possible value and the step;
+    /// `None` for the forms that only the day fields have.
     pub(crate) fn run(self, unit: Unit) -> Option<(u16, u16, u16)> {
         let last = unit.last();
         match self {

@@ -1,8 +1,8 @@
 //! Parses and checks the expression that a user types.
 //!
 //! Any text is answered in microseconds, either with a value or with a [`Fault`] that says where
-//! the text is wrong, what was expected and how to correct it. Croner never refuses a text that is
-//! accepted here. This module knows neither zones nor instants.
+//! the text is wrong, what was expected and how to correct it.
+//! Croner never refuses a text that is accepted here. This module knows neither zones nor instants.
 //!
 //! - [`text`]: rules for every expression: length, ASCII, splitting into words.
 //! - [`mod@unit`]: the seven fields, their bounds and names.
@@ -143,8 +143,8 @@ impl Cron {
         &self.fields[unit as usize]
     }
 
-    /// Whether no field of the time of day begins with `*`. The DST policy protects fixed times
-    /// when the clock changes; wildcard times follow the clock.
+    /// Whether no field of the time of day begins with `*`.
+    /// The DST policy protects fixed times when the clock changes; wildcard times follow the clock.
     pub(crate) fn fixed(&self) -> bool {
         [Unit::Second, Unit::Minute, Unit::Hour].iter().all(|unit| !self.field(*unit).starred)
     }
@@ -154,8 +154,8 @@ impl Cron {
         self.fields.iter().any(|field| field.hashed)
     }
 
-    /// Whether a day must match both day fields. Otherwise, if both are restricted, a match of
-    /// either is enough.
+    /// Whether a day must match both day fields.
+    /// Otherwise, if both are restricted, a match of either is enough.
     pub(crate) fn both_days(&self) -> bool {
         let (month, week) = (self.field(Unit::DayOfMonth), self.field(Unit::DayOfWeek));
         month.starred || week.starred || week.both

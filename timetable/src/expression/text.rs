@@ -66,8 +66,8 @@ pub(crate) fn other_dialect(words: &[(&str, usize)]) -> Option<Fault> {
     let (first, at) = *words.first()?;
     let (last, from) = *words.last()?;
     let is_call = ["cron(", "rate(", "at("].iter().any(|call| first.starts_with(call));
-    // `?` is valid only in the day fields, whose positions move by one in an expression of six
-    // fields.
+    // `?` is valid only in the day fields, whose positions
+    // move by one in an expression of six fields.
     let is_shifted = words.len() == 6 && [words[2], words[4]].iter().any(|(word, _)| *word == "?");
     if !is_call && !is_shifted {
         return None;

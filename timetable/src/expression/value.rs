@@ -32,8 +32,8 @@ pub(crate) fn parse(unit: Unit, text: &str, at: usize) -> Result<u16, Fault> {
     }
 }
 
-/// Parses `low-high`, which begins at byte `at`. A reversed range is refused, not wrapped; `help`
-/// builds the advice on what to write instead.
+/// Parses `low-high`, which begins at byte `at`.
+/// A reversed range is refused, not wrapped; `help` builds the advice on what to write instead.
 pub(crate) fn range(
     unit: Unit,
     low: &str,

@@ -46,8 +46,8 @@ pub(super) fn changes(subject: &Subject<'_>, parts: &Parts, from: DateTime<Utc>)
     warnings
 }
 
-/// The effect on an expression of the clock change that begins a span. An expression of every hour
-/// follows the clock and is not affected, unless it gains a fire.
+/// The effect on an expression of the clock change that begins a span.
+/// An expression of every hour follows the clock and is not affected, unless it gains a fire.
 pub(super) fn effect(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Option<Warning> {
     let every_hour = subject.pattern.clock.hours.count_ones() == 24;
     if every_hour && (!subject.pattern.fixed || !adds_a_fire(subject, parts, span)) {
@@ -56,8 +56,8 @@ pub(super) fn effect(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Optio
     change(subject, parts, span)
 }
 
-/// Warns about every hour written as fixed times: the expression looks like a rhythm, but skips an
-/// hour that occurs twice.
+/// Warns about every hour written as fixed times: the expression looks like
+/// a rhythm, but skips an hour that occurs twice.
 fn repeated_hour(subject: &Subject<'_>, parts: &Parts, now: i64) -> Option<Warning> {
     if parts.dst.overlap == Overlap::Both {
         return None;

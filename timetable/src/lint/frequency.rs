@@ -50,8 +50,8 @@ fn jitter(timetable: &Timetable, parts: &Parts, first: Fire) -> Option<Warning> 
     if jitter.is_zero() {
         return None;
     }
-    // Finding a fire may search every expression, so more expressions mean that fewer fires are
-    // examined.
+    // Finding a fire may search every expression, so more
+    // expressions mean that fewer fires are examined.
     let ahead =
         timetable.fires(first.at, DateTime::<Utc>::MAX_UTC).take(SEARCHES / parts.sources.len());
     let mut before = first;
@@ -80,8 +80,8 @@ fn jitter(timetable: &Timetable, parts: &Parts, first: Fire) -> Option<Warning> 
     })
 }
 
-/// Says why nothing fires after `from`: the definition's start or end prevents it, or none of its
-/// instants are left.
+/// Says why nothing fires after `from`: the definition's start or end
+/// prevents it, or none of its instants are left.
 pub(super) fn never(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Warning {
     let bounds = |field: &str, message: String| Warning {
         code: WarningCode::OutsideBounds,

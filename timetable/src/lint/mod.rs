@@ -4,12 +4,12 @@
 //! often, on which date, at which hour. The caller passes the instant at which the definition is
 //! judged. The cost is a few searches per expression, whatever the expressions contain.
 //!
-//! - [`frequency`]: expressions that fire never, rarely or very often; jitter longer than the
-//!   rhythm.
+//! - [`frequency`]: expressions that fire never, rarely
+//!   or very often; jitter longer than the rhythm.
 //! - [`steps`]: steps that do not divide their field.
 //! - [`days`]: the rule that joins the day fields; days that some months lack.
-//! - [`dst`]: the effect of the next two clock changes; for a schedule of every hour, that of all
-//!   changes in the coming years.
+//! - [`dst`]: the effect of the next two clock changes; for a schedule of every hour,
+//!   that of all changes in the coming years.
 //! - [`quartz`]: weekdays numbered as in another dialect.
 //! - [`example`]: values of `H` that only a schedule's seed will determine.
 //! - [`rewrite`]: builds a suggestion from the typed text.
@@ -148,8 +148,8 @@ pub(crate) fn lint(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) ->
 pub struct ClockChange {
     /// When the clock changes.
     pub at: DateTime<Utc>,
-    /// The effect on the times that the change affects: one sentence for each expression with such
-    /// times.
+    /// The effect on the times that the change affects:
+    /// one sentence for each expression with such times.
     pub effects: Vec<String>,
 }
 

@@ -1,8 +1,8 @@
 use super::{Subject, Warning, WarningCode, rewrite};
 use crate::{dialect::Dialect, expression::Unit};
 
-/// A `?` together with a seconds field is typical of Quartz, where weekday 1 is Sunday; here it is
-/// Monday.
+/// A `?` together with a seconds field is typical of Quartz,
+/// where weekday 1 is Sunday; here it is Monday.
 pub(super) fn weekdays(subject: &Subject<'_>) -> Option<Warning> {
     let words = subject.text.split_ascii_whitespace().count();
     let month = rewrite::typed(subject.text, Unit::DayOfMonth)?;

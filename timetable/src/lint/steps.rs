@@ -4,8 +4,8 @@ use crate::{
     expression::Unit,
 };
 
-/// Fields that start over, their number of values, and the unit with which they start over. A month
-/// has no fixed length; the number is that of the longest.
+/// Fields that start over, their number of values, and the unit with which they start over.
+/// A month has no fixed length; the number is that of the longest.
 const CYCLES: [(Unit, u16, &str); 6] = [
     (Unit::Second, 60, "minute"),
     (Unit::Minute, 60, "hour"),
@@ -52,8 +52,8 @@ impl<'a> Steps<'a> {
         Some(Steps { unit, size, cycle, head, typed, low, high, step })
     }
 
-    /// Whether the steps run through the whole field. `9-17/2` and `30/10` are windows, whose ends
-    /// were chosen by the user.
+    /// Whether the steps run through the whole field.
+    /// `9-17/2` and `30/10` are windows, whose ends were chosen by the user.
     fn whole(&self) -> bool {
         self.high >= self.unit.last() && self.low - self.unit.first_in_steps() < self.step
     }
@@ -64,8 +64,8 @@ impl<'a> Steps<'a> {
         if step <= high - low {
             return None;
         }
-        // A step of all sixty minutes means once an hour, exactly as intended. Months differ in
-        // length.
+        // A step of all sixty minutes means once an hour, exactly as intended.
+        // Months differ in length.
         if self.whole() && step == self.size && unit != Unit::DayOfMonth {
             return None;
         }
@@ -124,8 +124,8 @@ impl<'a> Steps<'a> {
         Some(subject.warning(WarningCode::UnevenStep, message, self.even(subject)))
     }
 
-    /// Suggests an interval if the step is the only restriction, otherwise the nearest step that
-    /// divides the field evenly.
+    /// Suggests an interval if the step is the only restriction, otherwise
+    /// the nearest step that divides the field evenly.
     fn even(&self, subject: &Subject<'_>) -> Option<String> {
         let Steps { unit, size, low, step, head, .. } = *self;
         let free = |unit: Unit| subject.cron.field(unit).any();

@@ -114,9 +114,9 @@ fn set(mask: &mut [u64], values: &[u16]) {
     }
 }
 
-/// An expression that passes this crate's grammar also passes croner's parser. Should the two ever
-/// differ, the user gets this error instead of a panic; a property test should find the difference
-/// first.
+/// An expression that passes this crate's grammar also passes croner's parser.
+/// Should the two ever differ, the user gets this error instead of a panic;
+/// a property test should find the difference first.
 fn refused(error: croner::errors::CronError) -> Fault {
     Fault::new(format!("the parser refused it: {error}"), "write it in a simpler form")
 }

@@ -9,8 +9,8 @@ use crate::{
 pub(crate) struct Days {
     /// The matching months, as a bit mask: bit 1 is January.
     months: u64,
-    /// Matching days (bit 1 is the 1st), by length of the month minus 28, then by weekday of its
-    /// 1st.
+    /// Matching days (bit 1 is the 1st), by length of the
+    /// month minus 28, then by weekday of its 1st.
     shapes: [[u32; 7]; 4],
     /// The matching years, one bit for each; `None` for all years.
     years: Option<Box<[u64]>>,
@@ -131,8 +131,8 @@ impl Days {
         u64::from(self.shapes[month_length(is_leap, month) - 28][weekday(first)])
     }
 
-    /// The months (counted from 1) that the expression contains but that do not have this day in a
-    /// common year.
+    /// The months (counted from 1) that the expression contains but
+    /// that do not have this day in a common year.
     pub(crate) fn months_without(&self, day: u16) -> impl Iterator<Item = u16> {
         let named = (1..=12_u16).filter(|month| self.months >> month & 1 == 1);
         named.filter(move |month| month_length(false, usize::from(*month)) < usize::from(day))

@@ -1,12 +1,12 @@
 //! A cron expression compiled for search: which civil times match it?
 //!
-//! Croner parses the expression and decides which dates match; there is no second matcher. The
-//! meaning of a day field (`L`, `15W`, `5#3`, the rule that joins the two fields) depends only on
-//! the length of the month and the weekday of its 1st. So a month has 28 shapes, and croner's
-//! answers for all of them fit in 28 masks of 32 bits. [`compile`] queries croner once and keeps
-//! the answers. (Only years are left out: they are a set of numbers, and croner's table of five
-//! thousand years is most of its cost.) After that, forward search, backward search and counting
-//! work on bits:
+//! Croner parses the expression and decides which dates match; there is no second matcher.
+//! The meaning of a day field (`L`, `15W`, `5#3`, the rule that joins the two fields) depends only
+//! on the length of the month and the weekday of its 1st.
+//! So a month has 28 shapes, and croner's answers for all of them fit in 28 masks of 32 bits.
+//! [`compile`] queries croner once and keeps the answers.
+//! (Only years are left out: they are a set of numbers, and croner's table of five thousand years
+//! is most of its cost.) After that, forward search, backward search and counting work on bits:
 //!
 //! - Searches are fast, because they skip days that do not match: a year without a match costs one
 //!   table look-up, and there are only 14 shapes of year.

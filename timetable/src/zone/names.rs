@@ -17,9 +17,9 @@ pub fn zone_names() -> impl Iterator<Item = &'static str> {
 
 /// The exact canonical name, or an error that suggests the name that was probably intended.
 ///
-/// Only exact names are accepted. `localtime` would mean another zone on every node. A file's path
-/// or a POSIX rule may not be the zone that its author believes it to be. A second spelling of a
-/// name would make equal schedules look different.
+/// Only exact names are accepted. `localtime` would mean another zone on every node.
+/// A file's path or a POSIX rule may not be the zone that its author believes it to be.
+/// A second spelling of a name would make equal schedules look different.
 pub(super) fn canonical(name: &str) -> Result<&'static str, Fault> {
     if let Ok(zone) = name.parse::<chrono_tz::Tz>() {
         return Ok(zone.name());

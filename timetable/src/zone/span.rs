@@ -3,8 +3,8 @@ use jiff::{Timestamp, tz::TimeZone};
 /// Seconds in an hour.
 pub(crate) const HOUR: i64 = 3_600;
 
-/// Clock changes up to this instant, 2100-01-01, are in a table. Later ones are looked up one by
-/// one, and follow one rule for all years.
+/// Clock changes up to this instant, 2100-01-01, are in a table.
+/// Later ones are looked up one by one, and follow one rule for all years.
 pub(crate) const TABULATED: i64 = 4_102_444_800;
 
 /// A period during which a zone's clock keeps one offset, so that it runs straight.
@@ -16,8 +16,8 @@ pub(crate) struct Span {
     pub(crate) end: i64,
     /// How many seconds the clock is ahead of UTC.
     pub(crate) offset: i64,
-    /// How far the clock jumped at the start, in seconds: forward over a gap if positive, back into
-    /// an overlap if negative.
+    /// How far the clock jumped at the start, in seconds: forward over a gap if
+    /// positive, back into an overlap if negative.
     pub(crate) jump_in: i64,
     /// How far the clock jumps at the end, in seconds.
     pub(crate) jump_out: i64,
@@ -88,8 +88,8 @@ pub(super) fn beyond(rules: &TimeZone, instant: i64) -> Span {
         span.end = change.timestamp().as_second();
         span.jump_out = i64::from(change.offset().seconds()) - here;
     }
-    // `preceding` returns only changes strictly before, but the span may begin at the instant
-    // itself.
+    // `preceding` returns only changes strictly before,
+    // but the span may begin at the instant itself.
     for change in rules.preceding(timestamp(instant + 1)).take(4) {
         let before = offset(rules, timestamp(change.timestamp().as_second() - 1));
         if before != here {

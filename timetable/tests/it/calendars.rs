@@ -1,5 +1,5 @@
-//! Calendars, compared with an oracle that checks every fire, in the plainest way, for an entry
-//! that contains its local time.
+//! Calendars, compared with an oracle that checks every fire, in the plainest way,
+//! for an entry that contains its local time.
 
 use std::sync::Arc;
 
@@ -441,8 +441,8 @@ fn weekend() -> CalendarEntries {
     CalendarEntries { weekdays: vec![Weekday::Sat, Weekday::Sun], ..entries() }
 }
 
-/// The cost is measured in steps, not in time: one step per boundary, however many fires lie
-/// between two boundaries.
+/// The cost is measured in steps, not in time: one step per boundary,
+/// however many fires lie between two boundaries.
 #[test]
 fn a_year_of_seconds_under_a_weekday_calendar_is_a_hundred_ranges() {
     let calendar = made("weekends", CalendarMode::Exclude, &weekend());
@@ -470,8 +470,8 @@ fn a_year_of_seconds_under_a_weekday_calendar_is_a_hundred_ranges() {
     assert_eq!(plan.next.map(|fire| fire.at), Some(now + TimeDelta::seconds(1)));
 }
 
-/// Six years of minutes, cut eight times an hour, are planned part by part without a missing
-/// instant.
+/// Six years of minutes, cut eight times an hour,
+/// are planned part by part without a missing instant.
 #[test]
 fn an_outage_under_a_hostile_calendar_is_planned_in_bounded_parts() {
     let window = |index: i32| TimeWindow {

@@ -12,8 +12,8 @@ use crate::{
     support::parse,
 };
 
-/// The time limit for one text: far longer than any text needs, so that a busy machine does not
-/// fail the test.
+/// The time limit for one text: far longer than any text needs,
+/// so that a busy machine does not fail the test.
 const SOON: Duration = Duration::from_secs(5);
 
 /// Parses a text, and calls every function of a timetable.

@@ -1,5 +1,5 @@
-//! The project's test vectors: cases on which independent implementations and the written rule
-//! agree.
+//! The project's test vectors: cases on which independent
+//! implementations and the written rule agree.
 
 use std::{fs, path::Path};
 
@@ -50,8 +50,8 @@ fn check(vectors: Vec<Vector>) {
         let Vector { id, expr, tz, from, expected, exhausted } = vector;
         let timetable = match Timetable::new(&asked(expr, tz, *from)) {
             Ok(timetable) => timetable,
-            // Three vectors give 29 February in common years only and expect no fire. The
-            // calculator refuses expressions that can never match, which is the same result.
+            // Three vectors give 29 February in common years only and expect no fire.
+            // The calculator refuses expressions that can never match, which is the same result.
             Err(error) if expected.is_empty() && error.never_fires => continue,
             Err(error) => {
                 wrong.push(format!("{id} {expr:?} {tz}: {error}"));

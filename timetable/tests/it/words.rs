@@ -208,8 +208,8 @@ fn every_rule_warns_and_says_what_to_write_instead() {
             Some("@every 7m"),
         ),
         ("0 */5 * * *", UnevenStep, "the last step of the day is 4 hours long", Some("@every 5h")),
-        // `@every` fires once per interval, but these fire many times in each matching hour or
-        // minute.
+        // `@every` fires once per interval, but these fire
+        // many times in each matching hour or minute.
         ("* */5 * * *", UnevenStep, "the last step of the day is 4 hours", Some("* */4 * * *")),
         ("0,30 */5 * * *", UnevenStep, "4 hours long", Some("0,30 */4 * * *")),
         ("* */7 * * * *", UnevenStep, "4 minutes long", Some("* */6 * * * *")),
@@ -378,8 +378,8 @@ fn the_fields_of_a_definition_are_judged_together() {
     }
 }
 
-/// If the definition's start or end prevents fires, the warning names that field, not the
-/// expression.
+/// If the definition's start or end prevents fires,
+/// the warning names that field, not the expression.
 #[test]
 fn a_warning_names_the_field_because_of_which_nothing_fires() {
     let asked = |text: &str, start: Option<&str>, end: Option<&str>| Definition {
@@ -440,8 +440,8 @@ fn a_warning_names_the_field_because_of_which_nothing_fires() {
     assert_eq!(warnings(&first), []);
 }
 
-/// A zone that crosses the date line: the warning mentions no policy, and no `*` where none was
-/// typed.
+/// A zone that crosses the date line: the warning mentions
+/// no policy, and no `*` where none was typed.
 #[test]
 fn a_correction_is_called_one() {
     for (zone, from, expression, code, message) in [

@@ -1,5 +1,5 @@
-//! Zones: their clocks compared with a second implementation, and changes that count as
-//! corrections.
+//! Zones: their clocks compared with a second
+//! implementation, and changes that count as corrections.
 
 use chrono::{Offset, TimeZone};
 use timetable::{Definition, DstPolicy, Fire, FireKind, Gap, Overlap, Timetable, zone_names};

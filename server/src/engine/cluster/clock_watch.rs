@@ -10,8 +10,8 @@ use crate::engine::{core::Core, signals::SignalKind};
 /// The interval between two checks of the clock: a step is noticed within this time.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Runs until `stop`. A manual clock is ignored, because the test that sets it also wakes the
-/// services that it needs.
+/// Runs until `stop`.
+/// A manual clock is ignored, because the test that sets it also wakes the services that it needs.
 pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
     while core.clock.is_system() && !stop.is_cancelled() {
         if let Some(step) = core.cluster.look_at_clock(&core.clock) {

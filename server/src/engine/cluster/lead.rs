@@ -1,6 +1,6 @@
-//! Lease terms. A service that one node runs for all holds a lease, which each round renews. The
-//! holder steps down by its own monotonic clock before the term ends. Each write names the epoch,
-//! so a holder that was frozen in the meantime writes nothing.
+//! Lease terms. A service that one node runs for all holds a lease, which each round renews.
+//! The holder steps down by its own monotonic clock before the term ends.
+//! Each write names the epoch, so a holder that was frozen in the meantime writes nothing.
 
 use std::time::{Duration, Instant};
 
@@ -50,8 +50,8 @@ impl LeaseTerm {
 /// renews a shorter term would use up most of it, round after round.
 const SHORTEST: Duration = Duration::from_secs(5);
 
-/// Takes or renews a service's lease for at least `term`. Returns `None` if another node holds the
-/// lease or this node must not schedule.
+/// Takes or renews a service's lease for at least `term`.
+/// Returns `None` if another node holds the lease or this node must not schedule.
 ///
 /// If this node's monotonic clock shows that another node's term has not changed for its full
 /// length, the term counts as over. Otherwise a database clock that was stepped back would let a

@@ -1,5 +1,5 @@
-//! Keeps track of which days of the ledger contain live rows, so that other services need not
-//! search every day.
+//! Keeps track of which days of the ledger contain live rows,
+//! so that other services need not search every day.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,8 +7,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::{EngineError, core::Core, service::Service};
 
-/// The pause after a scan is this many times as long as the scan. So scans take at most one per
-/// cent of the time, however long the backlog is.
+/// The pause after a scan is this many times as long as the scan.
+/// So scans take at most one per cent of the time, however long the backlog is.
 const SHARE: u32 = 100;
 
 /// The longest pause: a result must not be used for longer than a minute.

@@ -22,8 +22,8 @@ use crate::{
     },
 };
 
-/// Starts the first life of a process and returns its key. Fails if the clock is wrong or if
-/// another live process uses the name.
+/// Starts the first life of a process and returns its key.
+/// Fails if the clock is wrong or if another live process uses the name.
 pub(in crate::engine) async fn enter(
     store: &Store,
     clock: &Clock,
@@ -42,8 +42,8 @@ pub(in crate::engine) async fn enter(
     cluster.watch(&living, clock.instant());
     let fleet = Fleet::of(living, settings.heartbeat_expiry);
     cluster.see(id, fleet.members.clone());
-    // Log the problems that `/healthz` reports, because an operator who starts a node reads its
-    // log.
+    // Log the problems that `/healthz` reports, because
+    // an operator who starts a node reads its log.
     let (name, readiness) = (cluster.name(), cluster.standing(clock));
     let wrong = crate::engine::core::nodes::issues(&fleet, &[], name, readiness);
     let wrong = wrong.into_iter().chain(cluster::redis(&fleet, name, cluster.redis()));
@@ -183,8 +183,8 @@ impl Service for Pulse {
             report.is_usurped = !report.rejoined;
         }
         let node = core.node_id().await;
-        // Attempts are checked at each heartbeat, because one may have begun under the old life
-        // while the new one started.
+        // Attempts are checked at each heartbeat, because one may have begun
+        // under the old life while the new one started.
         let is_lost = |hold: &RunLease| report.is_usurped || hold.node_id != node;
         report.lost = core.registry.stop(StopReason::Lost, is_lost);
         let living = core.cluster.living(&core.store).await?;
@@ -194,8 +194,8 @@ impl Service for Pulse {
             core.signals.wake_here(SignalKind::Planner);
             core.signals.wake_here(SignalKind::Dispatcher);
         }
-        // Each node decides by itself which others to doubt, because nodes may receive different
-        // heartbeats.
+        // Each node decides by itself which others to doubt,
+        // because nodes may receive different heartbeats.
         let doubts = core.cluster.to_doubt();
         if core.store.doubt_if_silent(&doubts, core.cluster.doubted_after()).await? > 0 {
             core.signals.wake_pulse();
@@ -214,11 +214,11 @@ impl Service for Pulse {
 
 /// The service that stops attempts on request, and attempts whose run was ended elsewhere.
 ///
-/// A cancel request belongs to the run, not to one node's hold on it, and is never withdrawn. The
-/// request is in the tables; the wake-up of this service carries no data. So a request cannot miss
-/// one hold and hit the next one by mistake: if a hold is lost before the request is seen, no new
-/// attempt of the run begins. If a run with a request is lost, released or parked, the service that
-/// writes that change also cancels the run.
+/// A cancel request belongs to the run, not to one node's hold on it, and is never withdrawn.
+/// The request is in the tables; the wake-up of this service carries no data.
+/// So a request cannot miss one hold and hit the next one by mistake: if a hold is lost before
+/// the request is seen, no new attempt of the run begins. If a run with a request is lost,
+/// released or parked, the service that writes that change also cancels the run.
 #[derive(Debug)]
 pub(in crate::engine) struct Canceller {
     pub(in crate::engine) core: Arc<Core>,
@@ -246,9 +246,9 @@ impl Service for Canceller {
         let wanted = core.store.cancel_requests(node).await?;
         let stopped =
             core.registry.stop(StopReason::Cancelled, |hold| wanted.contains(&hold.run_id));
-        // This list must be read before the tables. Then each hold in it is in the tables, too,
-        // unless the node has lost it. Holds of an earlier life of this node are left to a later
-        // round.
+        // This list must be read before the tables.
+        // Then each hold in it is in the tables, too, unless the node has lost it.
+        // Holds of an earlier life of this node are left to a later round.
         let held = core.registry.holds().into_iter().filter(|hold| hold.node_id == node);
         let there: HashSet<RunLease> = core.store.held_by(node).await?.into_iter().collect();
         let gone: HashSet<RunLease> = held.filter(|hold| !there.contains(hold)).collect();

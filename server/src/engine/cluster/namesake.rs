@@ -27,8 +27,8 @@ enum NameVerdict {
     Free,
     /// Refuses to start: the other process is alive.
     Taken,
-    /// Asks the other process for a heartbeat and waits for it: nothing else shows whether that
-    /// process is alive.
+    /// Asks the other process for a heartbeat and waits for it:
+    /// nothing else shows whether that process is alive.
     Unclear,
 }
 
@@ -64,8 +64,8 @@ pub(in crate::engine) async fn make_way(
         NameVerdict::Unclear => {}
     }
     let mut wait = settings.heartbeat_interval + MARGIN;
-    // Asking must work even if this process does not receive the other's heartbeats from Redis. The
-    // other node answers in its own row, once it has given up on an unreachable Redis.
+    // Asking must work even if this process does not receive the other's heartbeats from Redis.
+    // The other node answers in its own row, once it has given up on an unreachable Redis.
     let doubt = Doubt { node: first.node.id, heard: Duration::ZERO };
     match first.node.beats_in {
         BeatsIn::Database => {}
@@ -98,17 +98,17 @@ async fn namesake(store: &Store, cluster: &Cluster) -> Result<Option<Living>, En
     Ok(living.into_iter().find(|other| other.node.name == cluster.name()))
 }
 
-/// Whether the node has sent a heartbeat between the two readings. For a heartbeat in Redis, only
-/// its number is exact, not its time. The first number received proves nothing: a dead life may
-/// have left it behind.
+/// Whether the node has sent a heartbeat between the two readings.
+/// For a heartbeat in Redis, only its number is exact, not its time.
+/// The first number received proves nothing: a dead life may have left it behind.
 fn has_beaten(first: &Living, now: &Living) -> bool {
     let counted = first.beat.zip(now.beat).is_some_and(|(first, now)| first != now);
     counted || now.written_at != first.written_at
 }
 
-/// Whether another live process uses this node's name. That process counts as alive if a heartbeat
-/// of it arrived within the expiry. If this node cannot receive its heartbeats, it counts as alive
-/// unless it has left a doubt unanswered.
+/// Whether another live process uses this node's name.
+/// That process counts as alive if a heartbeat of it arrived within the expiry. If this node cannot
+/// receive its heartbeats, it counts as alive unless it has left a doubt unanswered.
 pub(in crate::engine) async fn has_namesake(
     store: &Store,
     settings: &Settings,

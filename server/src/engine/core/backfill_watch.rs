@@ -35,8 +35,8 @@ impl BackfillWatch {
         self.claims.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a backfill waited for a claim; clears the flag. The backfill's next turn sets it
-    /// again if needed.
+    /// Whether a backfill waited for a claim; clears the flag.
+    /// The backfill's next turn sets it again if needed.
     pub(crate) fn take_claim(&self) -> bool {
         self.claims.load(Ordering::Relaxed) && self.claims.swap(false, Ordering::Relaxed)
     }

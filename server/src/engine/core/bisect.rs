@@ -1,6 +1,6 @@
-//! Writes a batch of which the database may refuse some items. The batch is tried as a whole. A
-//! refused part is split in half and tried again, until the refused items are isolated and the
-//! others are written.
+//! Writes a batch of which the database may refuse some items.
+//! The batch is tried as a whole. A refused part is split in half and tried again,
+//! until the refused items are isolated and the others are written.
 
 use std::ops::Range;
 
@@ -29,8 +29,8 @@ impl Bisect {
         self.parts.push(part);
     }
 
-    /// Splits a refused part, so that its halves are tried next. Returns the item's index as `Err`
-    /// if the part is a single item.
+    /// Splits a refused part, so that its halves are tried next.
+    /// Returns the item's index as `Err` if the part is a single item.
     pub(in crate::engine) fn split(&mut self, part: Range<usize>) -> Result<(), usize> {
         if part.len() < 2 {
             return Err(part.start);

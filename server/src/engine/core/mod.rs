@@ -76,8 +76,8 @@ pub(super) struct Core {
     pub(super) places: Places,
     /// Whether runs wait for a place. If so, a place that becomes free wakes the dispatcher.
     pub(super) backlog: AtomicBool,
-    /// Whether runs wait for other runs of their group. If so, a run that settles wakes the
-    /// dispatcher.
+    /// Whether runs wait for other runs of their group.
+    /// If so, a run that settles wakes the dispatcher.
     pub(super) group_backlog: AtomicBool,
     /// Whether fires wait for a blocking run. If so, a run that settles wakes the planner.
     pub(super) buffering: AtomicBool,
@@ -148,14 +148,14 @@ impl Core {
         Comparison { cluster, clock, store, signals }
     }
 
-    /// Whether this node may claim, recover and remove rows. If its clock seems to have been
-    /// stepped, the clock is first compared with the database's.
+    /// Whether this node may claim, recover and remove rows.
+    /// If its clock seems to have been stepped, the clock is first compared with the database's.
     pub(super) async fn may_schedule(&self) -> Result<bool, EngineError> {
         Ok(self.comparison().standing().await? == NodeReadiness::Ready)
     }
 
-    /// Whether this node may take runs. Its zone data does not matter, because a run's times do not
-    /// depend on it.
+    /// Whether this node may take runs.
+    /// Its zone data does not matter, because a run's times do not depend on it.
     pub(super) async fn may_take(&self) -> Result<bool, EngineError> {
         Ok(matches!(
             self.comparison().standing().await?,
@@ -163,8 +163,8 @@ impl Core {
         ))
     }
 
-    /// Whether the nodes schedule by other zone data than this node has. If so, this node must not
-    /// move a schedule's cursor in `tx`.
+    /// Whether the nodes schedule by other zone data than this node has.
+    /// If so, this node must not move a schedule's cursor in `tx`.
     pub(super) async fn has_other_zones(
         &self,
         tx: &DatabaseTransaction,
@@ -173,8 +173,8 @@ impl Core {
         Ok(self.store.other_zone_rules(tx, &own).await?.is_some())
     }
 
-    /// Records the time that the database's clock showed after `asked`. Returns whether this shows
-    /// that this node's clock has become right or wrong.
+    /// Records the time that the database's clock showed after `asked`.
+    /// Returns whether this shows that this node's clock has become right or wrong.
     pub(super) fn note_clock(&self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
         self.comparison().note(asked, database)
     }
@@ -213,8 +213,8 @@ impl Core {
         self.registry.start(hold, outlives, |count| self.show_load(count))
     }
 
-    /// Records that an attempt's work has ended; it still has to be settled. Returns why the
-    /// attempt was stopped, if it was.
+    /// Records that an attempt's work has ended; it still has to be settled.
+    /// Returns why the attempt was stopped, if it was.
     pub(super) fn let_go(&self, grip: &AttemptHandle) -> Result<Option<StopReason>, Replaced> {
         self.registry.end(grip, |count| self.show_load(count))
     }
@@ -264,8 +264,8 @@ impl Core {
         self.signals.tell(SignalKind::Settled);
     }
 
-    /// Wakes the services that waited for runs of another node. This node does not know which of
-    /// these runs backfills wait for.
+    /// Wakes the services that waited for runs of another node.
+    /// This node does not know which of these runs backfills wait for.
     pub(super) fn run_settled_elsewhere(&self) {
         self.wake_waiting();
         if self.backfills.has_any_run() {

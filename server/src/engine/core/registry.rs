@@ -1,5 +1,5 @@
-//! This node's attempts: those that are about to start, those in progress, and those that have
-//! ended but are not settled yet.
+//! This node's attempts: those that are about to start, those in progress,
+//! and those that have ended but are not settled yet.
 //!
 //! An attempt that moves from one set to the next is briefly in both, never in neither. So if the
 //! tables assign an attempt to this node and no set contains it, this node will never work on it.
@@ -53,8 +53,8 @@ pub(in crate::engine) struct AttemptHandle {
     serial: u64,
 }
 
-/// The tables have assigned the same run to this node again, so the outcome of this attempt is
-/// discarded.
+/// The tables have assigned the same run to this node again,
+/// so the outcome of this attempt is discarded.
 #[derive(Debug)]
 pub(in crate::engine) struct Replaced;
 
@@ -70,8 +70,8 @@ pub(in crate::engine) enum StopReason {
 }
 
 impl AttemptRegistry {
-    /// Registers an attempt that begins. After `limit` it counts as stuck. Calls `show` with the
-    /// new number of attempts in progress.
+    /// Registers an attempt that begins.
+    /// After `limit` it counts as stuck. Calls `show` with the new number of attempts in progress.
     pub(super) fn start(
         &self,
         hold: RunLease,
@@ -83,16 +83,16 @@ impl AttemptRegistry {
         let mut at_work = lock(&self.at_work);
         let entry = AtWork { hold, serial, stop: stop.clone(), why: None, outlives };
         if let Some(earlier) = at_work.insert(hold.run_id, entry) {
-            // The node lost the run and took it again. Nothing after this call could stop the
-            // earlier attempt.
+            // The node lost the run and took it again.
+            // Nothing after this call could stop the earlier attempt.
             earlier.stop.cancel();
         }
         show(at_work.len());
         AttemptHandle { hold, stop, serial }
     }
 
-    /// Records that an attempt's work has ended; it still has to be settled. Returns why the
-    /// attempt was stopped, if it was.
+    /// Records that an attempt's work has ended; it still has to be settled.
+    /// Returns why the attempt was stopped, if it was.
     pub(super) fn end(
         &self,
         grip: &AttemptHandle,
@@ -128,8 +128,8 @@ impl AttemptRegistry {
 
     /// Whether this node is working on an attempt, or is about to start or settle it.
     pub(in crate::engine) fn knows(&self, hold: &RunLease) -> bool {
-        // The order matters: an attempt that moves from one set to the next is briefly in both,
-        // never in neither.
+        // The order matters: an attempt that moves from one set to the
+        // next is briefly in both, never in neither.
         self.starting.has(hold)
             || lock(&self.at_work).get(&hold.run_id).is_some_and(|entry| entry.hold == *hold)
             || lock(&self.settling).get(&hold.run_id) == Some(hold)

@@ -20,8 +20,8 @@ pub(in crate::engine) struct StartingAttempts {
     entered: Mutex<HashMap<RunLease, usize>>,
 }
 
-/// A guard for entered attempts. It is dropped when they are in progress, or when the commit failed
-/// or seemed to fail.
+/// A guard for entered attempts.
+/// It is dropped when they are in progress, or when the commit failed or seemed to fail.
 #[derive(Debug)]
 pub(in crate::engine) struct Beginning<'a> {
     all: &'a StartingAttempts,
@@ -30,8 +30,8 @@ pub(in crate::engine) struct Beginning<'a> {
 }
 
 impl StartingAttempts {
-    /// Enters attempts. This must happen before the commit. `since` is an instant before the tables
-    /// were read.
+    /// Enters attempts. This must happen before the commit.
+    /// `since` is an instant before the tables were read.
     pub(in crate::engine) fn enter(
         &self,
         since: Instant,

@@ -258,8 +258,8 @@ async fn carry_out(
     Ok(Carried { outcome: shortened(mask.outcome(outcome)), at_target: Some((from, to)), lines })
 }
 
-/// The size to which an error message is cut, and how much of that comes from its beginning. The
-/// beginning says what failed, and the end says why.
+/// The size to which an error message is cut, and how much of that comes from its beginning.
+/// The beginning says what failed, and the end says why.
 const MAX_MESSAGE_BYTES: usize = 1_000;
 const MAX_MESSAGE_HEAD: usize = 300;
 
@@ -324,8 +324,8 @@ async fn fill_in(
     }
 }
 
-/// Finds the schedule's previous fire. Retries until the database answers, because an outage is not
-/// the run's fault.
+/// Finds the schedule's previous fire.
+/// Retries until the database answers, because an outage is not the run's fault.
 async fn fire_before(
     core: &Core,
     schedule: Uuid,

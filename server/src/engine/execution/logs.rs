@@ -1,6 +1,6 @@
-//! Passes log lines from attempts to the tables. The lines of an attempt are grouped into chunks,
-//! and the chunks of all attempts into batches. Lines printed while a batch is written form the
-//! next one.
+//! Passes log lines from attempts to the tables.
+//! The lines of an attempt are grouped into chunks, and the chunks of all attempts into batches.
+//! Lines printed while a batch is written form the next one.
 
 use std::{
     sync::atomic::AtomicI64,
@@ -37,13 +37,13 @@ pub(in crate::engine) const MAX_QUEUE: usize = 512;
 /// Maximum number of chunks that one statement writes.
 const BATCH: usize = 128;
 
-/// How long a line waits for others. This is real time, not the application's clock, because people
-/// read a log while it is written.
+/// How long a line waits for others.
+/// This is real time, not the application's clock, because people read a log while it is written.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// The numbers of a run's lines while one node holds the run. All tasks of the run share one
-/// sequence. So no two lines have the same number, and a reader that follows the log by number
-/// misses none.
+/// The numbers of a run's lines while one node holds the run.
+/// All tasks of the run share one sequence.
+/// So no two lines have the same number, and a reader that follows the log by number misses none.
 #[derive(Debug)]
 pub(in crate::engine) struct Numbers {
     last: Mutex<i64>,
@@ -85,8 +85,8 @@ pub(in crate::engine) struct Limits<'a> {
 }
 
 /// Numbers an attempt's lines and passes them to the writer. Returns the last lines, which are
-/// written with the settlement: most attempts print little, and so need no separate commit. All
-/// other lines have been written by then, so a settled run has all of its lines.
+/// written with the settlement: most attempts print little, and so need no separate commit.
+/// All other lines have been written by then, so a settled run has all of its lines.
 pub(in crate::engine) async fn copy(
     writer: &mpsc::Sender<LogMessage>,
     numbers: &Numbers,
@@ -182,8 +182,8 @@ const MAX_LAST_ERRORS: usize = 4 * 1024;
 /// Maximum size of one of these error lines.
 const MAX_LAST_ERROR: usize = 1024;
 
-/// The omitted lines of an attempt that has used up a quota. Its last lines on standard error are
-/// written at its end, because they say why it failed.
+/// The omitted lines of an attempt that has used up a quota.
+/// Its last lines on standard error are written at its end, because they say why it failed.
 struct OverQuota {
     quota: LogQuota,
     lines: u64,
@@ -203,8 +203,8 @@ impl OverQuota {
         }
     }
 
-    /// Writes the last error lines, and counts the omitted ones. Returns whether the writer still
-    /// accepts lines.
+    /// Writes the last error lines, and counts the omitted ones.
+    /// Returns whether the writer still accepts lines.
     async fn finish(
         mut self,
         copier: &mut Copier<'_>,
@@ -271,8 +271,8 @@ impl Copier<'_> {
     /// Sends the collected lines to the writer. Returns whether it still accepts lines.
     async fn send(&mut self) -> bool {
         let numbers = self.numbers;
-        // The lock is held until the chunk is sent, so that chunks of two tasks reach the writer in
-        // order.
+        // The lock is held until the chunk is sent,
+        // so that chunks of two tasks reach the writer in order.
         let mut seq = numbers.last.lock().await;
         let Some(row) = self.row(&mut seq) else { return true };
         self.any = true;

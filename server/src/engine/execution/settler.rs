@@ -1,6 +1,6 @@
 //! Settles attempts in batches. Attempts that end while a batch commits form the next batch,
-//! together with those that end before the database is ready for it, and share its commit. A single
-//! attempt is settled without delay.
+//! together with those that end before the database is ready for it, and share its commit.
+//! A single attempt is settled without delay.
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -21,8 +21,8 @@ use crate::{
 /// Maximum number of attempts per transaction.
 const BATCH: usize = 500;
 
-/// Maximum size of outputs and last lines per transaction, in addition to those of the first
-/// attempt.
+/// Maximum size of outputs and last lines per transaction,
+/// in addition to those of the first attempt.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The pause after the first failure, and the longest pause. The pause doubles after each failure.
@@ -78,12 +78,12 @@ type Begun = Result<DatabaseTransaction, StoreError>;
 async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
     write(core, tx, batch).await;
     if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
-        // This node's dispatcher must know when a retry is due; other nodes' dispatchers learn it
-        // at their next poll.
+        // This node's dispatcher must know when a retry is due;
+        // other nodes' dispatchers learn it at their next poll.
         core.signals.wake_here(SignalKind::Dispatcher);
     }
-    // This is called whatever was decided: a run with a cancel request is cancelled instead of
-    // retried.
+    // This is called whatever was decided:
+    // a run with a cancel request is cancelled instead of retried.
     core.run_settled();
     if core.backfills.has_any(batch.iter().map(|settled| settled.hold.run_id)) {
         core.signals.wake_backfill();
@@ -93,8 +93,8 @@ async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
     }
 }
 
-/// Collects attempts that are just ending, by letting tasks that are ready run first. It does not
-/// wait, so a single attempt is settled immediately.
+/// Collects attempts that are just ending, by letting tasks that are ready run first.
+/// It does not wait, so a single attempt is settled immediately.
 async fn gather(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Settlement>) {
     while batch.len() < BATCH {
         tokio::task::yield_now().await;
@@ -148,8 +148,8 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
         {
             tracing::error!(run_id = %one.hold.run_id, %error, "failed to settle an attempt");
             if one.error.as_deref() == Some(REFUSED) {
-                // The database refuses the run even without its outcome. This node drops the run,
-                // and recovery takes it over.
+                // The database refuses the run even without its outcome.
+                // This node drops the run, and recovery takes it over.
                 continue;
             }
             strip(one);
@@ -169,8 +169,8 @@ fn strip(settlement: &mut Settlement) {
     }
 }
 
-/// Splits the batch into parts whose outcomes fit into one transaction each. The first part is
-/// last.
+/// Splits the batch into parts whose outcomes fit into one transaction each.
+/// The first part is last.
 fn portions(batch: &[Settlement]) -> Vec<Range<usize>> {
     let mut parts = Vec::with_capacity(1);
     let (mut start, mut bytes) = (0, 0);
@@ -193,8 +193,8 @@ async fn settle(core: &Core, tx: Begun, batch: &[Settlement]) -> Result<(), Stor
     let tx = tx?;
     let mut held = core.store.settle_if_held(&tx, batch).await?;
     if held.len() < batch.len() {
-        // If an earlier try was committed but its answer was lost, this node still seems to hold
-        // these runs.
+        // If an earlier try was committed but its answer was
+        // lost, this node still seems to hold these runs.
         let others = batch.iter().filter(|settlement| !held.contains(&settlement.hold));
         let others: Vec<&Settlement> = others.collect();
         let before = core.store.settled_before(&tx, &others).await?;

@@ -65,8 +65,8 @@ impl Drop for Awaited {
             return;
         }
         let (store, clock, id) = (self.desk_store.clone(), self.clock.clone(), self.id);
-        // Without a runtime, the process is ending. The job's wait is no longer renewed, which also
-        // abandons the job.
+        // Without a runtime, the process is ending.
+        // The job's wait is no longer renewed, which also abandons the job.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             if let Err(error) = store.abandon_job(id, clock.now().into()).await {
@@ -155,9 +155,9 @@ impl Desk {
         self.store.add_jobs(&[job], self.clock.now().into()).await
     }
 
-    /// Follows the job until it ends, or until its deadline and grace period have passed. If the
-    /// server told the worker that it accepted an outcome, that outcome decides how the attempt
-    /// ends. So the query is repeated while the database does not answer.
+    /// Follows the job until it ends, or until its deadline and grace period have passed.
+    /// If the server told the worker that it accepted an outcome, that outcome decides how
+    /// the attempt ends. So the query is repeated while the database does not answer.
     async fn follow(
         &self,
         id: Uuid,
@@ -216,8 +216,8 @@ impl Desk {
                         continue;
                     }
                 },
-                // This wait cannot fail: the watcher keeps its end of the channel until this job
-                // leaves.
+                // This wait cannot fail: the watcher keeps
+                // its end of the channel until this job leaves.
                 _ = news.changed() => continue,
                 after = relayed => {
                     let (Ok(after) | Err(after)) = after;
@@ -267,8 +267,8 @@ impl Desk {
         Ok(after)
     }
 
-    /// Copies all remaining lines after the job's end, within a time limit: the outcome of a job
-    /// must not wait for its output.
+    /// Copies all remaining lines after the job's end, within a time limit:
+    /// the outcome of a job must not wait for its output.
     async fn relay_rest(&self, id: Uuid, mut lines: Range<i64>, is_long: bool, log: &Log<'_>) {
         let rest = async {
             while !lines.is_empty() {
@@ -289,8 +289,8 @@ impl Desk {
 }
 
 impl Desk {
-    /// The same news with the number of lines printed by now: of a job that has not ended, the last
-    /// lines may not have been seen.
+    /// The same news with the number of lines printed by now:
+    /// of a job that has not ended, the last lines may not have been seen.
     async fn refreshed(&self, id: Uuid, news: News) -> News {
         match awaited::job(self.store.read(), id).await {
             Ok(Some(job)) => News {
@@ -306,8 +306,8 @@ impl Desk {
         }
     }
 
-    /// Copies the end of a long output into the attempt's log, after a mark in place of the lines
-    /// that were removed.
+    /// Copies the end of a long output into the attempt's log,
+    /// after a mark in place of the lines that were removed.
     async fn relay_tail(&self, id: Uuid, log: &Log<'_>) {
         let kept = loop {
             match awaited::tail_of_job(self.store.read(), id).await {
@@ -361,8 +361,8 @@ async fn add_together(store: &Store, clock: &Clock, additions: Vec<Addition>) ->
         tracing::debug!(jobs = jobs.len(), %error, "failed to create jobs together");
         return vec![false; jobs.len()];
     }
-    // An attempt that was dropped in the meantime may have abandoned its job before the job
-    // existed.
+    // An attempt that was dropped in the meantime may
+    // have abandoned its job before the job existed.
     for (job, left) in jobs.iter().zip(left) {
         if left.is_cancelled()
             && let Err(error) = store.abandon_job(job.id, clock.now().into()).await

@@ -22,19 +22,19 @@ use crate::{
 pub(super) const AWAITED: TimeDelta = TimeDelta::seconds(30);
 /// How often a node renews its waits and checks for lost workers.
 const SAY: Duration = Duration::from_secs(2);
-/// The interval between two queries. They are needed because a change that another node writes may
-/// not wake this node.
+/// The interval between two queries.
+/// They are needed because a change that another node writes may not wake this node.
 const POLL: Duration = Duration::from_millis(500);
-/// The shortest pause between two queries; the next query sees all changes made in between. The
-/// pause is at least as long as the last query took, so that queries take at most half of a
-/// connection's time.
+/// The shortest pause between two queries; the next query sees all changes made in between.
+/// The pause is at least as long as the last query took,
+/// so that queries take at most half of a connection's time.
 const PACE: Duration = Duration::from_millis(3);
 /// How long ended jobs are kept, for a worker that repeats a report.
 const KEPT: TimeDelta = TimeDelta::minutes(10);
 const FORGET: Duration = Duration::from_secs(60);
 const FORGET_AT_ONCE: u64 = 1_000;
-/// If no wait was renewed for this long, the database was unreachable or this process was
-/// suspended.
+/// If no wait was renewed for this long, the database was
+/// unreachable or this process was suspended.
 const GAP: Duration = Duration::from_secs(10);
 
 /// Removes all jobs that ended or were abandoned long enough ago, a thousand at a time.
@@ -99,8 +99,8 @@ impl Watcher {
         Self { store, clock, inner: Mutex::default(), more: Notify::new() }
     }
 
-    /// Follows a job. The first job that joins starts the watch, and the last one that leaves ends
-    /// it.
+    /// Follows a job.
+    /// The first job that joins starts the watch, and the last one that leaves ends it.
     pub(super) fn join(self: &Arc<Self>, id: Uuid) -> watch::Receiver<News> {
         let (sender, receiver) = watch::channel(News::default());
         let mut inner = self.locked();
@@ -118,14 +118,14 @@ impl Watcher {
     }
 
     async fn run(self: Arc<Self>) {
-        // The pauses use real time, not the application's clock: they only limit the load on the
-        // database.
+        // The pauses use real time, not the application's
+        // clock: they only limit the load on the database.
         let pacer = Clock::system();
         let mut changes = self.store.changes().follow();
         let _running = Running(&self);
         let (mut said, mut forgot, mut saw) = (None::<Instant>, None::<Instant>, None::<Instant>);
-        // If the database was unreachable, workers could not report. They get time to do so: as
-        // long as a lease, on the clock by which leases end.
+        // If the database was unreachable, workers could not report.
+        // They get time to do so: as long as a lease, on the clock by which leases end.
         let mut loses_from = None::<Instant>;
         let is_due = |last: Option<Instant>, every| last.is_none_or(|at| at.elapsed() >= every);
         loop {
@@ -162,8 +162,8 @@ impl Watcher {
                 self.tell(forget(&self.store, &self.clock).await);
             }
             let begun = pacer.instant();
-            // Many jobs may wait for a worker. Once per interval all of them are read, to see which
-            // were removed.
+            // Many jobs may wait for a worker.
+            // Once per interval all of them are read, to see which were removed.
             let all = is_due(saw, SAY);
             match self.store.progress_of_jobs(&ids, all).await {
                 Ok(progress) => {
@@ -208,8 +208,8 @@ impl Watcher {
                 let seen = (last.state, last.lines, last.is_long, &last.worker);
                 let is_other = seen != (Some(state), lines, is_long, &worker);
                 if is_other {
-                    // The tables no longer contain the name of a worker that has left, so the last
-                    // known name is kept.
+                    // The tables no longer contain the name of a worker
+                    // that has left, so the last known name is kept.
                     let worker = worker.or_else(|| last.worker.take());
                     let state = Some(state);
                     *last = News { state, lines, is_long, worker, output, error, is_final };

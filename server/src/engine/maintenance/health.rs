@@ -1,5 +1,5 @@
-//! Judges health by figures from the store, in the same way for `/healthz`, the API and the
-//! console.
+//! Judges health by figures from the store, in the same
+//! way for `/healthz`, the API and the console.
 
 use chrono::{SecondsFormat, TimeDelta};
 use entity::Timestamp;
@@ -48,8 +48,8 @@ pub struct Check {
     pub limit: Option<String>,
     /// The problem in a sentence for operators; `None` if the result is good.
     pub issue: Option<String>,
-    /// The problem without names of nodes and tags, for unauthenticated callers; `None` if it has
-    /// no names.
+    /// The problem without names of nodes and tags,
+    /// for unauthenticated callers; `None` if it has no names.
     pub bare: Option<String>,
     /// The names of the nodes that have the problem.
     pub nodes: Vec<String>,
@@ -173,8 +173,8 @@ pub async fn queues_without_worker(
     queues::without_worker(store, within, now, ago(UNSERVED), ago(SILENT)).await
 }
 
-/// Checks that a worker pulls from each queue in which jobs wait. If none does, the runs of these
-/// jobs time out, and nothing else is affected.
+/// Checks that a worker pulls from each queue in which jobs wait.
+/// If none does, the runs of these jobs time out, and nothing else is affected.
 fn unserved(queues: &[Unserved]) -> Check {
     let count = queues.len();
     let problem = match count {
@@ -295,8 +295,8 @@ pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
     ]
 }
 
-/// Checks that the canary has succeeded recently. A canary that was just switched on gets time for
-/// its first run.
+/// Checks that the canary has succeeded recently.
+/// A canary that was just switched on gets time for its first run.
 fn sings(canary: Option<Canary>, now: Timestamp, limits: &config::Health) -> Option<Check> {
     let canary = canary?;
     let last = canary.due_at.map_or(canary.since, |due_at| due_at.max(canary.since));
@@ -316,8 +316,8 @@ fn sings(canary: Option<Canary>, now: Timestamp, limits: &config::Health) -> Opt
     })
 }
 
-/// Checks how many jobs fail. This is unhealthy only if a limit is set, because a failing job is
-/// its owner's concern.
+/// Checks how many jobs fail.
+/// This is unhealthy only if a limit is set, because a failing job is its owner's concern.
 fn failures(failed: i64, limit: Option<u64>) -> Check {
     let check = at_most("failed", failed, limit.unwrap_or(u64::MAX), |count, limit| {
         format!("{count} runs failed in the last hour, more than {limit}")

@@ -1,10 +1,10 @@
-//! Keeps the history of each namespace within its quota of rows. The oldest settled history is
-//! removed first, before its retention has passed.
+//! Keeps the history of each namespace within its quota of rows.
+//! The oldest settled history is removed first, before its retention has passed.
 //!
-//! Only counts are read to find a namespace that is over its quota. Its real rows are counted
-//! before any of them is removed, because the counts can be too high (`store::recount`). Each count
-//! covers ten minutes, so a cut is accurate to ten minutes. A cut also frees some extra room, so
-//! that not every round has to cut again.
+//! Only counts are read to find a namespace that is over its quota.
+//! Its real rows are counted before any of them is removed, because the counts can be too high
+//! (`store::recount`). Each count covers ten minutes, so a cut is accurate to ten minutes.
+//! A cut also frees some extra room, so that not every round has to cut again.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -86,8 +86,8 @@ impl HistoryQuotas {
     /// The namespaces whose counts are over their quota.
     async fn over(&self, now: DateTime<Utc>) -> Result<Vec<LimitedNamespace>, EngineError> {
         let mut limited = self.limited().await?;
-        // Only the node that cuts compares the counts. If no namespace has a quota, no node needs
-        // to.
+        // Only the node that cuts compares the counts.
+        // If no namespace has a quota, no node needs to.
         if limited.is_empty() || lead(&self.core, LEASE, TERM).await?.is_none() {
             return Ok(Vec::new());
         }
@@ -117,9 +117,9 @@ impl HistoryQuotas {
         }))
     }
 
-    /// Corrects the counts of a namespace by its real rows, from the period `oldest` on. Reads a
-    /// day at a time, and renews the lease after each day. Returns the term; `None` if it is over,
-    /// or if nothing was ever counted.
+    /// Corrects the counts of a namespace by its real rows, from the period `oldest` on.
+    /// Reads a day at a time, and renews the lease after each day.
+    /// Returns the term; `None` if it is over, or if nothing was ever counted.
     async fn recount(
         &self,
         mut tenure: LeaseTerm,
@@ -210,9 +210,9 @@ impl Service for HistoryQuotas {
 }
 
 /// The start of the oldest of these periods, and the instant before which periods must be removed
-/// so that the rest fits into the quota with some room; `None` if all periods fit. The newest
-/// period stays because it is still being counted. Periods that `read` does not cover to their end
-/// stay, too.
+/// so that the rest fits into the quota with some room; `None` if all periods fit.
+/// The newest period stays because it is still being counted.
+/// Periods that `read` does not cover to their end stay, too.
 fn bounds(periods: &[PeriodRows], limit: i64, read: Timestamp) -> Option<(Timestamp, Timestamp)> {
     let mut rows: BTreeMap<Timestamp, i64> = BTreeMap::new();
     for period in periods {

@@ -31,9 +31,9 @@ impl Refresh {
         Self { core, exchanged: None }
     }
 
-    /// Adds the bytes of log lines that this node has written to the database's counts. Reads the
-    /// counts of namespaces with a quota: of those in `limited`, which have quotas of their own, or
-    /// of all.
+    /// Adds the bytes of log lines that this node has written to the database's counts.
+    /// Reads the counts of namespaces with a quota: of those in `limited`,
+    /// which have quotas of their own, or of all.
     async fn exchange_log_bytes(
         &mut self,
         mut limited: Vec<Uuid>,
@@ -49,9 +49,9 @@ impl Refresh {
         for written in meter.fresh_log().chunks(LOG_BATCH) {
             let tx = core.store.begin().await?;
             core.store.add_log_bytes(&tx, written, now.into()).await?;
-            // The bytes are marked as added before the outcome of the commit is known, because it
-            // may never be known. If bytes were added twice, they would count until their retention
-            // has passed.
+            // The bytes are marked as added before the outcome of the commit is known,
+            // because it may never be known.
+            // If bytes were added twice, they would count until their retention has passed.
             meter.added_log(written);
             core.store.commit_unseen(tx).await?;
         }

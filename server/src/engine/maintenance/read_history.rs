@@ -49,8 +49,8 @@ impl ReadHistory {
         Ok(Some(read))
     }
 
-    /// Stops before the first row that the alert service has not read. Its cursors only move to
-    /// rows that concern alerts.
+    /// Stops before the first row that the alert service has not read.
+    /// Its cursors only move to rows that concern alerts.
     async fn stop_before_alerts(&mut self, store: &Store) -> Result<(), EngineError> {
         if let Some(from) = feeds::cursor(store, Feed::Failures).await? {
             for run in feeds::failures(store, from, 1).await? {

@@ -20,8 +20,8 @@ use crate::{
 const MAX_TOLD: usize = 3;
 
 /// Checks this node's places: which holders have had their full share for longer than the limit,
-/// and how many runs wait because of that. A namespace that has reached its quota is not a problem
-/// of the node.
+/// and how many runs wait because of that.
+/// A namespace that has reached its quota is not a problem of the node.
 pub(in crate::engine) async fn check(
     store: &Store,
     clock: &Clock,

@@ -6,9 +6,9 @@
 //! catches up with a ledger that was never counted. After two days, the minutes of an hour are
 //! merged into one roll-up: a chart over weeks is as quick as one over days.
 //!
-//! Counts are kept by namespace, not by schedule. A hundred thousand schedules that fire each
-//! minute would need a hundred thousand rows a minute. A schedule's own history is short enough to
-//! be read.
+//! Counts are kept by namespace, not by schedule.
+//! A hundred thousand schedules that fire each minute would need a hundred thousand rows a minute.
+//! A schedule's own history is short enough to be read.
 //!
 //! The number of history rows in each namespace is also counted, for its quota: settled runs with
 //! their attempts in the same transaction, and fires by their keys.
@@ -46,11 +46,11 @@ const SOON: Duration = Duration::from_millis(200);
 const BATCH: u64 = 5_000;
 /// Maximum number of such transactions per round.
 const BATCHES: usize = 10;
-/// Fires without a run are looked up again for this long, because a verdict is written a moment
-/// after its timestamp.
+/// Fires without a run are looked up again for this long, because
+/// a verdict is written a moment after its timestamp.
 const MOMENT: TimeDelta = TimeDelta::seconds(5);
-/// Occasionally a verdict is written much later. So all recent minutes are looked up at this
-/// interval.
+/// Occasionally a verdict is written much later.
+/// So all recent minutes are looked up at this interval.
 const REVISION: TimeDelta = TimeDelta::minutes(5);
 const REVISED: TimeDelta = TimeDelta::minutes(10);
 /// Number of minutes that one transaction merges into hours.
@@ -113,15 +113,15 @@ impl Stats {
         Self { core, has_more: false, unrun: HashMap::new(), looked: None, hours_until: None }
     }
 
-    /// Counts a batch of the feed. Returns how many runs had settled, and whether more is left to
-    /// count.
+    /// Counts a batch of the feed.
+    /// Returns how many runs had settled, and whether more is left to count.
     async fn count(&self, tenure: &LeaseTerm) -> Result<(usize, bool), EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);
         let before = store.counted_until().await?;
         let after = before.unwrap_or(Cursor::START);
         let end = feed::end_of_runs(store).await?;
-        // If the last rows were removed, the end of the feed is before the position. New rows come
-        // after the position.
+        // If the last rows were removed, the end of the feed is before the position.
+        // New rows come after the position.
         if end <= after {
             return Ok((0, false));
         }

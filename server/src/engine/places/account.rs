@@ -10,8 +10,8 @@ use super::{NoPlace, Room};
 /// One of the parties that compete for places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlaceHolder {
-    /// The target of a run: the scheme, host and port of a URL, or a program or queue of a
-    /// namespace.
+    /// The target of a run: the scheme, host and port of a
+    /// URL, or a program or queue of a namespace.
     Origin(Arc<str>),
     /// A schedule.
     Schedule(Uuid),
@@ -81,8 +81,8 @@ impl PlaceAccount {
         }
     }
 
-    /// Takes a place for all of `holders`. If one of them has used up its share, records that
-    /// instead.
+    /// Takes a place for all of `holders`.
+    /// If one of them has used up its share, records that instead.
     pub(super) fn take(
         &mut self,
         holders: impl Iterator<Item = PlaceHolder>,
@@ -188,8 +188,8 @@ impl PlaceAccount {
             let left = quota - self.elsewhere.get(id).copied().unwrap_or(0);
             return usize::try_from(left).unwrap_or(0).saturating_sub(held).min(free);
         }
-        // The holder may take only the first few of the free places: its limit shrinks with each
-        // place that it takes.
+        // The holder may take only the first few of the free places:
+        // its limit shrinks with each place that it takes.
         let (mut room, mut more) = (0, free);
         while room < more {
             let middle = room + (more - room).div_ceil(2);
@@ -202,9 +202,9 @@ impl PlaceAccount {
         room
     }
 
-    /// Whether a holder with `held` places may take one of the `free` ones. The limit grows with
-    /// the square of the free places: a single holder gets its whole share, and each later holder
-    /// leaves a larger part of the rest to those that follow.
+    /// Whether a holder with `held` places may take one of the `free` ones.
+    /// The limit grows with the square of the free places: a single holder gets its whole share,
+    /// and each later holder leaves a larger part of the rest to those that follow.
     fn may_have(&self, held: usize, free: usize) -> bool {
         let (share, rest) = (self.max_share, 100 - self.max_share);
         held * rest * rest * self.capacity < share * 100 * free * free

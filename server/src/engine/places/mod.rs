@@ -1,10 +1,10 @@
 //! The places of a node. Each place holds one run, or one task of a run of several tasks.
 //!
-//! An origin or a schedule that wants another place gets one if it holds few places compared with
-//! the number of free ones. A single holder may take the share of the capacity that
-//! `node.max_share` sets; the more places are taken, the fewer each holder may have. So a target
-//! that hangs cannot take up the places that others need, while a holder without competition gets
-//! nearly all places of a node. In addition, a namespace has a quota of live runs.
+//! An origin or a schedule that wants another place gets one if it holds few places compared
+//! with the number of free ones. A single holder may take the share of the capacity
+//! that `node.max_share` sets; the more places are taken, the fewer each holder may have.
+//! So a target that hangs cannot take up the places that others need, while a holder without
+//! competition gets nearly all places of a node. In addition, a namespace has a quota of live runs.
 //!
 //! - `account`: counts how many places each holder has; no IO
 
@@ -111,8 +111,8 @@ impl Places {
         }
     }
 
-    /// Since when runs have waited because all places are held; `None` if no run waits for that
-    /// reason.
+    /// Since when runs have waited because all places are
+    /// held; `None` if no run waits for that reason.
     pub fn full_since(&self) -> Option<DateTime<Utc>> {
         self.account().full_since()
     }
@@ -132,8 +132,8 @@ impl Places {
         self.account().forget_held_back(but);
     }
 
-    /// Sets the namespaces' quotas of live runs: the default, the exceptions, and how many runs
-    /// other nodes execute.
+    /// Sets the namespaces' quotas of live runs: the default,
+    /// the exceptions, and how many runs other nodes execute.
     pub(in crate::engine) fn set_quotas(
         &self,
         usual: Option<i64>,

@@ -1,11 +1,11 @@
 //! Records the unclaimed instants of a pause when the pause ends.
 //!
 //! A pause leaves the cursor in place. At its end, each instant since then gets a row (or a range
-//! of many instants gets one row), and the cursor moves past them. The transaction that writes the
-//! last row also enables the schedule again. So the ledger has no gap, and a resumed schedule never
-//! starts missed runs that the user did not ask for. A pause with a set end ends at that instant,
-//! however late a node processes it. Later instants are claimed like those that became due during
-//! an outage.
+//! of many instants gets one row), and the cursor moves past them.
+//! The transaction that writes the last row also enables the schedule again.
+//! So the ledger has no gap, and a resumed schedule never starts missed runs that the user did not
+//! ask for. A pause with a set end ends at that instant, however late a node processes it.
+//! Later instants are claimed like those that became due during an outage.
 
 use std::sync::Arc;
 
@@ -44,8 +44,8 @@ pub struct Account {
     pub advance: Advance,
 }
 
-/// The approximate maximum number of rows that one transaction writes at the end of a pause. The
-/// next transaction continues after them.
+/// The approximate maximum number of rows that one transaction writes at the end of a pause.
+/// The next transaction continues after them.
 const MAX_ROWS: usize = 1_000;
 
 /// How far the end of a pause has been processed.
@@ -53,14 +53,14 @@ const MAX_ROWS: usize = 1_000;
 pub struct PauseProgress {
     /// Number of rows that were written.
     pub rows: usize,
-    /// Whether the end of the pause is complete. If not, more instants need a row, and the schedule
-    /// is still paused.
+    /// Whether the end of the pause is complete.
+    /// If not, more instants need a row, and the schedule is still paused.
     pub is_done: bool,
 }
 
-/// Continues to end a schedule's pause inside `tx`. Records the instants of the pause according to
-/// `catch_up`, and enables the schedule after the last of them. Fires that should run become
-/// intents, so the caller must wake the planner after the commit.
+/// Continues to end a schedule's pause inside `tx`. Records the instants of the pause according
+/// to `catch_up`, and enables the schedule after the last of them.
+/// Fires that should run become intents, so the caller must wake the planner after the commit.
 pub async fn resume(
     store: &Store,
     timings: &timetable::Cache,
@@ -96,9 +96,9 @@ pub async fn resume(
 
 /// Computes the rows for the end of a pause, part by part.
 ///
-/// Only instants within the pause get rows. If the pause had a set end that has passed, the cursor
-/// moves to the first instant from there on, and the next claim applies the schedule's own policies
-/// to it.
+/// Only instants within the pause get rows.
+/// If the pause had a set end that has passed, the cursor moves to the first instant from there on,
+/// and the next claim applies the schedule's own policies to it.
 #[derive(Clone, Debug)]
 pub struct PauseEnd {
     /// The schedule, as updated by the parts so far.
@@ -125,8 +125,8 @@ impl PauseEnd {
         self.is_done
     }
 
-    /// Whether the next part is older than the catch-up window. If so, it does not depend on how
-    /// the schedule is resumed.
+    /// Whether the next part is older than the catch-up window.
+    /// If so, it does not depend on how the schedule is resumed.
     pub fn is_old(&self) -> bool {
         let window = self.now - plan_policy(&self.schedule).window;
         !self.is_done && before_cursor(&self.schedule) < window.min(self.through)
@@ -193,8 +193,8 @@ pub(crate) fn before_cursor(schedule: &DueSchedule) -> DateTime<Utc> {
     schedule.next_scheduled_at.utc() - TimeDelta::milliseconds(1)
 }
 
-/// The last instant up to `now` that a schedule's pause covers. A pause with a set end does not
-/// cover that end or anything later.
+/// The last instant up to `now` that a schedule's pause covers.
+/// A pause with a set end does not cover that end or anything later.
 pub(crate) fn paused_through(schedule: &DueSchedule, now: DateTime<Utc>) -> DateTime<Utc> {
     let until = schedule.paused_until.map(|until| until.utc() - TimeDelta::milliseconds(1));
     until.map_or(now, |until| until.min(now))
@@ -211,8 +211,8 @@ pub(crate) fn paused_fire(schedule: &DueSchedule, entry: Entry, now: DateTime<Ut
     NewFire { made_up_for, ..new_fire(schedule, entry, verdict, reason, now) }
 }
 
-/// The verdict on an entry that should run: pending without an owner or, as in a claim, missed if
-/// it is too late.
+/// The verdict on an entry that should run: pending without an owner
+/// or, as in a claim, missed if it is too late.
 pub(crate) fn promised(
     schedule: &DueSchedule,
     entry: &Entry,
@@ -259,9 +259,9 @@ const TOGETHER: u64 = 50;
 /// Number of schedules that are tried one by one if some cannot be resumed.
 const ONE_BY_ONE: u64 = 500;
 
-/// Resumes schedules whose pause should have ended by now, the longest overdue first. Returns how
-/// many it resumed; there may be more. A schedule that cannot be resumed, or that another
-/// transaction has locked, does not delay the others.
+/// Resumes schedules whose pause should have ended by now, the longest overdue first.
+/// Returns how many it resumed; there may be more. A schedule that cannot be resumed,
+/// or that another transaction has locked, does not delay the others.
 pub(in crate::engine) async fn resume_due(
     core: &Arc<Core>,
     now: DateTime<Utc>,

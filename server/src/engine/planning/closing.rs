@@ -1,8 +1,8 @@
 //! Records the unclaimed instants of a timing that an edit or a deletion ends.
 //!
-//! None of these instants will run, and each gets a row. The transaction that ends the timing
-//! writes all rows. If that would be too many, the rows of instants older than the catch-up window
-//! are written in advance.
+//! None of these instants will run, and each gets a row.
+//! The transaction that ends the timing writes all rows. If that would be too many,
+//! the rows of instants older than the catch-up window are written in advance.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -49,9 +49,9 @@ pub(crate) struct Closing {
     pub(crate) now: DateTime<Utc>,
 }
 
-/// Records, inside `tx`, the unclaimed instants of a schedule's timing up to `until`, which is
-/// `now` or slightly earlier. Afterwards the schedule has no cursor; if there is a new timing, the
-/// caller sets a new one.
+/// Records, inside `tx`, the unclaimed instants of a schedule's timing up to `until`,
+/// which is `now` or slightly earlier.
+/// Afterwards the schedule has no cursor; if there is a new timing, the caller sets a new one.
 ///
 /// The instants cover at most one catch-up window, 30 days, because earlier ones were recorded by
 /// [shorten]. There is one row for each range between calendar boundaries, not one per instant:
@@ -70,8 +70,8 @@ pub(crate) async fn close(
     // A timing that cannot be read has no instants.
     let Ok(timetable) = timetable(timings, tx, &schedule).await? else { return Ok(()) };
     let policy = misfire::Policy { catch_up: misfire::CatchUp::Skip, ..plan_policy(&schedule) };
-    // An instant beyond the grace period was missed. Until now, a claim could still take a later
-    // one.
+    // An instant beyond the grace period was missed.
+    // Until now, a claim could still take a later one.
     let late = (now - policy.grace - MS).min(until);
     let mut stretches =
         vec![(late, UnclaimedStretch::Missed), (until, UnclaimedStretch::Waiting(ending))];
@@ -102,10 +102,10 @@ pub(crate) async fn close(
     write(store, tx, Account { fires, advance }, now).await
 }
 
-/// Records, inside `tx`, one part of the instants older than the schedule's catch-up window, if
-/// there is more than one part. Returns whether there was. This leaves little for the transaction
-/// that ends the timing to [close]. No policy runs instants that old, so the rows are the same as
-/// if the timing stayed.
+/// Records, inside `tx`, one part of the instants older than the schedule's catch-up window,
+/// if there is more than one part. Returns whether there was.
+/// This leaves little for the transaction that ends the timing to [close].
+/// No policy runs instants that old, so the rows are the same as if the timing stayed.
 pub(crate) async fn shorten(
     store: &Store,
     timings: &timetable::Cache,
@@ -168,9 +168,9 @@ impl UnclaimedStretch {
     }
 }
 
-/// The instant after which a replacement timing begins. Usually that is now. But if the clock has
-/// been stepped back, the ledger already contains instants beyond now, and the new timing begins
-/// after them. Otherwise it would have instants that are within existing rows.
+/// The instant after which a replacement timing begins. Usually that is now.
+/// But if the clock has been stepped back, the ledger already contains instants beyond now, and the
+/// new timing begins after them. Otherwise it would have instants that are within existing rows.
 pub(crate) async fn begin(
     store: &Store,
     tx: &DatabaseTransaction,

@@ -1,10 +1,10 @@
 //! Reads the unclaimed instants between a schedule's cursor and a given instant, part by part.
 //!
-//! A part has about as many rows as one transaction should write, and the next part begins where it
-//! ends. So a year's pause under a calendar with many windows takes many transactions, and after
-//! each of them the ledger has no gap before the cursor. Instants older than the schedule's
-//! catch-up window form a part of their own. They never run, so their rows are the same for every
-//! caller and may be written in advance.
+//! A part has about as many rows as one transaction should write, and the next part begins
+//! where it ends. So a year's pause under a calendar with many windows takes many transactions,
+//! and after each of them the ledger has no gap before the cursor.
+//! Instants older than the schedule's catch-up window form a part of their own.
+//! They never run, so their rows are the same for every caller and may be written in advance.
 
 use chrono::{DateTime, Utc};
 use entity::Timestamp;
@@ -56,8 +56,8 @@ pub(in crate::engine) async fn part<C: ConnectionTrait>(
         if plan.entries.iter().find(|entry| runs(entry)).is_none_or(|run| end <= run.fire.at) {
             plan = plan.before(timetable, end);
         } else {
-            // The runs in this part start together. They are few, and so are the instants between
-            // them.
+            // The runs in this part start together.
+            // They are few, and so are the instants between them.
             around = taken(None).await?;
         }
     }

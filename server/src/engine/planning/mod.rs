@@ -4,8 +4,8 @@
 //! - `accounting`: records the instants of a pause when it ends; `closing`: records those of a
 //!   timing that an edit ends; both use `gap`, which reads them part by part
 //! - `allowance`: counts the fires of schedules whose number of fires is limited
-//! - `buffer`: keeps fires that wait for a blocking run, and releases the next one when that run
-//!   has settled
+//! - `buffer`: keeps fires that wait for a blocking run,
+//!   and releases the next one when that run has settled
 //! - `backfill`: runs past instants on request
 //! - `zones`: recomputes the cursors of schedules when zone rules change
 

@@ -4,16 +4,16 @@
 //! computed by the old rules are recomputed. So an instant that newer rules bring forward is not
 //! skipped, and an instant that they delay fires at its new time.
 //!
-//! The database records the release in use (`store::zone_rules`). Each transaction that moves a
-//! cursor by its zone's rules checks that this is the node's own release. If a node has the newest
-//! release and finds an older one recorded, it records its own, after waiting for transactions that
-//! compute by the old one. If a live scheduler has newer data than a node, that node does not
-//! schedule (`NodeReadiness::OldZones`) until the scheduler has left. Then it continues with its
-//! own data, and recomputes the cursors in the same way.
+//! The database records the release in use (`store::zone_rules`). Each transaction that moves
+//! a cursor by its zone's rules checks that this is the node's own release.
+//! If a node has the newest release and finds an older one recorded, it records its own, after
+//! waiting for transactions that compute by the old one. If a live scheduler has newer data than
+//! a node, that node does not schedule (`NodeReadiness::OldZones`) until the scheduler has left.
+//! Then it continues with its own data, and recomputes the cursors in the same way.
 //!
-//! Only cursors that change are written, and only if they have not moved in the meantime. The row
-//! with the release also records that all cursors were checked by it, so a restart need not read
-//! every schedule.
+//! Only cursors that change are written, and only if they have not moved in the meantime.
+//! The row with the release also records that all cursors were checked by it,
+//! so a restart need not read every schedule.
 
 use std::sync::Arc;
 

@@ -31,14 +31,14 @@ struct Inner {
     own: HashMap<Uuid, OwnQuotas>,
     names: HashMap<String, Uuid>,
     fires: HashMap<Uuid, MeterWindow>,
-    /// Bytes of log lines per day, by the name of the namespace, because attempts know only the
-    /// name.
+    /// Bytes of log lines per day, by the name of the
+    /// namespace, because attempts know only the name.
     log: HashMap<String, MeterWindow>,
-    /// The bytes of log lines that the database counts for namespaces with a quota, by the
-    /// namespace's name.
+    /// The bytes of log lines that the database counts for
+    /// namespaces with a quota, by the namespace's name.
     kept: HashMap<String, i64>,
-    /// The bytes of log lines that this node has written and not added to the database's counts, by
-    /// the namespace's name.
+    /// The bytes of log lines that this node has written and not added to the
+    /// database's counts, by the namespace's name.
     fresh: HashMap<String, Fresh>,
 }
 
@@ -177,8 +177,8 @@ impl Meter {
             return Err(LogQuota::Kept(limit));
         }
         if let Some(limit) = quotas.log_bytes_a_day {
-            // Part of a line would be useless, so the line that does not fit uses up the rest of
-            // the quota.
+            // Part of a line would be useless, so the line that
+            // does not fit uses up the rest of the quota.
             if inner.take_day(namespace, bytes, limit, now) < bytes {
                 return Err(LogQuota::Day(limit));
             }
@@ -273,8 +273,8 @@ impl Inner {
         self.names.get(namespace).map_or(self.usual, |id| self.quotas(*id))
     }
 
-    /// Takes up to `bytes` of what is left of a namespace's daily quota. Returns the number of
-    /// bytes taken.
+    /// Takes up to `bytes` of what is left of a namespace's daily quota.
+    /// Returns the number of bytes taken.
     fn take_day(&mut self, namespace: &str, bytes: i64, limit: i64, now: DateTime<Utc>) -> i64 {
         let day = now.timestamp_millis().div_euclid(DAY_MS);
         let window = match self.log.get_mut(namespace) {

@@ -20,9 +20,9 @@ use crate::store::{
 
 lookups!("acknowledgement", removed: by_ids, lock, delete);
 
-/// Adds an acknowledgement and returns `None`. If the problem already has one, adds nothing and
-/// returns that one, locked until the transaction ends. Waits for a transaction that is just adding
-/// one.
+/// Adds an acknowledgement and returns `None`. If the problem already has one,
+/// adds nothing and returns that one, locked until the transaction ends.
+/// Waits for a transaction that is just adding one.
 pub async fn add_or_lock<C: ConnectionTrait>(
     tx: &C,
     row: &Model,
@@ -52,8 +52,8 @@ pub async fn put<C: ConnectionTrait>(tx: &C, row: Model) -> Result<(), StoreErro
 /// How long the acknowledgement of a problem stays valid after its last lost fire.
 const OF_LOST_FIRES: TimeDelta = TimeDelta::days(30);
 
-/// The acknowledgements of these problems that are valid at `now`, by key. `over` contains the
-/// indexes of the problems that are over.
+/// The acknowledgements of these problems that are valid at `now`, by key.
+/// `over` contains the indexes of the problems that are over.
 pub async fn counting(
     store: &Store,
     found: &[ProblemGroup],
@@ -65,9 +65,9 @@ pub async fn counting(
     counting_of(store, rows, found, over, now).await
 }
 
-/// Selects the valid ones among acknowledgements that were read before. If a problem was over since
-/// its acknowledgement, it is a different problem now. That can only be told while the events since
-/// then are stored, so older acknowledgements are not valid.
+/// Selects the valid ones among acknowledgements that were read before.
+/// If a problem was over since its acknowledgement, it is a different problem now. That can only be
+/// told while the events since then are stored, so older acknowledgements are not valid.
 pub async fn counting_of(
     store: &Store,
     mut rows: Vec<Model>,

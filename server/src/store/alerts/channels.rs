@@ -46,8 +46,8 @@ pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Resul
     Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
 }
 
-/// The channels in `ids` that belong to the namespace. They cannot be deleted before the
-/// transaction ends.
+/// The channels in `ids` that belong to the namespace.
+/// They cannot be deleted before the transaction ends.
 pub async fn keep<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,

@@ -1,12 +1,12 @@
 //! Reads failures from a cursor on.
 //!
 //! Runs and nodes carry stamps of the change feed, so a cursor over them skips nothing
-//! (`store::changes`). Fires have no stamps. Those that were not run are read again, from the time
-//! of their verdict, for as long as a transaction can be open. The unique key of alerts makes sure
-//! that each fire is recorded once.
+//! (`store::changes`). Fires have no stamps. Those that were not run are read again,
+//! from the time of their verdict, for as long as a transaction can be open.
+//! The unique key of alerts makes sure that each fire is recorded once.
 //!
-//! While no rule is enabled, nothing is read, and the cursors stay where they are. The creation of
-//! the first rule moves them to the ends of their feeds.
+//! While no rule is enabled, nothing is read, and the cursors stay where they are.
+//! The creation of the first rule moves them to the ends of their feeds.
 
 use entity::{Timestamp, alert_cursor};
 use sea_orm::{
@@ -186,8 +186,8 @@ pub async fn move_if_at(
 const RUN: &str = "SELECT run.id, run.namespace_id, run.schedule_id, run.error, run.due_at, \
     run.started_at, run.finished_at, run.changed FROM run";
 
-/// Failed runs of schedules, in feed order. Runs of backfills are left out, because the users who
-/// requested them watch them.
+/// Failed runs of schedules, in feed order.
+/// Runs of backfills are left out, because the users who requested them watch them.
 pub async fn failures(store: &Store, after: Cursor, limit: u64) -> Result<Vec<BadRun>, StoreError> {
     let condition = "run.state IN ('failed', 'timed_out') AND run.trigger <> 'backfill'";
     bad_runs(store, condition, after, limit).await

@@ -234,8 +234,8 @@ fn ripe_keys(rule: Uuid, now: Timestamp) -> SelectStatement {
     ripe(rule, now).select_only().column(Column::Id).into_query()
 }
 
-/// The first of the alerts that a rule reports at `now` in one message, and the number of all of
-/// them.
+/// The first of the alerts that a rule reports at `now`
+/// in one message, and the number of all of them.
 pub async fn telling(
     tx: &DatabaseTransaction,
     rule: Uuid,
@@ -270,9 +270,9 @@ pub async fn told(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Resul
     Ok(done.exec(tx).await?.rows_affected)
 }
 
-/// When an alert was reported, or `now` if it never was. If it was acknowledged before it was
-/// reported, the time of the acknowledgement counts as the report, so that the alert's end is
-/// reported.
+/// When an alert was reported, or `now` if it never was.
+/// If it was acknowledged before it was reported, the time of the acknowledgement counts
+/// as the report, so that the alert's end is reported.
 fn told_or(now: Timestamp) -> SimpleExpr {
     let sql = format!("coalesce(nullif(alert.told_at, alert.acknowledged_at), {})", now.0);
     Expr::cust(sql)
@@ -336,8 +336,8 @@ pub async fn acknowledge<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Withdraws an acknowledgement. If the beginning of an open alert was never reported, it is
-/// reported at `tell_at`, if given.
+/// Withdraws an acknowledgement.
+/// If the beginning of an open alert was never reported, it is reported at `tell_at`, if given.
 pub async fn unacknowledge<C: ConnectionTrait>(
     tx: &C,
     row: &Model,

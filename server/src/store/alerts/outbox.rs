@@ -1,8 +1,8 @@
 //! The messages about alerts that are to be sent.
 //!
-//! A node first takes a message: a separate transaction counts the attempt and postpones the next
-//! one. So no other node sends the message in the meantime, and if the node dies, the message is
-//! sent again later.
+//! A node first takes a message: a separate transaction counts the attempt
+//! and postpones the next one. So no other node sends the message in the meantime,
+//! and if the node dies, the message is sent again later.
 
 use entity::{
     Timestamp,
@@ -68,14 +68,14 @@ pub struct TakenMessages {
     pub given_up: u64,
 }
 
-/// Maximum number of messages per channel and per namespace that are taken at once. So a channel
-/// with a long queue does not delay other channels or namespaces.
+/// Maximum number of messages per channel and per namespace that are taken at once.
+/// So a channel with a long queue does not delay other channels or namespaces.
 const OF_A_CHANNEL: i64 = 2;
 const OF_A_NAMESPACE: i64 = 8;
 
-/// Takes up to `limit` messages that are due at `now`; no other node takes them before `until`. A
-/// message that is still pending after `most_attempts` is given up: every node that took it has
-/// died.
+/// Takes up to `limit` messages that are due at `now`; no other node takes them before `until`.
+/// A message that is still pending after `most_attempts`
+/// is given up: every node that took it has died.
 pub async fn take(
     store: &Store,
     now: Timestamp,
@@ -139,8 +139,8 @@ pub async fn settle_if_last(
         .exec(&tx)
         .await?;
     if sent.holds_up {
-        // Rows that another transaction is writing are skipped, because two such transactions would
-        // block each other.
+        // Rows that another transaction is writing are skipped, because
+        // two such transactions would block each other.
         let sql = format!(
             "UPDATE notification SET next_attempt_at = $2 WHERE id IN (SELECT notification.id \
              FROM notification WHERE notification.state = 'pending' \
@@ -168,8 +168,8 @@ pub async fn is_being_tested<C: ConnectionTrait>(
     Ok(query.one(tx).await?.is_some())
 }
 
-/// Sends a message again whose delivery was given up. It starts with the first attempt, and also
-/// goes to the recipients who refused it.
+/// Sends a message again whose delivery was given up.
+/// It starts with the first attempt, and also goes to the recipients who refused it.
 pub async fn revive<C: ConnectionTrait>(
     tx: &C,
     message: &Model,

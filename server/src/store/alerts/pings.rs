@@ -14,8 +14,8 @@ use uuid::Uuid;
 use super::feeds::{self, Feed};
 use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
-/// A run of a schedule with a ping, from the feed of runs. The last row of a batch is always
-/// included, because it shows how far the feed was read.
+/// A run of a schedule with a ping, from the feed of runs.
+/// The last row of a batch is always included, because it shows how far the feed was read.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Changed {
     /// The key of the run.
@@ -122,8 +122,8 @@ pub async fn cursor(store: &Store) -> Result<Option<Cursor>, StoreError> {
     feeds::cursor(store, Feed::Pings).await
 }
 
-/// Starts reading the feed at the first run that began after its schedule got a ping. The feed is
-/// only read periodically, so that run may have ended before the first read.
+/// Starts reading the feed at the first run that began after its schedule got a ping.
+/// The feed is only read periodically, so that run may have ended before the first read.
 pub async fn begin(store: &Store, tx: &DatabaseTransaction) -> Result<(), StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -210,9 +210,9 @@ pub async fn note_if_at(
     Ok(true)
 }
 
-/// Calls that are due at `now`, at most `limit`. The longest overdue call of each namespace comes
-/// first, then the second of each, and so on. So thousands of calls of one namespace do not delay
-/// those of another.
+/// Calls that are due at `now`, at most `limit`.
+/// The longest overdue call of each namespace comes first, then the second of each, and so on.
+/// So thousands of calls of one namespace do not delay those of another.
 pub async fn due(
     store: &Store,
     turn: PingTurn,

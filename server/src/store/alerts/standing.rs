@@ -44,8 +44,7 @@ pub struct Mended {
     pub lives: bool,
 }
 
-/// How many of the latest ended runs of each schedule failed in a row, up to
-/// [`LONGEST_STREAK`].
+/// How many of the latest ended runs of each schedule failed in a row, up to [`LONGEST_STREAK`].
 pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -71,8 +70,8 @@ pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, St
     Ok(rows.into_iter().map(|row| (row.id, row.failures)).collect())
 }
 
-/// Whether a later run of a schedule has succeeded, for each (alert, schedule, last failed run). A
-/// run of an older fire that ends later says nothing about a newer fire.
+/// Whether a later run of a schedule has succeeded, for each (alert, schedule, last failed run).
+/// A run of an older fire that ends later says nothing about a newer fire.
 pub async fn mended(
     store: &Store,
     alerts: &[(Uuid, Uuid, Uuid)],
@@ -97,10 +96,10 @@ pub async fn mended(
     Ok(Mended::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// Work of these namespaces that has waited since `before` or longer: unclaimed schedules, and
-/// schedules with runs outside of groups that no node takes, with the first such run. At most
-/// `limit` of each kind per namespace, longest waiting first. Also runs whose task has been queued
-/// as long and has no worker that may take it and has reported since `silent`.
+/// Work of these namespaces that has waited since `before` or longer: unclaimed schedules,
+/// and schedules with runs outside of groups that no node takes, with the first such run.
+/// At most `limit` of each kind per namespace, longest waiting first. Also runs whose task has been
+/// queued as long and has no worker that may take it and has reported since `silent`.
 pub async fn waiting(
     store: &Store,
     namespaces: &[Uuid],
@@ -222,8 +221,8 @@ pub struct LongRun {
     pub started_at: Timestamp,
 }
 
-/// The live runs of schedules in these namespaces that started before an instant, longest-running
-/// first: at most `limit`.
+/// The live runs of schedules in these namespaces that started before
+/// an instant, longest-running first: at most `limit`.
 pub async fn at_work(
     store: &Store,
     namespaces: &[Uuid],

@@ -47,8 +47,8 @@ pub async fn versions_in<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
-/// The calendars with these names that are not deleted. With a lock, they cannot be deleted before
-/// the transaction ends.
+/// The calendars with these names that are not deleted.
+/// With a lock, they cannot be deleted before the transaction ends.
 pub async fn by_names<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -159,8 +159,8 @@ pub async fn past<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// Marks the calendar as deleted, which frees its name. No schedule refers to it, so its history no
-/// longer matters.
+/// Marks the calendar as deleted, which frees its name.
+/// No schedule refers to it, so its history no longer matters.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {
     calendar_version::Entity::delete_many()
         .filter(calendar_version::Column::CalendarId.eq(id))
@@ -174,8 +174,8 @@ pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Resu
     Ok(())
 }
 
-/// Schedules that refer to the calendar and are not deleted, sorted by name and starting after
-/// `after`: at most `most`.
+/// Schedules that refer to the calendar and are not deleted, sorted by name
+/// and starting after `after`: at most `most`.
 pub async fn users<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,
@@ -208,8 +208,8 @@ pub async fn users_since<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// Keys of schedules that refer to the calendar and are not deleted, starting after `after`: at
-/// most `most`.
+/// Keys of schedules that refer to the calendar and are not
+/// deleted, starting after `after`: at most `most`.
 pub async fn keys_of_users<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,
@@ -229,8 +229,8 @@ pub async fn keys_of_users<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
-/// The number of schedules that refer to each of these calendars and are not deleted. Calendars
-/// without such schedules are left out.
+/// The number of schedules that refer to each of these calendars and are not deleted.
+/// Calendars without such schedules are left out.
 pub async fn user_counts(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

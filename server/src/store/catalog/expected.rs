@@ -1,6 +1,6 @@
-//! The assumptions under which a schedule was composed, before the transaction that writes it: the
-//! objects that names referred to, and the rules of its zone. The schedule is written only if all
-//! assumptions still hold.
+//! The assumptions under which a schedule was composed, before the transaction that writes it:
+//! the objects that names referred to, and the rules of its zone.
+//! The schedule is written only if all assumptions still hold.
 
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
@@ -31,8 +31,8 @@ pub struct ExpectedWorkflow {
     pub version: i32,
 }
 
-/// Whether all assumptions hold. If so, the zone data and the workflows cannot change until the
-/// transaction ends.
+/// Whether all assumptions hold.
+/// If so, the zone data and the workflows cannot change until the transaction ends.
 pub async fn holds<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -55,9 +55,9 @@ pub(in crate::store) fn table(expected: &[Expected]) -> Bulk {
         .int("version", workflows().map(|found| found.map(|one| i64::from(one.version))))
 }
 
-/// The condition that an assumption in a row of `table` no longer holds. If the workflow is found,
-/// it exists until the transaction ends. The schedule's foreign key alone would not ensure that,
-/// because a workflow that is being deleted keeps its row.
+/// The condition that an assumption in a row of `table` no longer holds.
+/// If the workflow is found, it exists until the transaction ends. The schedule's foreign key alone
+/// would not ensure that, because a workflow that is being deleted keeps its row.
 ///
 /// Each part of the condition looks up rows by key. PostgreSQL plans the statement once, when there
 /// may be few workflows. With a join, it would read all of them from then on.

@@ -30,15 +30,15 @@ pub(in crate::store) struct Things<A, B, C> {
     pub(in crate::store) rows: (Vec<A>, Vec<B>, Vec<C>),
     /// The columns of definitions and of audit entries that contain the key of the object.
     pub(in crate::store) keys: (&'static str, &'static str),
-    /// The column of definitions that audit entries contain as the state after the change. Its
-    /// value is sent once; the value in the entries themselves is ignored.
+    /// The column of definitions that audit entries contain as the state after the change.
+    /// Its value is sent once; the value in the entries themselves is ignored.
     pub(in crate::store) told: Option<&'static str>,
 }
 
 impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B, C> {
     /// The statements that add the objects. If an object is not added, its definition and its audit
-    /// entry are left out, too. All rows of a table set the same columns as its first row. The
-    /// statements return the columns in the RETURNING clause of the tail.
+    /// entry are left out, too. All rows of a table set the same columns as its first row.
+    /// The statements return the columns in the RETURNING clause of the tail.
     pub(in crate::store) fn insert(
         self,
         dialect: &Dialect,
@@ -67,8 +67,8 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
     }
 
     /// The statement that adds the objects on PostgreSQL. It writes all three tables at once,
-    /// because each statement is a round trip for which other transactions wait. Nothing is added
-    /// unless all assumptions hold.
+    /// because each statement is a round trip for which other transactions wait.
+    /// Nothing is added unless all assumptions hold.
     pub(in crate::store) fn insert_at_once(
         self,
         dialect: &Dialect,
@@ -185,8 +185,8 @@ impl Insert {
         self.rows.statement(dialect, &sql, vec![])
     }
 
-    /// The insert from a table of `rows` and its joins. "WHERE true" lets SQLite tell a conflict
-    /// clause from a join.
+    /// The insert from a table of `rows` and its joins.
+    /// "WHERE true" lets SQLite tell a conflict clause from a join.
     fn sql(&self, rows: &str, beside: &str, which: &str, tail: &str) -> String {
         let Self { table, names, wanted, .. } = self;
         format!(

@@ -1,8 +1,8 @@
 //! The objects that people and modules create: schedules, workflows and related objects.
 //!
-//! `many` writes the rows of several objects in one statement. `expected` has the assumptions under
-//! which a schedule was composed. `audit` is the log of all changes. `idempotency` stores answers
-//! for repeated calls.
+//! `many` writes the rows of several objects in one statement.
+//! `expected` has the assumptions under which a schedule was composed.
+//! `audit` is the log of all changes. `idempotency` stores answers for repeated calls.
 
 pub mod audit;
 pub mod calendars;

@@ -88,8 +88,8 @@ impl Store {
         Ok(row.map(|row| row.try_get("", "runs")).transpose()?.unwrap_or_default())
     }
 
-    /// Prevents other transactions that take this lock from saving schedules in the namespace until
-    /// this transaction ends.
+    /// Prevents other transactions that take this lock from saving schedules
+    /// in the namespace until this transaction ends.
     pub async fn lock_quotas(
         &self,
         tx: &impl ConnectionTrait,

@@ -1,8 +1,8 @@
-//! Finds, lists and writes schedules for the control plane. The claims of the planner are in a
-//! separate file.
+//! Finds, lists and writes schedules for the control plane.
+//! The claims of the planner are in a separate file.
 //!
-//! Each write stamps `changed`. Without the stamp, followers of the change feed would miss the
-//! write.
+//! Each write stamps `changed`.
+//! Without the stamp, followers of the change feed would miss the write.
 
 use std::collections::{HashMap, HashSet};
 
@@ -286,8 +286,8 @@ pub async fn lock_deleted<C: ConnectionTrait>(
     Ok(query.one(tx).await?)
 }
 
-/// Restores a deleted schedule with the set columns of `row`. Fails with
-/// [`crate::store::Constraint::ScheduleName`] if the name is taken.
+/// Restores a deleted schedule with the set columns of `row`.
+/// Fails with [`crate::store::Constraint::ScheduleName`] if the name is taken.
 pub async fn undelete<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,

@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use crate::store::{Store, StoreError, db::bulk::Bulk};
 
-/// Maximum number of workflows of a namespace, and of its schedules with a watchdog, that are
-/// examined.
+/// Maximum number of workflows of a namespace, and of its
+/// schedules with a watchdog, that are examined.
 pub const MAX_EXAMINED: usize = 5_000;
 
 /// Maximum number of channels of a namespace that are examined.
@@ -61,8 +61,8 @@ pub async fn examined(store: &Store, namespace: Uuid) -> Result<Vec<Uuid>, Store
     Ok(rows.into_iter().map(|row| row.id).collect())
 }
 
-/// The workflows among these that mention secrets in their current definitions. Definitions may be
-/// large, so callers should query a few workflows at a time.
+/// The workflows among these that mention secrets in their current definitions.
+/// Definitions may be large, so callers should query a few workflows at a time.
 pub async fn mentions(store: &Store, workflows: &[Uuid]) -> Result<Vec<Mention>, StoreError> {
     let workflows = Bulk::default().uuid("id", workflows.iter().copied());
     let statement = workflows.statement(
@@ -91,8 +91,8 @@ pub async fn runners(store: &Store, workflows: &[Uuid]) -> Result<Vec<Runner>, S
     Ok(Runner::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// The schedules of a namespace whose watchdog addresses mention secrets, among the first
-/// [`MAX_EXAMINED`].
+/// The schedules of a namespace whose watchdog addresses mention
+/// secrets, among the first [`MAX_EXAMINED`].
 pub async fn pingers(store: &Store, namespace: Uuid) -> Result<Vec<Pinger>, StoreError> {
     let sql = format!(
         "SELECT s.id AS id, s.name AS name, s.ping AS ping FROM ( \
@@ -105,8 +105,8 @@ pub async fn pingers(store: &Store, namespace: Uuid) -> Result<Vec<Pinger>, Stor
     Ok(Pinger::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// Whether a namespace has more workflows, schedules with a watchdog, or channels than are
-/// examined.
+/// Whether a namespace has more workflows, schedules with
+/// a watchdog, or channels than are examined.
 pub async fn is_cut(store: &Store, namespace: Uuid) -> Result<bool, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

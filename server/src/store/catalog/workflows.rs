@@ -192,8 +192,8 @@ pub async fn supersede<C: ConnectionTrait>(
     insert_version(tx, version).await
 }
 
-/// Renames the workflow. Fails with [`crate::store::Constraint::WorkflowName`] if the name is
-/// taken.
+/// Renames the workflow.
+/// Fails with [`crate::store::Constraint::WorkflowName`] if the name is taken.
 pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
     Entity::update_many()
         .col_expr(Column::Name, Expr::value(name))
@@ -203,8 +203,8 @@ pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<
     Ok(())
 }
 
-/// Restores a deleted workflow under this name. Fails with
-/// [`crate::store::Constraint::WorkflowName`] if the name is taken.
+/// Restores a deleted workflow under this name.
+/// Fails with [`crate::store::Constraint::WorkflowName`] if the name is taken.
 pub async fn undelete<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
     Entity::update_many()
         .col_expr(Column::Name, Expr::value(name))

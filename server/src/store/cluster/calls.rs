@@ -1,13 +1,13 @@
 //! Calls between nodes, sent with PostgreSQL's LISTEN and NOTIFY.
 //!
-//! Each node receives and sends calls on a connection of its own outside the pool, because a pooled
-//! connection receives nothing while it is idle. A call is committed without waiting for the disk,
-//! because it carries no data that must survive.
+//! Each node receives and sends calls on a connection of its own outside the pool,
+//! because a pooled connection receives nothing while it is idle.
+//! A call is committed without waiting for the disk, because it carries no data that must survive.
 //!
 //! The driver's listener reconnects on its own, but only after some errors, and does not report
-//! which calls it missed. So here every error ends the connection, and the caller opens another one
-//! and reads the tables. A half-open connection causes no error: only a regular [`Wire::ping`]
-//! detects it.
+//! which calls it missed.
+//! So here every error ends the connection, and the caller opens another one and reads the tables.
+//! A half-open connection causes no error: only a regular [`Wire::ping`] detects it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -44,8 +44,8 @@ pub struct Wire {
 }
 
 impl Store {
-    /// Opens a connection for calls to the other nodes; `None` on SQLite, which serves only one
-    /// process.
+    /// Opens a connection for calls to the other nodes;
+    /// `None` on SQLite, which serves only one process.
     pub async fn wire(&self) -> Result<Option<Wire>, StoreError> {
         let Some((server, held)) = self.read.server().await? else { return Ok(None) };
         let session = server

@@ -67,8 +67,8 @@ enum LeaseOutcome {
     /// The lease was free or another node's, and this node has taken it.
     Taken {
         epoch: i64,
-        /// Nodes that could not be marked as changed, because other transactions had locked their
-        /// rows.
+        /// Nodes that could not be marked as changed,
+        /// because other transactions had locked their rows.
         untold: Vec<Uuid>,
     },
     /// Another node holds the lease.
@@ -88,9 +88,9 @@ async fn epoch(tx: &DatabaseTransaction, statement: Statement) -> Result<Option<
 }
 
 impl Store {
-    /// Begins a transaction of a service that one node runs for the whole cluster. Returns `None`
-    /// if the node no longer holds the lease that `fence` names. No other node can take the lease
-    /// before the transaction ends.
+    /// Begins a transaction of a service that one node runs for the whole cluster.
+    /// Returns `None` if the node no longer holds the lease that `fence` names.
+    /// No other node can take the lease before the transaction ends.
     pub async fn begin_if_held(
         &self,
         fence: &Fence,
@@ -103,8 +103,8 @@ impl Store {
         Ok(None)
     }
 
-    /// Whether the lease is still the one that `fence` names. If so, it stays so until the
-    /// transaction ends.
+    /// Whether the lease is still the one that `fence` names.
+    /// If so, it stays so until the transaction ends.
     pub async fn holds_lease(
         &self,
         tx: &DatabaseTransaction,
@@ -133,8 +133,8 @@ impl Store {
         Ok(leases.all(self.read()).await?)
     }
 
-    /// Takes the lease if it is free or its term is over, or renews it if this node holds it. A
-    /// node whose life is over cannot hold a lease.
+    /// Takes the lease if it is free or its term is over, or renews it if this node holds it.
+    /// A node whose life is over cannot hold a lease.
     ///
     /// If another node holds the lease, nothing is written, because nodes try this repeatedly.
     pub async fn hold_lease_if_free(
@@ -146,9 +146,9 @@ impl Store {
         Ok(self.hold_lease_if_over(name, holder, term, None).await?.0)
     }
 
-    /// Takes or renews the lease, and also takes it if its term is still `over`, which has expired
-    /// by a monotonic clock. If the lease is not taken, also returns the other node's term, if it
-    /// could be read.
+    /// Takes or renews the lease, and also takes it if its term is still `over`,
+    /// which has expired by a monotonic clock.
+    /// If the lease is not taken, also returns the other node's term, if it could be read.
     pub async fn hold_lease_if_over(
         &self,
         name: &str,
@@ -159,8 +159,8 @@ impl Store {
         let term = i64::try_from(term.as_millis()).unwrap_or(i64::MAX);
         let tx = self.begin().await?;
         if self.dialect().is_postgres() {
-            // The holder is writing right now, or was frozen in the middle of a write, so do not
-            // wait for it.
+            // The holder is writing right now, or was frozen
+            // in the middle of a write, so do not wait for it.
             tx.execute_unprepared("SET LOCAL lock_timeout = '250ms'").await?;
         }
         match self.hold_in(&tx, name, holder, term, over).await {
@@ -172,8 +172,8 @@ impl Store {
             Ok(Some(LeaseOutcome::Taken { epoch, untold })) => {
                 self.commit(tx).await?;
                 if let Err(error) = self.tell_of(&untold).await {
-                    // Nodes that are writing their rows right now will announce the new holder with
-                    // their next heartbeat.
+                    // Nodes that are writing their rows right now will
+                    // announce the new holder with their next heartbeat.
                     tracing::debug!(name, %error, "failed to tell that a lease has moved");
                 }
                 Ok((LeaseState::Held(epoch), None))
@@ -257,8 +257,8 @@ impl Store {
         Ok(row.one(tx).await?.map(theirs))
     }
 
-    /// Begins a term, unless another node was faster. The rows of the old and the new holder are
-    /// marked as changed.
+    /// Begins a term, unless another node was faster.
+    /// The rows of the old and the new holder are marked as changed.
     async fn take_lease(
         &self,
         tx: &DatabaseTransaction,

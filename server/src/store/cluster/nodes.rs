@@ -72,8 +72,8 @@ pub struct SchedulerGap {
 }
 
 impl Store {
-    /// When a node started, and when another scheduler was last seen. `None` if the table cannot
-    /// tell, because heartbeats in Redis leave no trace in it.
+    /// When a node started, and when another scheduler was last seen.
+    /// `None` if the table cannot tell, because heartbeats in Redis leave no trace in it.
     pub async fn scheduler_gap(
         &self,
         tx: &DatabaseTransaction,
@@ -108,9 +108,9 @@ pub struct Living {
 }
 
 impl Living {
-    /// Whether the node's silence proves that its life is over. If its heartbeats do not go into
-    /// its row, the row alone proves nothing: the node must also have left a doubt unanswered for
-    /// as long as the expiry.
+    /// Whether the node's silence proves that its life is over.
+    /// If its heartbeats do not go into its row, the row alone proves nothing:
+    /// the node must also have left a doubt unanswered for as long as the expiry.
     pub fn is_over(&self, expiry: Duration) -> bool {
         let unanswered = |doubted: Timestamp| self.read_at.0.saturating_sub(doubted.0) > ms(expiry);
         self.silence > expiry
@@ -136,8 +136,8 @@ pub struct Drain {
     pub reason: String,
 }
 
-/// A doubt whether a node is still alive. It is only for nodes whose heartbeats do not go into
-/// their rows.
+/// A doubt whether a node is still alive.
+/// It is only for nodes whose heartbeats do not go into their rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubt {
     /// The key of the node's life.
@@ -146,16 +146,16 @@ pub struct Doubt {
     pub heard: Duration,
 }
 
-/// A life whose row had no new heartbeat for the length of the expiry, as observed by a monotonic
-/// clock.
+/// A life whose row had no new heartbeat for the length
+/// of the expiry, as observed by a monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SilentNode {
     /// The key of the node's life.
     pub node: Uuid,
     /// The last heartbeat in the node's row.
     pub since: Timestamp,
-    /// Whether the observer saw that heartbeat unchanged for the whole expiry. If so, the node is
-    /// silent whatever the database's clock shows.
+    /// Whether the observer saw that heartbeat unchanged for the whole expiry.
+    /// If so, the node is silent whatever the database's clock shows.
     pub is_watched: bool,
     /// Whether the node has left a doubt unanswered for as long as the expiry.
     pub is_unanswered: bool,
@@ -283,8 +283,8 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Starts or ends a node's drain, which also releases its leases. Returns the node's previous
-    /// row if it is alive.
+    /// Starts or ends a node's drain, which also releases its leases.
+    /// Returns the node's previous row if it is alive.
     pub async fn set_drain_if_alive(
         &self,
         tx: &DatabaseTransaction,
@@ -328,10 +328,10 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Records doubts, unless the row got a heartbeat within `silence`. Returns the number of new
-    /// ones. A heartbeat that is further in the future than `silence` was written before the
-    /// database's clock was stepped back. All nodes lock the rows in the same order, to prevent
-    /// deadlocks.
+    /// Records doubts, unless the row got a heartbeat within `silence`.
+    /// Returns the number of new ones. A heartbeat that is further in the future than `silence` was
+    /// written before the database's clock was stepped back.
+    /// All nodes lock the rows in the same order, to prevent deadlocks.
     pub async fn doubt_if_silent(
         &self,
         doubts: &[Doubt],

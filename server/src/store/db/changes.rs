@@ -70,8 +70,8 @@ impl Changes {
         bump(&self.any);
     }
 
-    /// Follows all writes. Callers must follow before they read, so that no write in between is
-    /// missed.
+    /// Follows all writes.
+    /// Callers must follow before they read, so that no write in between is missed.
     pub fn follow(&self) -> watch::Receiver<u64> {
         self.any.subscribe()
     }

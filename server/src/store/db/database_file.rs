@@ -1,5 +1,5 @@
-//! The file of a SQLite database: identifies the open file, and holds the lock that lets only one
-//! server write to it.
+//! The file of a SQLite database: identifies the open file, and holds
+//! the lock that lets only one server write to it.
 
 use std::{
     fs::{File, Metadata, OpenOptions, TryLockError},

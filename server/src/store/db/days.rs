@@ -1,10 +1,10 @@
 //! The days of the ledger that a statement touches.
 //!
-//! On PostgreSQL the ledger is partitioned by day: fires by their scheduled instant, runs with
-//! their attempts and log lines by the time in the run's key. A statement that changes rows by key
-//! names the days of these keys as constants. Then the other partitions cost nothing, not even at
-//! planning time, and the text of the statement stays the same all day. Without the constants, a
-//! batch searches every partition for every row.
+//! On PostgreSQL the ledger is partitioned by day: fires by their scheduled instant,
+//! runs with their attempts and log lines by the time in the run's key.
+//! A statement that changes rows by key names the days of these keys as constants.
+//! Then the other partitions cost nothing, not even at planning time, and the text of the statement
+//! stays the same all day. Without the constants, a batch searches every partition for every row.
 
 use entity::Timestamp;
 use uuid::Uuid;

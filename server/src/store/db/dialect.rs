@@ -54,9 +54,9 @@ impl Dialect {
         if self.is_postgres() { "postgres" } else { "sqlite" }
     }
 
-    /// The current time in milliseconds on the clock for leases and heartbeats. This is the
-    /// database's clock, so that nodes need not agree on the time. For use in
-    /// [`Dialect::statement`].
+    /// The current time in milliseconds on the clock for leases and heartbeats.
+    /// This is the database's clock, so that nodes need not agree on the time.
+    /// For use in [`Dialect::statement`].
     pub fn now(&self) -> String {
         match (&self.clock, self.is_postgres()) {
             (Some(_), _) => OWN_NOW.to_owned(),
@@ -117,8 +117,8 @@ impl Dialect {
     }
 
     /// The clause, to be appended to a table in FROM, that joins each of its rows with the first
-    /// `limit` rows of `table` that match `which`, in the given order. If an index has that order,
-    /// no other rows are read.
+    /// `limit` rows of `table` that match `which`, in the given order.
+    /// If an index has that order, no other rows are read.
     pub fn newest_of_each(&self, table: &str, which: &str, order: &str, limit: &str) -> String {
         let (what, first) = if self.is_postgres() {
             ("*", format!("CROSS JOIN LATERAL ({{}}) {table}"))
@@ -131,8 +131,8 @@ impl Dialect {
         first.replace("{}", &rows)
     }
 
-    /// The condition that rows are in `days`, to be appended to another condition. It is empty on
-    /// SQLite, whose tables are not partitioned.
+    /// The condition that rows are in `days`, to be appended to another condition.
+    /// It is empty on SQLite, whose tables are not partitioned.
     pub(crate) fn within(&self, days: Days) -> String {
         if self.is_postgres() { days.condition() } else { String::new() }
     }
@@ -158,9 +158,9 @@ impl Dialect {
     }
 
     /// A condition on rows that a statement finds by key, written so that PostgreSQL does not
-    /// estimate how many rows match it. When a table is analyzed, it may contain a handful of
-    /// pending or running rows, and thousands a second later. PostgreSQL would then search for
-    /// those rows first and compare each of them with every key.
+    /// estimate how many rows match it. When a table is analyzed, it may contain a handful
+    /// of pending or running rows, and thousands a second later.
+    /// PostgreSQL would then search for those rows first and compare each of them with every key.
     pub(crate) fn of_found(&self, condition: &str) -> String {
         if self.is_postgres() {
             format!("CASE WHEN {condition} THEN true ELSE false END")
@@ -169,9 +169,9 @@ impl Dialect {
         }
     }
 
-    /// The stamp for `changed` in a statement that writes `table`. For runs, it is also greater
-    /// than all stamps that were counted, even those of removed runs, because the statistics
-    /// continue from there.
+    /// The stamp for `changed` in a statement that writes `table`.
+    /// For runs, it is also greater than all stamps that were counted, even those of removed runs,
+    /// because the statistics continue from there.
     pub fn stamp(&self, table: &str) -> String {
         if self.is_postgres() {
             "pg_current_xact_id()::text::bigint".to_owned()
@@ -184,8 +184,8 @@ impl Dialect {
         }
     }
 
-    /// The stamp that the last statement of this transaction that wrote `table` has assigned. It is
-    /// the greatest stamp, because stamps increase and SQLite has one writer.
+    /// The stamp that the last statement of this transaction that wrote `table` has assigned.
+    /// It is the greatest stamp, because stamps increase and SQLite has one writer.
     pub fn last_stamp(&self, table: &str) -> String {
         if self.is_postgres() {
             self.stamp(table)
@@ -194,8 +194,8 @@ impl Dialect {
         }
     }
 
-    /// All stamps below this expression are complete: no open transaction can still write such a
-    /// stamp.
+    /// All stamps below this expression are complete:
+    /// no open transaction can still write such a stamp.
     pub fn horizon(&self) -> &'static str {
         if self.is_postgres() {
             "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
@@ -204,9 +204,9 @@ impl Dialect {
         }
     }
 
-    /// A column whose index would match many rows, although another condition narrows them to a
-    /// few. PostgreSQL knows this from its statistics. SQLite has no statistics, so a plus sign
-    /// keeps it from using that index.
+    /// A column whose index would match many rows, although another condition narrows them
+    /// to a few. PostgreSQL knows this from its statistics.
+    /// SQLite has no statistics, so a plus sign keeps it from using that index.
     pub(crate) fn of_few(&self, column: &'static str) -> String {
         if self.is_postgres() { column.to_owned() } else { format!("+{column}") }
     }
@@ -226,8 +226,8 @@ impl Dialect {
         format!("{kind}_array_length({column}) = 0")
     }
 
-    /// The condition that the JSON list in `column` contains any text of the list in the
-    /// placeholder.
+    /// The condition that the JSON list in `column`
+    /// contains any text of the list in the placeholder.
     pub fn list_has_any(&self, column: &str, placeholder: &str) -> String {
         if self.is_postgres() {
             let asked = format!("jsonb_array_elements_text(CAST({placeholder} AS jsonb))");
@@ -240,8 +240,8 @@ impl Dialect {
         }
     }
 
-    /// The condition that the JSON list in the placeholder contains all texts of the list in
-    /// `column`.
+    /// The condition that the JSON list in the placeholder
+    /// contains all texts of the list in `column`.
     pub fn list_within(&self, column: &str, placeholder: &str) -> String {
         if self.is_postgres() {
             format!("{column} <@ CAST({placeholder} AS jsonb)")
@@ -264,8 +264,8 @@ impl Dialect {
                 (sql.into(), values.into_iter().collect());
             if let Some(clock) = self.clock.as_ref().filter(|_| sql.contains(OWN_NOW)) {
                 values.push(clock.now().timestamp_millis().into());
-                // If a statement with a batch on SQLite binds numbered parameters, named ones would
-                // get numbers, too.
+                // If a statement with a batch on SQLite binds numbered
+                // parameters, named ones would get numbers, too.
                 let mark = if self.is_postgres() { '$' } else { '?' };
                 let now = format!("CAST({mark}{} AS bigint)", values.len());
                 sql = sql.replace(OWN_NOW, &now);

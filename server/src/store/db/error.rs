@@ -15,8 +15,8 @@ pub enum StoreError {
         /// The given URL, with its password masked.
         url: String,
     },
-    /// The URL names a database in memory. Each connection would have its own, which would end with
-    /// the connection.
+    /// The URL names a database in memory.
+    /// Each connection would have its own, which would end with the connection.
     #[error(
         "use database.url: '{url}' names no file, and a database in memory is not enough; give \
          sqlite:PATH"
@@ -150,8 +150,8 @@ pub enum Constraint {
     IdempotencyKey,
 }
 
-/// Each constraint, as the databases report it. PostgreSQL reports the index. SQLite reports the
-/// table and columns, or the index if it contains expressions.
+/// Each constraint, as the databases report it. PostgreSQL reports the index.
+/// SQLite reports the table and columns, or the index if it contains expressions.
 const CONSTRAINTS: [(Constraint, &str, &str); 16] = [
     (Constraint::ScheduleName, "schedule_name", "index 'schedule_name'"),
     (Constraint::WorkflowName, "workflow_name", "workflow.namespace_id, workflow.name"),
@@ -291,8 +291,8 @@ impl StoreError {
     }
 }
 
-/// The text for callers when the database does not answer. After an error in the middle of a
-/// change, it is unknown whether the change was made.
+/// The text for callers when the database does not answer.
+/// After an error in the middle of a change, it is unknown whether the change was made.
 pub const AWAY: &str = "the database does not answer; if this was a change, look whether it was \
     made before it is sent again, or send it with an idempotency key";
 
@@ -305,8 +305,8 @@ fn is_busy(code: &str) -> bool {
     code.len() < 5 && code.parse::<u32>().is_ok_and(|number| matches!(number & 0xff, 5 | 6))
 }
 
-/// Whether a value that was read does not fit the type of its column: the next read will fail in
-/// the same way.
+/// Whether a value that was read does not fit the type of its
+/// column: the next read will fail in the same way.
 fn is_unreadable(error: &SqlxError) -> bool {
     matches!(
         error,
@@ -343,15 +343,15 @@ pub(in crate::store) fn code(error: &DbErr) -> Option<Cow<'_, str>> {
     error.as_database_error()?.code()
 }
 
-/// Whether a code is PostgreSQL's `disk_full`, SQLite's FULL, or SQLite's code for a WAL index that
-/// cannot grow.
+/// Whether a code is PostgreSQL's `disk_full`, SQLite's FULL,
+/// or SQLite's code for a WAL index that cannot grow.
 pub(in crate::store) fn is_disk_full(code: &str) -> bool {
     matches!(code, "53100" | "13" | "4874")
 }
 
-/// Whether a code means that the database refuses the data. PostgreSQL's codes have five
-/// characters, of which the first two name a class. SQLite's codes are numbers whose lowest byte is
-/// the kind.
+/// Whether a code means that the database refuses the data.
+/// PostgreSQL's codes have five characters, of which the first two name a class.
+/// SQLite's codes are numbers whose lowest byte is the kind.
 fn refuses(code: &str) -> bool {
     const CLASSES: [&str; 4] = ["21", "22", "23", "54"];
     /// SQLite's TOOBIG, CONSTRAINT and MISMATCH.
@@ -383,8 +383,8 @@ mod tests {
 
     #[test]
     fn transient_errors_are_distinguished_from_permanent_ones() {
-        // On PostgreSQL: deadlock, shutdown, standby, lock timeout, idle transaction. On SQLite:
-        // busy, locked.
+        // On PostgreSQL: deadlock, shutdown, standby, lock timeout, idle transaction.
+        // On SQLite: busy, locked.
         for code in ["40P01", "57P01", "25006", "55P03", "25P03", "5", "517", "6"] {
             assert!(passes(code), "{code}");
         }
@@ -395,13 +395,13 @@ mod tests {
 
     #[test]
     fn values_that_can_never_be_stored_are_distinguished_from_temporary_failures() {
-        // On PostgreSQL: a text with NUL, a violated constraint, a value that is too large. On
-        // SQLite: a trigger, a value that is too large.
+        // On PostgreSQL: a text with NUL, a violated constraint, a value that is too large.
+        // On SQLite: a trigger, a value that is too large.
         for code in ["22P05", "22021", "23514", "54000", "1811", "18"] {
             assert!(refuses(code), "{code}");
         }
-        // On PostgreSQL: deadlock, disk full, no such table, shutdown. On SQLite: busy, a disk
-        // error, disk full.
+        // On PostgreSQL: deadlock, disk full, no such table, shutdown.
+        // On SQLite: busy, a disk error, disk full.
         for code in ["40P01", "53100", "42P01", "57P01", "5", "10", "13", "1"] {
             assert!(!refuses(code), "{code}");
         }

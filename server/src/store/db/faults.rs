@@ -27,8 +27,8 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// `edge` may wait, fail or never return. `statement` may return a statement that fails, to be
-    /// executed instead.
+    /// `edge` may wait, fail or never return.
+    /// `statement` may return a statement that fails, to be executed instead.
     pub fn new(
         edge: impl Fn(Edge) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
         statement: impl Fn() -> Option<Statement> + Send + Sync + 'static,

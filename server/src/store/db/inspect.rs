@@ -1,5 +1,5 @@
-//! Inspects a database without changing it, to find out why a server would not start on it or not
-//! run well.
+//! Inspects a database without changing it, to find out why
+//! a server would not start on it or not run well.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseConnection, FromQueryResult};
@@ -115,8 +115,8 @@ async fn look_at_file(
     let sql = format!("SELECT sqlite_version() AS version, {} AS now", dialect.now());
     let file = SqliteFacts::find_by_statement(dialect.statement(sql, [])).one(single).await?;
     let file = file.ok_or_else(nothing)?;
-    // The table never becomes visible: the statement waits for its turn to write, and is rolled
-    // back.
+    // The table never becomes visible: the statement waits
+    // for its turn to write, and is rolled back.
     let attempt = "BEGIN IMMEDIATE; CREATE TABLE carillon_doctor (x INTEGER); ROLLBACK";
     let refuses = single.execute_unprepared(attempt).await.err().map(|error| error.to_string());
     Ok(Inspection {

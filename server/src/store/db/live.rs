@@ -5,12 +5,12 @@
 //! it. So each process finds out every few seconds where the oldest and the newest live rows are,
 //! and such statements name the days in between as constants.
 //!
-//! Rows that become live after a scan have just been created. So they are within a day of the
-//! present, which every range includes. There are three exceptions. A run has the key of its fire,
-//! so pending fires also count among the runs, by their keys. Rows that this process itself writes
-//! widen the range immediately. An instant that is caught up on may be long past, so a caller that
-//! decides by a schedule's live rows states how far back it catches up. A result that has not been
-//! refreshed for a minute is not used: then all days are searched.
+//! Rows that become live after a scan have just been created.
+//! So they are within a day of the present, which every range includes. There are three exceptions.
+//! A run has the key of its fire, so pending fires also count among the runs, by their keys. Rows
+//! that this process itself writes widen the range immediately. An instant that is caught up on may
+//! be long past, so a caller that decides by a schedule's live rows states how far back it catches
+//! up. A result that has not been refreshed for a minute is not used: then all days are searched.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,8 +21,8 @@ use uuid::Uuid;
 use super::days::{DAY_MS, Days, first_key, made_at};
 use crate::store::{Store, StoreError};
 
-/// The largest distance of new rows from the present, in milliseconds. The clocks of nodes differ
-/// by less.
+/// The largest distance of new rows from the present, in milliseconds.
+/// The clocks of nodes differ by less.
 const MARGIN: i64 = DAY_MS;
 
 /// How long the result of a scan stays valid, in milliseconds.
@@ -85,16 +85,16 @@ impl InstantRange {
 }
 
 impl LiveDays {
-    /// The condition that a run with the key in `column` can be live at `now`, to be appended to
-    /// another condition.
+    /// The condition that a run with the key in `column` can be live at
+    /// `now`, to be appended to another condition.
     pub(crate) fn of_runs(&self, column: &'static str, now: Timestamp) -> String {
         let Some(spans) = self.believed(now) else { return String::new() };
         let InstantRange { first, last } = spans.runs.around(now.0);
         Days::of_keys(column, [first, last].map(first_key).into_iter()).condition()
     }
 
-    /// The condition that a fire with the instant in `column` can be pending at `now`. `since` says
-    /// how far back the recent writes of other nodes may lie.
+    /// The condition that a fire with the instant in `column` can be pending at `now`.
+    /// `since` says how far back the recent writes of other nodes may lie.
     pub(crate) fn of_fires(&self, column: &'static str, now: Timestamp, since: Since) -> String {
         let Some(spans) = self.believed(now) else { return String::new() };
         let caught_up = match since {
@@ -156,8 +156,8 @@ struct Row {
 }
 
 impl Store {
-    /// Scans where the live rows are, for later statements. Does nothing on SQLite, where the
-    /// ledger is a single table.
+    /// Scans where the live rows are, for later statements.
+    /// Does nothing on SQLite, where the ledger is a single table.
     pub async fn refresh_live_days(&self, now: Timestamp) -> Result<(), StoreError> {
         if !self.dialect().is_postgres() {
             return Ok(());

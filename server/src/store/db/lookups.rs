@@ -3,16 +3,16 @@
 /// Defines the lookups of a type of object, in a module that has its `Entity`, `Column` and `Model`
 /// in scope. Lookups that write also need its `ActiveModel`.
 ///
-/// Rows marked `kept` remain when they are deleted, because history refers to them. Rows marked
-/// `removed` do not.
+/// Rows marked `kept` remain when they are deleted, because history refers to them.
+/// Rows marked `removed` do not.
 ///
-/// - `by_ids`: the rows with these keys, in no particular order, including deleted rows that are
-///   kept
+/// - `by_ids`: the rows with these keys, in no particular
+///   order, including deleted rows that are kept
 /// - `by_name`: the row with this name in a namespace that is not deleted
 /// - `of_module`: the rows that a module declared and that are not deleted, sorted by name
-/// - `lock`: the row with this key that is not deleted, locked until the transaction ends;
-///   `lock_all`: all rows of a namespace; `lock_sealed_otherwise`: the rows for one step of a key
-///   rotation
+/// - `lock`: the row with this key that is not deleted,
+///   locked until the transaction ends; `lock_all`: all rows of a namespace;
+///   `lock_sealed_otherwise`: the rows for one step of a key rotation
 /// - `insert`, `update`, `delete`: writes a single row
 macro_rules! lookups {
     ($what:literal, $rows:ident: $($lookup:ident),+) => {

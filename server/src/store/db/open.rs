@@ -34,8 +34,8 @@ pub enum Migrations {
 /// The options for opening a database.
 #[derive(Clone)]
 pub struct Options {
-    /// The database's URL: `sqlite:PATH`, or `postgres://...` with several hosts if there are
-    /// standbys.
+    /// The database's URL: `sqlite:PATH`,
+    /// or `postgres://...` with several hosts if there are standbys.
     pub url: String,
     /// What happens to pending migrations. See [`Migrations`].
     pub migrations: Migrations,
@@ -90,8 +90,8 @@ impl Store {
         Migrator::migrations().last().map_or_else(String::new, |last| last.name().to_owned())
     }
 
-    /// Reads the state of a database's schema. Creates the database if it is a file, and changes
-    /// nothing else.
+    /// Reads the state of a database's schema.
+    /// Creates the database if it is a file, and changes nothing else.
     pub async fn schema(options: &Options) -> Result<Schema, StoreError> {
         let place = DatabaseLocation::of(&options.url)?;
         let single = place.open_one(options).await?;
@@ -107,8 +107,8 @@ impl Store {
         let path = place.path(&options.url);
         let locked = path.filter(|_| options.is_server).map(database_file::lock).transpose()?;
         // A SQLite connection sees an index that another connection has created since it was opened
-        // only after its next statement. So migrate on a separate connection, and close that one
-        // before the pools open.
+        // only after its next statement.
+        // So migrate on a separate connection, and close that one before the pools open.
         let single = place.open_one(options).await?;
         let checked = migrate(&single, options).await;
         single.close().await?;
@@ -176,8 +176,8 @@ impl DatabaseLocation {
         opened.map_err(|source| StoreError::Unreachable { url: masked(&options.url), source })
     }
 
-    /// The links for reading (the engine's and the API's), the one for writing, and the ones for
-    /// searches.
+    /// The links for reading (the engine's and the API's),
+    /// the one for writing, and the ones for searches.
     async fn open(self, options: &Options) -> Result<(Link, Link, Link, Searching), DbErr> {
         let limit = options.search_limit;
         match self {
@@ -252,20 +252,20 @@ fn file(options: &Options, connections: u32) -> ConnectOptions {
         .sqlx_logging(false)
         .test_before_acquire(false)
         .map_sqlx_sqlite_opts(|sqlite| {
-            // FULL means that an acknowledged commit is on the disk, on which Carillon's guarantee
-            // depends.
+            // FULL means that an acknowledged commit is on the
+            // disk, on which Carillon's guarantee depends.
             sqlite
                 .create_if_missing(true)
                 .pragma("journal_mode", "WAL")
                 .pragma("synchronous", "FULL")
                 .pragma("busy_timeout", "10000")
                 .pragma("cache_size", "-32768")
-                // A batch is unpacked into a temporary table, which should be in memory and not in
-                // a new file each time.
+                // A batch is unpacked into a temporary table, which should be
+                // in memory and not in a new file each time.
                 .pragma("temp_store", "MEMORY")
                 .foreign_keys(true)
-                // This lets SQLite's thread read a whole claim instead of waiting after every 50
-                // rows.
+                // This lets SQLite's thread read a whole
+                // claim instead of waiting after every 50 rows.
                 .row_buffer_size(ROWS)
         });
     // A connection that is still in a transaction is closed, and the pool opens another one.
@@ -276,17 +276,17 @@ fn file(options: &Options, connections: u32) -> ConnectOptions {
     connect
 }
 
-/// Whether the driver also considers a pooled connection to be outside a transaction. If SQLite
-/// runs out of space or fails, it rolls a transaction back itself. The driver's own rollback then
-/// fails, and the driver still counts that transaction as open. It would treat the next one as
-/// nested, and a later one would run in a transaction that is never committed.
+/// Whether the driver also considers a pooled connection to be outside a transaction.
+/// If SQLite runs out of space or fails, it rolls a transaction back itself. The driver's own
+/// rollback then fails, and the driver still counts that transaction as open. It would treat
+/// the next one as nested, and a later one would run in a transaction that is never committed.
 fn is_outside_transactions(connection: &impl Connection) -> bool {
     !connection.is_in_transaction()
 }
 
-/// The id of the lock that is held while the schema is checked and migrated, so that only one of
-/// several servers that start at once does so. The lock belongs to the connection and always ends
-/// with it.
+/// The id of the lock that is held while the schema is checked and migrated,
+/// so that only one of several servers that start at once does so.
+/// The lock belongs to the connection and always ends with it.
 const MIGRATING: i64 = 0x6361_7269_6d69_6772;
 
 async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(), StoreError> {
@@ -309,8 +309,8 @@ pub(in crate::store) async fn schema(
     connection: &DatabaseConnection,
     url: &str,
 ) -> Result<Schema, StoreError> {
-    // An inspection must change nothing, but the first migration would create the table of
-    // migrations.
+    // An inspection must change nothing, but the first
+    // migration would create the table of migrations.
     let is_there = SchemaManager::new(connection).has_table("seaql_migrations").await?;
     let applied =
         if is_there { Migrator::get_migration_models(connection).await? } else { Vec::new() };

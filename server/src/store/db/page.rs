@@ -29,8 +29,8 @@ impl<K> PageWindow<K> {
         self.limit.saturating_add(1)
     }
 
-    /// Makes a page of the rows that were read. These are at most [`PageWindow::reach`], in the
-    /// order in which they were read.
+    /// Makes a page of the rows that were read.
+    /// These are at most [`PageWindow::reach`], in the order in which they were read.
     pub(crate) fn page<T>(&self, mut rows: Vec<T>) -> Page<T> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let more = rows.len() > limit;

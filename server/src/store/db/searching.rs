@@ -31,8 +31,8 @@ use crate::{
 
 /// Maximum number of concurrent searches on SQLite.
 pub(in crate::store) const LANES: usize = 2;
-/// The approximate number of steps between two calls of SQLite's handler. It is called every few
-/// tenths of a millisecond.
+/// The approximate number of steps between two calls of SQLite's handler.
+/// It is called every few tenths of a millisecond.
 pub(in crate::store) const STEPS: i32 = 10_000;
 
 /// The time limit, and the connections for searches.
@@ -151,8 +151,8 @@ impl Searching {
 }
 
 impl Store {
-    /// The rows that a statement finds. If the statement is a search, the time limit of searches
-    /// applies.
+    /// The rows that a statement finds.
+    /// If the statement is a search, the time limit of searches applies.
     pub(in crate::store) async fn found<M: FromQueryResult>(
         &self,
         statement: Statement,
@@ -202,8 +202,8 @@ impl Store {
 /// The shortest time that a search waits for a lane.
 const MIN_WAIT: Duration = Duration::from_secs(1);
 
-/// Whether a statement was ended early, by PostgreSQL's code `query_canceled` or SQLite's
-/// INTERRUPT.
+/// Whether a statement was ended early, by PostgreSQL's
+/// code `query_canceled` or SQLite's INTERRUPT.
 fn is_ended(error: &DbErr) -> bool {
     matches!(code(error).as_deref(), Some("57014" | "9"))
 }

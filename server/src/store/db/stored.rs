@@ -14,9 +14,9 @@ pub struct Stored {
     dialect: Dialect,
 }
 
-/// The data that the database keeps as JSON and that a version must parse to use it. Short-lived
-/// data is left out, because its loss only costs a sign-in or a repeated message: sessions, answers
-/// of repeated calls, messages to be sent, and jobs of workers.
+/// The data that the database keeps as JSON and that a version must parse to use it.
+/// Short-lived data is left out, because its loss only costs a sign-in or a repeated message:
+/// sessions, answers of repeated calls, messages to be sent, and jobs of workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredKind {
     /// The timing of a schedule.
@@ -139,8 +139,8 @@ impl Source {
         Self { join: "", namespace: NOTHING, condition, ..Self::of(table, column) }
     }
 
-    /// The statement that reads the rows after a key. Its values are the parts of that key, and the
-    /// limit.
+    /// The statement that reads the rows after a key.
+    /// Its values are the parts of that key, and the limit.
     fn sql(&self) -> String {
         let Self { table, column, join, condition, id, then, name, namespace, about, page: _ } =
             self;
@@ -262,15 +262,15 @@ impl Stored {
         Ok(Self { single, dialect })
     }
 
-    /// Whether the schema can store this kind. An earlier schema may not: then no text of this kind
-    /// is stored.
+    /// Whether the schema can store this kind.
+    /// An earlier schema may not: then no text of this kind is stored.
     pub async fn has(&self, kind: StoredKind) -> Result<bool, StoreError> {
         let Source { table, column, .. } = kind.source();
         Ok(SchemaManager::new(&self.single).has_column(table, column).await?)
     }
 
-    /// Some texts of this kind, in the order of their keys, after the last one that was read. At
-    /// the end, there are none. Texts of deleted objects are left out.
+    /// Some texts of this kind, in the order of their keys, after the last one that was read.
+    /// At the end, there are none. Texts of deleted objects are left out.
     pub async fn after(
         &self,
         kind: StoredKind,

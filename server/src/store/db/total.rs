@@ -1,5 +1,5 @@
-//! The length of a list. It is counted on demand and up to a limit, because a page does not need
-//! it.
+//! The length of a list.
+//! It is counted on demand and up to a limit, because a page does not need it.
 
 use sea_orm::{
     EntityTrait, FromQueryResult, QuerySelect, QueryTrait, Select, Statement,
@@ -16,8 +16,8 @@ pub const MAX_TOTAL: u64 = 10_000;
 pub enum Total {
     /// The number is known from the page itself.
     Known(i64),
-    /// The number of rows of a query without an order. If `is_search` is true, the query may read
-    /// many more rows than it counts.
+    /// The number of rows of a query without an order.
+    /// If `is_search` is true, the query may read many more rows than it counts.
     Counted {
         /// The rows of the list, at most [`MAX_TOTAL`] of them.
         rows: Box<SelectStatement>,

@@ -58,8 +58,8 @@ impl Within {
         }
     }
 
-    /// The operand with which a statement compares a column of namespaces. Their keys are added to
-    /// `values`. `None` for all namespaces.
+    /// The operand with which a statement compares a column of namespaces.
+    /// Their keys are added to `values`. `None` for all namespaces.
     pub(in crate::store) fn compared(&self, values: &mut Vec<Value>) -> Option<String> {
         let mut bound = |id: &Uuid| {
             values.push((*id).into());

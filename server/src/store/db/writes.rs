@@ -29,8 +29,8 @@ pub enum Refusing {
     FileReplaced,
 }
 
-/// How long after a rejected write the database counts as unhealthy. After such a write, some
-/// writes may still succeed because they find a little room.
+/// How long after a rejected write the database counts as unhealthy.
+/// After such a write, some writes may still succeed because they find a little room.
 const LINGERS: Duration = Duration::from_secs(5);
 
 impl Refusing {
@@ -104,8 +104,8 @@ impl Writes {
         self.refused(Refusing::of(error));
     }
 
-    /// Records an error of a statement that changes a table's structure. A user who may not do that
-    /// may still be able to write rows.
+    /// Records an error of a statement that changes a table's structure.
+    /// A user who may not do that may still be able to write rows.
     pub(in crate::store) fn failed_order(&self, error: &DbErr) {
         self.refused(Refusing::of(error).filter(|why| !matches!(why, Refusing::Forbidden)));
     }

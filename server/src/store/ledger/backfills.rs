@@ -1,7 +1,7 @@
 //! Backfills: creates them, changes their state, and provides the operations of their service.
 //!
-//! Every write of a backfill's rows is in a transaction that locks the backfill's row. A
-//! transaction that also locks the schedule locks it first.
+//! Every write of a backfill's rows is in a transaction that locks the backfill's row.
+//! A transaction that also locks the schedule locks it first.
 
 use std::collections::HashSet;
 
@@ -147,9 +147,9 @@ impl Store {
         Ok(query.all(tx).await?)
     }
 
-    /// Backfills with something to do now, in order of creation: those with room for a run, those
-    /// with a run that has ended or must be stopped, and those with nothing left to do. Backfills
-    /// that only wait for a run are left out.
+    /// Backfills with something to do now, in order of creation: those with room for a run,
+    /// those with a run that has ended or must be stopped, and those with nothing left to do.
+    /// Backfills that only wait for a run are left out.
     pub async fn open_backfills(
         &self,
         after: Uuid,

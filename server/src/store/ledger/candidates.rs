@@ -20,9 +20,9 @@ pub struct Candidate {
 }
 
 impl Store {
-    /// The schedules that [`Store::lock_due_schedules`] would lock, without locks. Leaves out those
-    /// in `long`, which are few and left out for some time, and those in `passed`, which may be
-    /// many and are left out only now.
+    /// The schedules that [`Store::lock_due_schedules`] would lock, without locks.
+    /// Leaves out those in `long`, which are few and left out for some time, and those in `passed`,
+    /// which may be many and are left out only now.
     pub async fn due_candidates(
         &self,
         now: Timestamp,
@@ -70,8 +70,8 @@ impl Store {
         self.dialect().statement(sql, values)
     }
 
-    /// The schedules among these that are due at `now`, whichever node owns them. They are not
-    /// locked.
+    /// The schedules among these that are due at `now`, whichever node owns them.
+    /// They are not locked.
     pub async fn due_of(
         &self,
         now: Timestamp,
@@ -92,8 +92,8 @@ impl Store {
         Ok(Candidate::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// The candidates whose cursor has not moved, locked until the transaction ends. Candidates
-    /// that another node is just claiming are left out.
+    /// The candidates whose cursor has not moved, locked until the transaction ends.
+    /// Candidates that another node is just claiming are left out.
     pub async fn lock_if_still_due(
         &self,
         tx: &DatabaseTransaction,
@@ -119,8 +119,8 @@ impl Store {
     }
 }
 
-/// The condition that leaves out schedules as long as their cursors are at these positions. It is
-/// meant for few schedules, because each adds two values to the statement.
+/// The condition that leaves out schedules as long as their cursors are at these positions.
+/// It is meant for few schedules, because each adds two values to the statement.
 pub(in crate::store) fn but(passed: &[Candidate], values: &mut Vec<Value>) -> String {
     let mut condition = String::new();
     for Candidate { id, at } in passed {

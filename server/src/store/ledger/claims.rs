@@ -142,8 +142,8 @@ pub struct Advance {
     pub fires: i64,
 }
 
-/// A node whose clock differs from the database's by more than this does not schedule. Smaller
-/// differences are corrected.
+/// A node whose clock differs from the database's by more than this does not schedule.
+/// Smaller differences are corrected.
 pub const MAX_OFFSET_MS: i64 = 5_000;
 
 /// If the time of a claim is ahead of the database's clock by more than this, nothing counts as
@@ -153,8 +153,8 @@ pub const MAX_AHEAD_MS: i64 = 100;
 /// When a node may claim due schedules, by shard.
 #[derive(Clone, Copy, Debug)]
 pub struct ShardTurns<'a> {
-    /// One digit for each shard: `1` if this node claims at once, `2` or `3` if schedules must have
-    /// been due for some time.
+    /// One digit for each shard: `1` if this node claims at once, `2` or `3` if
+    /// schedules must have been due for some time.
     pub of_shards: &'a str,
     /// The time by which schedules in shards with the digit `2` must have been due.
     pub second: Timestamp,
@@ -180,9 +180,9 @@ impl Store {
         Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
     }
 
-    /// For each of `schedules`, the number of live runs and of intents that will become runs, and
-    /// the latest of them. Schedules without any are left out. Runs of backfills do not count,
-    /// because they have a limit of their own.
+    /// For each of `schedules`, the number of live runs and of intents that will become runs,
+    /// and the latest of them. Schedules without any are left out.
+    /// Runs of backfills do not count, because they have a limit of their own.
     pub async fn live_by_schedule(
         &self,
         tx: &DatabaseTransaction,
@@ -222,12 +222,12 @@ impl Store {
         Ok(rows.into_iter().map(live).collect())
     }
 
-    /// Writes the fires whose instants have no row yet, and returns them. If an instant already has
-    /// a row, the unique key shows that another writer was first.
+    /// Writes the fires whose instants have no row yet, and returns them.
+    /// If an instant already has a row, the unique key shows that another writer was first.
     ///
-    /// Usually all fires are written, as the number of rows shows. Returning a key for each row,
-    /// here, in the hand-off and in the settlement, took a seventh of the time of a storm on
-    /// SQLite.
+    /// Usually all fires are written, as the number of rows shows.
+    /// Returning a key for each row, here, in the hand-off and in the settlement,
+    /// took a seventh of the time of a storm on SQLite.
     pub async fn insert_fires_if_absent(
         &self,
         tx: &DatabaseTransaction,

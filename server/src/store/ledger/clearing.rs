@@ -120,8 +120,8 @@ impl Store {
         Ok(ended)
     }
 
-    /// The live runs that block the fires in `ways`, at most `most`, each with the reason for
-    /// stopping it.
+    /// The live runs that block the fires in `ways`, at most
+    /// `most`, each with the reason for stopping it.
     async fn in_the_way(
         &self,
         tx: &DatabaseTransaction,

@@ -1,5 +1,5 @@
-//! The totals of one or several minutes: the columns of `run_stat`, each defined once, and how two
-//! values are merged.
+//! The totals of one or several minutes: the columns of `run_stat`,
+//! each defined once, and how two values are merged.
 
 use entity::run;
 use sea_orm::FromQueryResult;

@@ -127,8 +127,8 @@ impl Store {
         Ok(query.all(connection).await?)
     }
 
-    /// The tasks of a run that are being executed, with the number of the attempt, but without the
-    /// results of other tasks.
+    /// The tasks of a run that are being executed, with the number of the
+    /// attempt, but without the results of other tasks.
     pub async fn tasks_at_work(&self, run: Uuid) -> Result<Vec<(String, i32)>, StoreError> {
         let query = task_run::Entity::find()
             .select_only()
@@ -140,9 +140,9 @@ impl Store {
         Ok(query.all(self.read()).await?)
     }
 
-    /// Writes the steps whose hold has not changed, and returns their holds. About the other runs
-    /// another node decides, so their steps are not written. A batch may contain steps of two holds
-    /// on the same run.
+    /// Writes the steps whose hold has not changed, and returns their holds.
+    /// About the other runs another node decides, so their steps are not written.
+    /// A batch may contain steps of two holds on the same run.
     pub async fn step_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -151,8 +151,8 @@ impl Store {
         if steps.is_empty() {
             return Ok(HashSet::new());
         }
-        // A run with a cancel request is not parked, even if the request came too late to reach its
-        // node.
+        // A run with a cancel request is not parked, even if
+        // the request came too late to reach its node.
         let stopped = "v.state = 'retrying' AND run.cancel_requested_at IS NOT NULL";
         let sql = format!(
             "UPDATE run SET error = v.error, \

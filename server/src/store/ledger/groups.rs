@@ -46,10 +46,10 @@ pub(in crate::store) fn first_group(behind: &str, live: &str) -> String {
     )
 }
 
-/// The table `room(id, free)`, for use after `WITH RECURSIVE`: for each group with a queue, how
-/// many more of its runs may start. The query skips from one group to the next in the index of
-/// their queues, so its cost does not depend on the length of the queues. A deleted group has no
-/// limit.
+/// The table `room(id, free)`, for use after `WITH RECURSIVE`: for each group with a queue,
+/// how many more of its runs may start.
+/// The query skips from one group to the next in the index of their queues, so its cost does not
+/// depend on the length of the queues. A deleted group has no limit.
 pub(in crate::store) fn room(dialect: &Dialect, now: Timestamp) -> String {
     let live = dialect.live_runs("run.id", now);
     format!(
@@ -84,8 +84,8 @@ impl Store {
         }
         let ids = || Bulk::default().uuid("id", groups.iter().copied());
         if self.dialect().is_postgres() {
-            // The lock is a separate statement, because the count below must see the writes of the
-            // lock's previous holder.
+            // The lock is a separate statement, because the count below must
+            // see the writes of the lock's previous holder.
             let lock = ids().statement(
                 self.dialect(),
                 "SELECT g.id FROM concurrency_group g WHERE g.id IN (SELECT id FROM v) \

@@ -1,8 +1,8 @@
 //! The lock between hand-offs and changes of schedules.
 //!
-//! Hand-offs hold this lock shared. A change that stops schedules from firing as before takes it
-//! exclusively, so it does not return while a run can still start from the old state. Only
-//! PostgreSQL needs the lock: on SQLite, the single writer already acts as one.
+//! Hand-offs hold this lock shared. A change that stops schedules from firing as before takes
+//! it exclusively, so it does not return while a run can still start from the old state.
+//! Only PostgreSQL needs the lock: on SQLite, the single writer already acts as one.
 
 use sea_orm::ConnectionTrait;
 
@@ -11,9 +11,9 @@ use crate::store::{DatabaseTransaction, StoreError};
 /// The id of the advisory lock.
 const NAME: i64 = 0x6361_7269_6861_6e64;
 
-/// How long a change first waits for the lock, and the longest wait. The wait doubles each time,
-/// and between two waits the change lets hand-offs pass for as long. The more hand-offs are in
-/// progress, the longer it must wait until the last of them has ended.
+/// How long a change first waits for the lock, and the longest wait.
+/// The wait doubles each time, and between two waits the change lets hand-offs pass for as long.
+/// The more hand-offs are in progress, the longer it must wait until the last of them has ended.
 const FIRST_WAIT_MS: u32 = 50;
 const LONGEST_WAIT_MS: u32 = 1_000;
 
@@ -28,12 +28,12 @@ pub(in crate::store) async fn share(transaction: &DatabaseTransaction) -> Result
     Ok(())
 }
 
-/// Waits until the hand-offs in progress have ended. No other hand-off begins before the
-/// transaction ends.
+/// Waits until the hand-offs in progress have ended.
+/// No other hand-off begins before the transaction ends.
 ///
 /// PostgreSQL grants no shared lock while an exclusive request is waiting. If a hand-off hangs
-/// because its node is frozen or cut off, such a request would delay the hand-offs of all nodes. So
-/// each wait is short, and is repeated.
+/// because its node is frozen or cut off, such a request would delay the hand-offs of all nodes.
+/// So each wait is short, and is repeated.
 pub(in crate::store) async fn take(transaction: &DatabaseTransaction) -> Result<(), StoreError> {
     let lock = format!("SELECT pg_advisory_xact_lock({NAME})");
     let mut wait = FIRST_WAIT_MS;

@@ -147,8 +147,8 @@ pub struct NewRun {
 /// The start of a run in the transaction of its hand-off.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// The task whose first attempt starts with the run; `None` for a flow, which starts its tasks
-    /// itself.
+    /// The task whose first attempt starts with the run;
+    /// `None` for a flow, which starts its tasks itself.
     pub task: Option<String>,
     /// How long until any node may declare the attempt timed out.
     pub hard_limit: Duration,
@@ -199,8 +199,8 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.id, row)).collect())
     }
 
-    /// Links the intents to their runs, unless they already have one. Returns the intents that were
-    /// linked.
+    /// Links the intents to their runs, unless they already have one.
+    /// Returns the intents that were linked.
     pub async fn start_fires_if_pending(
         &self,
         tx: &DatabaseTransaction,
@@ -230,8 +230,8 @@ impl Store {
         if tx.execute_raw(statement).await?.rows_affected() == runs.len() as u64 {
             return Ok(runs.iter().map(|run| run.id).collect());
         }
-        // An intent that was linked earlier already has its run, because one transaction writes
-        // both.
+        // An intent that was linked earlier already has
+        // its run, because one transaction writes both.
         let sql = "SELECT fire.id FROM v JOIN fire ON fire.id = v.id \
                AND fire.scheduled_at = v.scheduled_at {days} \
              WHERE fire.run_id = v.id AND NOT EXISTS (SELECT 1 FROM run WHERE run.id = v.id)";

@@ -1,9 +1,9 @@
 //! The amount of history in each namespace, for its quotas of rows and of log bytes.
 //!
-//! History is counted in periods of ten minutes, separately for each retention that schedules of
-//! the namespace have. So a period stops counting when retention has removed it. Fires are read
-//! once by their keys, and settled runs with their attempts from the change feed. Log bytes are
-//! added by the nodes that wrote them. Firing itself writes nothing extra.
+//! History is counted in periods of ten minutes, separately for each retention that schedules
+//! of the namespace have. So a period stops counting when retention has removed it.
+//! Fires are read once by their keys, and settled runs with their attempts from the change feed.
+//! Log bytes are added by the nodes that wrote them. Firing itself writes nothing extra.
 
 use std::collections::BTreeMap;
 
@@ -111,8 +111,8 @@ impl Store {
         Ok(row.map_or(Uuid::nil(), |row| row.id))
     }
 
-    /// The fires after `after` that were claimed before `until`, up to `limit`; `None` if there are
-    /// none.
+    /// The fires after `after` that were claimed before
+    /// `until`, up to `limit`; `None` if there are none.
     pub async fn fires_between(
         &self,
         after: Uuid,
@@ -265,8 +265,8 @@ impl Store {
         Ok(())
     }
 
-    /// The periods of a namespace that still count at `now`, oldest first. `usual` is the retention
-    /// of a namespace without its own.
+    /// The periods of a namespace that still count at `now`, oldest first.
+    /// `usual` is the retention of a namespace without its own.
     pub async fn history_periods(
         &self,
         namespace: Uuid,
@@ -284,8 +284,8 @@ impl Store {
         Ok(PeriodRows::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// The amount of history in a namespace at `now`. `usual` is the retention of a namespace
-    /// without its own.
+    /// The amount of history in a namespace at `now`.
+    /// `usual` is the retention of a namespace without its own.
     pub async fn history_of(
         &self,
         namespace: Uuid,
@@ -364,9 +364,9 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.name, row.log_bytes)).collect())
     }
 
-    /// The bytes of log lines from before `until` that a namespace keeps after a cut, by the
-    /// retention of their schedules. They belong to runs with keys after `first` that were still
-    /// live at `until`.
+    /// The bytes of log lines from before `until` that a namespace keeps after a cut,
+    /// by the retention of their schedules.
+    /// They belong to runs with keys after `first` that were still live at `until`.
     pub async fn log_bytes_left(
         &self,
         namespace: Uuid,
@@ -411,8 +411,8 @@ impl Store {
         }
     }
 
-    /// Records that settled history of a namespace from before `until` was removed at `now`. The
-    /// bytes of log lines in `left`, by days, count as if they had been written at that time.
+    /// Records that settled history of a namespace from before `until` was removed at `now`.
+    /// The bytes of log lines in `left`, by days, count as if they had been written at that time.
     pub async fn record_cut(
         &self,
         tx: &DatabaseTransaction,

@@ -48,8 +48,8 @@ pub struct Settlement {
     pub output: Option<serde_json::Value>,
     /// The last log lines of the attempt, which are written together with it.
     pub lines: Option<NewChunk>,
-    /// Added to the maximum number of attempts: 1 for an attempt that was lost through no fault of
-    /// its own.
+    /// Added to the maximum number of attempts: 1 for an attempt
+    /// that was lost through no fault of its own.
     pub extra_attempts: i32,
     /// When the attempt ended.
     pub at: Timestamp,
@@ -81,8 +81,8 @@ pub(in crate::store) fn of_holds(holds: impl Iterator<Item = RunLease> + Clone) 
 }
 
 impl Store {
-    /// Settles the attempts whose hold has not changed, and returns their holds. The others were
-    /// lost: another node decides about their runs.
+    /// Settles the attempts whose hold has not changed, and returns their holds.
+    /// The others were lost: another node decides about their runs.
     ///
     /// A batch may contain two settlements of one run: one for a lost hold, and one for the next
     /// hold. So results are reported by hold, never by run.
@@ -94,8 +94,8 @@ impl Store {
         if settlements.is_empty() {
             return Ok(HashSet::new());
         }
-        // A run with a cancel request gets no further attempt, even if the request came too late to
-        // reach this attempt.
+        // A run with a cancel request gets no further attempt, even if
+        // the request came too late to reach this attempt.
         let stopped = "v.state = 'retrying' AND run.cancel_requested_at IS NOT NULL";
         let sql = format!(
             "UPDATE run SET error = v.error, \

@@ -1,8 +1,8 @@
 //! Hourly roll-ups of old minutes: one row per namespace and hour instead of one per minute, so
 //! that a chart over weeks reads a bounded number of rows.
 //!
-//! If runs are counted later for a minute of such an hour, that minute is a row of its own until
-//! the next merge.
+//! If runs are counted later for a minute of such an hour,
+//! that minute is a row of its own until the next merge.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
@@ -29,8 +29,8 @@ pub fn by_minute_since(now: DateTime<Utc>) -> Timestamp {
 }
 
 impl Store {
-    /// The hours before `until` that still have rows for minutes, oldest first: those of the first
-    /// `most` minutes.
+    /// The hours before `until` that still have rows for minutes,
+    /// oldest first: those of the first `most` minutes.
     pub async fn hours_by_minute(
         &self,
         until: Timestamp,

@@ -115,11 +115,11 @@ impl Store {
         Ok(RangeOver::find_by_statement(statement).all(connection).await?)
     }
 
-    /// The last instant of a schedule that had passed when its row was written. Instants that were
-    /// skipped in advance on request do not count.
+    /// The last instant of a schedule that had passed when its row was written.
+    /// Instants that were skipped in advance on request do not count.
     ///
-    /// A range that begins before other rows may end after them. There are few ranges, and they
-    /// have an index of their own.
+    /// A range that begins before other rows may end after them.
+    /// There are few ranges, and they have an index of their own.
     pub async fn last_past_instant(
         &self,
         connection: &impl ConnectionTrait,
@@ -172,8 +172,8 @@ impl Store {
         Ok(rows.into_iter().map(|row| row.schedule_id).collect())
     }
 
-    /// The instants of a schedule from `first` to `last`, both inclusive, that have a row, in
-    /// ascending order, up to a limit.
+    /// The instants of a schedule from `first` to `last`, both inclusive,
+    /// that have a row, in ascending order, up to a limit.
     pub async fn instants_taken(
         &self,
         connection: &impl ConnectionTrait,

@@ -4,8 +4,8 @@
 //! - `handoffs`, `handoff_lock`: turns intents into runs
 //! - `runs`, `queue`, `groups`, `untaken`: live runs and waiting runs
 //! - `holds`, `flows`, `definitions`: attempts in progress, and runs of several tasks
-//! - `buffers`, `clearing`, `pauses`, `instants`: waiting fires, runs that must make way, pauses,
-//!   past instants
+//! - `buffers`, `clearing`, `pauses`, `instants`: waiting fires,
+//!   runs that must make way, pauses, past instants
 //! - `backfills`, `backfill_runs`: runs for past instants on request
 //! - `recoveries`: finds failures that the tables show
 //! - `logs`: the output of attempts

@@ -46,8 +46,8 @@ impl Store {
         Ok(())
     }
 
-    /// A paused schedule, locked until the transaction ends. If it has no cursor, it gets one that
-    /// is never reached.
+    /// A paused schedule, locked until the transaction ends.
+    /// If it has no cursor, it gets one that is never reached.
     pub async fn lock_paused_schedule(
         &self,
         tx: &DatabaseTransaction,

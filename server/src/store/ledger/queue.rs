@@ -1,9 +1,9 @@
 //! The runs that wait for a node, in the order in which nodes take them.
 //!
-//! Runs that wait in groups are queried group by group, each group up to the room that it has. One
-//! index contains the queues of all groups. So the cost of a round depends on the runs that it
-//! takes, plus one look-up per group with a queue, but not on the length of the queues. Runs
-//! without a group have an index of their own, so the queues of groups do not slow them down.
+//! Runs that wait in groups are queried group by group, each group up to the room that it has.
+//! One index contains the queues of all groups. So the cost of a round depends on the runs
+//! that it takes, plus one look-up per group with a queue, but not on the length of the queues.
+//! Runs without a group have an index of their own, so the queues of groups do not slow them down.
 
 use std::cmp::Reverse;
 
@@ -37,8 +37,8 @@ pub struct WaitingRun {
     pub scheduled_at: Timestamp,
     /// When the run was due.
     pub due_at: Timestamp,
-    /// The start deadline; like the jitter in the next field, see `entity::schedule`. `None`
-    /// without one.
+    /// The start deadline; like the jitter in the next field, see `entity::schedule`.
+    /// `None` without one.
     pub start_deadline_ms: Option<i64>,
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub jitter_ms: Option<i64>,
@@ -201,8 +201,8 @@ impl Store {
         Ok(row.map(|row| row.try_get("", "found")).transpose()?.unwrap_or_default())
     }
 
-    /// When the next run may start that is not yet due at `now`, among those for a node with these
-    /// tags.
+    /// When the next run may start that is not yet due at
+    /// `now`, among those for a node with these tags.
     pub async fn next_available(
         &self,
         tags: &[String],

@@ -1,8 +1,8 @@
 //! Counts the history rows that a namespace really has.
 //!
 //! The counts for quotas assume that a row is kept as long as its schedule's retention required
-//! when it was counted. If that retention is shortened, rows that still count are already gone. So
-//! nothing is removed for a quota before the counts have been corrected by the real rows.
+//! when it was counted. If that retention is shortened, rows that still count are already gone.
+//! So nothing is removed for a quota before the counts have been corrected by the real rows.
 
 use std::collections::BTreeMap;
 
@@ -54,8 +54,8 @@ pub fn days_to_recount(oldest: Timestamp, now: Timestamp) -> impl Iterator<Item 
 }
 
 impl Store {
-    /// The counts of a namespace, including periods that are too old to count; `None` if there are
-    /// none yet.
+    /// The counts of a namespace, including periods that are too
+    /// old to count; `None` if there are none yet.
     pub async fn counted_history(
         &self,
         namespace: Uuid,
@@ -91,8 +91,8 @@ impl Store {
         }))
     }
 
-    /// Adds to `real` the rows of the namespace whose keys were created between these instants, as
-    /// far as they had been counted.
+    /// Adds to `real` the rows of the namespace whose keys were created between these
+    /// instants, as far as they had been counted.
     pub async fn recount_history(
         &self,
         counted: &CountedHistory,
@@ -102,9 +102,9 @@ impl Store {
     ) -> Result<(), StoreError> {
         let namespace_id = counted.namespace_id;
         let keys = [Value::from(namespace_id), first_key(from).into(), first_key(to).into()];
-        // The keys bound the search, also for attempts. `CASE` keeps SQLite from using an index
-        // that begins with the namespace: it would read the whole history of the namespace for each
-        // day.
+        // The keys bound the search, also for attempts.
+        // `CASE` keeps SQLite from using an index that begins with the namespace:
+        // it would read the whole history of the namespace for each day.
         let runs = format!(
             "SELECT t.period, t.days, CAST(sum(t.row_count) AS bigint) AS row_count FROM ( \
                SELECT coalesce(r.finished_at, r.created_at) / {PERIOD_MS} * {PERIOD_MS} AS period, \

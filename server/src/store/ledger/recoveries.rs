@@ -146,8 +146,8 @@ impl Store {
         }))
     }
 
-    /// Intents without a run whose owner is gone, or whose owner got them before `before`. They are
-    /// locked until the transaction ends.
+    /// Intents without a run whose owner is gone, or whose owner got them before `before`.
+    /// They are locked until the transaction ends.
     pub async fn lock_lost_intents(
         &self,
         tx: &DatabaseTransaction,
@@ -180,8 +180,8 @@ impl Store {
         Ok(Intent::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Counts a recovery attempt for intents that this transaction has locked, and makes `node`
-    /// their owner.
+    /// Counts a recovery attempt for intents that this
+    /// transaction has locked, and makes `node` their owner.
     pub async fn count_recovery(
         &self,
         tx: &DatabaseTransaction,
@@ -221,8 +221,8 @@ impl Store {
         Ok(Stray::find_by_statement(statement).all(tx).await?)
     }
 
-    /// Running attempts past their hard deadline by the database's clock, on live nodes other than
-    /// `own`. They are not locked.
+    /// Running attempts past their hard deadline by the database's clock,
+    /// on live nodes other than `own`. They are not locked.
     pub async fn overdue_elsewhere(
         &self,
         own: Uuid,

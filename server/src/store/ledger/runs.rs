@@ -1,5 +1,5 @@
-//! Creates, takes and cancels live runs. `queue` finds waiting runs, and `holds` writes what a node
-//! does about its attempts.
+//! Creates, takes and cancels live runs.
+//! `queue` finds waiting runs, and `holds` writes what a node does about its attempts.
 
 use std::time::Duration;
 
@@ -175,9 +175,9 @@ impl Store {
         Ok(result.rows_affected() > 0)
     }
 
-    /// Cancels those of `runs` that are live and that no other transaction has locked. It never
-    /// waits, so the caller may hold other locks. To cancel all of them, the caller must call it
-    /// again.
+    /// Cancels those of `runs` that are live and that no other transaction has locked.
+    /// It never waits, so the caller may hold other locks.
+    /// To cancel all of them, the caller must call it again.
     pub async fn cancel_if_live_and_free(
         &self,
         tx: &DatabaseTransaction,
@@ -203,8 +203,8 @@ impl Store {
         Ok(())
     }
 
-    /// The columns to write for a run that should be stopped. If the stop was already requested,
-    /// the first request stays.
+    /// The columns to write for a run that should be stopped.
+    /// If the stop was already requested, the first request stays.
     fn cancelled(&self, at: &str, by: &str, reason: &str) -> String {
         format!(
             "cancel_requested_at = coalesce(cancel_requested_at, {at}), \

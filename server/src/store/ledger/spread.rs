@@ -47,8 +47,8 @@ impl Spread {
         Ok(spread)
     }
 
-    /// The duration in milliseconds that `percent` per cent of the durations do not exceed; `None`
-    /// if there are no durations.
+    /// The duration in milliseconds that `percent` per cent of the durations do
+    /// not exceed; `None` if there are no durations.
     pub fn percentile(&self, percent: i64) -> Option<i64> {
         let count: i64 = self.0.values().sum();
         let rank = (count.saturating_mul(percent) + 99) / 100;

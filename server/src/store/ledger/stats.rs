@@ -65,11 +65,11 @@ pub struct UnrunVerdicts {
     pub minute: Timestamp,
     /// Number of instants that were missed.
     pub missed: i64,
-    /// Number of instants that were skipped: because of a live run, a calendar, a pause or a
-    /// request.
+    /// Number of instants that were skipped:
+    /// because of a live run, a calendar, a pause or a request.
     pub skipped: i64,
-    /// Number of fires that were abandoned before they had a run. An abandoned run counts as a run
-    /// that ended.
+    /// Number of fires that were abandoned before they had a run.
+    /// An abandoned run counts as a run that ended.
     pub abandoned: i64,
 }
 
@@ -196,8 +196,8 @@ impl Store {
         Ok(())
     }
 
-    /// The verdicts without a run, by namespace and minute, for minutes that start at `since` or
-    /// later.
+    /// The verdicts without a run, by namespace and minute,
+    /// for minutes that start at `since` or later.
     pub async fn unrun_since(&self, since: Timestamp) -> Result<Vec<UnrunVerdicts>, StoreError> {
         // Each verdict is found through an index of its own.
         let sql = "SELECT namespace_id, minute, CAST(sum(missed) AS bigint) AS missed, \

@@ -1,6 +1,6 @@
-//! Finds and ends runs that have waited for a node for too long. A node that takes such a run would
-//! notice that, but perhaps no node can take it: none has its tags or a free place, or its group is
-//! full.
+//! Finds and ends runs that have waited for a node for too long.
+//! A node that takes such a run would notice that, but perhaps no node can take it:
+//! none has its tags or a free place, or its group is full.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult, Statement};
@@ -108,8 +108,8 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.workflow_id, row.workflow_version)).collect())
     }
 
-    /// Whether any run that waits for another attempt has used up its time limit. The check takes
-    /// no locks.
+    /// Whether any run that waits for another attempt has used up its time limit.
+    /// The check takes no locks.
     pub async fn is_any_overdue(
         &self,
         allowed: &[Allowed],
@@ -123,8 +123,8 @@ impl Store {
         Ok(false)
     }
 
-    /// Locks the runs that have used up their time limit: up to `limit` for each `MAX_ROWS`
-    /// versions.
+    /// Locks the runs that have used up their time limit:
+    /// up to `limit` for each `MAX_ROWS` versions.
     pub async fn lock_overdue_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -156,8 +156,8 @@ impl Store {
             .statement(self.dialect(), &sql, vec![now.0.into(), limit.cast_signed().into()])
     }
 
-    /// Ends runs that this transaction has locked and that have used up their time limit, each with
-    /// its own error text.
+    /// Ends runs that this transaction has locked and that have used up
+    /// their time limit, each with its own error text.
     pub async fn time_out_locked_runs(
         &self,
         tx: &DatabaseTransaction,

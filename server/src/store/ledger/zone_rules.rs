@@ -1,8 +1,8 @@
 //! The release of the zone data by which all nodes compute cursors.
 //!
 //! A transaction that moves a cursor by its zone's rules checks that the release is still in use.
-//! On PostgreSQL, the answer holds until that transaction ends. So a change of the release waits
-//! for transactions that compute by the old one.
+//! On PostgreSQL, the answer holds until that transaction ends.
+//! So a change of the release waits for transactions that compute by the old one.
 
 use entity::{Timestamp, zone_rules};
 use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
@@ -36,8 +36,8 @@ pub struct MovedCursor {
     pub fire_at: Option<Timestamp>,
 }
 
-/// The condition that the nodes schedule by a release other than the one in `column`. If they do
-/// not, that stays so until the transaction ends.
+/// The condition that the nodes schedule by a release other than the one in `column`.
+/// If they do not, that stays so until the transaction ends.
 pub(in crate::store) fn is_other(dialect: &Dialect, column: &str) -> String {
     let lock = dialect.share();
     let theirs = format!("SELECT zone_data FROM zone_rules WHERE id = 1 {lock}");
@@ -50,8 +50,8 @@ impl Store {
         Ok(zone_rules::Entity::find_by_id(1).one(self.read()).await?)
     }
 
-    /// The release by which the nodes schedule, if it is not `own`. The answer holds until the
-    /// transaction ends.
+    /// The release by which the nodes schedule, if it is not `own`.
+    /// The answer holds until the transaction ends.
     pub async fn other_zone_rules(
         &self,
         tx: &DatabaseTransaction,

@@ -43,8 +43,8 @@ pub async fn count_of<C: ConnectionTrait>(connection: &C, owner: Uuid) -> Result
     Ok(Entity::find().filter(Column::UserId.eq(owner)).count(connection).await?)
 }
 
-/// Adds a feed. Fails with [`crate::store::Constraint::FeedName`] if its owner has a feed with that
-/// name.
+/// Adds a feed.
+/// Fails with [`crate::store::Constraint::FeedName`] if its owner has a feed with that name.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())

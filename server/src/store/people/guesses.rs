@@ -32,8 +32,8 @@ pub struct AllowanceLeft {
 pub enum GuessOutcome {
     /// A guess was taken from all allowances.
     Taken(Vec<AllowanceLeft>),
-    /// One of the allowances was used up, so nothing was taken. Contains the allowances as if the
-    /// guess had been taken.
+    /// One of the allowances was used up, so nothing was taken.
+    /// Contains the allowances as if the guess had been taken.
     Refused(Vec<AllowanceLeft>),
 }
 
@@ -43,8 +43,8 @@ pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<GuessOutco
     guesses.sort_unstable();
     let tx = store.begin().await?;
     let now = store.dialect().now();
-    // No row extends further than the size of its allowance, so that a clock that was set back
-    // locks no user out.
+    // No row extends further than the size of its allowance,
+    // so that a clock that was set back locks no user out.
     let most = guesses.iter().map(|guess| guess.room_ms).max().unwrap_or_default();
     let rows = rows(&guesses, |pause| format!("{now} + {pause}"));
     let sql = format!(
@@ -72,8 +72,8 @@ pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<GuessOutco
 const MOMENT_MS: i64 = 1_000;
 
 /// Shortens used-up allowances that extend further than `most`, as they do after a clock was set
-/// back. Otherwise each attempt would find them as far from full as before, however long the user
-/// waits.
+/// back.
+/// Otherwise each attempt would find them as far from full as before, however long the user waits.
 async fn cut_back(
     store: &Store,
     guesses: &[Guess],

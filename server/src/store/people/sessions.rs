@@ -1,5 +1,5 @@
-//! Sessions of signed-in browsers. Callers pass keys as hashes, so that reading the table lets no
-//! one take over a session.
+//! Sessions of signed-in browsers.
+//! Callers pass keys as hashes, so that reading the table lets no one take over a session.
 
 use entity::{
     Timestamp,

@@ -153,8 +153,8 @@ pub async fn first_administrator<C: ConnectionTrait>(
     Ok(found.one(connection).await?)
 }
 
-/// Adds a user. Fails with [`crate::store::Constraint::UserName`] if the name is taken or looks
-/// like an existing one.
+/// Adds a user. Fails with [`crate::store::Constraint::UserName`] if
+/// the name is taken or looks like an existing one.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())
@@ -170,8 +170,8 @@ pub async fn set_password_hash<C: ConnectionTrait>(
     Ok(update.filter(Column::Id.eq(id)).exec(tx).await?.rows_affected > 0)
 }
 
-/// Disables the user from `at` on, which also ends the user's sessions. `None` enables the user
-/// again.
+/// Disables the user from `at` on, which also ends the user's sessions.
+/// `None` enables the user again.
 pub async fn set_disabled<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,

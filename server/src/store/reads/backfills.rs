@@ -73,8 +73,8 @@ pub async fn page(
     Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
-/// A page of a backfill's fires, in the order in which they start. The key of a fire is its
-/// position.
+/// A page of a backfill's fires, in the order in which they start.
+/// The key of a fire is its position.
 pub async fn fires(
     store: &Store,
     backfill: Uuid,
@@ -93,8 +93,8 @@ pub async fn fires(
     Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
-/// The progress of each of these backfills. It is counted from an index, so it always agrees with
-/// the fires.
+/// The progress of each of these backfills.
+/// It is counted from an index, so it always agrees with the fires.
 pub async fn progress(
     store: &Store,
     backfills: &[Uuid],

@@ -51,8 +51,8 @@ pub async fn first_task_runs(
     Ok(task_run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
-/// How the latest attempt of a run ended. The values are texts from its output, because a worker
-/// may return any value under these names.
+/// How the latest attempt of a run ended.
+/// The values are texts from its output, because a worker may return any value under these names.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct AttemptEnding {
     /// The key of the run.

@@ -100,8 +100,8 @@ pub async fn schedules(
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
 }
 
-/// The rows of a query that have changed after one position and up to another, in the order of the
-/// changes.
+/// The rows of a query that have changed after one position and
+/// up to another, in the order of the changes.
 fn between<E: EntityTrait>(
     query: Select<E>,
     [changed, id]: [E::Column; 2],

@@ -35,8 +35,8 @@ pub struct Figures {
     pub oldest_unclaimed_ms: Option<i64>,
     /// Number of claimed fires that have no run.
     pub pending_handoffs: i64,
-    /// Number of nodes that have not been declared dead. A silent node counts until its heartbeat
-    /// has expired.
+    /// Number of nodes that have not been declared dead.
+    /// A silent node counts until its heartbeat has expired.
     pub nodes_alive: i64,
 }
 

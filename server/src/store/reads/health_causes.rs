@@ -1,5 +1,5 @@
-//! Reads the schedules that cause a bad health figure, and since when. Only read if the figure is
-//! bad.
+//! Reads the schedules that cause a bad health figure, and since when.
+//! Only read if the figure is bad.
 
 use entity::Timestamp;
 use sea_orm::FromQueryResult;

@@ -1,9 +1,9 @@
 //! Reads the ledger of one, several or all namespaces, newest first by scheduled time, then by key.
 //!
-//! A page of one namespace is a scan of the index `fire_ledger`. A page of several namespaces takes
-//! the first rows of each in that order and merges them, so it reads at most one page of rows for
-//! each namespace. A filter may match few of many rows, so the time limit of searches applies to
-//! filtered pages and to totals.
+//! A page of one namespace is a scan of the index `fire_ledger`.
+//! A page of several namespaces takes the first rows of each in that order and merges them,
+//! so it reads at most one page of rows for each namespace. A filter may match few of many rows,
+//! so the time limit of searches applies to filtered pages and to totals.
 
 use entity::{
     Timestamp,
@@ -162,8 +162,8 @@ fn windowed(list: Select<Entity>, window: &PageWindow<Key>) -> Select<Entity> {
         .apply_if(window.before, |query, key| query.filter(beyond(key, &Order::Asc)))
 }
 
-/// The condition for rows after a key. A separate condition on the instant lets the database use
-/// the index.
+/// The condition for rows after a key.
+/// A separate condition on the instant lets the database use the index.
 fn beyond((at, id): Key, order: &Order) -> Condition {
     let (from, further, later) = if matches!(order, Order::Desc) {
         (Column::ScheduledAt.lte(at), Column::ScheduledAt.lt(at), Column::Id.lt(id))

@@ -17,8 +17,8 @@ pub async fn page(
     Ok(window.page(lines).counted(|| Total::Asked(Box::new(counting(store, run)))))
 }
 
-/// The statement that counts a run's lines. A row contains one line, or several lines separated by
-/// line feeds.
+/// The statement that counts a run's lines.
+/// A row contains one line, or several lines separated by line feeds.
 fn counting(store: &Store, run: Uuid) -> Statement {
     let most = i64::try_from(MAX_TOTAL).unwrap_or(i64::MAX);
     store.dialect().statement(

@@ -1,5 +1,5 @@
-//! Builds conditions on columns of texts and numbers. Every word is a bound value, and LIKE
-//! patterns are escaped.
+//! Builds conditions on columns of texts and numbers.
+//! Every word is a bound value, and LIKE patterns are escaped.
 
 use entity::schedule;
 use sea_orm::{

@@ -1,10 +1,10 @@
 //! The queries of the control plane: pages, batches for data loaders, figures, and the change feed.
 //!
-//! Every list has a limit and is ordered by a key. A batch looks up many keys in one statement. So
-//! a page needs the same number of statements however long it is.
+//! Every list has a limit and is ordered by a key. A batch looks up many keys in one statement.
+//! So a page needs the same number of statements however long it is.
 //!
-//! - `schedules`: the list of schedules with its filters; `schedule_groups`: schedules counted by
-//!   tag or module
+//! - `schedules`: the list of schedules with its filters;
+//!   `schedule_groups`: schedules counted by tag or module
 //! - `runs`, `fires`, `logs`: the history of a schedule; `ledger`: the fires of all schedules
 //! - `sorted`: pages that are sorted by a number
 //! - `search`: translates a search to SQL; `matching`: conditions on columns
@@ -16,8 +16,8 @@
 //! - `stats`: roll-ups, added up for charts; `run_series`: the same figures for a tag or a schedule
 //! - `canary`: the server's own schedule
 //! - `health`: the figures that the health checks judge
-//! - `health_causes`: the schedules that cause a bad figure; `problems`: schedules that fail or
-//!   lose fires
+//! - `health_causes`: the schedules that cause a bad figure;
+//!   `problems`: schedules that fail or lose fires
 //! - `modules`: the deployed modules
 //! - `placement`: runs that wait for nodes with certain tags
 //! - `feed`: the rows that have changed since a cursor

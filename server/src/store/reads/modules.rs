@@ -25,8 +25,7 @@ pub struct Module {
 /// The key of a row in a page: the module's name and the namespace's key.
 pub type Key = (String, Uuid);
 
-/// The tables of objects that a module can declare, and whether deleted objects stay in the
-/// table.
+/// The tables of objects that a module can declare, and whether deleted objects stay in the table.
 const TABLES: [(&str, bool); 6] = [
     ("schedule", true),
     ("workflow", true),
@@ -71,8 +70,8 @@ fn counting(store: &Store, within: &Within) -> Statement {
     store.dialect().statement(sql, values)
 }
 
-/// A subquery with one row for each object that a module has declared, and its bound values. It
-/// must come first in a statement, because SQLite numbers values in the order of the text.
+/// A subquery with one row for each object that a module has declared, and its bound values.
+/// It must come first in a statement, because SQLite numbers values in the order of the text.
 fn declared(within: &Within) -> (String, Vec<Value>) {
     let (lies_within, values) = lies_within(within);
     let of = |(table, is_kept): (&str, bool)| {

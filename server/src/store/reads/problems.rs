@@ -56,8 +56,8 @@ pub enum What {
 }
 
 impl ProblemGroup {
-    /// A key for the schedule and the common cause of its failures. It stays the same as long as
-    /// the cause does, and reveals nothing about the error.
+    /// A key for the schedule and the common cause of its failures.
+    /// It stays the same as long as the cause does, and reveals nothing about the error.
     pub fn key(&self) -> Uuid {
         let (kind, text) = match &self.what {
             What::Failing { error, .. } => ("failing", error.clone()),
@@ -191,8 +191,8 @@ async fn losing(
     Ok(groups.into_values().collect())
 }
 
-/// The indexes of the problems that are over: a later run of the schedule has succeeded, or a later
-/// fire of it has started.
+/// The indexes of the problems that are over: a later run of the schedule has
+/// succeeded, or a later fire of it has started.
 pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i64>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

@@ -139,8 +139,8 @@ struct UnrunFire {
     count: i64,
 }
 
-/// The fires that were decided in the period, have no run, and were scheduled at most a day before
-/// the period.
+/// The fires that were decided in the period, have no run, and were
+/// scheduled at most a day before the period.
 async fn unrun(
     store: &Store,
     of: &ChartSubject,

@@ -41,8 +41,8 @@ pub const LIVE: [State; 3] = [State::Queued, State::Running, State::Retrying];
 /// The states of runs that ended without success.
 const ENDED_BADLY: [State; 3] = [State::Failed, State::TimedOut, State::Cancelled];
 
-/// The condition that a run ended without success. The index on such runs is used only if its
-/// condition is in the same words.
+/// The condition that a run ended without success.
+/// The index on such runs is used only if its condition is in the same words.
 pub(super) fn ended_badly() -> SimpleExpr {
     Expr::cust("run.state IN ('failed', 'timed_out', 'cancelled')")
 }

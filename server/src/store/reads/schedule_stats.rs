@@ -46,8 +46,8 @@ struct Row {
     fire_id: Option<Uuid>,
 }
 
-/// The figures of each of these schedules, from its newest `limit` runs that were created from
-/// `from` up to `until`.
+/// The figures of each of these schedules, from its newest `limit` runs
+/// that were created from `from` up to `until`.
 pub async fn of_schedules(
     store: &Store,
     schedules: &[Uuid],

@@ -99,8 +99,8 @@ pub async fn page_by_time(
     let list = matching(store, within, filter);
     let sorted = Sorted::by(by.number(), Expr::col((Entity, Column::Id)), descending);
     let query = sorted.rows(list.clone(), window);
-    // All schedules of the list are read before the first is known, so the time limit of searches
-    // applies.
+    // All schedules of the list are read before the first
+    // is known, so the time limit of searches applies.
     let rows = store.found(query.build(store.dialect().backend()), true).await?;
     Ok(window.page(rows).counted(|| Total::of(list, filter.search.is_some())))
 }
@@ -244,8 +244,8 @@ fn spent() -> SimpleExpr {
     most.is_not_null().and(spent)
 }
 
-/// The condition for rows after a key. A separate condition on the name lets the database use the
-/// index.
+/// The condition for rows after a key.
+/// A separate condition on the name lets the database use the index.
 fn beyond((name, id): &Key, order: Order) -> Condition {
     let id_column = Expr::col((Entity, Column::Id));
     let same_name = folded().eq(name.as_str());

@@ -1,8 +1,8 @@
-//! Translates the terms of a search to SQL. Every word is a bound value; all text of statements
-//! comes from this module.
+//! Translates the terms of a search to SQL.
+//! Every word is a bound value; all text of statements comes from this module.
 //!
-//! A condition is never NULL, because its negation would then be NULL, too, and match nothing. So
-//! every nullable column is checked first.
+//! A condition is never NULL, because its negation would then be NULL, too, and match nothing.
+//! So every nullable column is checked first.
 //!
 //! The lists are read in the order of an index (`schedule_name`, or the key of runs) until the page
 //! is full. Some terms use other indexes: `next` uses `schedule_due`; `state` uses the partial
@@ -193,8 +193,8 @@ impl ConditionInputs<'_> {
         }
     }
 
-    /// The condition that a run has no value in the field. A run without a schedule has no tag and
-    /// no module.
+    /// The condition that a run has no value in the field.
+    /// A run without a schedule has no tag and no module.
     fn run_no(&self, field: WordField) -> Condition {
         use run::Column as C;
         match field {
@@ -255,8 +255,8 @@ impl ConditionInputs<'_> {
         self.time(column, field, moment)
     }
 
-    /// The condition that the time of the schedule's last lost fire matches. That time is at or
-    /// after an instant if and only if some lost fire is.
+    /// The condition that the time of the schedule's last lost fire matches.
+    /// That time is at or after an instant if and only if some lost fire is.
     fn last_lost(&self, moment: TimeOperand) -> Condition {
         let since = |at: i64| any_of(schedule::Column::Id.in_subquery(lost_since(at)));
         let before = |at: i64| Condition::all().add(since(i64::MIN)).add(since(at).not());
@@ -363,10 +363,10 @@ impl ConditionInputs<'_> {
         }
     }
 
-    /// The condition that the newest run of the schedule is in this state. The names of states are
-    /// written into the text, because a partial index is used only if the condition in the text
-    /// matches. For rare states, runs in the state are found first, and then each is checked for
-    /// being the newest of its schedule.
+    /// The condition that the newest run of the schedule is in this state.
+    /// The names of states are written into the text, because a partial index is used only if
+    /// the condition in the text matches. For rare states, runs in the state are found first,
+    /// and then each is checked for being the newest of its schedule.
     fn last_run_stands(&self, state: State) -> Condition {
         let word = state.word();
         let newest = format!(
@@ -404,9 +404,9 @@ impl ConditionInputs<'_> {
             .filter(self.within.holds(C::NamespaceId))
             .filter(condition)
             .into_query();
-        // SQLite would read all runs of all of these schedules and sort them. A plus sign keeps it
-        // from using the index by schedule, so that it reads runs in their order until the page is
-        // full.
+        // SQLite would read all runs of all of these schedules and sort them.
+        // A plus sign keeps it from using the index by schedule, so that it reads
+        // runs in their order until the page is full.
         let column = if self.dialect.is_postgres() {
             run::Column::ScheduleId.into_simple_expr()
         } else {
@@ -436,8 +436,8 @@ impl ConditionInputs<'_> {
     }
 }
 
-/// The schedules that have lost a fire at this instant or later. The condition must be in the same
-/// words as that of the index on such fires.
+/// The schedules that have lost a fire at this instant or later.
+/// The condition must be in the same words as that of the index on such fires.
 fn lost_since(at: i64) -> SelectStatement {
     fire::Entity::find()
         .select_only()

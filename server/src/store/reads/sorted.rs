@@ -1,5 +1,5 @@
-//! Pages of a list that is sorted by a number, then by key. In both directions, rows without the
-//! number come last.
+//! Pages of a list that is sorted by a number, then by key.
+//! In both directions, rows without the number come last.
 
 use sea_orm::{
     EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,

@@ -66,8 +66,8 @@ pub async fn of_schedules(
     Ok(tallies)
 }
 
-/// The condition that bounds runs by key: a run is created after its fire's instant. One day is
-/// allowed for differences between clocks.
+/// The condition that bounds runs by key: a run is created after its fire's instant.
+/// One day is allowed for differences between clocks.
 fn runs_since(store: &Store, since: Timestamp) -> String {
     if !store.dialect().is_postgres() {
         return String::new();

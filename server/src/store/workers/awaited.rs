@@ -58,8 +58,8 @@ pub struct JobProgress {
     pub id: Uuid,
     /// The state of the job. See [`State`].
     pub state: State,
-    /// Number of lines that the job has printed; of a long output, only those of its kept
-    /// beginning.
+    /// Number of lines that the job has printed;
+    /// of a long output, only those of its kept beginning.
     pub lines: i64,
     /// Number of lines in the kept beginning of a long output.
     pub head_lines: Option<i64>,
@@ -137,8 +137,8 @@ impl Store {
         rows.statement(self.dialect(), &sql, vec![])
     }
 
-    /// Extends the wait for these jobs. If `may_lose` is true, also marks jobs as lost whose
-    /// workers did not report in time.
+    /// Extends the wait for these jobs.
+    /// If `may_lose` is true, also marks jobs as lost whose workers did not report in time.
     pub async fn await_jobs(
         &self,
         ids: &[Uuid],
@@ -171,8 +171,8 @@ impl Store {
         self.commit_unseen(tx).await
     }
 
-    /// The progress of these jobs. Jobs that wait for a worker are included only if `with_waiting`
-    /// is true.
+    /// The progress of these jobs.
+    /// Jobs that wait for a worker are included only if `with_waiting` is true.
     pub async fn progress_of_jobs(
         &self,
         ids: &[Uuid],
@@ -190,8 +190,8 @@ impl Store {
         Ok(JobProgress::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Asks the worker of a job to stop it. A job without a worker ends immediately. Returns
-    /// whether the job had not ended before.
+    /// Asks the worker of a job to stop it.
+    /// A job without a worker ends immediately. Returns whether the job had not ended before.
     pub async fn stop_job(&self, id: Uuid, now: Timestamp) -> Result<bool, StoreError> {
         let tx = self.begin().await?;
         let stop = Entity::update_many()
@@ -230,9 +230,9 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Removes at most `limit` jobs for which no node has waited since `since`, and workers that
-    /// have not reported since then. Returns the number of jobs. Their workers only learn that the
-    /// jobs are gone.
+    /// Removes at most `limit` jobs for which no node has waited since `since`,
+    /// and workers that have not reported since then.
+    /// Returns the number of jobs. Their workers only learn that the jobs are gone.
     pub async fn forget_jobs(&self, since: Timestamp, limit: u64) -> Result<u64, StoreError> {
         #[derive(FromQueryResult)]
         struct Old {
@@ -265,8 +265,8 @@ pub async fn job<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// The lines that a job has printed after line `after` and up to line `last`, in order: at most a
-/// hundred.
+/// The lines that a job has printed after line `after` and up
+/// to line `last`, in order: at most a hundred.
 pub async fn lines_between<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -292,8 +292,8 @@ pub struct JobTail {
     pub removed_bytes: u64,
 }
 
-/// The end of a job's long output; `None` if the output is not long. To be read after the job has
-/// ended.
+/// The end of a job's long output; `None` if the output is not long.
+/// To be read after the job has ended.
 pub async fn tail_of_job<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,

@@ -114,8 +114,8 @@ impl Store {
         Ok(())
     }
 
-    /// Extends the leases of those jobs that the worker still holds. Returns these jobs, and
-    /// whether each must be stopped.
+    /// Extends the leases of those jobs that the worker still holds.
+    /// Returns these jobs, and whether each must be stopped.
     pub async fn keep_jobs_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -145,9 +145,9 @@ impl Store {
         Ok(kept.into_iter().map(|row| (row.id, row.stop)).collect())
     }
 
-    /// Ends jobs as their workers report, if the workers still hold them. Returns the jobs that
-    /// were ended. A job that must be stopped can only fail, because the outcome of its attempt is
-    /// already decided. No job may be named twice.
+    /// Ends jobs as their workers report, if the workers still hold them.
+    /// Returns the jobs that were ended. A job that must be stopped can only fail,
+    /// because the outcome of its attempt is already decided. No job may be named twice.
     pub async fn settle_jobs_if_held(
         &self,
         ends: &[(JobClaim, JobEnd)],
@@ -205,8 +205,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes lines between the beginning of a job's output and its end. Of the lines after the
-    /// beginning, the last ones of each stream stay, up to these limits.
+    /// Removes lines between the beginning of a job's output and its end.
+    /// Of the lines after the beginning, the last ones of each stream stay, up to these limits.
     pub async fn trim_lines_of_job(
         &self,
         tx: &DatabaseTransaction,
@@ -320,8 +320,8 @@ pub async fn put_back<C: ConnectionTrait>(
     Ok(())
 }
 
-/// The jobs that a worker holds, does not know, and has not reported on since they were handed
-/// over.
+/// The jobs that a worker holds, does not know, and has
+/// not reported on since they were handed over.
 fn unheard(worker: Uuid, known: &[Uuid]) -> sea_orm::Select<Entity> {
     let untouched = Expr::col(Column::TakenAt).add(Expr::col(Column::LeaseMs));
     of(worker)

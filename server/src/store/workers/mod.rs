@@ -2,8 +2,8 @@
 //!
 //! - `programs`: the registered workers
 //! - `queues`: the depth and the limit of each queue, and queues without a worker
-//! - `jobs`: the operations of workers: take, keep and end jobs; each write names the token of the
-//!   worker that took the job
+//! - `jobs`: the operations of workers: take, keep and end jobs;
+//!   each write names the token of the worker that took the job
 //! - `awaited`: the operations of nodes: create, watch, stop and remove jobs
 
 #[expect(missing_docs, reason = "said above")]

@@ -61,8 +61,8 @@ pub async fn count_of_token<C: ConnectionTrait>(
     Ok(query.filter(Column::HeartbeatAt.gte(since)).count(connection).await?)
 }
 
-/// The worker, locked until the transaction ends, so that only one transaction at a time counts its
-/// jobs and adds others.
+/// The worker, locked until the transaction ends, so that only one transaction
+/// at a time counts its jobs and adds others.
 pub async fn lock(tx: &DatabaseTransaction, id: Uuid) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
 }
@@ -82,8 +82,8 @@ pub async fn beat<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Removes a worker. The jobs that it holds are lost. If the worker states which jobs it knows,
-/// those that never reached it are not lost.
+/// Removes a worker. The jobs that it holds are lost.
+/// If the worker states which jobs it knows, those that never reached it are not lost.
 pub async fn remove(
     store: &Store,
     tx: &DatabaseTransaction,

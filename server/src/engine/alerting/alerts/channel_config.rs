@@ -12,13 +12,13 @@ use crate::{
 /// The secret part of a channel's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hidden {
-    /// The receiver's URL. Anyone who knows it may write to the receiver. After the host, the URL
-    /// may contain references to secrets.
+    /// The receiver's URL. Anyone who knows it may write to the receiver.
+    /// After the host, the URL may contain references to secrets.
     pub url: Secret,
     /// The key of the Standard Webhooks signature, or a reference to the secret that contains it.
     pub signing_secret: Option<Secret>,
-    /// The key that identifies the sender to PagerDuty and Opsgenie, or a reference to the secret
-    /// that contains it.
+    /// The key that identifies the sender to PagerDuty and Opsgenie,
+    /// or a reference to the secret that contains it.
     #[serde(default)]
     pub key: Option<Secret>,
 }
@@ -112,8 +112,8 @@ impl ChannelConfig {
         }
     }
 
-    /// The channel's secrets, encrypted for its row, and the id of the encryption key. A mail
-    /// channel has none.
+    /// The channel's secrets, encrypted for its row, and the id of the encryption key.
+    /// A mail channel has none.
     pub fn sealed(
         &self,
         place: SecretScope<'_>,
@@ -136,9 +136,9 @@ fn recipients(shown: &Value) -> Result<Vec<String>, serde_json::Error> {
 }
 
 impl Hidden {
-    /// The request without a message. References to secrets are not replaced yet: a message
-    /// contains text by others, in which no secret must be filled in. The request follows no
-    /// redirects, because its signature is meant for this URL only.
+    /// The request without a message. References to secrets are not replaced yet:
+    /// a message contains text by others, in which no secret must be filled in.
+    /// The request follows no redirects, because its signature is meant for this URL only.
     pub fn request(&self, receiver: Receiver) -> Target {
         let mut http = Http {
             max_redirects: 0,

@@ -1,5 +1,5 @@
-//! Checks whether alerts would reach people. It examines the state of each channel and sends
-//! nothing.
+//! Checks whether alerts would reach people.
+//! It examines the state of each channel and sends nothing.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -28,8 +28,8 @@ use crate::{
     vault::{Mask, SecretNamespace, VaultError},
 };
 
-/// Sends messages. Any node may send. A node reserves the messages that it takes for as long as an
-/// attempt can last.
+/// Sends messages. Any node may send.
+/// A node reserves the messages that it takes for as long as an attempt can last.
 #[derive(Debug)]
 pub(in crate::engine) struct NotificationSender {
     core: Arc<Core>,
@@ -68,8 +68,8 @@ const LONGEST_PAUSE: f64 = 1_800.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DeliveryFate {
     Arrived,
-    /// The attempt reached some recipients, and another may reach the others. It does not count
-    /// towards the maximum number of attempts.
+    /// The attempt reached some recipients, and another may reach the others.
+    /// It does not count towards the maximum number of attempts.
     Partly,
     /// Another attempt may succeed. The channel's other messages need not wait for it.
     Delayed,
@@ -154,8 +154,8 @@ impl NotificationSender {
     ) -> DeliveryOutcome {
         let sent = self.attempt(message, channel).await;
         let now = self.core.clock.now().into();
-        // An error here must not delay the other messages. This message is sent again when its
-        // reservation expires.
+        // An error here must not delay the other messages.
+        // This message is sent again when its reservation expires.
         if let Err(error) = outbox::settle_if_last(&self.core.store, &sent, now).await {
             tracing::error!(notification_id = %sent.id, %error, "failed to record a delivery");
         }
@@ -233,8 +233,8 @@ impl NotificationSender {
         Tried { fate, error, progress: Some(json!(progress)) }
     }
 
-    /// Sends a mail to one recipient after another, until the mail server itself fails. Returns
-    /// that failure, if there was one: it kept the mail from the remaining recipients.
+    /// Sends a mail to one recipient after another, until the mail server itself fails.
+    /// Returns that failure, if there was one: it kept the mail from the remaining recipients.
     async fn letters(
         &self,
         message: &Model,
@@ -303,8 +303,8 @@ impl NotificationSender {
         Tried { fate: DeliveryFate::Arrived, error: None, progress: None }
     }
 
-    /// Sends a request as a target's request is sent: with the same client, and through the same
-    /// guard.
+    /// Sends a request as a target's request is sent:
+    /// with the same client, and through the same guard.
     async fn request(
         &self,
         message: &Model,

@@ -89,8 +89,8 @@ pub(super) fn failures(runs: &[BadRun], facts: &FailureFacts<'_>) -> AlertPlan {
                             detail: alert.detail.clone(),
                         });
                         going.last_at = going.last_at.max(at);
-                        // The run of an older fire may fail later, but it is not the latest
-                        // failure.
+                        // The run of an older fire may
+                        // fail later, but it is not the latest failure.
                         if Some(run.id) > going.run_id {
                             (going.run_id, going.detail) = (Some(run.id), detail);
                         }
@@ -207,8 +207,8 @@ pub(super) fn stalled(
                 subject: one.name.clone(),
                 run_id: one.run_id,
                 detail: one.queue.as_ref().map(|queue| format!("no worker of the queue {queue}")),
-                // The key includes the start of the wait, because the same schedule can stall again
-                // later.
+                // The key includes the start of the wait,
+                // because the same schedule can stall again later.
                 occurrence: format!("{}:{}", begun.occurrence, one.since.0),
                 ..begun
             }
@@ -216,8 +216,8 @@ pub(super) fn stalled(
     })
 }
 
-/// Alerts about runs that take the rule's factor longer than usual, and longer than nearly all
-/// earlier runs.
+/// Alerts about runs that take the rule's factor longer than
+/// usual, and longer than nearly all earlier runs.
 pub(super) fn slow(
     runs: &[LongRun],
     usual: &UsualDurations,
@@ -287,8 +287,8 @@ fn each<T>(
     all
 }
 
-/// An alert about a lasting condition. It is sent once the condition has lasted for the grace
-/// period.
+/// An alert about a lasting condition.
+/// It is sent once the condition has lasted for the grace period.
 fn begun(
     active: &Active,
     kind: Kind,

@@ -26,8 +26,8 @@ const BATCH: u64 = 500;
 /// The maximum time between a verdict's timestamp and its commit: no transaction stays open longer.
 const LOOK_BACK: TimeDelta = TimeDelta::minutes(10);
 
-/// Maximum number of batches that a round reads from one feed. Even after a storm of failures, the
-/// round goes on to the other feeds and to sending.
+/// Maximum number of batches that a round reads from one feed.
+/// Even after a storm of failures, the round goes on to the other feeds and to sending.
 const MAX_BATCHES: usize = 20;
 
 /// Maximum number of rows written per transaction, however many rules match a batch.
@@ -38,8 +38,8 @@ pub(super) const MAX_WRITTEN: usize = 2_000;
 pub(super) enum ScanStart {
     /// The pass starts where the last one ended.
     Cursor,
-    /// The pass starts early enough to include every transaction that was open during the last
-    /// pass.
+    /// The pass starts early enough to include every
+    /// transaction that was open during the last pass.
     Before,
     /// The pass starts early enough to include every transaction that was open when the last pass
     /// ended. The node that made that pass may have stopped before its next one.
@@ -164,8 +164,8 @@ impl FailurePass<'_> {
             after = Cursor { changed: last.decided_at.0, id: last.id };
             let moved = (after > cursor).then_some((Feed::Missed, cursor, after));
             cursor = cursor.max(after);
-            // Rows that are read a second time are usually recorded already, and need no
-            // transaction.
+            // Rows that are read a second time are usually
+            // recorded already, and need no transaction.
             let known = notes::known(store, &plan.new).await?;
             plan.new.retain(|new| !known.contains(&(new.rule_id, new.occurrence.clone())));
             if !self.write(plan, moved).await? {
@@ -201,8 +201,8 @@ impl FailurePass<'_> {
         Ok(Scopes::read(&self.core.store, self.rules, &by, self.now.into()).await?)
     }
 
-    /// Writes the alerts and the new cursor in one transaction. Returns false if the pass must
-    /// stop: the term is over, or another node has moved the cursor.
+    /// Writes the alerts and the new cursor in one transaction.
+    /// Returns false if the pass must stop: the term is over, or another node has moved the cursor.
     pub(super) async fn write(
         &mut self,
         plan: AlertPlan,
@@ -228,8 +228,8 @@ impl FailurePass<'_> {
     }
 }
 
-/// Judges only as many of the first rows as one transaction may write. The others are removed from
-/// `rows`, and a later round reads them again.
+/// Judges only as many of the first rows as one transaction may write.
+/// The others are removed from `rows`, and a later round reads them again.
 fn bounded<T>(
     rows: &mut Vec<T>,
     is_more: &mut bool,

@@ -15,8 +15,8 @@ use crate::{
 const PAGE: u64 = 500;
 
 impl FailurePass<'_> {
-    /// Closes the alerts of schedules whose runs succeed again or that were deleted; returns the
-    /// number of closed alerts.
+    /// Closes the alerts of schedules whose runs succeed again or that were
+    /// deleted; returns the number of closed alerts.
     pub(super) async fn at_mended(&mut self) -> Result<usize, EngineError> {
         let store = &self.core.store;
         let (mut after, mut ended) = (Uuid::nil(), 0);

@@ -7,21 +7,21 @@
 //! becomes one message per rule and channel, however many fires it includes. Nothing in the engine
 //! waits for alerting: rules read the ledger afterwards, and only its failures.
 //!
-//! Alerts report transitions: that a schedule's runs have begun to fail, not each failed run. Such
-//! an alert stays open until a later run succeeds. An alert that ends within its grace period is
-//! not sent. A pending alert waits for the rule's digest, quiet hours and mute to end. These are
-//! checked when the message is created, so none of them needs a state of its own.
+//! Alerts report transitions: that a schedule's runs have begun to fail, not each failed run.
+//! Such an alert stays open until a later run succeeds. An alert that ends within its grace period
+//! is not sent. A pending alert waits for the rule's digest, quiet hours and mute to end.
+//! These are checked when the message is created, so none of them needs a state of its own.
 //!
 //! - `rule`: the checked settings of a rule; `quiet`: its quiet hours
 //! - `scope`: which schedules a rule covers
 //! - `look`: reads failures by cursors; `judge`: decides which alerts follow from them
-//! - `slow`: finds runs that take longer than usual; `clocks`: finds schedules that a clock change
-//!   affects
+//! - `slow`: finds runs that take longer than usual; `clocks`:
+//!   finds schedules that a clock change affects
 //! - `stalls`: finds waiting work that no node takes; `mend`: closes alerts that are over
-//! - `tell`: turns ripe alerts into messages; `words`: writes their text; `form`: formats them for
-//!   each kind of channel
-//! - `preview`: tries a rule against the past; `replay`: computes the messages that it would have
-//!   sent
+//! - `tell`: turns ripe alerts into messages; `words`: writes their text;
+//!   `form`: formats them for each kind of channel
+//! - `preview`: tries a rule against the past; `replay`:
+//!   computes the messages that it would have sent
 //! - `channel_config`: the configuration of a channel with its secrets
 //! - `checkup`: checks whether channels can be decrypted and accept messages
 //! - `service`: calls all of these in rounds; `courier`: sends the messages

@@ -39,15 +39,15 @@ pub struct Foretold {
     pub alerts: usize,
 }
 
-/// Maximum number of rows that are read of each kind: failed runs, late runs, and fires that were
-/// not run.
+/// Maximum number of rows that are read of each kind:
+/// failed runs, late runs, and fires that were not run.
 const MAX_ROWS: u64 = 5_000;
 const MAX_MESSAGES: usize = 200;
 
 impl RulePreview {
-    /// Previews a rule of a namespace, which is given by id and name, for a number of days. The
-    /// preview ignores muting and existing alerts. It leaves out stalled schedules and lost nodes,
-    /// because the ledger does not show them.
+    /// Previews a rule of a namespace, which is given by id and name, for a number of days.
+    /// The preview ignores muting and existing alerts.
+    /// It leaves out stalled schedules and lost nodes, because the ledger does not show them.
     pub async fn of(
         store: &Store,
         namespace: Uuid,

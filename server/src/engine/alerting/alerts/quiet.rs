@@ -7,8 +7,8 @@ use timetable::{
     TimingError,
 };
 
-/// Quiet hours: local times on the wall clock of a zone. On a night with a clock change they are
-/// longer or shorter, as the night is in that zone.
+/// Quiet hours: local times on the wall clock of a zone.
+/// On a night with a clock change they are longer or shorter, as the night is in that zone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quiet {
     /// The IANA name of the zone.
@@ -90,8 +90,8 @@ mod tests {
         assert!(is_quiet("2026-03-28T04:59:59Z") && !is_quiet("2026-03-28T05:00:00Z"));
         assert!(is_quiet("2026-03-28T21:00:00Z") && is_quiet("2026-03-29T03:59:59Z"));
         assert!(!is_quiet("2026-03-29T04:00:00Z"));
-        // In the night of 25 October the clock goes back: 22:00 is 20:00 UTC, and 06:00 is 05:00
-        // UTC.
+        // In the night of 25 October the clock goes back:
+        // 22:00 is 20:00 UTC, and 06:00 is 05:00 UTC.
         assert!(!is_quiet("2026-10-24T19:59:59Z") && is_quiet("2026-10-24T20:00:00Z"));
         assert!(is_quiet("2026-10-25T04:59:59Z") && !is_quiet("2026-10-25T05:00:00Z"));
     }

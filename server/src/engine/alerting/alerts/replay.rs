@@ -1,5 +1,5 @@
-//! Computes what a rule would have reported in the past, without IO and with the same decisions as
-//! for the present.
+//! Computes what a rule would have reported in the past, without IO
+//! and with the same decisions as for the present.
 
 use std::{
     cmp::Reverse,
@@ -117,8 +117,8 @@ fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted
     all
 }
 
-/// The messages about these alerts that would have been sent until `now`: at most `limit`, oldest
-/// first.
+/// The messages about these alerts that would have been sent
+/// until `now`: at most `limit`, oldest first.
 pub(super) fn told(
     active: &Active,
     namespace: &str,

@@ -60,8 +60,8 @@ pub struct Rule {
     /// For `clock_change`: how many days before the change the rule reports it.
     #[serde(default = "clock_change_days")]
     pub clock_change_days: i64,
-    /// An alert that becomes ripe within this time after the first pending one joins the same
-    /// message.
+    /// An alert that becomes ripe within this time after
+    /// the first pending one joins the same message.
     pub digest_seconds: i64,
     /// The hours during which the rule sends no messages.
     pub quiet: Option<Quiet>,
@@ -126,8 +126,8 @@ impl Rule {
         self.tells(event_of(kind))
     }
 
-    /// Whether the rule records alerts of a kind. To report a recovery, it must also record the
-    /// failure.
+    /// Whether the rule records alerts of a kind.
+    /// To report a recovery, it must also record the failure.
     pub(super) fn notes(&self, kind: Kind) -> bool {
         match kind {
             Kind::Failed => {
@@ -169,8 +169,8 @@ pub(super) struct Active {
 }
 
 impl Active {
-    /// Parses the rules. Skips those that this version cannot read because a newer Carillon wrote
-    /// them.
+    /// Parses the rules.
+    /// Skips those that this version cannot read because a newer Carillon wrote them.
     pub(super) fn read(rows: Vec<alert_rule::Model>) -> Vec<Self> {
         let mut active = Vec::with_capacity(rows.len());
         for row in rows {

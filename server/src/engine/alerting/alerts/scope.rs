@@ -15,8 +15,8 @@ pub(super) struct Scopes {
 }
 
 impl Scopes {
-    /// Finds which of `schedules` (by namespace) each rule covers. Each distinct search runs only
-    /// once.
+    /// Finds which of `schedules` (by namespace) each rule covers.
+    /// Each distinct search runs only once.
     pub(super) async fn read(
         store: &Store,
         rules: &[Active],

@@ -50,8 +50,8 @@ impl UsualDurations {
 }
 
 impl FailurePass<'_> {
-    /// Records slow runs, and closes the alerts of slow runs that have ended. Returns the number of
-    /// closed alerts.
+    /// Records slow runs, and closes the alerts of slow runs that have ended.
+    /// Returns the number of closed alerts.
     pub(super) async fn at_slow(
         &mut self,
         usual: &mut UsualDurations,

@@ -46,8 +46,8 @@ impl FailurePass<'_> {
                 self.write(AlertPlan { new, ..AlertPlan::default() }, None).await?;
                 new = rest;
             }
-            // A separate query for work that was already reported: the limit could hide it in the
-            // list above.
+            // A separate query for work that was already reported:
+            // the limit could hide it in the list above.
             let told: Vec<Uuid> = open.iter().filter_map(|alert| alert.schedule_id).collect();
             still = standing::still_waiting(store, &told, before, silent).await?;
         }

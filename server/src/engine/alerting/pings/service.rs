@@ -75,8 +75,8 @@ const AWAY: u64 = 16;
 const AT_ONCE: usize = 32;
 const OF_A_NAMESPACE: usize = 16;
 
-/// How long a call may take, and how long a round starts new calls. The round ends before its
-/// lease.
+/// How long a call may take, and how long a round starts new calls.
+/// The round ends before its lease.
 const PATIENCE: Duration = Duration::from_secs(5);
 const TERM: Duration = Duration::from_secs(15);
 
@@ -89,8 +89,8 @@ impl Pings {
         Self { core, is_more: false }
     }
 
-    /// Reads the next part of the feed. Returns the number of calls that it requires, and whether
-    /// more is left to read.
+    /// Reads the next part of the feed.
+    /// Returns the number of calls that it requires, and whether more is left to read.
     async fn look(
         &self,
         tenure: &LeaseTerm,
@@ -201,16 +201,16 @@ impl Pings {
                 CallOutcome::Dropped
             }
         };
-        // If the outcome cannot be recorded, the call is made again and the watchdog receives it
-        // twice.
+        // If the outcome cannot be recorded, the call
+        // is made again and the watchdog receives it twice.
         if let Err(error) = pings::settle_if_newest(&self.core.store, &ended).await {
             tracing::error!(%schedule_id, %error, "failed to write how a ping ended");
         }
         made
     }
 
-    /// Sends a request as a target's request is sent: with the same client, and through the same
-    /// guard.
+    /// Sends a request as a target's request is sent:
+    /// with the same client, and through the same guard.
     async fn send(&self, due: &DuePing, attempt: i32, address: &Secret) -> Result<(), String> {
         let core = &self.core;
         let invocation = Invocation {

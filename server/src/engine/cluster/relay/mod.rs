@@ -1,16 +1,16 @@
 //! Wakes services on the other nodes, and receives the wake-ups of other nodes.
 //!
-//! A wake-up on this node wakes the same service on every node of the database, usually within
-//! milliseconds. A node sends only a few calls a second, however much it does. A call names its
-//! sender and the services to wake, and carries no data: each service reads the tables, and each
-//! follower continues from its own cursor. So a lost call costs the time until the next poll, and a
-//! duplicate call costs a query.
+//! A wake-up on this node wakes the same service on every node of the database,
+//! usually within milliseconds. A node sends only a few calls a second, however much it does.
+//! A call names its sender and the services to wake, and carries no data:
+//! each service reads the tables, and each follower continues from its own cursor.
+//! So a lost call costs the time until the next poll, and a duplicate call costs a query.
 //!
 //! The relay never delays other work: no transaction sends a call. The services record wake-ups in
 //! `signals`, and this task sends them on a connection of its own (`store::calls`).
 //!
-//! After each connect, all services are woken once, because calls may have been missed while the
-//! connection was down.
+//! After each connect, all services are woken once, because calls may have
+//! been missed while the connection was down.
 //!
 //! - `pace`: decides when to send which wake-up, without IO
 
@@ -39,8 +39,8 @@ const BEAT: Duration = Duration::from_secs(2);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Asks the other nodes for a heartbeat, on behalf of a process that has not joined yet. If the
-/// call reaches no node, the process waits for the next heartbeat.
+/// Asks the other nodes for a heartbeat, on behalf of a process that has not joined yet.
+/// If the call reaches no node, the process waits for the next heartbeat.
 pub(in crate::engine) async fn wake_pulses(store: &Store) -> Result<(), StoreError> {
     let Some(mut wire) = store.wire().await? else { return Ok(()) };
     wire.call(&format!("{} {}", origin(), SignalKind::Pulse.letter())).await
@@ -53,8 +53,8 @@ fn origin() -> String {
 
 /// Runs until `stop`. Returns at once if there can be no other nodes.
 pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
-    // The pauses use real time, not the application's clock: they only limit the load on the
-    // database.
+    // The pauses use real time, not the application's
+    // clock: they only limit the load on the database.
     let clock = Clock::system();
     let origin = origin();
     let mut pause = FIRST_PAUSE;
@@ -86,8 +86,8 @@ pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
     }
 }
 
-/// Sends and receives calls until the connection breaks or `stop` is set. After `stop`, pending
-/// calls are sent immediately.
+/// Sends and receives calls until the connection breaks or `stop` is set.
+/// After `stop`, pending calls are sent immediately.
 async fn carry(
     core: &Core,
     mut wire: Wire,

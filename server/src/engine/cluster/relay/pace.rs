@@ -2,8 +2,8 @@ use std::time::{Duration, Instant};
 
 use crate::engine::signals::{Kinds, SignalKind};
 
-/// Minimum time between two calls that wake the same service. Wake-ups in between are combined into
-/// one call.
+/// Minimum time between two calls that wake the same service.
+/// Wake-ups in between are combined into one call.
 const GAP: Duration = Duration::from_millis(200);
 
 /// Decides when to send which wake-up to the other nodes.

@@ -40,8 +40,8 @@ impl Cluster {
         beat: Beat,
     ) -> Result<BeatOutcome, StoreError> {
         let Some(beacon) = self.beacon() else { return store.beat_if_alive(node, beat).await };
-        // The database comes first: a node that cannot reach it does not count as alive, because it
-        // could not settle its attempts.
+        // The database comes first: a node that cannot reach it does not count
+        // as alive, because it could not settle its attempts.
         let living = store.living_nodes_by(&store.heartbeats()).await?;
         let Some(own) = living.iter().find(|member| member.node.id == node) else {
             return Ok(BeatOutcome::Lost);
@@ -64,9 +64,9 @@ impl Cluster {
             || !ahead(own).is_zero()
     }
 
-    /// The lives that have not ended, each with its latest known heartbeat from either source. The
-    /// heartbeat service calls this; it has its own connection and does not wait for that of
-    /// readers.
+    /// The lives that have not ended, each with its latest known heartbeat from either source.
+    /// The heartbeat service calls this; it has its own
+    /// connection and does not wait for that of readers.
     pub(in crate::engine) async fn living(&self, store: &Store) -> Result<Vec<Living>, StoreError> {
         self.living_by(store, &store.heartbeats()).await
     }
@@ -86,8 +86,8 @@ impl Cluster {
         Ok(living)
     }
 
-    /// The lives that have not ended, after one read of Redis, for a node that sends no heartbeats
-    /// yet.
+    /// The lives that have not ended, after one read
+    /// of Redis, for a node that sends no heartbeats yet.
     pub(in crate::engine) async fn listen(&self, store: &Store) -> Result<Vec<Living>, StoreError> {
         if let Some(beacon) = self.beacon() {
             beacon.listen(&lives(&store.living_nodes_by(&store.heartbeats()).await?)).await;
@@ -95,9 +95,9 @@ impl Cluster {
         self.living(store).await
     }
 
-    /// The nodes that are asked to write a heartbeat to the database: those that have been silent
-    /// for part of the expiry, those that have long written no row, and those whose silence cannot
-    /// be measured.
+    /// The nodes that are asked to write a heartbeat to the database:
+    /// those that have been silent for part of the expiry, those that have long written no row,
+    /// and those whose silence cannot be measured.
     pub(crate) fn doubtful(&self, own: Uuid, living: &[Living]) -> Vec<Doubt> {
         let (after, long) = (self.doubted_after(), self.settings().heartbeat_expiry * 2);
         let is_doubtful = |member: &&Living| {
@@ -116,8 +116,8 @@ impl Cluster {
         living.iter().filter(is_doubtful).map(doubt).collect()
     }
 
-    /// How long a node that sends its heartbeats to Redis may be silent before it is asked to write
-    /// one to the database.
+    /// How long a node that sends its heartbeats to Redis may be silent
+    /// before it is asked to write one to the database.
     pub(in crate::engine) fn doubted_after(&self) -> Duration {
         self.settings().heartbeat_expiry / DOUBTED_AFTER
     }
@@ -134,8 +134,8 @@ impl Cluster {
         self.beacon().map(|beacon| (beacon.address(), beacon.problem()))
     }
 
-    /// Whether nodes use locks to decide which of them may claim a due fire first. A node that
-    /// claims alone has no `share` and uses no locks.
+    /// Whether nodes use locks to decide which of them may claim a due fire first.
+    /// A node that claims alone has no `share` and uses no locks.
     pub(in crate::engine) fn has_locks(&self, share: Option<&Share>) -> bool {
         self.beacon().is_some() && self.has_others() && share.is_some()
     }

@@ -30,8 +30,8 @@ impl Comparison<'_> {
         self.standing_by(self.store.read()).await
     }
 
-    /// Whether the node may schedule, with the caller's connection. Waiting for another connection
-    /// would make it less certain when the database read its clock.
+    /// Whether the node may schedule, with the caller's connection.
+    /// Waiting for another connection would make it less certain when the database read its clock.
     pub(crate) async fn standing_by<C: ConnectionTrait>(
         self,
         connection: &C,
@@ -57,9 +57,9 @@ impl Comparison<'_> {
         Ok(self.cluster.wrong_by(self.clock))
     }
 
-    /// The agreed time of the nodes: the time on this node's clock, corrected if that clock is
-    /// wrong. All entries in the ledger use it: other nodes read them, and so does this node when
-    /// its clock is right again.
+    /// The agreed time of the nodes: the time on this node's clock,
+    /// corrected if that clock is wrong. All entries in the ledger use it:
+    /// other nodes read them, and so does this node when its clock is right again.
     pub(crate) async fn agreed_now<C: ConnectionTrait>(
         self,
         connection: &C,
@@ -73,8 +73,8 @@ impl Comparison<'_> {
         match self.agreed_now(self.store.read()).await {
             Ok(now) => now,
             Err(error) => {
-                // The services log that the database is unreachable; attempts would log it one by
-                // one.
+                // The services log that the database
+                // is unreachable; attempts would log it one by one.
                 tracing::debug!(%error, "failed to compare the clock with the database's");
                 self.right_by(self.cluster.wrong_by(self.clock))
             }
@@ -86,15 +86,15 @@ impl Comparison<'_> {
         wrong_by.map_or_else(|| self.clock.now(), |offset| self.clock.wall() - offset)
     }
 
-    /// The time that this node's clock will show when the agreed time is `at`. It is used to wait
-    /// for that instant.
+    /// The time that this node's clock will show when the agreed time is `at`.
+    /// It is used to wait for that instant.
     pub(crate) fn shown_at(self, at: DateTime<Utc>) -> DateTime<Utc> {
         let Some(offset) = self.cluster.wrong_by(self.clock) else { return at };
         at.checked_add_signed(offset - self.clock.correction()).unwrap_or(at)
     }
 
-    /// Records the time that the database's clock showed after `asked` by the wall clock. Returns
-    /// whether this shows that this node's clock has become right or wrong.
+    /// Records the time that the database's clock showed after `asked` by the wall clock.
+    /// Returns whether this shows that this node's clock has become right or wrong.
     pub(crate) fn note(self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
         let (offset, turned) =
             self.cluster.note(self.clock, Reading::of(self.clock, asked, database));

@@ -9,8 +9,8 @@ use uuid::Uuid;
 use super::offset::is_right;
 use crate::{config::Role, store::nodes::Living};
 
-/// If a node uses this much more of its capacity than another, it lets the other node take runs
-/// first.
+/// If a node uses this much more of its capacity than
+/// another, it lets the other node take runs first.
 const CLEARLY: f64 = 0.25;
 
 /// The living nodes, by name.
@@ -67,8 +67,8 @@ impl Fleet {
         }))
     }
 
-    /// The nodes that claim fires. Only nodes silent for at most `suspect` decide which zone data
-    /// counts.
+    /// The nodes that claim fires.
+    /// Only nodes silent for at most `suspect` decide which zone data counts.
     fn claiming(&self, suspect: Duration) -> impl Iterator<Item = &Living> {
         let newest = self.zone_data(suspect).unwrap_or_default();
         let is_older =
@@ -91,16 +91,16 @@ impl Fleet {
     }
 
     /// The names of the nodes that share the shards. A node that has been silent for longer than
-    /// `suspect` is left out before it is declared dead. If that node is alive after all, two nodes
-    /// claim its fires, and one of them loses.
+    /// `suspect` is left out before it is declared dead.
+    /// If that node is alive after all, two nodes claim its fires, and one of them loses.
     pub fn ring(&self, suspect: Duration) -> Vec<&str> {
         let heard = self.claiming(suspect).filter(|member| member.silence <= suspect);
         heard.map(|member| member.node.name.as_str()).collect()
     }
 
-    /// The tags of each other node that takes runs and has clearly more room than `own`, by their
-    /// last heartbeats. Heartbeats older than `suspect` are ignored. A burst of runs that ends
-    /// before the next heartbeat is not noticed, which does no harm.
+    /// The tags of each other node that takes runs and has clearly more room than `own`,
+    /// by their last heartbeats. Heartbeats older than `suspect` are ignored.
+    /// A burst of runs that ends before the next heartbeat is not noticed, which does no harm.
     pub fn emptier_than(&self, own: Uuid, suspect: Duration) -> Vec<Strings> {
         let share =
             |member: &Living| f64::from(member.node.held) / f64::from(member.node.capacity.max(1));
@@ -187,8 +187,8 @@ pub(crate) mod tests {
         assert_eq!((all.zone_data(Duration::MAX), all.schedulers()), (Some("2026b"), 1));
         assert_eq!(all.ring(suspect), ["b"]);
         assert_eq!(all.workers().count(), 3, "runs are carried out by all");
-        // A node that only serves requests, or that is leaving, does not keep others from
-        // scheduling.
+        // A node that only serves requests, or that is
+        // leaving, does not keep others from scheduling.
         let idle = changed("d", |other| {
             other.node.zone_data = "2026c".to_owned();
             other.node.roles = Strings(vec!["api".to_owned()]);

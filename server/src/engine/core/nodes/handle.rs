@@ -81,8 +81,8 @@ pub enum NodeReadiness {
     Usurped,
     /// The node's clock is ahead of the database's by this much.
     ClockOff(TimeDelta),
-    /// The node's zone data is older than that of another node that schedules. The node may execute
-    /// runs.
+    /// The node's zone data is older than that of another node that schedules.
+    /// The node may execute runs.
     OldZones,
 }
 
@@ -110,8 +110,8 @@ impl Cluster {
         }
     }
 
-    /// How far the clock is ahead of the database's; `None` if it is right, as far as the node
-    /// knows.
+    /// How far the clock is ahead of the database's;
+    /// `None` if it is right, as far as the node knows.
     pub(crate) fn wrong_by(&self, clock: &Clock) -> Option<TimeDelta> {
         let reading = *self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let offset = reading?.estimate(clock.wall(), clock.instant());
@@ -143,9 +143,9 @@ impl Cluster {
         &self.inner.settings.node_name
     }
 
-    /// Records the offset of the clock, and corrects the clock by it. Returns how far the wall
-    /// clock is ahead, and `Some(true)` if the clock has become right or `Some(false)` if it has
-    /// become wrong.
+    /// Records the offset of the clock, and corrects the clock by it.
+    /// Returns how far the wall clock is ahead, and `Some(true)` if the clock has become
+    /// right or `Some(false)` if it has become wrong.
     pub(in crate::engine) fn note(
         &self,
         clock: &Clock,
@@ -163,8 +163,8 @@ impl Cluster {
         (reading.offset(), (was_right != is_right).then_some(is_right))
     }
 
-    /// Checks whether the wall clock was stepped since the last check. Returns the size of the
-    /// step.
+    /// Checks whether the wall clock was stepped since the last check.
+    /// Returns the size of the step.
     pub(crate) fn look_at_clock(&self, clock: &Clock) -> Option<TimeDelta> {
         let mut steps = self.inner.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let step = steps.look(clock.wall(), clock.instant());
@@ -192,8 +192,8 @@ impl Cluster {
         self.witness().look(living, now);
     }
 
-    /// The nodes whose rows have not changed for longer than the expiry, as this node has seen
-    /// them.
+    /// The nodes whose rows have not changed for longer
+    /// than the expiry, as this node has seen them.
     pub(crate) fn silent(&self, now: Instant) -> Vec<SilentNode> {
         self.witness().silent(self.inner.settings.heartbeat_expiry, now)
     }
@@ -309,15 +309,15 @@ impl Cluster {
         settings.roles.has(Role::Worker) && places(&settings.tags.0, asked)
     }
 
-    /// Whether a node with all of these tags has clearly more room, so that it should take such
-    /// runs first.
+    /// Whether a node with all of these tags has clearly more
+    /// room, so that it should take such runs first.
     pub(crate) fn lets_others_go_first(&self, asked: &[String]) -> bool {
         let seen = self.seen_now();
         seen.emptier.iter().any(|Strings(tags)| places(tags, asked))
     }
 
-    /// Whether other nodes were alive at the last heartbeat. Their writes do not reliably wake this
-    /// node.
+    /// Whether other nodes were alive at the last heartbeat.
+    /// Their writes do not reliably wake this node.
     pub(crate) fn has_others(&self) -> bool {
         self.seen().members.len() > 1
     }

@@ -20,8 +20,8 @@ pub struct Issue {
     pub value: String,
     /// The problem and the advice, in a sentence for operators; `None` if all is well.
     pub problem: Option<String>,
-    /// The problem without names, for unauthenticated callers; `None` if `problem` contains no
-    /// names.
+    /// The problem without names, for unauthenticated
+    /// callers; `None` if `problem` contains no names.
     pub bare: Option<String>,
     /// Whether the problem is normal for a while, such as during an upgrade: it is reported, but
     /// does not make the server unhealthy.

@@ -1,6 +1,6 @@
-//! How far this node's clock is from the database's, on which all nodes agree. The offset is
-//! measured at each heartbeat. Between two heartbeats, a step makes the clock diverge from the
-//! monotonic one, so a node notices the step without a query.
+//! How far this node's clock is from the database's, on which all nodes agree.
+//! The offset is measured at each heartbeat. Between two heartbeats, a step makes the clock diverge
+//! from the monotonic one, so a node notices the step without a query.
 
 use std::time::Instant;
 
@@ -8,8 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{clock::Clock, store::claims::MAX_OFFSET_MS};
 
-/// Both clocks, read at about the same moment, and the bounds of how far the wall clock was ahead
-/// of the database's.
+/// Both clocks, read at about the same moment, and the bounds of how far
+/// the wall clock was ahead of the database's.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Reading {
     wall: DateTime<Utc>,
@@ -37,8 +37,8 @@ impl Reading {
         Self { wall, monotonic, low, high }
     }
 
-    /// This reading, narrowed by the bounds of an earlier one. If the two contradict each other, a
-    /// clock was stepped, and the earlier reading is obsolete.
+    /// This reading, narrowed by the bounds of an earlier one.
+    /// If the two contradict each other, a clock was stepped, and the earlier reading is obsolete.
     pub(crate) fn narrowed_by(self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
         let passed = passed(earlier.monotonic, self.monotonic);
@@ -49,8 +49,8 @@ impl Reading {
         if low <= high { Self { low, high, ..self } } else { self }
     }
 
-    /// The offset closest to zero that the bounds permit. So a slow answer does not make a clock
-    /// wrong.
+    /// The offset closest to zero that the bounds permit.
+    /// So a slow answer does not make a clock wrong.
     pub(in crate::engine) fn offset(&self) -> TimeDelta {
         TimeDelta::zero().clamp(self.low, self.high)
     }
@@ -60,8 +60,8 @@ impl Reading {
         self.offset() + ((wall - self.wall) - passed(self.monotonic, monotonic))
     }
 
-    /// The correction that replaces `current`. It stays unchanged unless the reading contradicts
-    /// it.
+    /// The correction that replaces `current`.
+    /// It stays unchanged unless the reading contradicts it.
     pub(crate) fn correction(&self, current: TimeDelta) -> TimeDelta {
         let is_within = self.low - ROUNDING <= current && current <= self.high + ROUNDING;
         if is_within { current } else { current.clamp(self.low, self.high) }

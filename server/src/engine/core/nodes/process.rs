@@ -28,8 +28,8 @@ pub(in crate::engine) fn goes_on(process: &str) -> Option<bool> {
     let id: u32 = id.parse().ok()?;
     match record(id) {
         Some(now) => Some(now == Some(began_at.to_owned())),
-        // Another user's record may be hidden, but the system always tells that a process does not
-        // exist.
+        // Another user's record may be hidden, but the system
+        // always tells that a process does not exist.
         None => {
             (kill(Pid::from_raw(id.try_into().ok()?), None) == Err(Errno::ESRCH)).then_some(false)
         }
@@ -41,8 +41,8 @@ fn began(id: u32) -> Option<String> {
     record(id).flatten()
 }
 
-/// When the process with this id started: `Some(None)` if it has ended, and `None` if its record
-/// cannot be read.
+/// When the process with this id started: `Some(None)` if it has
+/// ended, and `None` if its record cannot be read.
 fn record(id: u32) -> Option<Option<String>> {
     let stat = fs::read_to_string(Path::new("/proc").join(id.to_string()).join("stat")).ok()?;
     // The process name in parentheses may contain any character.

@@ -22,8 +22,8 @@ pub fn owners(names: &[&str], shard: u8) -> (Option<usize>, Option<usize>) {
     (first, others.max_by_key(draw))
 }
 
-/// A node's score for a shard: the same on each node and in each release. It is FNV-1a over the
-/// name, followed by SplitMix64's finaliser.
+/// A node's score for a shard: the same on each node and in each release.
+/// It is FNV-1a over the name, followed by SplitMix64's finaliser.
 fn score(name: &str, shard: u8) -> u64 {
     let bytes = name.bytes().chain([shard]);
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -45,8 +45,8 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// The share of the node `own` among the nodes in `names`; `None` if it is alone and may claim
-    /// everything.
+    /// The share of the node `own` among the nodes in `names`;
+    /// `None` if it is alone and may claim everything.
     pub(crate) fn of(own: &str, names: &[&str], after: Duration) -> Option<Self> {
         if names.iter().all(|name| *name == own) {
             return None;
@@ -93,8 +93,8 @@ impl Share {
         let next = ahead.iter().map(turn).min();
         let cursors = ahead.iter().filter(|row| row.shard.is_some());
         let (overdue, to_come): (Vec<_>, Vec<_>) = cursors.partition(|row| row.at <= now);
-        // Rows that were not read come after the last row that was. If this node could have claimed
-        // one of them before, the last claim would have taken it.
+        // Rows that were not read come after the last row that was.
+        // If this node could have claimed one of them before, the last claim would have taken it.
         let hidden = |rows: &[&CursorAhead], delay| {
             let last = rows.iter().map(|row| row.at).max().filter(|_| rows.len() >= LOOKED_AT);
             last.map(|at| after(at, delay))
@@ -203,8 +203,8 @@ mod tests {
         assert_eq!(Share::of("a", &[], Duration::from_secs(1)), None);
     }
 
-    /// A share in which this node is the first owner of shard 0, the second owner of shard 1, and
-    /// no owner of shard 2.
+    /// A share in which this node is the first owner of shard 0, the second
+    /// owner of shard 1, and no owner of shard 2.
     fn share() -> Share {
         Share { turns: "123".to_owned(), after: TimeDelta::seconds(1) }
     }

@@ -1,5 +1,5 @@
-//! Detects steps of the wall clock without a query: a step makes it diverge from the monotonic
-//! clock, which is never set.
+//! Detects steps of the wall clock without a query: a step makes it diverge
+//! from the monotonic clock, which is never set.
 
 use std::time::{Duration, Instant};
 
@@ -26,8 +26,8 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Checks the clocks. Returns how far the wall clock was stepped since the last check; `None`
-    /// if it was not stepped.
+    /// Checks the clocks. Returns how far the wall clock was stepped since
+    /// the last check; `None` if it was not stepped.
     pub(crate) fn look(&mut self, wall: DateTime<Utc>, monotonic: Instant) -> Option<TimeDelta> {
         let (last_wall, last_monotonic) = self.last.replace((wall, monotonic))?;
         let passed = monotonic.saturating_duration_since(last_monotonic);

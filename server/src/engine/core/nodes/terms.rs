@@ -1,5 +1,5 @@
-//! How long the leases of other nodes last, by this node's own monotonic clock. Computed without
-//! IO, from terms and instants.
+//! How long the leases of other nodes last, by this node's own monotonic clock.
+//! Computed without IO, from terms and instants.
 
 use std::{collections::HashMap, time::Instant};
 
@@ -8,11 +8,11 @@ use crate::store::leases::Theirs;
 /// The lease terms of other nodes, as this node saw them first.
 ///
 /// Leases end by the database's clock. If that clock is stepped back, a dead node's lease lasts
-/// longer by the size of the step, and no other node runs its services. The dead node is not even
-/// declared dead, because that is one of these services. A live holder renews its term, which
-/// changes it. So a term is over if it stays unchanged for the time that was left when it was first
-/// seen, whatever the database's clock did. If its holder is alive after all, its writes name an
-/// outdated epoch.
+/// longer by the size of the step, and no other node runs its services.
+/// The dead node is not even declared dead, because that is one of these services.
+/// A live holder renews its term, which changes it. So a term is over if it stays unchanged
+/// for the time that was left when it was first seen, whatever the database's clock did.
+/// If its holder is alive after all, its writes name an outdated epoch.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
     seen: HashMap<&'static str, SeenTerm>,

@@ -1,5 +1,5 @@
-//! How long other nodes have been silent, by this node's own monotonic clock. Computed without IO,
-//! from rows and instants.
+//! How long other nodes have been silent, by this node's own monotonic clock.
+//! Computed without IO, from rows and instants.
 
 use std::{
     collections::HashMap,
@@ -38,9 +38,9 @@ struct SeenHeartbeat {
 impl HeartbeatObserver {
     /// Records the rows of all live nodes.
     pub(crate) fn look(&mut self, living: &[Living], now: Instant) {
-        // A heartbeat that is new since the last check is no older than that check, whatever the
-        // database's clock shows. Only the database's clock can tell the age of a heartbeat from
-        // before the first check.
+        // A heartbeat that is new since the last check is no older than that check,
+        // whatever the database's clock shows.
+        // Only the database's clock can tell the age of a heartbeat from before the first check.
         let oldest = self.looked.map_or(Duration::MAX, |last| now.saturating_duration_since(last));
         let seen = living.iter().map(|member| {
             let (id, heartbeat_at) = (member.node.id, member.written_at);
@@ -95,8 +95,8 @@ mod tests {
         let second = Duration::from_secs(1);
         witness.look(&[beaten_at(100, 3_702)], start + second);
         assert_eq!(witness.silent(EXPIRY, start + second), []);
-        // Two of these seconds passed before the first check, so only the database's clock can
-        // count them.
+        // Two of these seconds passed before the first check,
+        // so only the database's clock can count them.
         let silent = SilentNode {
             node: member("a").node.id,
             since: Timestamp(100_000),

@@ -43,16 +43,16 @@ pub(in crate::engine) struct Dispatcher {
     later: Option<DateTime<Utc>>,
 }
 
-/// A search beyond runs that wait for a share reads all of these runs. The pause before the next
-/// search is this many times as long as the last search, so the load on a node stays low however
-/// many such runs there are.
+/// A search beyond runs that wait for a share reads all of these runs.
+/// The pause before the next search is this many times as long as the last search,
+/// so the load on a node stays low however many such runs there are.
 const BEHIND_PAUSE: u32 = 10;
 
 /// The longest pause between two such searches.
 const MAX_BEHIND_PAUSE: Duration = Duration::from_millis(500);
 
-/// Minimum number of runs to read when a share has room again: runs of other holders may come
-/// before those that can start.
+/// Minimum number of runs to read when a share has room again:
+/// runs of other holders may come before those that can start.
 const MIN_LOOK: usize = 16;
 
 /// A read of the waiting runs.
@@ -163,8 +163,8 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Whether to leave the run to other nodes for a moment, because one of them has clearly more
-    /// room for it.
+    /// Whether to leave the run to other nodes for a moment,
+    /// because one of them has clearly more room for it.
     fn is_left_to_others(&self, run: &WaitingRun, now: DateTime<Utc>) -> bool {
         let asked = run.runs_on.as_ref().map_or(&[][..], |tags| &tags.0);
         now < run.available_at.utc() + self.moment()
@@ -245,13 +245,13 @@ impl Service for Dispatcher {
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<DispatcherReport, EngineError> {
         let mut report = DispatcherReport::default();
         if !self.core.may_take().await? {
-            // With a wrong clock, runs would start late or early. The service wakes once the clock
-            // is right.
+            // With a wrong clock, runs would start late or early.
+            // The service wakes once the clock is right.
             self.next = None;
             return Ok(report);
         }
-        // These flags are set before the tables are read, so that any place that becomes free from
-        // now on wakes the service again.
+        // These flags are set before the tables are read, so that any place
+        // that becomes free from now on wakes the service again.
         self.core.backlog.store(true, Ordering::Relaxed);
         self.core.group_backlog.store(true, Ordering::Relaxed);
         let end = self.take_all(now, &mut report).await?;
@@ -310,8 +310,8 @@ fn without(full: &[PlaceHolder]) -> Without {
     without
 }
 
-/// Whether the run of a fire has waited for a place beyond the fire's start deadline. The deadline
-/// no longer applies once an attempt has begun.
+/// Whether the run of a fire has waited for a place beyond the fire's start deadline.
+/// The deadline no longer applies once an attempt has begun.
 fn is_too_late(run: &WaitingRun, now: DateTime<Utc>) -> bool {
     let (scheduled_at, due_at) = (run.scheduled_at.utc(), run.due_at.utc());
     let jitter = run.jitter_ms.unwrap_or_default();

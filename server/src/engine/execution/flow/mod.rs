@@ -1,18 +1,18 @@
-//! Runs of several tasks, called flows. One node holds a whole run and executes its tasks
-//! concurrently.
+//! Runs of several tasks, called flows.
+//! One node holds a whole run and executes its tasks concurrently.
 //!
 //! `plan` decides what happens next. From the state of the tasks it computes which tasks begin,
-//! which are skipped, and whether the run waits, is parked or has settled. No state of a run is
-//! only in memory: its `task_run` rows contain everything. The next node that takes the run reads
-//! these rows and continues from there. So a task that succeeded is never repeated, and a task that
-//! was in progress is tried again.
+//! which are skipped, and whether the run waits, is parked or has settled.
+//! No state of a run is only in memory: its `task_run` rows contain everything.
+//! The next node that takes the run reads these rows and continues from there.
+//! So a task that succeeded is never repeated, and a task that was in progress is tried again.
 //!
-//! Each step of a run (attempts that ended, attempts that begin, skipped tasks, the run's new
-//! state) is one write that names the hold. If the hold is gone, nothing is written, and the tasks
-//! on this node are stopped.
+//! Each step of a run (attempts that ended, attempts that begin, skipped tasks,
+//! the run's new state) is one write that names the hold.
+//! If the hold is gone, nothing is written, and the tasks on this node are stopped.
 //!
-//! A run of one task without a time limit of its own needs none of this and is executed by
-//! `attempt`.
+//! A run of one task without a time limit of its own needs
+//! none of this and is executed by `attempt`.
 //!
 //! - `standing`: computes the state of a task from its attempts; no IO
 //! - `plan`: decides what happens next; no IO

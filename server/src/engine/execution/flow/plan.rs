@@ -178,8 +178,8 @@ fn bearings(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<Option
     bearings
 }
 
-/// Whether the conditions of an untouched task are met; `None` if a task that it needs has not
-/// ended.
+/// Whether the conditions of an untouched task are met;
+/// `None` if a task that it needs has not ended.
 fn is_met(situation: &Situation<'_>, index: usize, bearings: &[Option<Bearing>]) -> Option<bool> {
     let needs = situation.graph.needs(index).iter().map(|need| bearings[*need]);
     let needs = needs.collect::<Option<Vec<_>>>()?;

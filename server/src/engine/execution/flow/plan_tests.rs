@@ -82,8 +82,8 @@ fn a_failure_counts_after_tasks_that_it_skipped() {
     assert_eq!(skipped, [1, 2]);
     assert_eq!(plan.skip[1].1, "'b', which it needs, has not succeeded");
     assert_eq!(plan.begin, [(3, 1), (4, 1)]);
-    // Nothing failed, so the `alarm` task does not run, and the task that needs it is skipped
-    // without an error.
+    // Nothing failed, so the `alarm` task does not run, and the task
+    // that needs it is skipped without an error.
     let quiet = Definition::of(vec![
         task("a", &[], When::Success),
         task("alarm", &["a"], When::Failure),
@@ -317,8 +317,8 @@ impl Simulated {
         (0..self.attempts.len()).filter(|index| running(&self.attempts[*index])).collect()
     }
 
-    /// Checks that every task that a task needs had ended with the required outcome before it
-    /// began.
+    /// Checks that every task that a task needs had ended
+    /// with the required outcome before it began.
     fn assert_needs(&self, index: usize) {
         use entity::task_run::State::{Failed, Succeeded, TimedOut};
         let standings = self.standings();

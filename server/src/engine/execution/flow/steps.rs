@@ -1,5 +1,5 @@
-//! Writes the steps of runs in batches. Steps that arrive while a batch commits form the next batch
-//! and share its commit.
+//! Writes the steps of runs in batches.
+//! Steps that arrive while a batch commits form the next batch and share its commit.
 
 use std::{sync::Arc, time::Duration};
 

@@ -14,8 +14,8 @@ use crate::store::{
 pub(in crate::engine) struct HandoffLimits {
     /// Maximum number of tries to hand over one fire.
     pub(in crate::engine) attempts: i32,
-    /// Maximum time since the fire was claimed. Its instant may be far older if the fire runs late
-    /// or was buffered.
+    /// Maximum time since the fire was claimed.
+    /// Its instant may be far older if the fire runs late or was buffered.
     pub(in crate::engine) age: TimeDelta,
 }
 
@@ -107,8 +107,8 @@ pub(super) fn decide(
         let (id, scheduled_at) = (intent.id, intent.scheduled_at);
         Err(Decided { id, scheduled_at, verdict, reason, detail })
     };
-    // A fire that recovery gives up was promised to run, so its verdict is `abandoned`, not
-    // `skipped`.
+    // A fire that recovery gives up was promised to run,
+    // so its verdict is `abandoned`, not `skipped`.
     let gone = if recovery.is_some() { Verdict::Abandoned } else { Verdict::Skipped };
     if let Some(decided) = outdated(intent, schedule.map(SchedulePrecondition::from), gone) {
         return Err(decided);
@@ -141,8 +141,8 @@ pub(super) fn decide(
     })
 }
 
-/// The detail that a starting fire records beside its reason. `was_away` means that the database
-/// failed during the hand-off.
+/// The detail that a starting fire records beside its reason.
+/// `was_away` means that the database failed during the hand-off.
 pub(super) fn detail(intent: &Intent, reason: Reason, was_away: bool) -> Option<String> {
     let claimed_in_time = intent.claimed_at.utc() - intent.due_at.utc() <= ON_TIME;
     if reason != Reason::Late || !claimed_in_time {
@@ -155,9 +155,9 @@ pub(super) fn detail(intent: &Intent, reason: Reason, was_away: bool) -> Option<
     Some(text.to_owned())
 }
 
-/// Whether a fire would start after its deadline. The deadline counts from the time for which the
-/// fire was planned. For a late run, which becomes due only now, it counts from the latest moment
-/// that the jitter permits.
+/// Whether a fire would start after its deadline.
+/// The deadline counts from the time for which the fire was planned. For a late run,
+/// which becomes due only now, it counts from the latest moment that the jitter permits.
 pub(in crate::engine) fn past_deadline(
     scheduled_at: DateTime<Utc>,
     due_at: DateTime<Utc>,

@@ -23,8 +23,8 @@ use crate::{
     target::Invocation,
 };
 
-/// Number of runs that are started before other tasks of this thread get a turn. One of these tasks
-/// is the claim of the next batch, and the database is idle until it continues.
+/// Number of runs that are started before other tasks of this thread get a turn.
+/// One of these tasks is the claim of the next batch, and the database is idle until it continues.
 const BEGUN_AT_ONCE: usize = 64;
 
 /// The values that the runs of a batch need when they start after the commit.
@@ -41,9 +41,9 @@ pub(super) struct RunStart<'a> {
 
 impl HandoffBatch<'_> {
     /// Marks runs as started that may start in this transaction and for which there is a place.
-    /// Returns one entry for each run. Runs of a group are left to the dispatcher, because it
-    /// enforces the group's limit and order. If this node was declared dead, nothing starts:
-    /// another node would take the run at once.
+    /// Returns one entry for each run.
+    /// Runs of a group are left to the dispatcher, because it enforces the group's limit and order.
+    /// If this node was declared dead, nothing starts: another node would take the run at once.
     pub(super) fn place(&mut self, core: &Core) -> Vec<Option<HeldPlace>> {
         let may = |RunSource { known, schedule }: &RunSource<'_>| {
             schedule.group_id.is_none()

@@ -1,12 +1,12 @@
-//! Decides when recovery spares other nodes because this node was cut off itself. Computed without
-//! IO.
+//! Decides when recovery spares other nodes because this node was cut off itself.
+//! Computed without IO.
 
 use std::time::{Duration, Instant};
 
-/// After an outage longer than the expiry, even the heartbeats of live nodes are stale. The first
-/// node to recover would declare all others dead before their next heartbeat, and work that they
-/// had done but not written yet would be repeated. So if recovery's own rounds show that this node
-/// was cut off, it gives the other nodes time to send a heartbeat.
+/// After an outage longer than the expiry, even the heartbeats of live nodes are stale.
+/// The first node to recover would declare all others dead before their next heartbeat,
+/// and work that they had done but not written yet would be repeated. So if recovery's own rounds
+/// show that this node was cut off, it gives the other nodes time to send a heartbeat.
 ///
 /// Only failed or slow rounds show this, not a long time since the last round: if this machine was
 /// suspended or its clock was stepped, the other nodes could still send their heartbeats.
@@ -40,8 +40,8 @@ impl Grace {
         self.began = now;
     }
 
-    /// Records that the round has reached the database. A grace period begins only now: one that
-    /// began during the outage would be over too early.
+    /// Records that the round has reached the database.
+    /// A grace period begins only now: one that began during the outage would be over too early.
     pub(super) fn reached(&mut self, now: Instant) {
         let was_away = match self.last {
             LastRound::Well => false,
@@ -117,8 +117,8 @@ mod tests {
     fn the_time_begins_when_the_database_is_there_again() {
         let start = Clock::system().instant();
         let mut grace = Grace::new(SPAN, LONGEST, start);
-        // The database is unreachable for as long as a heartbeat is valid: no round reaches the
-        // check.
+        // The database is unreachable for as long as a
+        // heartbeat is valid: no round reaches the check.
         for number in 0..6 {
             grace.round_begins(start + second(5 * number));
             grace.round_ended(start + second(5 * number + 1), true);

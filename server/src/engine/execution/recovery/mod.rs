@@ -1,25 +1,25 @@
-//! Recovery finds promised work that is not in progress. It either restarts the work or records
-//! that it was given up. It handles four conditions:
+//! Recovery finds promised work that is not in progress.
+//! It either restarts the work or records that it was given up. It handles four conditions:
 //!
 //! - An **orphaned run** is running on a node whose life is over: the attempt is lost, and the run
 //!   continues on another node. The same applies if the tables assign a run to this node and this
 //!   node does not know the run: its commit succeeded, but the answer was lost.
 //! - An **overrun** has exceeded every time limit: its own node ends it, or else any other node.
 //! - A **lost hand-off** is an intent without a run whose owner is gone, or that is old.
-//! - A run **waits too long** when its start deadline or its own time limit has passed and no node
-//!   can take it.
+//! - A run **waits too long** when its start deadline or its own time
+//!   limit has passed and no node can take it.
 //!
 //! A due schedule that no node has claimed needs no recovery: the next planner that looks claims
-//! it. A live run is never fired again, however long it runs. Recovery attempts are counted in
-//! columns, so a restart does not reset their number.
+//! it. A live run is never fired again, however long it runs.
+//! Recovery attempts are counted in columns, so a restart does not reset their number.
 //!
 //! - `fate`: decides what happens to a stray attempt; no IO
 //! - `grace`: spares other nodes after this node was cut off; no IO
 //! - `overruns`: ends attempts that exceeded every time limit
 //! - `parts`: collects the failures of a round's parts
 //! - `waiting`: ends runs that have waited for a node for too long
-//! - `watch`: how long attempts on other nodes have been overdue, by the local monotonic clock; no
-//!   IO
+//! - `watch`: how long attempts on other nodes have been
+//!   overdue, by the local monotonic clock; no IO
 
 mod fate;
 mod grace;
@@ -114,10 +114,10 @@ impl Recovery {
         Self { core, grace, watch: OverrunWatch::default() }
     }
 
-    /// Disowns attempts that the tables assign to this node but that it does not know. Reads the
-    /// tables first and memory second: memory knows an attempt from before the tables assign it
-    /// until after they say that it has ended. Attempts that have ended in the meantime are not
-    /// written.
+    /// Disowns attempts that the tables assign to this node but that it does not know.
+    /// Reads the tables first and memory second: memory knows an attempt from before the tables
+    /// assign it until after they say that it has ended.
+    /// Attempts that have ended in the meantime are not written.
     async fn disown_unknown(&self) -> Result<(), EngineError> {
         let core = &self.core;
         let held = core.store.held_by(core.node_id().await).await?;
@@ -269,8 +269,8 @@ impl Recovery {
         Ok(lost.len() as u64 == BATCH)
     }
 
-    /// The time before which a claimed intent without a run counts as lost, even if its owner is
-    /// alive.
+    /// The time before which a claimed intent without a run
+    /// counts as lost, even if its owner is alive.
     fn lost_before(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         let after = TimeDelta::from_std(self.core.settings.lost_after).unwrap_or(TimeDelta::MAX);
         now.checked_sub_signed(after).unwrap_or(DateTime::<Utc>::MIN_UTC)
@@ -293,8 +293,8 @@ impl Recovery {
 
     async fn round(&mut self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
         let (mut report, mut parts) = (RecoveryReport::default(), FailedParts::default());
-        // Only the node itself can tell which attempts it does not know, and how long it has worked
-        // on the others.
+        // Only the node itself can tell which attempts it does not
+        // know, and how long it has worked on the others.
         if parts.done("unknown attempts", caught(self.disown_unknown()).await).is_some() {
             self.grace.reached(self.core.clock.instant());
         }
@@ -311,8 +311,8 @@ impl Recovery {
         parts.end(report)
     }
 
-    /// The recovery that one node does for the whole cluster. A failure in one part must not block
-    /// the other parts, because it may recur in each round.
+    /// The recovery that one node does for the whole cluster.
+    /// A failure in one part must not block the other parts, because it may recur in each round.
     async fn recover_for_all(
         &mut self,
         now: DateTime<Utc>,
@@ -322,8 +322,8 @@ impl Recovery {
         let Some(Some(mut tenure)) = parts.done("lease", self.lead().await) else { return };
         let looked = parts.done("look", self.astray(now).await);
         let mut astray = looked.unwrap_or(Astray::ANY);
-        // After a step of the database's clock, heartbeats compared with that clock do not show
-        // which nodes are silent.
+        // After a step of the database's clock, heartbeats compared with
+        // that clock do not show which nodes are silent.
         let silent = self.core.cluster.silent(self.core.clock.instant());
         if astray.orphans || !silent.is_empty() {
             let taken = caught(self.take_over_all(&tenure, now, report)).await;
@@ -357,8 +357,8 @@ impl Recovery {
         lead(&self.core, LEASE, self.core.settings.recovery_interval * 3).await
     }
 
-    /// Renews the lease. Returns whether this node still has it. Without this, a slow part could
-    /// use up the term of the later parts in every round.
+    /// Renews the lease. Returns whether this node still has it.
+    /// Without this, a slow part could use up the term of the later parts in every round.
     async fn goes_on(&self, tenure: &mut LeaseTerm, parts: &mut FailedParts) -> bool {
         if !tenure.is_over(&self.core.clock) {
             return true;
@@ -378,8 +378,8 @@ impl Recovery {
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
-        // A heartbeat that only looks old because the database's clock was stepped must not count
-        // as a long silence.
+        // A heartbeat that only looks old because the database's clock
+        // was stepped must not count as a long silence.
         let living = self.core.store.living_nodes().await?;
         self.core.cluster.watch(&living, self.core.clock.instant());
         while self.take_over_orphans(tenure, now, report).await? {}

@@ -1,11 +1,11 @@
-//! Ends attempts that have exceeded every limit: their timeout, the time allowed for killing them,
-//! and a margin.
+//! Ends attempts that have exceeded every limit: their timeout,
+//! the time allowed for killing them, and a margin.
 //!
-//! The time that an attempt has taken is a duration, which the monotonic clock measures. So a node
-//! ends its own attempts by its own clock alone. If a node is stuck but still sends heartbeats,
-//! other nodes end its attempts, but only after they have watched an attempt for its whole limit,
-//! counted from its deadline on the database's clock. This may be late by up to the limit, but it
-//! is never wrong: a step of the database's clock cannot end a live attempt.
+//! The time that an attempt has taken is a duration, which the monotonic clock measures.
+//! So a node ends its own attempts by its own clock alone. If a node is stuck but still sends
+//! heartbeats, other nodes end its attempts, but only after they have watched an attempt for its
+//! whole limit, counted from its deadline on the database's clock. This may be late by up
+//! to the limit, but it is never wrong: a step of the database's clock cannot end a live attempt.
 
 use std::collections::HashMap;
 
@@ -32,8 +32,8 @@ use crate::{
     target::{Noop, Target},
 };
 
-/// Maximum number of other nodes' attempts that are watched, oldest runs first. The others are
-/// watched when these have ended.
+/// Maximum number of other nodes' attempts that are watched, oldest runs first.
+/// The others are watched when these have ended.
 const MAX_WATCHED: u64 = 10_000;
 /// Maximum number of attempts that one transaction ends.
 const TOGETHER: usize = 500;

@@ -83,8 +83,8 @@ impl Recovery {
         Ok(allowed)
     }
 
-    /// Ends a batch of runs whose time limit has passed while they wait for another attempt. No
-    /// task of these runs is in progress.
+    /// Ends a batch of runs whose time limit has passed while they wait for another attempt.
+    /// No task of these runs is in progress.
     async fn time_out(
         &self,
         tenure: &LeaseTerm,

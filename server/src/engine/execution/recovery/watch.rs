@@ -1,5 +1,5 @@
-//! How long attempts on other nodes have been overdue, by this node's own monotonic clock. Computed
-//! without IO, from rows and instants.
+//! How long attempts on other nodes have been overdue, by this node's own monotonic clock.
+//! Computed without IO, from rows and instants.
 
 use std::{
     collections::HashMap,
@@ -11,10 +11,10 @@ use crate::store::recoveries::OverdueAttempt;
 
 /// Overdue attempts of other nodes, each with the time when this node first saw it.
 ///
-/// A hard deadline is written by the database's clock and compared with it. If that clock is
-/// stepped forward, every attempt everywhere is overdue at once. But an attempt with the same hold
-/// and deadline at both ends of a period as long as its limit has taken that long, whatever the
-/// database's clock did.
+/// A hard deadline is written by the database's clock and compared with it.
+/// If that clock is stepped forward, every attempt everywhere is overdue at once.
+/// But an attempt with the same hold and deadline at both ends of a period as long as its limit has
+/// taken that long, whatever the database's clock did.
 #[derive(Debug, Default)]
 pub(super) struct OverrunWatch {
     seen: HashMap<OverdueAttempt, Instant>,
@@ -28,8 +28,8 @@ impl OverrunWatch {
         self.seen = overdue.into_iter().map(|overdue| (overdue, since(&overdue))).collect();
     }
 
-    /// The attempts that have been overdue for as long as their `limit`. Attempts without a limit
-    /// are left out.
+    /// The attempts that have been overdue for as long as their `limit`.
+    /// Attempts without a limit are left out.
     pub(super) fn outlived(
         &self,
         now: Instant,

@@ -1,13 +1,13 @@
 //! Retention: removes old history, and everything that is no longer needed with it.
 //!
-//! A row that can still change is never removed, however old it is: its age counts from the time
-//! when it was settled. Only one node at a time removes history. If two did, one of them would find
-//! nothing left to remove.
+//! A row that can still change is never removed, however old it is:
+//! its age counts from the time when it was settled. Only one node at a time removes history.
+//! If two did, one of them would find nothing left to remove.
 //!
 //! On PostgreSQL, partitions for the coming days are created here, and a whole day is dropped when
 //! the longest retention period has passed. History with a shorter period is deleted before that,
-//! in chunks. On SQLite, everything is deleted in chunks. A chunk occupies the writer for at most
-//! 50 ms, and other writers go first between two chunks.
+//! in chunks. On SQLite, everything is deleted in chunks.
+//! A chunk occupies the writer for at most 50 ms, and other writers go first between two chunks.
 //!
 //! - `pace`: decides how large a chunk is; no IO
 //! - `days`: decides which daily partitions to create and to drop; no IO
@@ -54,8 +54,8 @@ pub struct RetentionReport {
     pub attempts: u64,
     /// Number of log lines removed.
     pub lines: u64,
-    /// Number of sessions, stored answers of idempotent calls, schedules, workflows and nodes
-    /// removed.
+    /// Number of sessions, stored answers of idempotent
+    /// calls, schedules, workflows and nodes removed.
     pub leftovers: u64,
     /// Number of partitions created.
     pub made: usize,
@@ -77,8 +77,8 @@ pub struct RoundOptions {
     /// The lease term of the node that runs the round for the whole cluster, and the length of a
     /// term; `None` if an operator runs the round by hand.
     tenure: Option<(LeaseTerm, Duration)>,
-    /// The pause between two chunks. A writer in another process retries only every 100 ms, so it
-    /// needs a gap to write in.
+    /// The pause between two chunks.
+    /// A writer in another process retries only every 100 ms, so it needs a gap to write in.
     pause: Duration,
 }
 
@@ -126,8 +126,8 @@ pub(in crate::engine) struct Excess {
 
 /// How often the lease is renewed in a round.
 const RENEWAL: Duration = Duration::from_secs(10);
-/// A clock that is further ahead of the database's than this is wrong and would remove history too
-/// early.
+/// A clock that is further ahead of the database's than this
+/// is wrong and would remove history too early.
 const MAX_AHEAD: TimeDelta = TimeDelta::hours(1);
 
 /// The rows that one transaction deletes.
@@ -189,8 +189,8 @@ pub async fn run_once(
     Ok(round.report)
 }
 
-/// Removes history that exceeds a quota, and records the cut. Returns `None` if another node has
-/// taken the lease: the next round removes the rest.
+/// Removes history that exceeds a quota, and records the cut.
+/// Returns `None` if another node has taken the lease: the next round removes the rest.
 pub(in crate::engine) async fn cut(
     core: &Core,
     (tenure, term): (LeaseTerm, Duration),
@@ -210,8 +210,8 @@ pub(in crate::engine) async fn cut(
         is_over: false,
         rule: core.store.rule_of_cut(namespace, until, read, now.into()),
         is_cut: true,
-        // Start a day earlier: rows may take up to a day to be counted. Retention removes anything
-        // older.
+        // Start a day earlier: rows may take up to a day to be counted.
+        // Retention removes anything older.
         first: first_key(oldest.0 - DAY_MS),
         paces: Paces::new(!core.store.dialect().is_postgres()),
         report: RetentionReport::default(),
@@ -306,8 +306,8 @@ impl RetentionRound<'_> {
             let Some(last) = old.last() else { return Ok(()) };
             after = last.id;
             let runs: Vec<Uuid> = old.iter().map(|run| run.id).collect();
-            // A run can have more lines than one chunk takes. The run's row is deleted last, so
-            // that the next chunk finds the rest of the lines.
+            // A run can have more lines than one chunk takes.
+            // The run's row is deleted last, so that the next chunk finds the rest of the lines.
             for part in [RunPart::Lines, RunPart::Attempts] {
                 loop {
                     let limit = self.paces.rows(part.table());

@@ -1,13 +1,13 @@
-//! The size of a chunk: as large as its time limit permits, learnt from earlier chunks of the same
-//! table.
+//! The size of a chunk: as large as its time limit permits,
+//! learnt from earlier chunks of the same table.
 
 use std::{collections::HashMap, time::Duration};
 
 /// The target durations of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Aim {
-    /// The target for the deletes alone. It leaves time for the commit and for an occasional slow
-    /// chunk.
+    /// The target for the deletes alone.
+    /// It leaves time for the commit and for an occasional slow chunk.
     worked: Duration,
     /// The limit for a whole chunk, including its commit.
     took: Duration,
@@ -88,9 +88,9 @@ impl Default for DeletionPace {
 
 impl DeletionPace {
     /// The pace after a chunk. A slow chunk counts fully at once, a quick one only gradually,
-    /// because it may have been luck. A chunk of few rows says nothing about a large one. Each
-    /// commit has the same cost for syncing, so commits count only if the whole chunk took too
-    /// long.
+    /// because it may have been luck.
+    /// A chunk of few rows says nothing about a large one. Each commit has the same cost
+    /// for syncing, so commits count only if the whole chunk took too long.
     fn after(self, done: Done, aim: Aim) -> Self {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let most = if done.took > aim.took {
@@ -101,8 +101,8 @@ impl DeletionPace {
             self.rows
         };
         let seen = if done.rows < MIN { self.cost } else { nanos(done.worked) / done.rows };
-        // If the machine was suspended during a chunk, the time says nothing about rows. So the
-        // cost is capped, and `MIN` rows always fit.
+        // If the machine was suspended during a chunk, the time says nothing about rows.
+        // So the cost is capped, and `MIN` rows always fit.
         let cost = seen.max(self.cost - self.cost / 8 + seen / 8).min(nanos(aim.worked) / MIN);
         let fitting = nanos(aim.worked) / cost.max(1);
         Self { rows: fitting.min(most).clamp(MIN, MAX), cost }

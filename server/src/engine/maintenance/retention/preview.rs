@@ -20,8 +20,8 @@ pub struct Preview {
     pub policies: Policies,
     /// Number of rows that would be removed, by table and namespace.
     pub figures: Vec<Figure>,
-    /// Number of partitions that would be dropped if no row in them is needed. Always 0 for a
-    /// single namespace.
+    /// Number of partitions that would be dropped if no row in them is needed.
+    /// Always 0 for a single namespace.
     pub partitions: usize,
     /// The oldest rows that would remain, by table.
     pub oldest: Vec<Oldest>,

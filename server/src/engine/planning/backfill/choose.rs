@@ -19,8 +19,8 @@ use crate::{
 /// Maximum number of fires that one transaction examines.
 pub(super) const LOOKED_AT: usize = 200;
 
-/// Number of fires to examine in order to fill `room` places, assuming that few of the instants
-/// have run in the meantime.
+/// Number of fires to examine in order to fill `room` places, assuming
+/// that few of the instants have run in the meantime.
 pub(super) fn enough_for(room: usize) -> usize {
     (2 * room + 10).min(LOOKED_AT)
 }
@@ -40,8 +40,8 @@ pub(super) struct ChosenFires {
     pub(super) again: bool,
 }
 
-/// Decides about the waiting fires in order, until there is no room left. `is_all` means that there
-/// are no waiting fires beyond these.
+/// Decides about the waiting fires in order, until there is no room left.
+/// `is_all` means that there are no waiting fires beyond these.
 pub(super) fn choose(
     waiting: &[NextFire],
     is_all: bool,
@@ -52,8 +52,8 @@ pub(super) fn choose(
     now: DateTime<Utc>,
 ) -> ChosenFires {
     let nothing = InstantFacts::default();
-    // The ids are in the order of the fires: of two runs that wait for a place, the one with the
-    // lower id starts first.
+    // The ids are in the order of the fires: of two runs that wait for a
+    // place, the one with the lower id starts first.
     let mut ids: Vec<Uuid> = (0..room).map(|_| new_id(now)).collect();
     ids.sort_unstable();
     let mut ids = ids.into_iter();
@@ -69,8 +69,8 @@ pub(super) fn choose(
                 at: now.into(),
             }),
             InstantTurn::Start if others.contains(&fire.scheduled_at) => {
-                // A run of another backfill for this instant has settled, but its row is not
-                // updated yet.
+                // A run of another backfill for this instant
+                // has settled, but its row is not updated yet.
                 next.again = true;
                 return next;
             }

@@ -2,9 +2,9 @@
 //!
 //! The instants of a request are recorded before anything runs, one row each, and each row reaches
 //! a final state. One transaction starts a run: it queues the run, names it in the backfill's row,
-//! and adds a row to the ledger if the instant has none. So a crash at any time loses nothing and
-//! duplicates nothing. A unique key ensures that all backfills together have at most one live run
-//! per instant.
+//! and adds a row to the ledger if the instant has none.
+//! So a crash at any time loses nothing and duplicates nothing.
+//! A unique key ensures that all backfills together have at most one live run per instant.
 //!
 //! A backfill does not need the schedule to be enabled, never moves the schedule's cursor, and
 //! leaves existing verdicts as they are. When the cursor passes later, the ledger skips rows that

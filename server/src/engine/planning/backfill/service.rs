@@ -117,16 +117,16 @@ impl Service for Backfill {
 
     async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<BackfillReport, EngineError> {
         let core = &self.core;
-        // The watch is set before the tables are read, so that a run that settles from now on wakes
-        // the service again.
+        // The watch is set before the tables are read, so that a run
+        // that settles from now on wakes the service again.
         let at_work = core.store.backfill_runs_at_work().await?;
         let is_waiting = !at_work.is_empty();
         core.backfills.keep(at_work);
         if !is_waiting && core.store.open_backfills(Uuid::nil(), 1).await?.is_empty() {
             return Ok(BackfillReport::default());
         }
-        // One node advances backfills for the whole cluster. It renews the lease before each pass
-        // over the open ones.
+        // One node advances backfills for the whole cluster.
+        // It renews the lease before each pass over the open ones.
         let term = core.settings.poll * 3;
         let mut round = BackfillRound::default();
         loop {

@@ -30,9 +30,9 @@ pub struct InstantFacts {
     pub range: Option<Uuid>,
     /// The runs for the instant.
     pub runs: Vec<RunAt>,
-    /// Whether the planner has not reached the instant: it has no row and is ahead of the
-    /// schedule's cursor. Its own fire is written when it is claimed, which jitter or an outage may
-    /// delay.
+    /// Whether the planner has not reached the instant: it has no row and is ahead
+    /// of the schedule's cursor.
+    /// Its own fire is written when it is claimed, which jitter or an outage may delay.
     pub is_to_come: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Advances one backfill in one transaction: records runs that have ended, and starts new ones.
 //!
-//! The transaction first locks the schedule's row, so that no planner writes ledger rows for the
-//! same instants in the meantime. Then it locks the backfill's row, so that its state cannot
-//! change.
+//! The transaction first locks the schedule's row, so that no planner writes ledger rows
+//! for the same instants in the meantime.
+//! Then it locks the backfill's row, so that its state cannot change.
 
 use chrono::{DateTime, Utc};
 use entity::{
@@ -50,8 +50,8 @@ pub(super) struct TurnOutcome {
     pub(super) stopped: usize,
     /// Whether the backfill needs another turn at once.
     pub(super) again: bool,
-    /// Whether the schedule became due during the turn. The planner skips locked schedules, so it
-    /// must be woken.
+    /// Whether the schedule became due during the turn.
+    /// The planner skips locked schedules, so it must be woken.
     pub(super) was_in_the_way: bool,
 }
 
@@ -64,8 +64,8 @@ impl TurnOutcome {
     }
 }
 
-/// Takes a backfill's turn. Does nothing if the backfill or the lease term has ended in the
-/// meantime.
+/// Takes a backfill's turn.
+/// Does nothing if the backfill or the lease term has ended in the meantime.
 pub(super) async fn take(
     core: &Core,
     tenure: &LeaseTerm,
@@ -94,8 +94,8 @@ pub(super) async fn take(
     let mut left = true;
     match (backfill.state, &schedule) {
         (State::Running | State::Paused, None) => {
-            // Deleting a schedule stops its backfills. A backfill that the deletion missed is
-            // stopped here.
+            // Deleting a schedule stops its backfills.
+            // A backfill that the deletion missed is stopped here.
             let columns = stopped("carillon", "the schedule was deleted", now);
             core.store.update_locked_backfill(&tx, backfill.id, columns).await?;
             let detail = "the schedule was deleted";
@@ -134,14 +134,14 @@ pub(super) async fn take(
         };
         core.store.update_locked_backfill(&tx, backfill.id, columns).await?;
     }
-    // The runs are watched before they can settle, because the node that settles them checks the
-    // watch.
+    // The runs are watched before they can settle, because
+    // the node that settles them checks the watch.
     core.backfills.add(taken.alive.iter().copied());
     if taken.has_written() {
         core.store.commit(tx).await?;
     } else {
-        // Roll back instead of committing: a commit would notify all followers and wait for the
-        // disk.
+        // Roll back instead of committing: a commit would
+        // notify all followers and wait for the disk.
         tx.rollback().await?;
     }
     let due = schedule.filter(|schedule| schedule.enabled).and_then(|row| row.next_fire_at);
@@ -185,8 +185,8 @@ async fn start(
                     Some(fire) => there.contains(&fire),
                     None => true,
                 });
-                // The row of an instant was written or removed concurrently, so another turn is
-                // needed.
+                // The row of an instant was written
+                // or removed concurrently, so another turn is needed.
                 next.again |= next.runs.len() < before;
                 core.store.start_backfill_runs(tx, &of, &next.runs, now.into()).await?;
                 taken.fires = written.len();
@@ -205,8 +205,8 @@ async fn start(
     taken.passed_over = next.ended.len();
     taken.again |= next.again;
     if next.waits {
-        // The flag is set before the schedule is unlocked, because a node that claims it checks the
-        // flag.
+        // The flag is set before the schedule is unlocked,
+        // because a node that claims it checks the flag.
         core.backfills.await_claim();
     }
     taken.alive.extend(next.runs.iter().map(|run| run.id));
@@ -309,8 +309,8 @@ pub(crate) fn stopped(by: &str, reason: &str, now: DateTime<Utc>) -> backfill::A
     }
 }
 
-/// The version of a workflow with which new runs start. It is 0, which does not exist, if the
-/// workflow is gone.
+/// The version of a workflow with which new runs start.
+/// It is 0, which does not exist, if the workflow is gone.
 async fn current_version(tx: &DatabaseTransaction, workflow: Uuid) -> Result<i32, EngineError> {
     let found = workflows::by_ids(tx, &[workflow]).await?.pop();
     Ok(found.filter(|row| row.deleted_at.is_none()).map_or(0, |row| row.version))

@@ -23,8 +23,8 @@ pub struct TooMany {
 }
 
 impl Window {
-    /// The window from `from` to `to`. Fires are at whole milliseconds, so finer bounds are rounded
-    /// up.
+    /// The window from `from` to `to`.
+    /// Fires are at whole milliseconds, so finer bounds are rounded up.
     pub fn new(from: DateTime<Utc>, to: DateTime<Utc>) -> Self {
         Self { from: ceil(from), to: ceil(to) }
     }

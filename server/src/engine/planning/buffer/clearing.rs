@@ -104,8 +104,8 @@ impl Clearing {
         self.demands.is_empty() && self.pressing.is_empty()
     }
 
-    /// Keeps only the demands of fires that were written: a fire whose instant already had a row
-    /// demands nothing.
+    /// Keeps only the demands of fires that were written:
+    /// a fire whose instant already had a row demands nothing.
     pub(in crate::engine) fn keep(&mut self, written: &HashSet<Uuid>) {
         self.demands.retain(|demand| written.contains(&demand.fire_id));
     }

@@ -1,11 +1,11 @@
 //! The buffer holds fires that wait until the runs that block them have settled.
 //!
-//! A waiting fire has a row like any other (`pending(buffered)`, without an owner, at a position in
-//! its schedule's queue). So users can see, reorder and purge it, and it survives a crash. When no
-//! run of the schedule is live, the first fire of its queue is handed over. A run that settles
-//! wakes the planner for this; the planner also looks regularly. Waiting fires stay subject to the
-//! rules: when the schedule is paused, edited or deleted, or the fire's deadline has passed, the
-//! fire ends at once with the corresponding verdict.
+//! A waiting fire has a row like any other (`pending(buffered)`, without an owner, at a position
+//! in its schedule's queue). So users can see, reorder and purge it, and it survives a crash.
+//! When no run of the schedule is live, the first fire of its queue is handed over.
+//! A run that settles wakes the planner for this; the planner also looks regularly.
+//! Waiting fires stay subject to the rules: when the schedule is paused, edited or deleted,
+//! or the fire's deadline has passed, the fire ends at once with the corresponding verdict.
 //!
 //! Two runs never start at once: every decision about a schedule's fires, in a claim or a release,
 //! locks the schedule's row, and a fire that is about to become a run counts as live.
@@ -47,8 +47,8 @@ pub(crate) struct Released {
 }
 
 /// Decides about the unowned intents of up to `limit` schedules: those that wait for a blocking
-/// run, and those that became due after their claim. The overlap policy applies here as it does to
-/// a claim.
+/// run, and those that became due after their claim.
+/// The overlap policy applies here as it does to a claim.
 pub(in crate::engine) async fn release(
     core: &Core,
     now: DateTime<Utc>,

@@ -44,8 +44,8 @@ impl BufferDecisions {
     }
 }
 
-/// Decides about the unowned intents of one schedule: those that wait, in the order of the queue,
-/// and those that have become due.
+/// Decides about the unowned intents of one schedule: those that wait, in the order
+/// of the queue, and those that have become due.
 pub(super) fn turn(intents: Vec<Intent>, facts: BufferFacts<'_>) -> BufferDecisions {
     let mut turn = BufferDecisions::default();
     let standing = facts.queue.map(handoff::SchedulePrecondition::from);
@@ -63,16 +63,16 @@ pub(super) fn turn(intents: Vec<Intent>, facts: BufferFacts<'_>) -> BufferDecisi
     let live = facts.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
     let (Buffered { waiting: buffered, .. }, stoppable) = (facts.buffered, facts.stoppable);
     let standing = Occupancy { live, waiting: buffered, stoppable };
-    // The due intents outside the buffer all run late, because nothing else is claimed before its
-    // time.
+    // The due intents outside the buffer all run late,
+    // because nothing else is claimed before its time.
     let plan = policy.follow(standing, due.len());
     let mut in_the_way = facts.live.map(|live| live.latest);
 
     if let Some(head) = waiting.first().filter(|head| head.made_up_for.is_none())
         && let others @ (Others::Cancel | Others::Terminate) = policy.presses(standing)
     {
-        // This also stops runs that began after the fire started to wait, and runs beyond the limit
-        // of an earlier transaction.
+        // This also stops runs that began after the fire started to wait,
+        // and runs beyond the limit of an earlier transaction.
         turn.clearing.press(Demand {
             schedule_id: queue.id,
             fire_id: head.id,

@@ -1,7 +1,7 @@
-//! Claims due schedules, except those whose fires the database refuses. If the fires of one
-//! schedule violate a constraint, or a trigger rejects them, every claim that includes this
-//! schedule would fail, on every node and for ever. So bisection isolates the schedule, and it is
-//! quarantined for a while.
+//! Claims due schedules, except those whose fires the database refuses.
+//! If the fires of one schedule violate a constraint, or a trigger rejects them,
+//! every claim that includes this schedule would fail, on every node and for ever.
+//! So bisection isolates the schedule, and it is quarantined for a while.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -87,9 +87,9 @@ impl Claimer {
         Ok(claimed)
     }
 
-    /// Claims as many candidates as possible, and quarantines those that the database refuses even
-    /// alone. If an error ends this early, the fires claimed so far are handed over later, as after
-    /// a commit whose answer was lost.
+    /// Claims as many candidates as possible, and quarantines those that the database refuses
+    /// even alone. If an error ends this early, the fires claimed so far are handed over
+    /// later, as after a commit whose answer was lost.
     async fn claim_by_halves(
         &self,
         core: &Core,

@@ -63,9 +63,9 @@ impl AddAssign for Claimed {
     }
 }
 
-/// Claims the locked schedules. After an outage, each schedule can have hundreds of fires. So once
-/// a claim has a full batch of fires, it takes no more schedules, and the cursors of the others
-/// stay in place.
+/// Claims the locked schedules.
+/// After an outage, each schedule can have hundreds of fires. So once a claim has a full batch
+/// of fires, it takes no more schedules, and the cursors of the others stay in place.
 pub(super) async fn claim(
     core: &Core,
     LockedSchedules { tx, due, now, more_is_due }: LockedSchedules,
@@ -75,8 +75,8 @@ pub(super) async fn claim(
         match write(core, &tx, now, due, more_is_due).await {
             Ok(written) => written,
             Err(error) => {
-                // Roll back explicitly, because the driver's own rollback would come later, and a
-                // retry must find nothing locked.
+                // Roll back explicitly, because the driver's own rollback would come
+                // later, and a retry must find nothing locked.
                 if let Err(error) = tx.rollback().await {
                     tracing::debug!(%error, "failed to roll a claim back");
                 }
@@ -192,9 +192,9 @@ async fn write(
     Ok(UncommittedClaim { claimed, fires, written, cleared })
 }
 
-/// The position of the cursor after the decided part of a schedule's plan. If the schedule's limit
-/// of fires cuts the plan off, the cursor is at the cut. Otherwise it is at `next`, the first
-/// instant after `last`.
+/// The position of the cursor after the decided part of a schedule's plan.
+/// If the schedule's limit of fires cuts the plan off, the cursor is at the cut.
+/// Otherwise it is at `next`, the first instant after `last`.
 pub(crate) fn advance(
     schedule: &DueSchedule,
     decided: &mut Vec<NewFire>,
@@ -206,8 +206,8 @@ pub(crate) fn advance(
     behind(schedule, decided, cut, timetable, next, last)
 }
 
-/// The position of the cursor after a plan that is already cut off; `cut` is the first fire beyond
-/// the limit.
+/// The position of the cursor after a plan that is already cut
+/// off; `cut` is the first fire beyond the limit.
 fn behind(
     schedule: &DueSchedule,
     decided: &[NewFire],
@@ -236,9 +236,9 @@ fn behind(
 /// rows by them, and this node may not know them.
 const JUST_CHANGED: TimeDelta = TimeDelta::minutes(1);
 
-/// The time since when other nodes may have claimed instants of these schedules. Instants within
-/// the grace period run, and instants within the window may be caught up on. If a schedule was
-/// changed recently, this node does not know its former window.
+/// The time since when other nodes may have claimed instants of these schedules.
+/// Instants within the grace period run, and instants within the window may be caught up on.
+/// If a schedule was changed recently, this node does not know its former window.
 fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
     let lately = Timestamp::from(now - JUST_CHANGED);
     let is_changed = |schedule: &DueSchedule| {
@@ -273,10 +273,10 @@ impl Planned {
     }
 }
 
-/// Removes instants that already have a row from the plans, before it is decided which of the
-/// others start. Such rows exist because a backfill does not wait for the cursor; its runs block
-/// nothing. The schedules are locked, so no such row is written in the meantime. If a schedule has
-/// a single due instant, the unique key handles that case at no cost.
+/// Removes instants that already have a row from the plans, before it is decided which
+/// of the others start. Such rows exist because a backfill does not wait for the cursor;
+/// its runs block nothing. The schedules are locked, so no such row is written in the meantime.
+/// If a schedule has a single due instant, the unique key handles that case at no cost.
 async fn go_around_taken(
     store: &Store,
     tx: &DatabaseTransaction,

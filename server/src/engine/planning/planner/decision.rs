@@ -51,9 +51,9 @@ pub(super) struct ClaimContext {
     pub(super) node: Uuid,
 }
 
-/// Decides about a schedule's entries up to its limit of fires. Also returns the first entry beyond
-/// the limit. Truncated entries do not count against the overlap limit: the remaining ones are
-/// decided about again without them.
+/// Decides about a schedule's entries up to its limit of fires.
+/// Also returns the first entry beyond the limit. Truncated entries do not count against
+/// the overlap limit: the remaining ones are decided about again without them.
 pub(super) fn decide_within(
     schedule: &DueSchedule,
     mut entries: Vec<Entry>,
@@ -72,8 +72,8 @@ pub(super) fn decide_within(
     }
 }
 
-/// Decides about a schedule's entries under its current load. Returns one ledger row per entry, and
-/// the demands on the runs that block them.
+/// Decides about a schedule's entries under its current load.
+/// Returns one ledger row per entry, and the demands on the runs that block them.
 fn decide(
     schedule: &DueSchedule,
     entries: &[Entry],

@@ -1,20 +1,20 @@
 //! The planner claims schedules at the instant when they are due.
 //!
 //! A schedule is claimed once its `schedule.next_fire_at` has come, by one transaction that writes
-//! the fires and moves the cursor. The fires are then handed over. No state in memory matters: the
-//! next due instant only says when to look, and the tables say what to do. A late or lost wake-up
-//! makes a fire late, but never loses it. Two planners on one database compete for the row locks
-//! and, at worst, for the unique key of a fire.
+//! the fires and moves the cursor. The fires are then handed over. No state in memory matters:
+//! the next due instant only says when to look, and the tables say what to do.
+//! A late or lost wake-up makes a fire late, but never loses it. Two planners on one database
+//! compete for the row locks and, at worst, for the unique key of a fire.
 //!
-//! A round claims due schedules, ends pauses and releases buffered fires, each up to a limit. So an
-//! excess of one kind delays the others only by that much. The next round follows immediately and
-//! continues with the rest.
+//! A round claims due schedules, ends pauses and releases buffered fires, each up to a limit.
+//! So an excess of one kind delays the others only by that much.
+//! The next round follows immediately and continues with the rest.
 //!
 //! - `apart`: claims schedules, and isolates those that the database refuses
 //! - `quarantine`: the refused schedules, and when they are tried again; no IO
 //! - `claim`: claims one batch in one transaction; `decision`: decides about its fires; no IO
-//! - `lock`: locks due schedules for a claim; `first`: leaves out those that other nodes are
-//!   claiming
+//! - `lock`: locks due schedules for a claim; `first`:
+//!   leaves out those that other nodes are claiming
 //! - `timing`: converts a row to its timetable and policies
 
 mod apart;
@@ -52,9 +52,9 @@ use crate::{
     store::{buffers::BufferOutlook, handoffs::Intent},
 };
 
-/// Maximum number of batches that a round claims. A storm of ten thousand fires fits into one
-/// round. That matters because nothing is claimed between rounds, while the last batch is handed
-/// over.
+/// Maximum number of batches that a round claims.
+/// A storm of ten thousand fires fits into one round.
+/// That matters because nothing is claimed between rounds, while the last batch is handed over.
 const MAX_CLAIMS: usize = 24;
 
 /// The pause before the planner looks again at due schedules that it could not claim, because
@@ -83,13 +83,13 @@ pub(crate) struct Planner {
     outlook: BufferOutlook,
     /// The planner does not read the buffers again before this instant.
     rests_until: Instant,
-    /// The rest that was left when the buffers should have been read but the planner was resting;
-    /// `None` if they were read.
+    /// The rest that was left when the buffers should have been read but
+    /// the planner was resting; `None` if they were read.
     postponed: Option<Duration>,
     /// Whether the last round reached its limits before all work was done.
     is_behind: bool,
-    /// Whether the last round failed, so that this node does not know which of its writes were
-    /// committed.
+    /// Whether the last round failed, so that this node does
+    /// not know which of its writes were committed.
     in_doubt: bool,
 }
 
@@ -108,8 +108,8 @@ pub struct PlannerReport {
     pub queued: usize,
     /// Number of schedules whose pause ended.
     pub resumed: usize,
-    /// Number of schedules that were paused, with the reason, because their timing can no longer be
-    /// parsed.
+    /// Number of schedules that were paused, with the reason,
+    /// because their timing can no longer be parsed.
     pub broken: usize,
     /// Number of schedules that were quarantined because the database refuses their fires.
     pub refused: usize,
@@ -131,9 +131,9 @@ impl Planner {
         }
     }
 
-    /// Hands over fires that this node has claimed although the claim seemed to fail: the
-    /// connection was lost before the commit was confirmed. While this node is alive, recovery
-    /// would find these fires only later.
+    /// Hands over fires that this node has claimed although the claim seemed to fail:
+    /// the connection was lost before the commit was confirmed.
+    /// While this node is alive, recovery would find these fires only later.
     async fn settle_doubt(&mut self, report: &mut PlannerReport) {
         self.in_doubt = false;
         let core = self.core.clone();
@@ -175,15 +175,15 @@ impl Planner {
         }
         // The share is the same for the whole round, so that the next instant matches the claims.
         let share = core.cluster.share();
-        // The flag is set before the tables are read, so that a run that settles from now on wakes
-        // the planner again.
+        // The flag is set before the tables are read, so that a run
+        // that settles from now on wakes the planner again.
         core.buffering.store(true, Ordering::Relaxed);
         let claims = match self.claim(share.as_deref(), &mut report).await {
             Err(error) if error.is_transient() => return Err(error),
             answer => answer,
         };
-        // Due schedules go first, so that a thousand pauses that end together delay no fire. Fires
-        // that the database refuses in every round must not delay any of this either.
+        // Due schedules go first, so that a thousand pauses that end together delay no fire.
+        // Fires that the database refuses in every round must not delay any of this either.
         let tried = self.try_again(&mut report).await;
         let resumed = super::accounting::resume_due(&core, now).await;
         let releases = self.look_at_buffers(now, &mut report).await;
@@ -255,9 +255,9 @@ impl Planner {
         Ok(())
     }
 
-    /// Releases a batch of fires from the buffers. Returns whether there may be more. This reads
-    /// every schedule with a buffer. With thousands of them the read takes a while, during which
-    /// nothing is claimed, so it is not done in every round.
+    /// Releases a batch of fires from the buffers. Returns whether there may be more.
+    /// This reads every schedule with a buffer. With thousands of them the read takes a while,
+    /// during which nothing is claimed, so it is not done in every round.
     async fn look_at_buffers(
         &mut self,
         now: DateTime<Utc>,

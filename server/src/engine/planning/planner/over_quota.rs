@@ -1,5 +1,5 @@
-//! Skips the fires that exceed the namespace's quota of fires per minute. Each of them still gets
-//! its place in the ledger.
+//! Skips the fires that exceed the namespace's quota of fires per minute.
+//! Each of them still gets its place in the ledger.
 
 use chrono::{DateTime, Utc};
 use entity::fire::{Reason, Verdict};
@@ -9,8 +9,8 @@ use crate::{
     store::claims::{DueSchedule, NewFire},
 };
 
-/// Skips the fires of a schedule that exceed the quota. Consecutive ones become one row. A skipped
-/// fire stops no runs.
+/// Skips the fires of a schedule that exceed the quota.
+/// Consecutive ones become one row. A skipped fire stops no runs.
 pub(super) fn skip(
     meter: &Meter,
     schedule: &DueSchedule,

@@ -1,5 +1,5 @@
-//! The schedules whose fires the database refuses, and when each is tried again. Computed without
-//! IO.
+//! The schedules whose fires the database refuses, and when each is tried again.
+//! Computed without IO.
 
 use std::{
     collections::HashMap,
@@ -15,15 +15,15 @@ use crate::store::candidates::Candidate;
 const FIRST: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Maximum number of quarantined schedules. If the database refuses more than this, the problem is
-/// the database.
+/// Maximum number of quarantined schedules.
+/// If the database refuses more than this, the problem is the database.
 const MAX: usize = 100;
 
 /// The schedules that claims leave out.
 ///
-/// Each node finds these schedules itself, and forgets them when it ends. Nothing is written about
-/// them, because the database might refuse that as well. Their fires stay due. If an edit has
-/// changed a schedule's cursor, the schedule is claimed like any other.
+/// Each node finds these schedules itself, and forgets them when it ends.
+/// Nothing is written about them, because the database might refuse that as well. Their fires stay
+/// due. If an edit has changed a schedule's cursor, the schedule is claimed like any other.
 #[derive(Debug, Default)]
 pub(super) struct Quarantine {
     waiting: HashMap<Uuid, QuarantinedSchedule>,

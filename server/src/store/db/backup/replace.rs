@@ -11,8 +11,8 @@ use sea_orm::sqlx::{self, ConnectOptions, Connection, sqlite::SqliteConnectOptio
 
 use super::{BackupError, beside};
 
-/// The range of bytes in a database file that SQLite locks. Every process that has the database
-/// open holds a lock on one of these bytes.
+/// The range of bytes in a database file that SQLite locks.
+/// Every process that has the database open holds a lock on one of these bytes.
 const LOCKED: (i64, i64) = (0x4000_0000, 512);
 /// The files that SQLite keeps beside a database.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
@@ -22,8 +22,8 @@ const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 pub enum DatabaseHolder {
     /// A process on this machine.
     Process(i32),
-    /// A process that the system cannot identify, because it is in another container or on another
-    /// machine.
+    /// A process that the system cannot identify, because it is
+    /// in another container or on another machine.
     Somebody,
 }
 
@@ -36,8 +36,8 @@ impl fmt::Display for DatabaseHolder {
     }
 }
 
-/// The process that has the database in `file` open; `None` if there is none. This process must not
-/// have it open.
+/// The process that has the database in `file` open; `None` if there is none.
+/// This process must not have it open.
 pub fn holder(file: &Path) -> Result<Option<DatabaseHolder>, BackupError> {
     let opened = match File::open(file) {
         Ok(opened) => opened,
@@ -54,8 +54,8 @@ pub fn holder(file: &Path) -> Result<Option<DatabaseHolder>, BackupError> {
 }
 
 /// Puts `copy`, which must be in the same folder and on the disk, in the place of the database
-/// `file`. Renames the replaced file to `kept`, together with its WAL if it still has one. After a
-/// crash at any moment, one of the two is in place.
+/// `file`. Renames the replaced file to `kept`, together with its WAL if it still has one.
+/// After a crash at any moment, one of the two is in place.
 pub async fn replace(file: &Path, copy: &Path, kept: &Path) -> Result<(), BackupError> {
     let is_there = file.try_exists().map_err(BackupError::io("look at", file))?;
     if is_there {
@@ -135,8 +135,8 @@ fn whole() -> libc::flock {
     }
 }
 
-/// Gives the copy the owner of the file, because the user who restores it may not be the user who
-/// runs the server.
+/// Gives the copy the owner of the file, because the user who restores
+/// it may not be the user who runs the server.
 fn like(copy: &Path, file: &Path) -> Result<(), BackupError> {
     let of = file.metadata().map_err(BackupError::io("look at", file))?;
     let own = copy.metadata().map_err(BackupError::io("look at", copy))?;

@@ -86,8 +86,8 @@ impl Bulk {
         self
     }
 
-    /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ... are replaced by
-    /// `values`, and `{days}` by an additional condition; see [`Bulk::days`].
+    /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ...
+    /// are replaced by `values`, and `{days}` by an additional condition; see [`Bulk::days`].
     pub(crate) fn statement(self, dialect: &Dialect, sql: &str, values: Vec<Value>) -> Statement {
         let (days, mut bound) = (self.days, Vec::new());
         let table = self.table(dialect, "v", &mut bound);
@@ -103,8 +103,8 @@ impl Bulk {
         dialect.statement(format!("WITH {table} {sql}"), bound)
     }
 
-    /// The rows as a table with this name, to be put after WITH. Its values are bound after those
-    /// in `bound`.
+    /// The rows as a table with this name, to be put after WITH.
+    /// Its values are bound after those in `bound`.
     pub(in crate::store) fn table(
         self,
         dialect: &Dialect,
@@ -120,8 +120,8 @@ impl Bulk {
         format!("{name}({names}) AS ({rows})")
     }
 
-    /// The columns as arrays. A column of nulls is not sent, because `unnest` fills it up to the
-    /// length of the others.
+    /// The columns as arrays.
+    /// A column of nulls is not sent, because `unnest` fills it up to the length of the others.
     fn arrays(self, bound: &mut Vec<Value>) -> String {
         let mut casts = Vec::with_capacity(self.columns.len());
         let is_empty = |column: &BulkColumn| column.values.iter().all(is_null);

@@ -1,13 +1,13 @@
-//! Packs a batch of rows for SQLite, which has no arrays. Each column is one value, which the
-//! statement unpacks row by row.
+//! Packs a batch of rows for SQLite, which has no arrays.
+//! Each column is one value, which the statement unpacks row by row.
 //!
-//! A statement has the same text for every number of rows, so it is parsed once. With `VALUES` and
-//! one placeholder per value, each batch size would have a text of its own, and parsing that would
-//! take longer than executing it.
+//! A statement has the same text for every number of rows, so it is parsed once.
+//! With `VALUES` and one placeholder per value, each batch size would have a text of its own,
+//! and parsing that would take longer than executing it.
 //!
-//! Keys and numbers have a fixed width. Texts are concatenated, with a table of their offsets and
-//! lengths. If some rows are null, a flag per row marks those. If many rows have the same value in
-//! a column, that value is bound once.
+//! Keys and numbers have a fixed width.
+//! Texts are concatenated, with a table of their offsets and lengths. If some rows are null, a flag
+//! per row marks those. If many rows have the same value in a column, that value is bound once.
 
 use std::fmt::Write;
 
@@ -87,8 +87,8 @@ fn numbers(values: &[Value], bound: &mut Vec<Value>) -> String {
 
 fn texts(values: &[Value], bound: &mut Vec<Value>) -> String {
     let text = |value: &Value| if let Value::String(Some(text)) = value { text.len() } else { 0 };
-    // The first byte does not belong to any row: for an empty value, SQLite would return null
-    // instead of an empty text.
+    // The first byte does not belong to any row: for an empty value,
+    // SQLite would return null instead of an empty text.
     let mut all = String::with_capacity(1 + values.iter().map(text).sum::<usize>());
     all.push(' ');
     let mut extents = String::with_capacity(values.len() * 2 * EXTENT);
@@ -110,8 +110,8 @@ fn number_at(packed: &str, width: usize, skipped: usize, digits: usize) -> Strin
     format!("CAST(substr({packed}, row.place * {width} + {}, {digits}) AS INTEGER)", skipped + 1)
 }
 
-/// Binds a value and returns its placeholder. Placeholders have numbers because some are used
-/// twice.
+/// Binds a value and returns its placeholder.
+/// Placeholders have numbers because some are used twice.
 fn bind(bound: &mut Vec<Value>, value: impl Into<Value>) -> String {
     bound.push(value.into());
     format!("?{}", bound.len())
@@ -170,8 +170,8 @@ mod tests {
         let texts =
             ["", "caf\u{e9}\0'\"{0}\\", "1", "\u{1f514}", "a much longer one than the others"];
         for height in [0, 1, 2, MANY - 1, MANY, MAX_ROWS * 2] {
-            // Each column repeats with a different period, so that any value occurs together with
-            // any other.
+            // Each column repeats with a different period,
+            // so that any value occurs together with any other.
             let keys =
                 (0..height as u128).map(|n| (n % 7 > 0).then(|| Uuid::from_u128(n << 64 | n)));
             let numbers = (0..height)

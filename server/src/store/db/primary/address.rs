@@ -74,8 +74,8 @@ impl Address {
         }
         let mut places = listed(hosts)?;
 
-        // The driver knows only one host, so the hosts are removed from the URL and passed to it
-        // one by one.
+        // The driver knows only one host, so the hosts are
+        // removed from the URL and passed to it one by one.
         let server = match (authority, user) {
             ("", _) => String::new(),
             (_, "") => "localhost".to_owned(),
@@ -224,8 +224,7 @@ fn host(url: &Url, place: Option<&(String, Option<String>)>) -> Result<Host, Add
     Ok(Host { name, options })
 }
 
-/// Whether the part in front of the path ends within a password: it has no '@' and an invalid
-/// port.
+/// Whether the part in front of the path ends within a password: it has no '@' and an invalid port.
 fn is_torn(authority: &str) -> bool {
     let is_port = |text: &str| text.chars().all(|char| char.is_ascii_digit());
     let ports = authority.split(',').filter(|host| !host.contains('['));
@@ -238,8 +237,8 @@ pub(in crate::store) fn masked(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let authority = rest.split(['/', '?']).next().unwrap_or(rest);
     let before_query = rest.find('?').unwrap_or(rest.len());
-    // The end of the password: in front of a host, or the end of the part if no host can be
-    // recognised.
+    // The end of the password: in front of a host,
+    // or the end of the part if no host can be recognised.
     let end = match rest[..before_query].rfind('@') {
         Some(at) => Some(at),
         None if scheme.is_empty() || !is_torn(authority) => None,

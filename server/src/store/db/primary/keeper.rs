@@ -26,19 +26,19 @@ use crate::{clock::Clock, store::Options};
 
 /// Number of connections that stay open: as many as the engine uses at once.
 const KEPT_OPEN: u32 = 4;
-/// How often the keeper searches for a primary while there is none. This is also the minimum
-/// interval between two checks.
+/// How often the keeper searches for a primary while there is none.
+/// This is also the minimum interval between two checks.
 const PAUSE: Duration = Duration::from_millis(250);
 /// The interval of regular checks if there are several hosts.
 const ROUND: Duration = Duration::from_secs(5);
 /// Connections to a healthy server are replaced only if they are at least this old.
 const MIN_AGE: Duration = Duration::from_secs(2);
-/// How long a replaced pool stays open, so that callers that have already obtained it can still use
-/// it.
+/// How long a replaced pool stays open, so that callers that
+/// have already obtained it can still use it.
 const AFTERGLOW: Duration = Duration::from_secs(1);
 
-/// Finds the primary, opens connections to it for reading and for writing, and follows the primary
-/// until the last link is dropped.
+/// Finds the primary, opens connections to it for reading and for writing,
+/// and follows the primary until the last link is dropped.
 pub(in crate::store) async fn open(
     address: Address,
     options: &Options,
@@ -169,8 +169,8 @@ async fn pool(
 /// across the ledger's days expensive enough for JIT compilation, which then takes up to a second.
 const ALWAYS: [(&str, &str); 5] = [
     ("jit", "off"),
-    // Notices are not needed, and the driver's check whether they are logged can swallow the next
-    // log line.
+    // Notices are not needed, and the driver's check whether
+    // they are logged can swallow the next log line.
     ("client_min_messages", "warning"),
     // The server must notice if this machine disappears.
     ("tcp_keepalives_idle", "60"),
@@ -178,10 +178,10 @@ const ALWAYS: [(&str, &str); 5] = [
     ("tcp_keepalives_count", "3"),
 ];
 
-/// The settings for writes, which find their rows by key, a few hundred at a time. By default,
-/// PostgreSQL scans a table of ten thousand rows completely for them. It would also plan each
-/// statement for the keys of its batch, although their number does not affect the plan. A generic
-/// plan takes a third of the time, even the first time.
+/// The settings for writes, which find their rows by key, a few hundred at a time.
+/// By default, PostgreSQL scans a table of ten thousand rows completely for them. It would also
+/// plan each statement for the keys of its batch, although their number does not affect the plan.
+/// A generic plan takes a third of the time, even the first time.
 const BY_KEYS: [(&str, &str); 3] = [
     ("enable_seqscan", "off"),
     ("random_page_cost", "1.1"),
@@ -258,9 +258,9 @@ impl PrimaryKeeper {
                         SuspicionReason::Routine
                         | SuspicionReason::Silence
                         | SuspicionReason::ReadOnly => true,
-                        // The server is healthy. If one connection to it broke, others may have
-                        // broken, and each would cost a failed statement. So all are replaced,
-                        // without disturbing callers that wait for an answer.
+                        // The server is healthy. If one connection to it broke,
+                        // others may have broken, and each would cost a failed statement.
+                        // So all are replaced, without disturbing callers that wait for an answer.
                         SuspicionReason::Broken => {
                             !self.may_exchange() || self.replace(server, false).await
                         }
@@ -280,8 +280,8 @@ impl PrimaryKeeper {
                     }
                 }
                 None if !is_lost => {
-                    // The server has no free connections. It may well be the current server, and
-                    // healthy.
+                    // The server has no free connections.
+                    // It may well be the current server, and healthy.
                     if answers.get(self.server.host) == Some(&HostAnswer::Full) {
                         return;
                     }
@@ -299,16 +299,16 @@ impl PrimaryKeeper {
         }
     }
 
-    /// Whether connections to a healthy server may be replaced. This must not happen as often as
-    /// single connections break, nor while the previously replaced ones are in use. Otherwise
-    /// statements that wait inside the server would use up all of its connections.
+    /// Whether connections to a healthy server may be replaced. This must not happen as often
+    /// as single connections break, nor while the previously replaced ones are in use.
+    /// Otherwise statements that wait inside the server would use up all of its connections.
     fn may_exchange(&self) -> bool {
         let is_retired = self.retired.as_ref().is_none_or(JoinHandle::is_finished);
         is_retired && self.since.elapsed() >= MIN_AGE
     }
 
-    /// Connects all links to `server`. With `gives_up`, callers that wait for an answer on the old
-    /// connections get an error.
+    /// Connects all links to `server`.
+    /// With `gives_up`, callers that wait for an answer on the old connections get an error.
     async fn replace(&mut self, server: PrimaryServer, gives_up: bool) -> bool {
         let host = &self.address.hosts[server.host];
         let (lost, generation) = {
@@ -343,9 +343,9 @@ impl PrimaryKeeper {
         self.retired = Some(tokio::spawn(async move {
             let clock = Clock::system();
             clock.sleep(AFTERGLOW).await;
-            // Closing waits for the last of the old connections. For a dead connection that wait
-            // would never end, because the driver pings a connection when it is returned to the
-            // pool.
+            // Closing waits for the last of the old connections.
+            // For a dead connection that wait would never end, because the driver pings
+            // a connection when it is returned to the pool.
             let closed = async {
                 tokio::join!(old.reading.close(), old.writing.close(), old.beating.close())
             };

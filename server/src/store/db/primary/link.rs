@@ -23,8 +23,8 @@ use crate::{
     store::{Options, db::writes::Writes},
 };
 
-/// If a statement waits this long for its answer, the keeper checks whether the server is still the
-/// primary.
+/// If a statement waits this long for its answer, the keeper
+/// checks whether the server is still the primary.
 const SLOW: Duration = Duration::from_secs(5);
 /// How long closing waits for the last statements to end.
 pub(super) const LAST_GRACE: Duration = Duration::from_secs(5);
@@ -39,8 +39,8 @@ const PROBE: Duration = Duration::from_millis(500);
 /// How long a caller waits for a turn to write, or until the database is found again.
 const CALLERS_TURN: Duration = Duration::from_millis(1_500);
 
-/// The time limit of a statement. A statement must end before another node takes over this node's
-/// work.
+/// The time limit of a statement.
+/// A statement must end before another node takes over this node's work.
 pub(super) fn longest(options: &Options) -> Duration {
     (options.idle_transaction * 2).max(MIN)
 }
@@ -54,8 +54,8 @@ pub(super) struct Pool {
     pub(super) beating: DatabaseConnection,
     /// How to open another connection to the server; `None` on SQLite.
     pub(super) server: Option<PgConnectOptions>,
-    /// Cancelled when this life of the server is given up. That notifies all callers that wait for
-    /// the server.
+    /// Cancelled when this life of the server is given up.
+    /// That notifies all callers that wait for the server.
     pub(super) lost: CancellationToken,
     /// Number of pools that there have been so far.
     pub(super) generation: u64,
@@ -99,8 +99,8 @@ pub struct Link {
     backend: DbBackend,
     /// How long a caller waits for a pool while no server is connected.
     patience: Duration,
-    /// The time limit of an answer. After that time the statement fails, because its connection may
-    /// be half open.
+    /// The time limit of an answer.
+    /// After that time the statement fails, because its connection may be half open.
     longest: Duration,
     suspicion: Option<Arc<Suspicion>>,
     observer: Option<Observer>,
@@ -169,8 +169,8 @@ impl Link {
         }
     }
 
-    /// The link for heartbeats to the same database. The results of its writes count like those of
-    /// all other links.
+    /// The link for heartbeats to the same database.
+    /// The results of its writes count like those of all other links.
     pub(in crate::store) fn for_heartbeats(&self) -> Self {
         Self { purpose: Use::Beating, ..self.clone() }
     }
@@ -235,8 +235,8 @@ impl Link {
             Ok((self.ask(begin).await?, turn))
         };
         let begun = if self.is_for_callers {
-            // Either all connections for writing are in use, or another process uses SQLite's only
-            // writer.
+            // Either all connections for writing are in use,
+            // or another process uses SQLite's only writer.
             let begun = Clock::system().timeout(CALLERS_TURN, begun).await;
             begun.unwrap_or(Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)))
         } else {
@@ -322,9 +322,9 @@ impl Link {
         }
     }
 
-    /// Polls a future inside the runtime that opened the database. That runtime then drives a
-    /// connection that the future opens, so the connection does not depend on how busy its first
-    /// caller's runtime is.
+    /// Polls a future inside the runtime that opened the database.
+    /// That runtime then drives a connection that the future opens, so the connection does not
+    /// depend on how busy its first caller's runtime is.
     pub(super) async fn at_home<T>(&self, asked: impl Future<Output = T>) -> T {
         let mut asked = pin!(asked);
         poll_fn(|cx| {
@@ -339,8 +339,8 @@ impl Link {
         self.runtime.as_ref().map(Handle::enter)
     }
 
-    /// Waits for an answer, but not from a server that is lost. On behalf of an API caller, does
-    /// not wait for a server that does not answer at all.
+    /// Waits for an answer, but not from a server that is lost.
+    /// On behalf of an API caller, does not wait for a server that does not answer at all.
     pub(super) async fn answer<T>(
         &self,
         held: &Held,
@@ -357,8 +357,8 @@ impl Link {
             () = clock.sleep(CALLERS_PATIENCE) => {}
         }
         let beating = self.pool.borrow().beating.clone();
-        // The probe is boxed because few statements need it, and the future of every statement
-        // would reserve space for it.
+        // The probe is boxed because few statements need it, and the future
+        // of every statement would reserve space for it.
         let probe = async move { beating.ping().await }.boxed();
         tokio::select! {
             biased;

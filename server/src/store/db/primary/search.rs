@@ -10,9 +10,9 @@ use crate::clock::Clock;
 
 /// How long a server may take to accept a connection and to report its state.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A server that has not answered is queried again at this interval, beside the pending queries. A
-/// connection that was opened while the network dropped all packets would stay dead after the
-/// network recovers.
+/// A server that has not answered is queried again at this interval, beside the pending queries.
+/// A connection that was opened while the network dropped all packets
+/// would stay dead after the network recovers.
 const ANEW: Duration = Duration::from_secs(1);
 
 /// One life of a writable server.
@@ -20,8 +20,7 @@ const ANEW: Duration = Duration::from_secs(1);
 pub(super) struct PrimaryServer {
     /// The index of the server's host in the address.
     pub(super) host: usize,
-    /// The server's timeline, whose number grows with each promotion; 0 if it was not
-    /// queried.
+    /// The server's timeline, whose number grows with each promotion; 0 if it was not queried.
     pub(super) timeline: u32,
     /// When the server started.
     pub(super) started_at: i64,
@@ -62,9 +61,9 @@ pub(super) async fn ask_all(address: &Address) -> Vec<HostAnswer> {
     join_all(asked).await
 }
 
-/// Repeats a query until one of its attempts is answered or the first one times out. Earlier
-/// attempts continue when later ones start, because on a slow network the first attempt is answered
-/// first.
+/// Repeats a query until one of its attempts is answered or the first one times out.
+/// Earlier attempts continue when later ones start, because on a slow
+/// network the first attempt is answered first.
 async fn first_answer<F>(patience: Duration, ask: impl Fn() -> F) -> HostAnswer
 where
     F: Future<Output = Result<HostAnswer, sqlx::Error>>,
@@ -108,8 +107,8 @@ async fn ask(index: usize, host: &Host, with_timeline: bool) -> Result<HostAnswe
     Ok(answer)
 }
 
-/// The timeline, from the first part of the name of the server's current WAL file. Some managed
-/// services do not report it, so their hosts count as equal.
+/// The timeline, from the first part of the name of the server's current WAL file.
+/// Some managed services do not report it, so their hosts count as equal.
 async fn timeline(connection: &mut PgConnection) -> u32 {
     let question = "SELECT pg_walfile_name(pg_current_wal_lsn())";
     let name = sqlx::query_scalar::<_, String>(question).fetch_one(connection).await;
@@ -133,8 +132,8 @@ fn unanswered(error: &sqlx::Error) -> HostAnswer {
 }
 
 /// The server to write to. If several claim to be the primary, it is the one with the latest
-/// timeline: a promotion left the others behind without their knowledge. Among equals, it is the
-/// current server, or else the first.
+/// timeline: a promotion left the others behind without their knowledge.
+/// Among equals, it is the current server, or else the first.
 pub(super) fn choose(
     answers: &[HostAnswer],
     current: Option<PrimaryServer>,

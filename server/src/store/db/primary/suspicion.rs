@@ -1,5 +1,5 @@
-//! Reasons to search for the primary: what errors reveal about the server, and how the keeper is
-//! told.
+//! Reasons to search for the primary: what errors reveal
+//! about the server, and how the keeper is told.
 
 use std::{
     io,
@@ -24,8 +24,8 @@ pub(in crate::store) enum SuspicionReason {
     ReadOnly,
     /// A connection broke, or a statement exceeded its time limit.
     Broken,
-    /// The server does not answer on an idle connection, so other connections are probably dead,
-    /// too.
+    /// The server does not answer on an idle connection,
+    /// so other connections are probably dead, too.
     Deaf,
 }
 

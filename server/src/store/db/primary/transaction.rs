@@ -100,9 +100,9 @@ impl DatabaseTransaction {
     }
 }
 
-/// A dropped connection is returned to its pool by a task of the current runtime. That must be the
-/// runtime that opened the database. The tasks of the API's runtime are delayed while it is busy,
-/// and for that time SQLite's only connection for writing would be missing.
+/// A dropped connection is returned to its pool by a task of the current runtime.
+/// That must be the runtime that opened the database. The tasks of the API's runtime are delayed
+/// while it is busy, and for that time SQLite's only connection for writing would be missing.
 impl Drop for DatabaseTransaction {
     fn drop(&mut self) {
         let _home = self.link.enter_home();

@@ -1,8 +1,8 @@
 //! The fires that wait until blocking runs settle, and other intents without an owner.
 //!
-//! The buffer is the ledger itself: a waiting fire is `pending`, has no owner, and has a
-//! `queue_position`. Every write of a schedule's queue locks the schedule's row. So a claim and a
-//! release never decide about the same schedule at the same time.
+//! The buffer is the ledger itself: a waiting fire is `pending`, has no owner,
+//! and has a `queue_position`. Every write of a schedule's queue locks the schedule's row.
+//! So a claim and a release never decide about the same schedule at the same time.
 //!
 //! - `places`: adds fires to a queue, removes them, and moves them in it
 
@@ -35,8 +35,8 @@ use crate::store::{
 /// The state of a schedule's buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffered {
-    /// Number of waiting fires that can still start: they are neither stale nor past their
-    /// deadline.
+    /// Number of waiting fires that can still start:
+    /// they are neither stale nor past their deadline.
     pub waiting: usize,
     /// The highest position that is taken.
     pub last: i64,
@@ -87,13 +87,13 @@ pub struct BufferOutlook {
 /// The condition for a fire in a buffer, in the same words as the partial index.
 const WAITS: &str = "fire.verdict = 'pending' AND fire.queue_position IS NOT NULL";
 
-/// The condition for a fire that becomes due after its claim, in the same words as the partial
-/// index.
+/// The condition for a fire that becomes due after its
+/// claim, in the same words as the partial index.
 const COMES_LATER: &str =
     "fire.verdict = 'pending' AND fire.claimed_by IS NULL AND fire.queue_position IS NULL";
 
-/// The table `waiting(schedule_id)` of the schedules that have a buffer. The query takes one step
-/// along the index for each schedule, however many fires wait.
+/// The table `waiting(schedule_id)` of the schedules that have a buffer.
+/// The query takes one step along the index for each schedule, however many fires wait.
 fn schedules_with_buffers(days: &str) -> String {
     format!(
         "WITH RECURSIVE waiting(schedule_id) AS ( \
@@ -118,9 +118,9 @@ fn head(of: &str, days: &str) -> String {
     )
 }
 
-/// When the first fire in the queue of schedule `s` passes its deadline, if a fire has one. The
-/// queue may have been reordered, so this need not be its head. Only queues with deadlines are
-/// read.
+/// When the first fire in the queue of schedule `s` passes its deadline, if a fire has one.
+/// The queue may have been reordered, so this need not be its head.
+/// Only queues with deadlines are read.
 fn first_deadline(days: &str) -> String {
     format!(
         "CASE WHEN s.start_deadline_ms IS NOT NULL THEN s.start_deadline_ms + \
@@ -251,9 +251,9 @@ impl Store {
         }))
     }
 
-    /// The current state of the schedules in `ids`, locked until the transaction ends; `None` for
-    /// deleted ones. Schedules that another transaction has locked are left out, without waiting
-    /// for them.
+    /// The current state of the schedules in `ids`, locked until the transaction ends;
+    /// `None` for deleted ones.
+    /// Schedules that another transaction has locked are left out, without waiting for them.
     pub async fn lock_queues(
         &self,
         tx: &DatabaseTransaction,
@@ -305,8 +305,8 @@ impl Store {
              WHERE {WAITS} AND fire.schedule_id IN (SELECT id FROM v)) q \
              WHERE place <= {{0}} ORDER BY schedule_id, place"
         );
-        // The limit is inside the subquery, because SQLite would otherwise read the whole history
-        // of each schedule.
+        // The limit is inside the subquery, because SQLite would
+        // otherwise read the whole history of each schedule.
         let later = format!(
             "SELECT * FROM (SELECT {INTENT_COLUMNS} FROM fire \
                WHERE {COMES_LATER} AND fire.due_at <= {{0}} \

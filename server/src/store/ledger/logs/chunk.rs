@@ -1,8 +1,8 @@
 //! Packs several log lines into one row.
 //!
-//! The texts of the lines are joined by line feeds. The stream and time of each line are stored
-//! separately, as runs of equal values: `o0*3,e12*1` means three lines on standard output, and one
-//! on standard error 12 ms later.
+//! The texts of the lines are joined by line feeds.
+//! The stream and time of each line are stored separately, as runs of equal values:
+//! `o0*3,e12*1` means three lines on standard output, and one on standard error 12 ms later.
 
 use std::fmt::Write;
 

@@ -17,8 +17,8 @@ const FIRST_ROWS: u64 = 2;
 const MAX_ROWS: u64 = 200;
 
 impl Store {
-    /// Writes chunks of lines. Existing chunks stay as they are, so that a repeated write changes
-    /// nothing.
+    /// Writes chunks of lines.
+    /// Existing chunks stay as they are, so that a repeated write changes nothing.
     pub async fn append_lines(&self, chunks: &[NewChunk]) -> Result<(), StoreError> {
         if chunks.is_empty() {
             return Ok(());

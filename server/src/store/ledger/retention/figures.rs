@@ -81,8 +81,8 @@ impl Shape {
 }
 
 impl Store {
-    /// The ledger rows that would be removed, by table and namespace: of all namespaces, or of
-    /// `within` only.
+    /// The ledger rows that would be removed, by table and
+    /// namespace: of all namespaces, or of `within` only.
     pub async fn old_figures(
         &self,
         rule: &RetentionRule,

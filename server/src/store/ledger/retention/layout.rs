@@ -72,10 +72,10 @@ impl Family {
         }
     }
 
-    /// The rows `t` that may have been written since the horizon. Runs are found by their stamp. A
-    /// decided fire is never written again, and a new fire has a new key, but a fire's run may have
-    /// been repeated on request, which retains the fire. Those keys are queried as an array, so
-    /// that both are found by key, because the table is locked in the meantime.
+    /// The rows `t` that may have been written since the horizon. Runs are found by their stamp.
+    /// A decided fire is never written again, and a new fire has a new key, but a fire's run may
+    /// have been repeated on request, which retains the fire. Those keys are queried as an array,
+    /// so that both are found by key, because the table is locked in the meantime.
     pub(super) fn touched_since(self, horizon: i64, rule: &RetentionRule) -> String {
         match self {
             Self::Fires => format!(

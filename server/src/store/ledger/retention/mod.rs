@@ -1,8 +1,8 @@
 //! Removes old history, and rows that are no longer needed.
 //!
-//! The condition for old rows is defined once ([`RetentionRule`]) and used everywhere: for the
-//! chunks that are deleted, for the days that PostgreSQL drops, and for the preview. So a round
-//! removes exactly the rows that a preview has shown.
+//! The condition for old rows is defined once ([`RetentionRule`]) and used everywhere:
+//! for the chunks that are deleted, for the days that PostgreSQL drops, and for the preview.
+//! So a round removes exactly the rows that a preview has shown.
 //!
 //! - `rule`: decides which rows are old enough
 //! - `sweep`: deletes old rows, one chunk per transaction

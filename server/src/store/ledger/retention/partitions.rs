@@ -1,10 +1,10 @@
 //! Creates and drops the partitions of the ledger on PostgreSQL.
 //!
-//! A table is a sequence of partitions without gaps: `_past`, one for each stretch of days, and
-//! `_beyond`. The two outer ones are small. They contain rows older than the oldest day (such as an
-//! instant that was caught up on) or newer than the newest. There is no default partition: with
-//! one, PostgreSQL could not read a table in the order of days, and a list of the newest rows would
-//! search all partitions.
+//! A table is a sequence of partitions without gaps: `_past`, one for each stretch of days,
+//! and `_beyond`. The two outer ones are small. They contain rows older than the oldest day (such
+//! as an instant that was caught up on) or newer than the newest.
+//! There is no default partition: with one, PostgreSQL could not read a table in the order of days,
+//! and a list of the newest rows would search all partitions.
 //!
 //! A change locks the table for some milliseconds. It waits only briefly for that lock, because
 //! later statements queue behind it. If the lock is not granted, the change is tried again later.
@@ -46,8 +46,8 @@ struct RangeContents {
 const PATIENCE: &str = "SET LOCAL lock_timeout = '100ms'";
 /// The lock that changes of partitions take.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7164777103)";
-/// Maximum number of rows that are still needed and are moved out of a partition before it is
-/// dropped.
+/// Maximum number of rows that are still needed and are
+/// moved out of a partition before it is dropped.
 const MAX_MOVED: usize = 1_000;
 /// Maximum number of attempts and log lines of the runs that are moved.
 const MAX_PARTS: i64 = 10_000;
@@ -109,9 +109,9 @@ impl Store {
     /// Drops the oldest partition. First, rows that are live or too young to be removed are moved
     /// to `_past`. If there are many, the partition stays.
     ///
-    /// The slow steps are the search for needed rows and the check that `_past` can take them. They
-    /// do not block other transactions; the lock is held only for the changes since then and for
-    /// the swap.
+    /// The slow steps are the search for needed rows and the check that `_past` can take them.
+    /// They do not block other transactions; the lock is held only
+    /// for the changes since then and for the swap.
     pub async fn drop_stretch(
         &self,
         family: Family,
@@ -159,8 +159,8 @@ impl Store {
         Ok(Some(RangeContents { horizon, needed, rows }))
     }
 
-    /// Whether the runs of a partition have too many attempts and log lines to be moved under a
-    /// lock.
+    /// Whether the runs of a partition have too many
+    /// attempts and log lines to be moved under a lock.
     async fn have_much(
         &self,
         connection: &impl ConnectionTrait,
@@ -188,8 +188,8 @@ impl Store {
         Ok(false)
     }
 
-    /// The keys of the rows in a partition that match `condition` and are live or too young to be
-    /// removed.
+    /// The keys of the rows in a partition that match
+    /// `condition` and are live or too young to be removed.
     async fn needed_in(
         &self,
         connection: &impl ConnectionTrait,
@@ -226,8 +226,8 @@ impl Store {
     }
 
     /// Proves that all rows of `_past` are before the end of the partition, so that `_past` can be
-    /// attached with that bound without reading its rows. Returns false if the partition is no
-    /// longer the oldest.
+    /// attached with that bound without reading its rows.
+    /// Returns false if the partition is no longer the oldest.
     async fn widen_past(
         &self,
         family: Family,

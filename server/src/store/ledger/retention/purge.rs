@@ -1,6 +1,6 @@
-//! Deletes rows outside the ledger that are no longer needed. The audit log and the versions of
-//! schedules are kept for ever: it must be known who changed what, even long after the object
-//! itself is gone.
+//! Deletes rows outside the ledger that are no longer needed.
+//! The audit log and the versions of schedules are kept for ever:
+//! it must be known who changed what, even long after the object itself is gone.
 
 use std::time::Duration;
 
@@ -27,8 +27,8 @@ pub enum Leftover {
     Workflows,
     /// Lives of nodes that ended so long ago that no attempt refers to them.
     Nodes,
-    /// Alerts that are over, at the age of the history that they are about, and alerts of deleted
-    /// rules.
+    /// Alerts that are over, at the age of the history that
+    /// they are about, and alerts of deleted rules.
     Alerts,
     /// Messages that were sent or whose delivery was given up.
     Notifications,
@@ -143,8 +143,8 @@ impl Leftover {
                    AND backfill.finished_at IS NULL)",
                 before(now, DELETED_DAYS)
             ),
-            // The search for a workflow's runs reads all runs, so it is made only when they can be
-            // gone.
+            // The search for a workflow's runs reads all
+            // runs, so it is made only when they can be gone.
             Self::Workflows => format!(
                 "workflow.deleted_at < {} \
                  AND NOT EXISTS (SELECT 1 FROM schedule WHERE schedule.workflow_id = workflow.id) \

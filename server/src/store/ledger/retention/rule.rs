@@ -37,9 +37,9 @@ pub enum RetentionScope {
     Schedule(Uuid),
 }
 
-/// Which rows are old enough at a given instant. A row's age counts from when it was settled: the
-/// row of a fire that ran late, or of a run that took long, is as young as its end. An unsettled
-/// row has no age.
+/// Which rows are old enough at a given instant. A row's age counts from when it was settled:
+/// the row of a fire that ran late, or of a run that took long, is as young as its end.
+/// An unsettled row has no age.
 #[derive(Clone, Copy, Debug)]
 pub struct RetentionRule {
     now: i64,
@@ -47,9 +47,9 @@ pub struct RetentionRule {
     policies: Policies,
     /// Rows that settled before this instant are too old even under the longest retention.
     last: i64,
-    /// The start of the partitions that are kept under the longest retention, by family; `None`
-    /// without partitions. Older partitions are dropped as a whole, so their rows are not deleted
-    /// one by one.
+    /// The start of the partitions that are kept under the longest retention, by family;
+    /// `None` without partitions.
+    /// Older partitions are dropped as a whole, so their rows are not deleted one by one.
     kept: [Option<i64>; 2],
     /// A proposed retention that the rule assumes, and whether the database is PostgreSQL.
     instead: Option<(Instead, bool)>,
@@ -72,8 +72,8 @@ struct CutScope {
 const LIVE: &str = "('queued', 'running', 'retrying')";
 
 impl Store {
-    /// The retentions of all namespaces and schedules, or of those `within` one namespace. `usual`
-    /// is the retention of a namespace without its own.
+    /// The retentions of all namespaces and schedules, or of those `within` one namespace.
+    /// `usual` is the retention of a namespace without its own.
     pub async fn retention_policies(
         &self,
         usual: i32,
@@ -207,8 +207,7 @@ impl RetentionRule {
         before(self.now, self.policies.shortest)
     }
 
-    /// The SQL expression for the time before which a row must have settled to be too
-    /// old.
+    /// The SQL expression for the time before which a row must have settled to be too old.
     pub(super) fn cutoff(&self) -> String {
         let Self { now, last, policies, .. } = *self;
         if policies.longest == policies.shortest {

@@ -34,8 +34,8 @@ pub struct FireKey {
     pub scheduled_at: Timestamp,
 }
 
-/// The rows of a run besides its own, in the order in which they are removed. After a crash in
-/// between, the run's own row is still there, so the rest can be found again.
+/// The rows of a run besides its own, in the order in which they are removed.
+/// After a crash in between, the run's own row is still there, so the rest can be found again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunPart {
     /// The log lines of its attempts.
@@ -68,9 +68,9 @@ impl RunPart {
 }
 
 impl Store {
-    /// Copies SQLite's WAL into the database file (a checkpoint), without delaying other
-    /// transactions. By default, SQLite does this within the commit that makes the WAL long: that
-    /// of a chunk, or of a fire.
+    /// Copies SQLite's WAL into the database file (a checkpoint), without delaying
+    /// other transactions. By default, SQLite does this within the commit that makes
+    /// the WAL long: that of a chunk, or of a fire.
     pub async fn settle_log(&self) -> Result<(), StoreError> {
         if !self.dialect().is_postgres() {
             self.read().execute_unprepared("PRAGMA wal_checkpoint(PASSIVE)").await?;
@@ -223,9 +223,9 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Deletes those of these fires that are still too old. Returns their number. Since they were
-    /// found, a user may have requested a retry of a fire's run, which then has a stamp from
-    /// `since` on, or the schedule's cursor may have been moved back.
+    /// Deletes those of these fires that are still too old. Returns their number.
+    /// Since they were found, a user may have requested a retry of a fire's run,
+    /// which then has a stamp from `since` on, or the schedule's cursor may have been moved back.
     pub async fn delete_fires_if_old(
         &self,
         tx: &DatabaseTransaction,
@@ -244,9 +244,9 @@ impl Store {
         };
         let mut free = fires.to_vec();
         if self.dialect().is_postgres() {
-            // A request to repeat a run keeps the run's fire locked until it is committed. So no
-            // such request is in progress for the fires that are locked here, and the next
-            // statement sees all earlier ones.
+            // A request to repeat a run keeps the run's fire locked until it is committed.
+            // So no such request is in progress for the fires that are locked here,
+            // and the next statement sees all earlier ones.
             let sql = "SELECT t.id, t.scheduled_at FROM v JOIN fire t ON t.id = v.id \
                  WHERE true {days} FOR UPDATE OF t SKIP LOCKED";
             let locked = of(fires).statement(self.dialect(), sql, vec![]);
@@ -262,8 +262,8 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Keeps fires from being removed before `tx` ends, and returns those that exist. This must be
-    /// called before another run is started for one of them.
+    /// Keeps fires from being removed before `tx` ends, and returns those that exist.
+    /// This must be called before another run is started for one of them.
     pub async fn hold_fires(
         &self,
         tx: &DatabaseTransaction,

@@ -1,5 +1,5 @@
-//! Formats alerts for incident services: one event per alert, under a stable key. A repeated event
-//! does not open a second incident, and the end of an alert closes its incident.
+//! Formats alerts for incident services: one event per alert, under a stable key.
+//! A repeated event does not open a second incident, and the end of an alert closes its incident.
 
 use serde_json::{Map, Value, json};
 

@@ -127,8 +127,8 @@ fn more(body: &Value) -> Option<String> {
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in entities(text).chars() {
-        // A zero-width space keeps formatting characters from taking effect. It goes after `@` and
-        // brackets, and before the other characters.
+        // A zero-width space keeps formatting characters from taking effect.
+        // It goes after `@` and brackets, and before the other characters.
         match c {
             '*' | '`' | '~' => escaped.extend([INVISIBLE, c]),
             '@' | '[' | ']' => escaped.extend([c, INVISIBLE]),

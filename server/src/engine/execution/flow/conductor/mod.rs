@@ -45,8 +45,8 @@ use crate::{
     target::{Invocation, Outcome, result_of},
 };
 
-/// Starts the run. The conductor ends when the run has settled, is parked, or belongs to another
-/// node.
+/// Starts the run.
+/// The conductor ends when the run has settled, is parked, or belongs to another node.
 pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
     // Register the run before its first task starts, because from now on a cancel request must find
     // it. Each task has a time limit of its own.
@@ -56,8 +56,8 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
     tracker.spawn(async move {
         let hold = attempt.hold;
         let conductor = Conductor::new(core.clone(), attempt, grip.clone());
-        // A bug here must not leave the run unfinished: this node disowns it, and another node
-        // takes it over.
+        // A bug here must not leave the run unfinished:
+        // this node disowns it, and another node takes it over.
         if AssertUnwindSafe(conductor.conduct()).catch_unwind().await.is_err() {
             tracing::error!(run_id = %hold.run_id, "the run is let go after a bug in Carillon");
         }
@@ -77,8 +77,8 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
 struct TaskAttempts {
     attempts: Vec<Attempted>,
     result: Option<Map<String, Value>>,
-    /// When any node may treat the attempt in progress as stuck; `None` if no attempt is in
-    /// progress.
+    /// When any node may treat the attempt in progress
+    /// as stuck; `None` if no attempt is in progress.
     limit: Option<Instant>,
 }
 
@@ -198,8 +198,8 @@ impl Conductor {
         }
     }
 
-    /// Reads the history of the run. Returns when it was read, or `None` if the run must not
-    /// continue on this node.
+    /// Reads the history of the run.
+    /// Returns when it was read, or `None` if the run must not continue on this node.
     async fn read(&mut self) -> Option<DateTime<Utc>> {
         let mut pause = Duration::from_millis(50);
         let rows = loop {
@@ -368,8 +368,8 @@ impl Conductor {
     }
 }
 
-/// The outcome of an attempt. `late` means that the run's time limit had passed when it was
-/// stopped.
+/// The outcome of an attempt.
+/// `late` means that the run's time limit had passed when it was stopped.
 fn judged(
     outcome: Outcome,
     why: Option<StopReason>,

@@ -51,8 +51,8 @@ impl Conductor {
         written
     }
 
-    /// Ends the run because no node will ever be able to read its history. Otherwise, nodes would
-    /// pass the run on to one another for ever.
+    /// Ends the run because no node will ever be able to read its history.
+    /// Otherwise, nodes would pass the run on to one another for ever.
     pub(super) async fn give_up(&mut self, problem: &StoreError) {
         tracing::error!(run_id = %self.hold.run_id, error = %problem, "a run is given up");
         let now = self.core.agreed_now().await;
@@ -67,8 +67,8 @@ impl Conductor {
         }
     }
 
-    /// Removes content that the database may refuse from the pending step. Returns whether there
-    /// was such content.
+    /// Removes content that the database may refuse from the pending step.
+    /// Returns whether there was such content.
     pub(super) fn strip(&mut self) -> bool {
         let mut any = false;
         for ended in self.ended.iter_mut().filter(|ended| ended.output.is_some()) {
