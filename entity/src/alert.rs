@@ -66,7 +66,7 @@ pub struct Model {
     pub told_at: Option<Timestamp>,
     /// When the alert was acknowledged.
     pub acknowledged_at: Option<Timestamp>,
-    /// Who acknowledged the alert.
+    /// The user or token that acknowledged the alert.
     pub acknowledged_by: Option<String>,
     /// The note of the person who acknowledged the alert.
     pub acknowledged_note: Option<String>,

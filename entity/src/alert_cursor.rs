@@ -1,4 +1,4 @@
-//! How far the alert service has read each feed of events.
+//! The position up to which the alert service has read each feed of events.
 
 use sea_orm::entity::prelude::*;
 

@@ -16,7 +16,7 @@ pub struct Model {
     pub namespace_id: Uuid,
     /// The rule's name, unique in the namespace.
     pub name: String,
-    /// What the rule watches for, when it sends messages, and to which channels.
+    /// The events that the rule reports, when it sends messages, and to which channels.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
     /// Whether the rule is enabled.
@@ -25,7 +25,7 @@ pub struct Model {
     pub since: Timestamp,
     /// The end of the rule's muting: the rule sends nothing before this time.
     pub muted_until: Option<Timestamp>,
-    /// Who muted the rule.
+    /// The user or token that muted the rule.
     pub muted_by: Option<String>,
     /// Why the rule was muted.
     pub muted_reason: Option<String>,

@@ -31,7 +31,7 @@ pub struct Model {
     pub role: Role,
     /// Whether the token may see contexts, outputs and logs.
     pub sees_payloads: bool,
-    /// Who created the token.
+    /// The user or token that created the token.
     pub created_by: String,
     /// When the token was created.
     pub created_at: Timestamp,

@@ -16,9 +16,9 @@ pub struct Model {
     pub namespace_id: Option<Uuid>,
     /// When the change was made.
     pub at: Timestamp,
-    /// Who made the change: the name of a user or token, or `system`.
+    /// The author of the change: the name of a user or token, or `system`.
     pub actor: String,
-    /// Where the change came from: an address, or `cli`.
+    /// The origin of the change: an address, or `cli`.
     pub source: String,
     /// The action, such as `schedule.pause`.
     pub action: String,

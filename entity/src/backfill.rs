@@ -80,17 +80,17 @@ pub struct Model {
     /// The JSON that is merged into the schedule's context, key by key.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub context: Option<Json>,
-    /// Who requested the backfill.
+    /// The user or token that requested the backfill.
     pub created_by: String,
     /// When the backfill was requested.
     pub created_at: Timestamp,
-    /// Who paused the backfill, while it is paused.
+    /// The user or token that paused the backfill, or `carillon`; only while it is paused.
     pub paused_by: Option<String>,
     /// When the backfill was paused.
     pub paused_at: Option<Timestamp>,
     /// Why the backfill paused itself.
     pub paused_reason: Option<String>,
-    /// Who stopped the backfill.
+    /// The user or token that stopped the backfill, or `carillon`.
     pub cancelled_by: Option<String>,
     /// Why the backfill was stopped.
     pub cancel_reason: Option<String>,

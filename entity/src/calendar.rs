@@ -30,7 +30,7 @@ pub struct Model {
     pub namespace_id: Uuid,
     /// The calendar's name, unique among those in the namespace that are not deleted.
     pub name: String,
-    /// What the calendar suppresses. See [`Mode`].
+    /// Which fires the calendar suppresses. See [`Mode`].
     pub mode: Mode,
     /// The calendar's dates, weekdays, ranges and windows.
     #[sea_orm(column_type = "JsonBinary")]

@@ -4,7 +4,7 @@ use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// What the feed's URL returns.
+/// The content that the feed's URL returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum Kind {
@@ -31,7 +31,7 @@ pub struct Model {
     /// The SHA-256 hash of the key in the feed's URL, in hex.
     #[sea_orm(unique)]
     pub hash: String,
-    /// What the feed's URL returns.
+    /// The content that the feed's URL returns.
     pub kind: Kind,
     /// The namespace whose schedules the feed shows.
     pub namespace_id: Uuid,

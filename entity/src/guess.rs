@@ -4,7 +4,7 @@ use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// What is left of one allowance of wrong passwords. An allowance refills over time.
+/// The rest of one allowance of wrong passwords. An allowance refills over time.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "guess")]

@@ -50,7 +50,7 @@ pub struct Model {
     /// The task's input.
     #[sea_orm(column_type = "JsonBinary")]
     pub input: Json,
-    /// What the server tells the worker about the run.
+    /// The facts about the run that the worker receives.
     #[sea_orm(column_type = "JsonBinary")]
     pub about: Json,
     /// The run's priority: waiting jobs of the highest priority are taken first.

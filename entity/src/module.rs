@@ -1,4 +1,4 @@
-//! What each module declared when it was last deployed.
+//! The declarations of each module, as it was last deployed.
 
 use sea_orm::entity::prelude::*;
 

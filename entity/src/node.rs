@@ -81,7 +81,7 @@ pub struct Model {
     /// Since when the node takes no new work because an operator drained it.
     /// Not set during a shutdown.
     pub drained_at: Option<Timestamp>,
-    /// Who drained the node.
+    /// The user or token that drained the node.
     pub drained_by: Option<String>,
     /// Why the node was drained.
     pub drain_reason: Option<String>,

@@ -4,7 +4,7 @@ use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// What a call to a watchdog reports.
+/// The event that a call to a watchdog reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum Event {

@@ -99,7 +99,7 @@ pub struct Model {
     pub error: Option<String>,
     /// When the cancellation of the run was requested.
     pub cancel_requested_at: Option<Timestamp>,
-    /// Who requested the cancellation.
+    /// The author of the request: a user, a token or `carillon`.
     pub cancel_by: Option<String>,
     /// Why the cancellation was requested.
     pub cancel_reason: Option<String>,

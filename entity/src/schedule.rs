@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Keys, Strings, Timestamp};
 
-/// What happens to missed fires.
+/// The catch-up policy: which missed fires run late.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]
@@ -20,7 +20,7 @@ pub enum CatchUp {
     All,
 }
 
-/// What happens to a fire while a run of the same schedule is live.
+/// The overlap policy: the fate of a fire while a run of the same schedule is live.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]
@@ -42,7 +42,7 @@ pub enum Overlap {
     Allow,
 }
 
-/// What happens to a fixed local time that the clock skips.
+/// The policy for a fixed local time that the clock skips.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]
@@ -160,7 +160,7 @@ pub struct Model {
     pub enabled: bool,
     /// Why the schedule is paused.
     pub paused_reason: Option<String>,
-    /// Who paused the schedule.
+    /// The user or token that paused the schedule, or `carillon`.
     pub paused_by: Option<String>,
     /// Since when the schedule is paused.
     pub paused_at: Option<Timestamp>,

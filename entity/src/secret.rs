@@ -22,7 +22,7 @@ pub struct Model {
     pub sealed: String,
     /// The number of the current value, counted from 1.
     pub version: i32,
-    /// Who set the current value.
+    /// The user or token that set the current value.
     pub set_by: String,
     /// When the secret was created.
     pub created_at: Timestamp,

@@ -1,4 +1,4 @@
-//! How far the change feed has been counted into the statistics.
+//! The position up to which the change feed has been counted into the statistics.
 
 use sea_orm::entity::prelude::*;
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// What a user may do. Each role includes the permissions of the one before it.
+/// The permissions of a user. Each role includes the permissions of the one before it.
 #[derive(
     Clone,
     Copy,

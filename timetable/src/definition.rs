@@ -14,7 +14,7 @@ pub struct Definition {
     pub expressions: Vec<String>,
     /// The canonical IANA name of the zone on whose wall clock cron fields are read.
     pub zone: String,
-    /// What happens to fixed times when the clock changes.
+    /// The policy for fixed times when the clock changes.
     pub dst: DstPolicy,
     /// Where `@every` counts from: it fires at `anchor + k * interval` for k = 1, 2, 3, ...
     pub anchor: DateTime<Utc>,
@@ -30,7 +30,7 @@ pub struct Definition {
     pub seed: [u8; 16],
 }
 
-/// What happens to a *fixed* time (no field of its time of day begins with `*`) on a day on which
+/// The policy for a *fixed* time (no field of its time of day begins with `*`) on a day on which
 /// the clock changes by up to three hours. Wildcard times and larger changes need no policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", default)]
@@ -41,7 +41,7 @@ pub struct DstPolicy {
     pub overlap: Overlap,
 }
 
-/// What happens to a fixed time that does not exist.
+/// The policy for a fixed time that does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gap {
@@ -52,7 +52,7 @@ pub enum Gap {
     Skip,
 }
 
-/// What happens to a fixed time that occurs twice.
+/// The policy for a fixed time that occurs twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {

@@ -12,7 +12,7 @@ pub struct TimingError {
     pub position: Option<Range<usize>>,
     /// The refused value, truncated to 64 characters.
     pub value: Box<str>,
-    /// What is wrong, as a fragment to be printed after a colon.
+    /// The problem, as a fragment to be printed after a colon.
     pub problem: String,
     /// How to correct the value.
     pub help: String,

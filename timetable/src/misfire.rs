@@ -16,7 +16,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{Fire, Piece, Timetable};
 
-/// The catch-up policy: what happens to missed fires.
+/// The catch-up policy: which missed fires run late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CatchUp {
     /// No missed fire runs.
@@ -45,7 +45,7 @@ pub struct Policy {
     pub window: TimeDelta,
 }
 
-/// What happens to an instant.
+/// The fate of an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The instant runs on time.

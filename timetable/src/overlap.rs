@@ -40,7 +40,7 @@ pub struct Occupancy {
     pub stoppable: usize,
 }
 
-/// What happens to a fire that wants to start.
+/// The fate of a fire that wants to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The fire starts.
@@ -55,7 +55,7 @@ pub enum Fate {
     Replaced,
 }
 
-/// What happens to the live runs of the schedule.
+/// The fate of the schedule's live runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
     /// The live runs continue.
@@ -71,7 +71,7 @@ pub enum Others {
 pub struct Plan {
     /// One fate for each fire, earliest first.
     pub fates: Vec<Fate>,
-    /// What happens to the live runs that block the fires.
+    /// The fate of the live runs that block the fires.
     pub others: Others,
     /// Whether the fires that were already waiting are skipped
     /// because the last of the new fires replaces them.
@@ -132,7 +132,7 @@ impl Policy {
         plan
     }
 
-    /// What happens to the live runs while fires wait for them to settle.
+    /// The fate of the live runs while fires wait for them to settle.
     pub fn presses(self, standing: Occupancy) -> Others {
         match self {
             Self::CancelOther if standing.live > 0 && standing.waiting > 0 => Others::Cancel,

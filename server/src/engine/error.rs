@@ -17,7 +17,7 @@ pub enum EngineError {
     NameTaken {
         /// The node's name.
         name: String,
-        /// What the other process is doing with the name.
+        /// The state of the other process, as the end of a sentence about it.
         doing: &'static str,
     },
     /// The node's clock is wrong, so the node could fire at the wrong time.

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// What a calendar does to fires.
+/// Which fires a calendar suppresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CalendarMode {

@@ -530,7 +530,7 @@ fn the_next_clock_change_that_affects_a_time_is_found_with_its_effect() {
     assert_eq!(spring.at, instant("2027-03-28T01:00:00Z"));
     let [effect] = &spring.effects[..] else { panic!("{spring:?}") };
     assert!(effect.contains("02:30 does not exist on 2027-03-28"), "{effect}");
-    // A change outside the window, on another day of the week or at another time does not affect
+    // A clock change outside the window, on another weekday or at another time does not affect
     // the expression, and neither does one that a wildcard follows.
     assert_eq!(change("30 2 * * *", from, instant("2027-03-27T00:00:00Z")), None);
     assert_eq!(change("30 2 * * 1-5", from, until), None);

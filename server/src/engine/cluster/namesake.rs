@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// What a new process does about the existing life with its name.
+/// The decision of a new process about the existing life with its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NameVerdict {
     /// Takes over: the other process is gone.

@@ -82,7 +82,7 @@ async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
         // other nodes' dispatchers learn it at their next poll.
         core.signals.wake_here(SignalKind::Dispatcher);
     }
-    // This is called whatever was decided:
+    // Settled runs are reported whatever was decided:
     // a run with a cancel request is cancelled instead of retried.
     core.run_settled();
     if core.backfills.has_any(batch.iter().map(|settled| settled.hold.run_id)) {

@@ -424,7 +424,7 @@ fn ended(
             output: seen(json!({ "retry": !is_final })),
         },
         Some(State::Lost) => {
-            // A worker that left at once may be gone before its name could be read.
+            // A worker that left immediately may be gone before its name could be read.
             let who = worker
                 .as_ref()
                 .map_or_else(|| "its worker".to_owned(), |worker| format!("the worker {worker}"));

@@ -1,6 +1,6 @@
 //! How many fires a schedule has left, if the number of its fires is limited.
 //!
-//! A fire counts if it starts or will start: if it is handed over at once, waits for its turn,
+//! A fire counts if it starts or will start: if it is handed over now, waits for its turn,
 //! or is buffered. Skipped, missed and collapsed fires do not count, nor do manual runs.
 //! A fire counts when it is claimed, in the statement that moves the cursor,
 //! and stays counted if the hand-off refuses it afterwards.

@@ -35,7 +35,7 @@ pub async fn add_or_lock<C: ConnectionTrait>(
         if matches!(added, TryInsertResult::Inserted(1..)) {
             return Ok(None);
         }
-        // It is `None` if the acknowledgement was withdrawn between the two statements.
+        // The row is gone if the acknowledgement was withdrawn between the two statements.
         if let Some(earlier) = lock(tx, row.id).await? {
             return Ok(Some(earlier));
         }

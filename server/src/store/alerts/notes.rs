@@ -29,7 +29,7 @@ pub struct Going {
     pub count: i64,
     /// The latest run that the alert concerns.
     pub run_id: Option<Uuid>,
-    /// The reason, as text.
+    /// The reason for the alert, as text.
     pub detail: Option<String>,
 }
 

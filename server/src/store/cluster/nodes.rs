@@ -127,7 +127,7 @@ impl Living {
     }
 }
 
-/// Who drained a node, and why.
+/// The user who drained a node, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drain {
     /// The name of the user who drained the node.

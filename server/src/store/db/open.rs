@@ -22,7 +22,7 @@ use super::{
 };
 use crate::store::{Changes, Dialect, Store, StoreError};
 
-/// What happens to pending migrations.
+/// The policy for pending migrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Migrations {
     /// Pending migrations are applied.
@@ -37,7 +37,7 @@ pub struct Options {
     /// The database's URL: `sqlite:PATH`,
     /// or `postgres://...` with several hosts if there are standbys.
     pub url: String,
-    /// What happens to pending migrations. See [`Migrations`].
+    /// The policy for pending migrations. See [`Migrations`].
     pub migrations: Migrations,
     /// The total number of connections. On PostgreSQL, half of them are for writing. On SQLite,
     /// this is the number of readers besides the one writer, and half of these are for the API.

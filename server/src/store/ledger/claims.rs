@@ -332,9 +332,9 @@ impl Store {
 /// The live runs of a schedule, and intents that will become runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
-    /// Number of these runs and intents.
+    /// Number of live runs and intents.
     pub runs: i64,
-    /// The key of the latest one.
+    /// The key of the latest run or intent.
     pub latest: Uuid,
 }
 

@@ -18,7 +18,7 @@ pub struct Guess {
     pub room_ms: i64,
 }
 
-/// What is left of an allowance.
+/// The rest of an allowance after a guess.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct AllowanceLeft {
     /// The key of the allowance.

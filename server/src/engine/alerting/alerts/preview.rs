@@ -13,7 +13,7 @@ use crate::{
     store::{Store, StoreError, alerts::past},
 };
 
-/// What a rule would have reported in the past that the ledger still contains.
+/// The alerts and messages that a rule would have produced from the past in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RulePreview {
     /// The start of the period.

@@ -26,7 +26,7 @@ use crate::{
 pub(super) struct HandoffBatch<'a> {
     /// The runs that intents become.
     pub(super) runs: Vec<NewRun>,
-    /// For each of `runs`, what it executes.
+    /// The work that each of `runs` executes.
     pub(super) works: Vec<RunSource<'a>>,
     /// Intents that do not become runs.
     pub(super) refused: Vec<Decided>,

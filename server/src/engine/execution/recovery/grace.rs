@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 /// and work that they had done but not written yet would be repeated. So if recovery's own rounds
 /// show that this node was cut off, it gives the other nodes time to send a heartbeat.
 ///
-/// Only failed or slow rounds show this, not a long time since the last round: if this machine was
-/// suspended or its clock was stepped, the other nodes could still send their heartbeats.
+/// Only failed or slow rounds show this. A long time since the last round does not: if this machine
+/// was suspended or its clock was stepped, the other nodes could still send their heartbeats.
 #[derive(Debug)]
 pub(super) struct Grace {
     /// How long a grace period lasts.

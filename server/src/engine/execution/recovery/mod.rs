@@ -259,7 +259,7 @@ impl Recovery {
             tx.rollback().await?;
             return Ok(false);
         }
-        // Counted before the hand-off: one that kills the node must not be repeated for ever.
+        // The try is counted first: a hand-off that kills the node must not be repeated for ever.
         core.store.count_recovery(&tx, &lost, node, now.into()).await?;
         core.store.commit(tx).await?;
         report.lost_handoffs += lost.len();

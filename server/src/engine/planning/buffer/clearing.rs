@@ -20,13 +20,13 @@ use crate::{
 /// Maximum number of runs that one transaction stops.
 const MAX: usize = 500;
 
-/// What must happen to the runs and fires that block a fire.
+/// The demands of a fire on the runs and fires that block it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Demand {
     pub(in crate::engine) schedule_id: Uuid,
     pub(in crate::engine) fire_id: Uuid,
     pub(in crate::engine) scheduled_at: Timestamp,
-    /// What must happen to the live runs.
+    /// The fate of the live runs.
     pub(in crate::engine) others: Others,
     /// Whether the fire replaces the waiting ones.
     pub(in crate::engine) replaces_waiting: bool,

@@ -69,7 +69,7 @@ impl Claimer {
             return Ok(claimed);
         }
         let due = core.store.due_of(now.into(), &over).await?;
-        // The others are no longer due, because an edit has changed them.
+        // The other quarantined schedules are no longer due, because an edit has changed them.
         for schedule in over.iter().filter(|id| due.iter().all(|due| due.id != **id)) {
             self.locked().take_back(*schedule);
         }

@@ -264,7 +264,7 @@ pub(in crate::store) fn masked(url: &str) -> String {
             Some((name, _)) if name.to_lowercase().contains("pass") => {
                 masked.push_str(&format!("{name}=***"));
             }
-            // The rest may be part of a password.
+            // Text without a name may be part of a password.
             Some(_) | None if !part.contains('=') => masked.push_str("***"),
             Some(_) | None => masked.push_str(part),
         }
