@@ -44,7 +44,7 @@ pub struct Model {
     /// The user's name, which is unique.
     #[sea_orm(unique)]
     pub name: String,
-    /// A normal form of the name, unique, which is equal for names that look alike.
+    /// The normal form of the name, which must be unique: names that look alike share it.
     #[sea_orm(unique)]
     pub name_key: String,
     /// An Argon2id hash in PHC format; empty for a service account, which cannot sign in.

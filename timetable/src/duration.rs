@@ -132,7 +132,7 @@ fn decimal(text: &str) -> Option<u128> {
 mod tests {
     use super::*;
 
-    /// Displays a number of milliseconds as [`write`] does.
+    /// Displays a number of milliseconds as `write` does.
     struct Written(u64);
 
     impl fmt::Display for Written {

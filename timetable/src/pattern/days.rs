@@ -14,11 +14,11 @@ pub(crate) struct Days {
     shapes: [[u32; 7]; 4],
     /// The matching years, one bit for each; `None` for all years.
     years: Option<Box<[u64]>>,
-    /// The totals of a whole year, by common (0) or leap (1), then by weekday of 1 January.
+    /// The totals of a whole year: for common (0) and leap (1) years, by weekday of 1 January.
     by_year: [[Year; 7]; 2],
 }
 
-/// The totals of a year of one shape.
+/// The totals of a year, which depend only on its shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Year {
     /// The months that have a matching day.

@@ -80,7 +80,7 @@ pub(in crate::engine) struct Limits<'a> {
     pub(in crate::engine) store: &'a Store,
     /// The metrics that count omitted lines.
     pub(in crate::engine) metrics: &'a Metrics,
-    /// The clock in agreed time, by which a day begins.
+    /// The clock of the agreed time, which decides when a day begins.
     pub(in crate::engine) agreed: &'a Clock,
 }
 

@@ -289,8 +289,8 @@ impl Desk {
 }
 
 impl Desk {
-    /// The same news with the number of lines printed by now:
-    /// of a job that has not ended, the last lines may not have been seen.
+    /// The same news with the number of lines printed by now.
+    /// The last lines of a job that has not ended may not have been seen.
     async fn refreshed(&self, id: Uuid, news: News) -> News {
         match awaited::job(self.store.read(), id).await {
             Ok(Some(job)) => News {

@@ -195,7 +195,7 @@ fn unserved(queues: &[Unserved]) -> Check {
     }
 }
 
-/// Checks whether quotas keep history and output from being kept for as long as retention says.
+/// Checks whether quotas shorten the time for which history and output are kept.
 /// Only the ledger lacks the removed rows; nothing else is affected.
 async fn histories(
     store: &Store,

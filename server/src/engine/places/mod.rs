@@ -74,7 +74,7 @@ pub(in crate::engine) struct Room {
     pub(in crate::engine) free: usize,
     /// Whether runs wait because their holder has used up its share.
     pub(in crate::engine) is_held_back: bool,
-    /// Number of places that holders may take whose runs waited for a share.
+    /// Number of places open to holders whose runs waited for a share.
     pub(in crate::engine) of_held_back: usize,
     /// The holders that cannot take a place now.
     pub(in crate::engine) full: Vec<PlaceHolder>,

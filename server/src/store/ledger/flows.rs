@@ -141,7 +141,7 @@ impl Store {
     }
 
     /// Writes the steps whose hold has not changed, and returns their holds.
-    /// About the other runs another node decides, so their steps are not written.
+    /// Another node decides about the other runs, so their steps are not written.
     /// A batch may contain steps of two holds on the same run.
     pub async fn step_if_held(
         &self,

@@ -115,8 +115,8 @@ impl Store {
         self.find_pauses_over(tx, now, limit, &self.dialect().skip_locked("schedule")).await
     }
 
-    /// Locks a schedule if its pause should have ended by `now`. Returns false if that is not or no
-    /// longer so, or if another transaction has locked the schedule.
+    /// Locks a schedule if its pause should have ended by `now`.
+    /// Returns false if it should not have, or if another transaction has locked the schedule.
     pub async fn lock_pause_if_over(
         &self,
         tx: &DatabaseTransaction,

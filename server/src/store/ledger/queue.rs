@@ -67,7 +67,7 @@ pub struct WaitingRun {
 /// The runs that still wait after a round of the dispatcher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// When the next run may start that its group does not hold back. Overdue runs count, too.
+    /// When the next run may start, without runs that their group holds back. Overdue runs count.
     pub next: Option<Timestamp>,
     /// Whether a run of any group could start, but waits for another run of its group.
     pub grouped: bool,

@@ -17,9 +17,9 @@ use crate::store::{Store, StoreError};
 pub struct OverviewCounts {
     /// Number of schedules that are not deleted.
     pub schedules: i64,
-    /// How many of these schedules will fire.
+    /// Number of schedules that will fire.
     pub active: i64,
-    /// How many of these schedules are paused.
+    /// Number of schedules that are paused.
     pub paused: i64,
     /// Number of runs that have not settled.
     pub live_runs: i64,

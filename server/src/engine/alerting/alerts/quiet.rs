@@ -8,7 +8,7 @@ use timetable::{
 };
 
 /// Quiet hours: local times on the wall clock of a zone.
-/// On a night with a clock change they are longer or shorter, as the night is in that zone.
+/// In a night with a clock change, they are longer or shorter by the change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quiet {
     /// The IANA name of the zone.

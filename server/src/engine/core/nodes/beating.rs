@@ -56,8 +56,8 @@ impl Cluster {
         store.beat_if_alive(node, Beat { redis_problem, ..beat }).await
     }
 
-    /// Whether the row must be written now. It must if it would be older than the expiry at the
-    /// next heartbeat, or if its time is in the future because the database's clock was set back.
+    /// Whether the row must be written now: at the next heartbeat it would be older than the
+    /// expiry, or its time is in the future because the database's clock was set back.
     fn is_to_be_written(&self, own: &Living) -> bool {
         let settings = self.settings();
         own.row_age() + settings.heartbeat_interval > settings.heartbeat_expiry

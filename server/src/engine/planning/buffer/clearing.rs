@@ -98,7 +98,7 @@ impl Clearing {
         self.pressing.push(demand);
     }
 
-    /// Whether nothing must be stopped or replaced.
+    /// Whether there is nothing to stop or replace.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.demands.is_empty() && self.pressing.is_empty()
@@ -146,7 +146,7 @@ impl Cleared {
         self.cancelled.len() + self.terminated.len()
     }
 
-    /// Stops the runs in these demands: with a limit, at most that many.
+    /// Stops the runs in these demands, or at most `most` of them if that is set.
     async fn stop(
         &mut self,
         core: &Core,

@@ -83,8 +83,8 @@ pub(crate) struct Planner {
     outlook: BufferOutlook,
     /// The planner does not read the buffers again before this instant.
     rests_until: Instant,
-    /// The rest that was left when the buffers should have been read but
-    /// the planner was resting; `None` if they were read.
+    /// How much of the planner's rest was left when it should have read
+    /// the buffers; `None` if it was not resting.
     postponed: Option<Duration>,
     /// Whether the last round reached its limits before all work was done.
     is_behind: bool,

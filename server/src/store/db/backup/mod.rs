@@ -12,7 +12,7 @@
 //! - `sound`: examines what a file contains, and whether it can be used
 //! - `replace`: puts a file in the database's place
 //!
-//! For PostgreSQL there are other tools, such as pg_dump.
+//! For PostgreSQL there are other tools, such as `pg_dump`.
 
 mod copy;
 mod replace;
