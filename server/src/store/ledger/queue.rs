@@ -37,8 +37,8 @@ pub struct WaitingRun {
     pub scheduled_at: Timestamp,
     /// When the run was due.
     pub due_at: Timestamp,
-    /// The start deadline; like the jitter in the next field, see `entity::schedule`.
-    /// `None` without one.
+    /// The start deadline of the schedule, as in `entity::schedule`.
+    /// `None` if the schedule has no start deadline.
     pub start_deadline_ms: Option<i64>,
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub jitter_ms: Option<i64>,

@@ -57,7 +57,7 @@ pub(super) struct Pool {
     /// Cancelled when this life of the server is given up.
     /// That notifies all callers that wait for the server.
     pub(super) lost: CancellationToken,
-    /// Number of pools that there have been so far.
+    /// The number of pools that existed before this one.
     pub(super) generation: u64,
 }
 
