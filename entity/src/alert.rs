@@ -10,13 +10,13 @@ use crate::Timestamp;
 pub enum Kind {
     /// A schedule's runs have been failing since the alert began.
     Failed,
-    /// A number of runs have failed in a row.
+    /// Several runs in a row have failed.
     Losing,
     /// Fires were not run.
     Missed,
     /// A run started late.
     Late,
-    /// A schedule is due, or one of its runs waits, and no node takes it.
+    /// A schedule is due, or one of its runs waits, and no node takes the work.
     Stalled,
     /// A run takes much longer than usual.
     Slow,
@@ -31,44 +31,44 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "alert")]
 pub struct Model {
-    /// Key.
+    /// The alert's primary key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The namespace.
+    /// The alert's namespace.
     pub namespace_id: Uuid,
-    /// The rule.
+    /// The rule that recorded the alert.
     pub rule_id: Uuid,
-    /// See [`Kind`].
+    /// The alert's kind. See [`Kind`].
     pub kind: Kind,
-    /// A key that identifies the event; unique within the rule.
+    /// A key that identifies the event: unique within the rule.
     pub occurrence: String,
     /// The schedule, unless the alert concerns a node.
     pub schedule_id: Option<Uuid>,
-    /// The name of the schedule or node at that time.
+    /// The schedule's or node's name when the alert was recorded.
     pub subject: String,
-    /// The latest run concerned.
+    /// The latest run that the alert concerns.
     pub run_id: Option<Uuid>,
-    /// The fire concerned.
+    /// The fire that the alert concerns.
     pub fire_id: Option<Uuid>,
     /// The reason, as text; it may contain user data.
     pub detail: Option<String>,
-    /// The number of failures in a row, or of fires.
+    /// The number of failures in a row, or of missed fires.
     pub count: i64,
     /// When the alert began.
     pub began_at: Timestamp,
-    /// When its event last occurred.
+    /// When the alert's event last occurred.
     pub last_at: Timestamp,
-    /// When the alert was over; for a momentary event, at once.
+    /// When the alert ended; for a momentary event, the time at which it was recorded.
     pub ended_at: Option<Timestamp>,
-    /// When the alert may be sent; null if it is not to be sent.
+    /// When the alert's message may be sent; null if none is to be sent.
     pub tell_at: Option<Timestamp>,
-    /// When the alert was first sent.
+    /// When a message about the alert was first sent.
     pub told_at: Option<Timestamp>,
     /// When the alert was acknowledged.
     pub acknowledged_at: Option<Timestamp>,
-    /// Who acknowledged the alert.
+    /// The user or token that acknowledged the alert.
     pub acknowledged_by: Option<String>,
-    /// The note of the person who acknowledged it.
+    /// The note of the person who acknowledged the alert.
     pub acknowledged_note: Option<String>,
     /// When the acknowledgement ends; null if it lasts as long as the alert.
     pub acknowledged_until: Option<Timestamp>,

@@ -12,15 +12,15 @@ use crate::Timestamp;
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A signed request.
+    /// A webhook: a signed HTTP request.
     Webhook,
-    /// A request for Slack and compatible services.
+    /// Slack, and services compatible with its API.
     Slack,
-    /// A mail by SMTP.
+    /// A mail sent by SMTP.
     Email,
-    /// A card for Microsoft Teams.
+    /// A card in Microsoft Teams.
     Teams,
-    /// Events for PagerDuty, one incident per alert.
+    /// Events for PagerDuty, with one incident for each alert.
     Pagerduty,
     /// Alerts for Opsgenie.
     Opsgenie,
@@ -41,25 +41,25 @@ impl std::fmt::Debug for Sealed {
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "alert_channel")]
 pub struct Model {
-    /// Key.
+    /// The channel's primary key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The namespace.
+    /// The channel's namespace.
     pub namespace_id: Uuid,
-    /// Unique among the namespace's channels.
+    /// The channel's name, unique in the namespace.
     pub name: String,
-    /// See [`Kind`].
+    /// The channel's kind. See [`Kind`].
     pub kind: Kind,
     /// The public part of the channel's configuration, and the names of its secrets.
     #[sea_orm(column_type = "JsonBinary")]
     pub shown: Json,
-    /// The id of the key that opens the confidential part; null if there is none.
+    /// The id of the key that decrypts the channel's secrets; null if it has none.
     pub key_id: Option<String>,
-    /// The confidential part: nonce and ciphertext in base64, or empty.
+    /// The channel's secrets: nonce and ciphertext in base64, or an empty text.
     pub sealed: Sealed,
-    /// The version, counted from 1.
+    /// The channel's version, counted from 1.
     pub version: i32,
-    /// The module that declares it; null if a person created it.
+    /// The module that declares the channel; null if a person created it.
     pub module: Option<String>,
     /// When the channel was created.
     pub created_at: Timestamp,

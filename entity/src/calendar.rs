@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// Whether a calendar suppresses fires inside or outside of its times.
+/// Whether a calendar suppresses fires inside or outside of its entries.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
 )]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Fires inside it are suppressed.
+    /// The calendar suppresses fires inside its entries.
     Exclude,
-    /// Fires outside it are suppressed.
+    /// The calendar suppresses fires outside its entries.
     Only,
 }
 
@@ -23,27 +23,27 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "calendar")]
 pub struct Model {
-    /// Key.
+    /// The calendar's primary key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The namespace.
+    /// The calendar's namespace.
     pub namespace_id: Uuid,
-    /// Unique among the namespace's calendars that are not deleted.
+    /// The calendar's name, unique among those in the namespace that are not deleted.
     pub name: String,
-    /// See [`Mode`].
+    /// Which fires the calendar suppresses. See [`Mode`].
     pub mode: Mode,
-    /// Its dates, weekdays, ranges and windows.
+    /// The calendar's dates, weekdays, ranges and windows.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
-    /// The version, counted from 1.
+    /// The calendar's version, counted from 1.
     pub version: i32,
-    /// The module that declares it; null if a person created it.
+    /// The module that declares the calendar; null if a person created it.
     pub module: Option<String>,
     /// When the calendar was created.
     pub created_at: Timestamp,
     /// When the calendar last changed.
     pub updated_at: Timestamp,
-    /// Set when it was deleted.
+    /// When the calendar was deleted.
     pub deleted_at: Option<Timestamp>,
 }
 

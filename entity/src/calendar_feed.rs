@@ -1,37 +1,37 @@
-//! A feed that a program reads by its secret URL alone: a calendar of upcoming runs, or a badge.
+//! A feed that a program reads with a secret URL: a calendar of upcoming runs, or a badge.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// The content at its URL.
+/// The content that the feed's URL returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum Kind {
-    /// Upcoming runs, as iCalendar.
+    /// Upcoming runs in iCalendar format.
     #[default]
     Calendar,
-    /// The results of the last runs, as a picture.
+    /// The results of the last runs, as an image.
     Badge,
 }
 
-/// One feed. Only the hash of its key is stored: its URL was shown once.
+/// One feed. Only the hash of its key is stored: the API shows the URL once, when it is created.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "calendar_feed")]
 pub struct Model {
-    /// Key.
+    /// The feed's primary key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The feed's owner: the feed shows nothing that the owner may not see, and ends with the
-    /// owner.
+    /// The feed's owner.
+    /// The feed shows nothing that the owner may not see, and is deleted with the owner.
     pub user_id: Uuid,
-    /// Unique among its owner's feeds; for people.
+    /// The feed's name, for people: unique among its owner's feeds.
     pub name: String,
-    /// SHA-256 of the key in its URL, in hex.
+    /// The SHA-256 hash of the key in the feed's URL, in hex.
     #[sea_orm(unique)]
     pub hash: String,
-    /// The content at its URL.
+    /// The content that the feed's URL returns.
     pub kind: Kind,
     /// The namespace whose schedules the feed shows.
     pub namespace_id: Uuid,

@@ -1,4 +1,4 @@
-//! A calendar's state before a change. Never changed once written.
+//! A calendar's state before a change. Rows never change.
 
 use sea_orm::entity::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::{Timestamp, calendar::Mode};
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "calendar_version")]
 pub struct Model {
-    /// The calendar.
+    /// The calendar that was changed.
     #[sea_orm(primary_key, auto_increment = false)]
     pub calendar_id: Uuid,
     /// The version number of the calendar before the change.
@@ -20,7 +20,7 @@ pub struct Model {
     /// The calendar's definition before the change.
     #[sea_orm(column_type = "JsonBinary")]
     pub definition: Json,
-    /// When the next version replaced it.
+    /// When the next version replaced this one.
     pub ended_at: Timestamp,
 }
 

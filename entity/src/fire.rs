@@ -8,11 +8,11 @@ use crate::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum Verdict {
-    /// The intent is written but not handed over: nothing runs yet.
+    /// The fire is recorded but not handed over yet: it has no run.
     Pending,
     /// The fire was handed over: a run exists.
     Started,
-    /// It was decided not to run the fire.
+    /// The fire does not run: a policy, a pause, a change or a user prevented it.
     Skipped,
     /// No node claimed the fire in time, and the catch-up policy does not run it.
     Missed,
@@ -26,49 +26,49 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(24))", rename_all = "snake_case")]
 pub enum Reason {
-    /// The fire was claimed and waits for the hand-off.
+    /// The fire was claimed and waits to be handed over.
     AwaitingHandoff,
-    /// The fire started when it was due, or within two seconds of that.
+    /// The fire started at most two seconds after it was due.
     OnTime,
-    /// The fire started later than that, but was not missed.
+    /// The fire started more than two seconds after it was due, but was not missed.
     Late,
     /// The fire was missed, and runs late: by the catch-up policy, or after a pause.
     CaughtUp,
-    /// Recovery started the fire after its hand-off was lost.
+    /// Recovery started the fire after its hand-off had been lost.
     Recovered,
-    /// A run of the same schedule was alive.
+    /// The fire was skipped: a run of the same schedule was live.
     Overlap,
-    /// A run of the same schedule was alive: the fire waits, or waited, until that run had settled.
+    /// A run of the same schedule was live: the fire waits, or waited, until that run had settled.
     Buffered,
-    /// A run of the same schedule was alive, and the buffer was full.
+    /// The fire was skipped: a run of the same schedule was live, and the buffer was full.
     BufferFull,
-    /// The namespace had used up its quota of fires for that minute.
+    /// The namespace had used up its quota of fires for the minute.
     Quota,
-    /// The fire waited, and was removed from the buffer on request.
+    /// A user removed the waiting fire from the buffer.
     Purged,
     /// A later fire of the same schedule replaced the waiting one.
     Replaced,
     /// The schedule was paused.
     Paused,
-    /// The start deadline had passed.
+    /// The fire's start deadline had passed.
     Deadline,
-    /// The schedule was paused between claim and hand-off.
+    /// The schedule was paused after the fire was claimed and before it was handed over.
     Disabled,
-    /// The schedule was deleted before it was claimed, or between claim and hand-off.
+    /// The schedule was deleted before the fire was claimed, or before it was handed over.
     Deleted,
-    /// The schedule was edited before it was claimed, or between claim and hand-off.
+    /// The schedule was edited before the fire was claimed, or before it was handed over.
     StaleVersion,
     /// No scheduler claimed the fire in time.
     Outage,
     /// The fire was missed longer ago than the catch-up window.
     CatchUpWindow,
-    /// The fire was missed, and is beyond the number that the catch-up policy runs.
+    /// The fire was missed, and the policy's maximum number of late runs is already used up.
     CatchUpLimit,
-    /// A calendar of the schedule suppresses it.
+    /// A calendar of the schedule suppresses the fire.
     Calendar,
     /// A user requested that the fire be skipped.
     ByRequest,
-    /// Recovery used up its tries for the fire.
+    /// Recovery has tried the maximum number of times to hand the fire over.
     AttemptsExhausted,
     /// The fire was too old when recovery found it.
     TooOld,
@@ -76,7 +76,7 @@ pub enum Reason {
     Backfilled,
 }
 
-/// Why a fire follows others instead of being decided on by the overlap policy.
+/// Why a fire waits for earlier fires instead of being subject to the overlap policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum MadeUpFor {
@@ -84,8 +84,8 @@ pub enum MadeUpFor {
     Outage,
     /// The fire fell into a pause.
     Pause,
-    /// It was not missed: it was in time, was claimed together with fires that were missed, and
-    /// waits for their runs. It stops none of them.
+    /// The fire was on time, but was claimed together with missed fires.
+    /// It waits for their runs and stops none of them.
     Follows,
 }
 
@@ -97,9 +97,9 @@ pub enum Kind {
     Normal,
     /// The local time did not exist; the fire was moved to the end of the gap.
     Shifted,
-    /// The local time came twice; this is the first.
+    /// The local time occurred twice, and this is the first time.
     FirstOfTwo,
-    /// The local time came twice; this is the second.
+    /// The local time occurred twice, and this is the second time.
     SecondOfTwo,
 }
 
@@ -108,50 +108,52 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "fire")]
 pub struct Model {
-    /// Key. A run that a fire starts has the same key, so a fire cannot start two runs.
+    /// The fire's primary key.
+    /// The run that a fire starts has the same key, so a fire cannot start two.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The namespace.
+    /// The fire's namespace.
     pub namespace_id: Uuid,
-    /// The schedule. A unique key over it and `scheduled_at` guarantees one row per instant.
+    /// The schedule.
+    /// A unique key over this column and `scheduled_at` guarantees one row per instant.
     pub schedule_id: Uuid,
-    /// The version of the schedule that was claimed.
+    /// The version of the schedule from which the fire was claimed.
     pub schedule_version: i32,
-    /// The scheduled instant.
+    /// The instant at which the schedule fires.
     pub scheduled_at: Timestamp,
-    /// `scheduled_at` plus its jitter, or plus the spacing of a catch-up.
+    /// When the fire may start: `scheduled_at` plus jitter, or plus the spacing of late runs.
     pub due_at: Timestamp,
-    /// The last instant that this row accounts for; `scheduled_at` unless it is a range.
+    /// The last instant of the row: `scheduled_at` unless the row is a range.
     pub last_scheduled_at: Timestamp,
-    /// How many instants the row accounts for.
+    /// Number of instants in the row.
     pub count: i64,
-    /// See [`Kind`].
+    /// The effect of a clock change on the fire. See [`Kind`].
     pub kind: Kind,
-    /// See [`Verdict`].
+    /// The fire's verdict. See [`Verdict`].
     pub verdict: Verdict,
-    /// See [`Reason`].
+    /// Why the fire has its verdict. See [`Reason`].
     pub reason: Reason,
     /// Details of the reason: the blocking run, the error of the last hand-off, the calendar, or
-    /// who requested it and why; for a late fire, what delayed it.
+    /// who made the request and why; for a late fire, the cause of the delay.
     pub detail: Option<String>,
     /// The node that claimed the fire.
     pub claimed_by: Option<Uuid>,
     /// When the fire was claimed.
     pub claimed_at: Timestamp,
-    /// When the verdict was final.
+    /// When the verdict became final.
     pub decided_at: Option<Timestamp>,
-    /// The run, from the hand-off on; for a fire that did not run itself, the run of the backfill
-    /// that ran its instant.
+    /// The run of the fire, once it has been handed over.
+    /// For a fire that did not run, the run of the backfill that later ran its instant.
     pub run_id: Option<Uuid>,
     /// The fire's position among the schedule's fires that wait for a run to settle, lowest first;
-    /// null if it does not wait for one.
+    /// null if the fire does not wait for a run.
     pub queue_position: Option<i64>,
-    /// How often recovery has tried to hand the fire over.
+    /// How many times recovery has tried to hand the fire over.
     pub recovery_attempts: i32,
-    /// When recovery last tried.
+    /// When recovery last tried to hand the fire over.
     pub recovery_at: Option<Timestamp>,
-    /// Set on a fire that runs although it was missed, and says why it was missed; also set on one
-    /// that follows such fires. They never skip or stop each other: they run one after another.
+    /// Why a late fire was missed; also set on a fire that waits for such fires.
+    /// Fires with a value never skip or stop each other: they run one after another.
     pub made_up_for: Option<MadeUpFor>,
 }
 

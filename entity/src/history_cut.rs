@@ -1,4 +1,4 @@
-//! How far back a namespace's quota of history rows has cut its history.
+//! How much of its history each namespace has lost to its quota of history rows.
 
 use sea_orm::entity::prelude::*;
 
@@ -9,10 +9,10 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "history_cut")]
 pub struct Model {
-    /// The namespace.
+    /// The namespace whose history was cut.
     #[sea_orm(primary_key, auto_increment = false)]
     pub namespace_id: Uuid,
-    /// Settled history from before this was removed.
+    /// Settled history from before this instant was removed.
     pub until: Timestamp,
     /// When the history was cut.
     pub at: Timestamp,

@@ -1,5 +1,5 @@
-//! The answers to mutations that carried a key, so that a repeated call returns the stored answer
-//! instead of executing again.
+//! The answers to mutations that carried an idempotency key.
+//! A repeated call gets the stored answer instead of being executed again.
 
 use sea_orm::entity::prelude::*;
 
@@ -10,10 +10,10 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "idempotency")]
 pub struct Model {
-    /// The caller.
+    /// The user or token that made the call.
     #[sea_orm(primary_key, auto_increment = false)]
     pub actor: String,
-    /// The caller's key.
+    /// The idempotency key that the caller chose.
     #[sea_orm(primary_key, auto_increment = false)]
     pub key: String,
     /// The mutation and a hash of its arguments: the same key with different arguments is rejected.

@@ -9,7 +9,7 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "known_device")]
 pub struct Model {
-    /// SHA-256 of the user's name and the cookie that the browser sends.
+    /// The SHA-256 hash of the user's name and the cookie that the browser sends.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: String,
     /// The user who signed in.

@@ -1,4 +1,4 @@
-//! The lease of a service that one node runs for all.
+//! Leases: each is for a service that only one node runs at a time.
 
 use sea_orm::entity::prelude::*;
 
@@ -9,14 +9,14 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "lease")]
 pub struct Model {
-    /// The service.
+    /// The name of the service.
     #[sea_orm(primary_key, auto_increment = false)]
     pub name: String,
-    /// The node that holds it.
+    /// The node that holds the lease.
     pub holder: Uuid,
-    /// How many nodes have held the lease so far.
+    /// How often the lease has passed to a new holder.
     pub epoch: i64,
-    /// The end of the term, by the database's clock.
+    /// When the lease's term ends, by the database's clock.
     pub until_at: Timestamp,
 }
 

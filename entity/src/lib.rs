@@ -1,14 +1,14 @@
-//! The rows: one SeaORM entity per table, and the enums of their states.
+//! The tables: one SeaORM entity per table, and the enums of their states.
 //!
-//! No rules live here, and only the server's store and engine see rows: the API has its own types.
-//! Conventions of every table:
+//! This crate contains no rules. Only the server's store and engine see rows: the API has its own
+//! types. Conventions of every table:
 //!
-//! - keys are UUID v7, so the order of the keys is the order of creation;
-//! - instants are whole milliseconds since 1970 in UTC ([`Timestamp`]), durations whole
-//!   milliseconds in a column that ends in `_ms`: the same integer, the same order and the same
-//!   arithmetic on SQLite and PostgreSQL;
-//! - states are enums stored as words; a word that the enum does not know is an error when the row
-//!   is read, never a default.
+//! - keys are UUID v7, so keys sort in order of creation;
+//! - an instant is a whole number of milliseconds since 1970 in UTC ([`Timestamp`]), and a duration
+//!   is a whole number of milliseconds in a column that ends in `_ms`: both have the same order and
+//!   the same arithmetic on SQLite and PostgreSQL;
+//! - states are enums stored as words; reading a word that the enum does not
+//!   know is an error and never gives a default.
 
 pub mod alert;
 pub mod alert_channel;

@@ -1,4 +1,4 @@
-//! What a module declared when it was last deployed.
+//! The declarations of each module, as it was last deployed.
 
 use sea_orm::entity::prelude::*;
 
@@ -9,10 +9,10 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "module")]
 pub struct Model {
-    /// The namespace.
+    /// The namespace into which the module was deployed.
     #[sea_orm(primary_key, auto_increment = false)]
     pub namespace_id: Uuid,
-    /// Unique in the namespace.
+    /// The module's name, unique in the namespace.
     #[sea_orm(primary_key, auto_increment = false)]
     pub name: String,
     /// The content of the module's file, with secrets masked.

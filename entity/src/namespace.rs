@@ -9,15 +9,15 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "namespace")]
 pub struct Model {
-    /// Key.
+    /// The namespace's primary key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// Unique.
+    /// The namespace's name, which is unique.
     #[sea_orm(unique)]
     pub name: String,
-    /// How many days the namespace's settled history is kept; null for the server's setting.
+    /// How many days settled history is kept; null if the server's setting applies.
     pub retention_days: Option<i32>,
-    /// The namespace's quotas that differ from the configured ones; null if there are none.
+    /// The namespace's own quotas, which replace the configured ones; null if it has none.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub quotas: Option<Json>,
     /// When the namespace was created.

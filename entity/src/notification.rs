@@ -8,11 +8,11 @@ use crate::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum State {
-    /// The message must still be sent, or be sent again.
+    /// The message is yet to be sent, for the first time or again.
     Pending,
-    /// The receiver accepted it.
+    /// The receiver accepted the message.
     Sent,
-    /// All permitted attempts failed.
+    /// All permitted attempts to send the message failed.
     Dead,
 }
 
@@ -21,36 +21,37 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "notification")]
 pub struct Model {
-    /// Key; the same for all attempts, so that the receiver can recognise a duplicate.
+    /// The message's primary key: the same for all attempts,
+    /// so that the receiver can recognise a duplicate.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The namespace.
+    /// The message's namespace.
     pub namespace_id: Uuid,
     /// The rule that created the message; null for a test.
     pub rule_id: Option<Uuid>,
     /// The channel to which the message is sent.
     pub channel_id: Uuid,
-    /// See [`State`].
+    /// The message's state. See [`State`].
     pub state: State,
-    /// The subject, one line.
+    /// The message's subject: one line.
     pub subject: String,
-    /// The content.
+    /// The message's content.
     #[sea_orm(column_type = "JsonBinary")]
     pub body: Json,
-    /// The number of alerts in it.
+    /// Number of alerts in the message.
     pub alerts: i64,
-    /// How often the message was attempted.
+    /// How many times an attempt was made to send the message.
     pub attempts: i32,
     /// The next attempt is not made before this instant.
     pub next_attempt_at: Timestamp,
     /// Why the last attempt failed.
     pub error: Option<String>,
-    /// Which recipients of a mail have received or refused it; null before the first.
+    /// Which recipients of a mail have accepted or refused it; null before the first attempt.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub progress: Option<Json>,
-    /// When the notification was created.
+    /// When the message was created.
     pub created_at: Timestamp,
-    /// When the notification was sent, or when its delivery was given up.
+    /// When the message was sent, or when sending it was given up.
     pub settled_at: Option<Timestamp>,
 }
 

@@ -8,7 +8,7 @@ use crate::{Strings, Timestamp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum State {
-    /// The run waits for a node with room.
+    /// The run waits for a node with a free place.
     Queued,
     /// A node executes the run.
     Running,
@@ -18,7 +18,7 @@ pub enum State {
     Succeeded,
     /// All attempts of the run failed.
     Failed,
-    /// The last attempt took too long.
+    /// The last attempt of the run took too long.
     TimedOut,
     /// The run was stopped on request or by the overlap policy.
     Cancelled,
@@ -53,28 +53,28 @@ pub enum Trigger {
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "run")]
 pub struct Model {
-    /// Key; the fire's, if a fire started it.
+    /// The run's primary key: the fire's key, if a fire started the run.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The namespace.
+    /// The run's namespace.
     pub namespace_id: Uuid,
     /// The schedule to which the run belongs, if any.
     pub schedule_id: Option<Uuid>,
     /// The fire that started the run, if any.
     pub fire_id: Option<Uuid>,
-    /// The workflow.
+    /// The workflow that the run executes.
     pub workflow_id: Uuid,
-    /// The version of the definition, fixed for the whole run.
+    /// The version of the workflow's definition, fixed for the whole run.
     pub workflow_version: i32,
-    /// See [`Trigger`].
+    /// How the run was started. See [`Trigger`].
     pub trigger: Trigger,
-    /// See [`State`].
+    /// The run's state. See [`State`].
     pub state: State,
-    /// The scheduled instant.
+    /// The scheduled instant of the run's fire.
     pub scheduled_at: Timestamp,
-    /// When the run was due: the scheduled instant with jitter.
+    /// When the run was due: the scheduled instant plus jitter.
     pub due_at: Timestamp,
-    /// When the fire was handed over to the run.
+    /// When the run was created by the hand-off of its fire.
     pub created_at: Timestamp,
     /// The next attempt does not start before this instant.
     pub available_at: Timestamp,
@@ -82,23 +82,24 @@ pub struct Model {
     pub started_at: Option<Timestamp>,
     /// When the run settled.
     pub finished_at: Option<Timestamp>,
-    /// The current attempt, from 1; 0 before the first.
+    /// The number of the current attempt, counted from 1; 0 before the first attempt.
     pub attempt: i32,
-    /// How many attempts the retry policy permits. A lost attempt does not count.
+    /// Number of attempts that the retry policy permits. Lost attempts do not count.
     pub max_attempts: i32,
-    /// How often recovery has taken the run from a dead node.
+    /// How many times recovery has taken the run from a dead node.
     pub recovery_attempts: i32,
     /// The node that holds the run.
     pub node_id: Option<Uuid>,
-    /// The epoch of that hold; each new holder increments it. Every write of the holder names it.
+    /// The epoch of the node's hold: each new holder increments
+    /// it, and every write of the holder names it.
     pub epoch: i64,
-    /// When any node may declare the attempt timed out, by the database's clock.
+    /// From this time on, any node may declare the attempt timed out. By the database's clock.
     pub hard_deadline_at: Option<Timestamp>,
-    /// The error, if the run did not succeed.
+    /// The error of a run that did not succeed.
     pub error: Option<String>,
-    /// When somebody requested that the run be cancelled.
+    /// When the cancellation of the run was requested.
     pub cancel_requested_at: Option<Timestamp>,
-    /// Who requested the cancellation.
+    /// The author of the request: a user, a token or `carillon`.
     pub cancel_by: Option<String>,
     /// Why the cancellation was requested.
     pub cancel_reason: Option<String>,
@@ -107,10 +108,10 @@ pub struct Model {
     pub context: Json,
     /// Whether recovery started the run or took it over.
     pub is_recovery: bool,
-    /// The idempotency key: the same for all attempts, so that the receiver can recognise a
-    /// duplicate.
+    /// The key that targets receive: the same for all attempts,
+    /// so that the receiver can recognise a duplicate.
     pub idempotency_key: String,
-    /// The run that this run repeats.
+    /// The run that this run retries.
     pub retry_of: Option<Uuid>,
     /// The concurrency group whose limit the run counts against, as set in its schedule.
     pub group_id: Option<Uuid>,
@@ -119,9 +120,9 @@ pub struct Model {
     /// The tags that a node must have to take the run; null for none.
     #[sea_orm(column_type = "JsonBinary")]
     pub runs_on: Option<Strings>,
-    /// The target of the run's first task, if it is known before the run starts: scheme, host and
-    /// port, or `command:` or `worker:`, the namespace's id, and a program or queue. A node divides
-    /// its places by origin.
+    /// The target of the run's first task, if it is known before the run starts: scheme,
+    /// host and port; or `command:` or `worker:`, the namespace's id, and a program or queue.
+    /// A node divides its places among origins.
     pub origin: Option<String>,
     /// The backfill to which the run belongs.
     pub backfill_id: Option<Uuid>,

@@ -1,4 +1,4 @@
-//! Roll-ups for charts: what settled in a namespace, by minute.
+//! Statistics for charts: the runs and fires that settled, by namespace and minute.
 
 use sea_orm::entity::prelude::*;
 
@@ -9,43 +9,43 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "run_stat")]
 pub struct Model {
-    /// The namespace.
+    /// The namespace to which the counts belong.
     #[sea_orm(primary_key, auto_increment = false)]
     pub namespace_id: Uuid,
     /// The start of the minute.
     #[sea_orm(primary_key, auto_increment = false)]
     pub minute: Timestamp,
-    /// Runs that ended in this minute, by state.
+    /// Runs that succeeded in this minute.
     pub succeeded: i64,
-    /// See `run::State`, as for the next two.
+    /// Runs that failed in this minute. The next two fields count the other final states.
     pub failed: i64,
     #[expect(missing_docs, reason = "run::State says it")]
     pub timed_out: i64,
     #[expect(missing_docs, reason = "run::State says it")]
     pub cancelled: i64,
-    /// How many of these runs recovery had started or taken over.
+    /// How many of the settled runs had been started or taken over by recovery.
     pub recovered: i64,
-    /// How many of these runs had started; the durations are those of these runs.
+    /// How many of the settled runs had ever started. Only these have durations.
     pub started: i64,
-    /// The sum of their durations, from start to end.
+    /// Sum of the durations of these runs, from start to end.
     pub duration_sum_ms: i64,
     /// The longest duration.
     pub duration_max_ms: i64,
-    /// How many of these runs a fire had started; the latenesses are those of these runs.
+    /// How many of the settled runs a fire had started. Only these have latenesses.
     pub fired: i64,
-    /// The sum of their latenesses, from the due time to the hand-off.
+    /// Sum of the latenesses of these runs, from due time to hand-off.
     pub lateness_sum_ms: i64,
     /// The greatest lateness.
     pub lateness_max_ms: i64,
-    /// Instants whose verdict in this minute was missed.
+    /// Number of instants that got the verdict `missed` in this minute.
     pub missed: i64,
-    /// Fires that were abandoned in this minute before they had a run.
+    /// Number of fires that were abandoned in this minute before they had a run.
     pub abandoned: i64,
-    /// Instants whose verdict in this minute was skipped.
+    /// Number of instants that got the verdict `skipped` in this minute.
     pub skipped: i64,
-    /// The distribution of the durations: `size:count`, separated by spaces.
+    /// The distribution of durations: `size:count` pairs, separated by spaces.
     pub durations: String,
-    /// The distribution of the latenesses, in the same format.
+    /// The distribution of latenesses, in the same format as that of durations.
     pub latenesses: String,
 }
 

@@ -9,24 +9,24 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "secret")]
 pub struct Model {
-    /// Key.
+    /// The secret's primary key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
     /// The secret's namespace.
     pub namespace_id: Uuid,
-    /// Unique within the namespace.
+    /// The secret's name, unique in the namespace.
     pub name: String,
-    /// The key that decrypts it.
+    /// The id of the key that decrypts the value.
     pub key_id: String,
-    /// Nonce and ciphertext in base64.
+    /// The encrypted value: nonce and ciphertext in base64.
     pub sealed: String,
-    /// The number of the current value, from 1.
+    /// The number of the current value, counted from 1.
     pub version: i32,
-    /// Who set the value.
+    /// The user or token that set the current value.
     pub set_by: String,
     /// When the secret was created.
     pub created_at: Timestamp,
-    /// When the value was set.
+    /// When the current value was set.
     pub updated_at: Timestamp,
 }
 

@@ -9,7 +9,7 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "session")]
 pub struct Model {
-    /// The cookie's value, hashed.
+    /// A hash of the cookie's value.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: String,
     /// The user who signed in.
@@ -20,11 +20,11 @@ pub struct Model {
     pub browser: Option<String>,
     /// When the user signed in.
     pub began_at: Option<Timestamp>,
-    /// The last use, accurate to a few minutes.
+    /// When the session was last used, accurate to a few minutes.
     pub used_at: Option<Timestamp>,
-    /// A mark of the password used: a changed password ends the session.
+    /// A mark of the password used to sign in: changing the password ends the session.
     pub mark: Option<String>,
-    /// The data of tower-sessions, as JSON.
+    /// The session data of tower-sessions, as JSON.
     #[sea_orm(column_type = "JsonBinary")]
     pub data: Json,
     /// When the session expires.

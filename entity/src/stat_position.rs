@@ -1,18 +1,18 @@
-//! How far the change feed has been counted into the roll-ups.
+//! The position up to which the change feed has been counted into the statistics.
 
 use sea_orm::entity::prelude::*;
 
-/// A position in the feed of a table.
+/// The position in the change feed of one table.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "stat_position")]
 pub struct Model {
-    /// The table.
+    /// The name of the table.
     #[sea_orm(primary_key, auto_increment = false)]
     pub feed: String,
-    /// Counting continues after this stamp ...
+    /// The stamp of the last row that was counted.
     pub changed: i64,
-    /// ... and, among rows with this stamp, after this key.
+    /// The key of the last row that was counted, among rows with that stamp.
     pub id: Uuid,
 }
 

@@ -4,42 +4,42 @@ use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// Where a line came from.
+/// Where a log line came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
 pub enum Stream {
-    /// Standard output.
+    /// The task's standard output.
     Stdout,
-    /// Standard error.
+    /// The task's standard error.
     Stderr,
-    /// Carillon itself.
+    /// Carillon itself wrote the line.
     System,
 }
 
-/// One line, or several.
+/// One log line, or several that were printed together.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "task_log")]
 pub struct Model {
-    /// The run.
+    /// The run to which the lines belong.
     #[sea_orm(primary_key, auto_increment = false)]
     pub run_id: Uuid,
-    /// Orders the lines of a run: the attempt is in the upper 32 bits, the line number in the
-    /// lower. A row of several lines has the number of its last line; the others have the preceding
-    /// numbers.
+    /// Orders the lines of a run: the upper 32 bits hold the attempt,
+    /// the lower ones the line number. A row of several lines has the number of its last
+    /// line; the others have the preceding numbers.
     #[sea_orm(primary_key, auto_increment = false)]
     pub seq: i64,
-    /// The task.
+    /// The task that printed the lines.
     pub task: String,
-    /// The attempt.
+    /// The attempt that printed the lines.
     pub attempt: i32,
-    /// When the line was read; for several, the first one.
+    /// When the line was read; in a row of several lines, when the first one was.
     pub at: Timestamp,
-    /// See [`Stream`]. For several lines, that of the first.
+    /// Where the line came from; in a row of several lines, where the first one came from.
     pub stream: Stream,
-    /// The text without the final line ending; several lines are separated by line feeds.
+    /// The text without the final line break; several lines are separated by line feeds.
     pub text: String,
-    /// For several lines, the stream and time of each; `None` for one line.
+    /// For several lines, the stream and time of each; `None` for a single line.
     pub lines: Option<String>,
 }
 

@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// The same instant as chrono's type. A value outside chrono's range (some 260,000 years away)
-    /// becomes the nearest that chrono can represent.
+    /// The same instant as a chrono type. A value outside chrono's range (some 260,000 years away)
+    /// becomes the nearest instant in that range.
     pub fn utc(self) -> DateTime<Utc> {
         DateTime::from_timestamp_millis(self.0).unwrap_or(if self.0 < 0 {
             DateTime::<Utc>::MIN_UTC

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// What a user may do. Each role includes the permissions of the one before it.
+/// The permissions of a user. Each role includes the permissions of the one before it.
 #[derive(
     Clone,
     Copy,
@@ -23,13 +23,13 @@ use crate::Timestamp;
 #[serde(rename_all = "snake_case")]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
 pub enum Role {
-    /// May look at everything in its namespaces.
+    /// May read everything in the namespaces to which the role applies.
     Viewer,
-    /// May trigger, cancel, retry, pause and resume.
+    /// May also trigger, cancel, retry, pause and resume.
     Operator,
-    /// May create, change and delete schedules and workflows, and deploy modules.
+    /// May also create, change and delete schedules and workflows, and deploy modules.
     Editor,
-    /// May manage people, tokens and secrets.
+    /// May also manage users, tokens and secrets.
     Admin,
 }
 
@@ -38,18 +38,18 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "user")]
 pub struct Model {
-    /// Key.
+    /// The user's primary key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// Unique.
+    /// The user's name, which is unique.
     #[sea_orm(unique)]
     pub name: String,
-    /// A normal form that is equal for names that look alike; unique.
+    /// The normal form of the name, which must be unique: names that look alike share it.
     #[sea_orm(unique)]
     pub name_key: String,
-    /// Argon2id, in PHC form; empty for a service account, which cannot sign in.
+    /// An Argon2id hash in PHC format; empty for a service account, which cannot sign in.
     pub password_hash: String,
-    /// The role in every namespace; without one, only the memberships count.
+    /// The user's role in every namespace; if null, only the memberships count.
     pub role: Option<Role>,
     /// Whether the user may see contexts, outputs and logs in every namespace.
     pub sees_payloads: bool,
@@ -57,36 +57,37 @@ pub struct Model {
     pub is_service: bool,
     /// When the user was created.
     pub created_at: Timestamp,
-    /// Set when the user is disabled and may no longer sign in.
+    /// When the user was disabled. A disabled user cannot sign in.
     pub disabled_at: Option<Timestamp>,
-    /// Sessions that began before this have ended.
+    /// Sessions that began before this time have ended.
     pub sessions_from: Option<Timestamp>,
-    /// Last sign-in.
+    /// When the user last signed in.
     pub signed_in_at: Option<Timestamp>,
     /// The identity provider that authenticates the user, if any.
     pub issuer: Option<String>,
-    /// The user's permanent id there; unique per issuer.
+    /// The user's permanent id at the identity provider, unique per issuer.
     pub subject: Option<String>,
-    /// The permissions from the user's groups there, as of the last sign-in.
+    /// The permissions from the user's groups at the
+    /// identity provider, as of the last sign-in there.
     #[sea_orm(column_type = "JsonBinary", nullable)]
     pub given_elsewhere: Option<GivenElsewhere>,
-    /// When that last sign-in was.
+    /// When the user last signed in through the identity provider.
     pub given_at: Option<Timestamp>,
 }
 
-/// The permissions from a user's groups at an identity provider.
+/// The permissions that a user has from groups at an identity provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJsonQueryResult)]
 #[serde(transparent)]
 pub struct GivenElsewhere(pub Vec<GivenGrant>);
 
-/// The permissions in one namespace.
+/// The permissions in one namespace, or in all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenGrant {
-    /// The namespace; `None` for all.
+    /// The namespace; `None` for all namespaces.
     pub namespace: Option<Uuid>,
-    /// See [`Role`].
+    /// The user's role in the namespace. See [`Role`].
     pub role: Role,
-    /// Whether the user may see contexts, outputs and logs there.
+    /// Whether the user may see contexts, outputs and logs in the namespace.
     pub sees_payloads: bool,
 }
 

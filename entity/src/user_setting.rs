@@ -1,4 +1,4 @@
-//! The console settings of a user.
+//! The settings of each user's console.
 
 use sea_orm::entity::prelude::*;
 
@@ -9,10 +9,10 @@ use crate::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "user_setting")]
 pub struct Model {
-    /// The user.
+    /// The user to whom the settings belong.
     #[sea_orm(primary_key, auto_increment = false)]
     pub user_id: Uuid,
-    /// Appearance, views and favourites; see the server's `commands::people::settings`.
+    /// Appearance, saved views and favourites; see the server's `commands::people::settings`.
     #[sea_orm(column_type = "JsonBinary")]
     pub settings: Json,
     /// When the settings last changed.

@@ -4,35 +4,36 @@ use sea_orm::entity::prelude::*;
 
 use crate::{Strings, Timestamp};
 
-/// One registration of a worker: from its start, or since it was lost, until it leaves.
+/// One registration of a worker: from its start, or its return after it was lost, until it leaves.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "worker")]
 pub struct Model {
-    /// Key.
+    /// The worker's primary key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// The namespace.
+    /// The worker's namespace.
     pub namespace_id: Uuid,
-    /// The name that it gives itself; several workers may share one.
+    /// The name that the worker gives itself. Several workers may share a name.
     pub name: String,
-    /// The queues that it pulls from.
+    /// The queues from which the worker pulls jobs.
     #[sea_orm(column_type = "JsonBinary")]
     pub queues: Strings,
-    /// The tags that jobs can require.
+    /// The worker's tags, which jobs can require.
     #[sea_orm(column_type = "JsonBinary")]
     pub tags: Strings,
-    /// How many jobs it takes at once.
+    /// Maximum number of jobs that the worker takes at once.
     pub capacity: i32,
     /// The version of the worker's program, for people.
     pub version: String,
-    /// The client library that it uses, and the library's version.
+    /// The client library that the worker uses, and the library's version.
     pub client: String,
-    /// The token with which it registered: only requests with this token act for the worker.
+    /// The token with which the worker registered:
+    /// only requests with this token act for the worker.
     pub token_id: Uuid,
     /// The token's name, for people.
     pub token: String,
-    /// Whether the worker takes no new jobs.
+    /// Whether the worker is draining: it takes no new jobs.
     pub draining: bool,
     /// When the worker registered.
     pub registered_at: Timestamp,

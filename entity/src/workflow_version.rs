@@ -1,19 +1,19 @@
-//! One version of a workflow's definition. Never changed once written: a run keeps the one that it
-//! started with.
+//! One version of a workflow's definition.
+//! Rows never change: a run keeps the version with which it started.
 
 use sea_orm::entity::prelude::*;
 
 use crate::Timestamp;
 
-/// One version of a definition.
+/// One version of a workflow's definition.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "workflow_version")]
 pub struct Model {
-    /// The workflow.
+    /// The workflow to which the version belongs.
     #[sea_orm(primary_key, auto_increment = false)]
     pub workflow_id: Uuid,
-    /// The version number, from 1.
+    /// The version number, counted from 1.
     #[sea_orm(primary_key, auto_increment = false)]
     pub version: i32,
     /// The tasks, as the engine's `Definition` in JSON.

@@ -1,7 +1,7 @@
-//! The schema's history, the same on SQLite and PostgreSQL.
+//! The migrations of the database schema, for both SQLite and PostgreSQL.
 //!
-//! Never refers to `entity`: a migration is frozen, a model is not. A test compares the two
-//! instead. Until the first release, a migration may still be rewritten.
+//! This crate never refers to `entity`: a migration is frozen, but a model changes.
+//! A test compares the two instead. Until the first release, a migration may still be rewritten.
 
 use sea_orm_migration::prelude::MigrationTrait;
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
@@ -51,7 +51,7 @@ mod m0042_left_workflows;
 mod m0043_origins_of_namespaces;
 mod m0044_session_browsers;
 
-/// Applies and rolls back the following migrations, in order.
+/// Applies the migrations in order, and rolls them back in reverse order.
 pub struct Migrator;
 
 impl MigratorTrait for Migrator {

@@ -122,7 +122,7 @@ impl MigrationTrait for Migration {
             )
             .await?;
         for statement in [
-            // A token's name is unique per owner only.
+            // A token's name is unique only among its owner's tokens.
             "CREATE UNIQUE INDEX api_token_name ON api_token (user_id, name)",
             "CREATE UNIQUE INDEX api_token_free ON api_token (name) WHERE user_id IS NULL",
         ] {

@@ -1,6 +1,6 @@
 //! Workflows and schedules, with the history of their definitions.
 //!
-//! A schedule's history has no foreign key: it outlives the schedule, which retention removes.
+//! The history of a schedule has no foreign key: it is kept longer than the schedule.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -56,12 +56,12 @@ impl MigrationTrait for Migration {
             )
             .await?;
 
-        // Names are unique among rows that are not deleted. Due rows are found by index alone,
-        // which also contains the shard.
+        // Names are unique among rows that are not deleted. The index for due schedules also
+        // contains the shard, so it alone answers the planner's query.
         for statement in [
             "CREATE UNIQUE INDEX workflow_name ON workflow (namespace_id, name) \
              WHERE deleted_at IS NULL",
-            // In listing order: one index for both.
+            // One index guarantees unique names and serves lists, which are sorted by name.
             "CREATE UNIQUE INDEX schedule_name ON schedule (namespace_id, lower(name), name) \
              WHERE deleted_at IS NULL",
             "CREATE INDEX schedule_due ON schedule (next_fire_at, shard) \
@@ -69,15 +69,15 @@ impl MigrationTrait for Migration {
             "CREATE INDEX schedule_pause_end ON schedule (paused_until) \
              WHERE paused_until IS NOT NULL",
             "CREATE INDEX schedule_workflow ON schedule (workflow_id)",
-            // For retention.
+            // Retention finds deleted rows by these indexes.
             "CREATE INDEX schedule_deleted ON schedule (deleted_at) \
              WHERE deleted_at IS NOT NULL",
             "CREATE INDEX workflow_deleted ON workflow (deleted_at) \
              WHERE deleted_at IS NOT NULL",
-            // Schedules with their own retention.
+            // Retention finds schedules with a retention of their own by this index.
             "CREATE INDEX schedule_retention ON schedule (retention_days) \
              WHERE retention_days IS NOT NULL",
-            // For the change feed.
+            // The change feed reads these indexes.
             "CREATE INDEX schedule_changed ON schedule (changed, id)",
             "CREATE INDEX schedule_module ON schedule (namespace_id, module) \
              WHERE module IS NOT NULL",

@@ -1,19 +1,19 @@
 //! The ledger of fires, runs, attempts and their logs.
 //!
-//! These tables take the load, so they have no foreign keys among each other: history is dropped by
-//! day, and every write of the engine names its rows by key.
+//! These tables bear most of the load, so they have no foreign keys to each other: retention drops
+//! history by day, and every write of the engine names its rows by key.
 //!
-//! On PostgreSQL they are partitioned: fires by scheduled instant, which is part of their unique
-//! key, the other tables by the run's key, whose first 48 bits are its creation time in
-//! milliseconds. Two partitions catch everything before and after the days; retention creates the
-//! days between them.
+//! On PostgreSQL they are partitioned. Fires are partitioned by scheduled instant, which is part of
+//! their unique key, and the other tables by the run's key, whose first 48 bits are its creation
+//! time in milliseconds. Two partitions hold everything before and after the daily partitions;
+//! retention creates the daily ones between them.
 
 use sea_orm_migration::{prelude::*, schema::*, sea_orm::DbBackend};
 
 #[derive(DeriveMigrationName)]
 pub(crate) struct Migration;
 
-/// The lowest key of 1970.
+/// The lowest possible key: that of the start of 1970.
 const FIRST_KEY: &str = "'00000000-0000-0000-0000-000000000000'";
 
 #[async_trait::async_trait]
@@ -41,40 +41,40 @@ impl MigrationTrait for Migration {
         }
 
         for statement in [
-            // The guarantee: one fire per instant.
+            // The central guarantee: an instant of a schedule has one fire.
             "CREATE UNIQUE INDEX fire_slot ON fire (schedule_id, scheduled_at)",
-            // Intents that a hand-off left without a run.
+            // Claimed fires that a failed hand-off left without a run.
             "CREATE INDEX fire_pending ON fire (schedule_id, claimed_at) \
              WHERE verdict = 'pending' AND claimed_by IS NOT NULL",
-            // Unowned intents: they wait until they are due ...
+            // Pending fires without an owner: they wait until they are due.
             "CREATE INDEX fire_waiting ON fire (due_at, scheduled_at) \
              WHERE verdict = 'pending' AND claimed_by IS NULL AND queue_position IS NULL",
-            // ... or for a blocking run.
+            // Pending fires that wait for a blocking run.
             "CREATE INDEX fire_buffer ON fire (schedule_id, queue_position) \
              WHERE verdict = 'pending' AND queue_position IS NOT NULL",
-            // For the health checks.
+            // The health checks read this index.
             "CREATE INDEX fire_missed ON fire (decided_at) \
              WHERE verdict IN ('missed', 'abandoned')",
             "CREATE INDEX run_schedule ON run (schedule_id, id)",
-            // Runs that block the next fire.
+            // Live runs, which block the schedule's next fire.
             "CREATE INDEX run_live ON run (schedule_id) \
              WHERE state IN ('queued', 'running', 'retrying')",
-            // Runs that wait for a node, in the order in which they are taken ...
+            // Runs that wait for a node, in the order in which nodes take them.
             "CREATE INDEX run_queue ON run (priority DESC, available_at, id) \
              WHERE state IN ('queued', 'retrying')",
-            // ... and by the time at which the first of them may start.
+            // Runs that wait for a node, by the time at which they may start.
             "CREATE INDEX run_available ON run (available_at) \
              WHERE state IN ('queued', 'retrying') AND group_id IS NULL",
-            // Runs that share a limit: those at work are counted, waiting ones are ordered.
+            // Runs of a concurrency group: running ones are counted, and waiting ones are in order.
             "CREATE INDEX run_group ON run (group_id, state, priority DESC, available_at, id) \
              WHERE group_id IS NOT NULL AND state IN ('queued', 'running', 'retrying')",
             // Runs that wait for a node with certain tags.
             "CREATE INDEX run_tagged ON run (available_at) \
              WHERE runs_on IS NOT NULL AND state IN ('queued', 'retrying')",
-            // Unsuccessful runs: few, and frequently read by the console.
+            // Unsuccessful runs: they are few, and the console reads them frequently.
             "CREATE INDEX run_ended_badly ON run (namespace_id, finished_at) \
              WHERE state IN ('failed', 'timed_out', 'cancelled')",
-            // For the change feed.
+            // The change feed reads these indexes.
             "CREATE INDEX run_changed ON run (changed, id)",
         ] {
             schema.get_connection().execute_unprepared(statement).await?;
@@ -90,8 +90,8 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// A table that is partitioned by ranges of `column`, with one partition before `start` and one
-/// from there on.
+/// Creates a table that is partitioned by ranges of `column`, with one
+/// partition before `start` and one from `start` on.
 async fn create_divided(
     schema: &SchemaManager<'_>,
     name: &str,

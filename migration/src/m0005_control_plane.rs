@@ -1,14 +1,14 @@
-//! The indexes for the reads of the control plane, and the initial namespace.
+//! The indexes that the control plane reads, and the initial namespace.
 //!
-//! The ledger's indexes are partial: the rows that make up most of the load (started fires,
-//! successful runs) are in none of them, so they cost the hot path nothing.
+//! The ledger's indexes are partial. Most rows that are written under load (started fires,
+//! successful runs) are in none of them, so these indexes cost nothing in the hot path.
 
 use sea_orm_migration::{prelude::*, sea_orm::prelude::Uuid};
 
 #[derive(DeriveMigrationName)]
 pub(crate) struct Migration;
 
-/// Key of the namespace `default`, the same everywhere.
+/// The key of the namespace `default`, the same in every installation.
 const DEFAULT: u128 = 0x0190_0000_0000_7000_8000_0000_0000_0001;
 
 #[async_trait::async_trait]
@@ -21,7 +21,7 @@ impl MigrationTrait for Migration {
             .to_owned();
         schema.execute(insert).await?;
         for statement in [
-            // Lists in the order of case-insensitive names.
+            // Lists are sorted by name, ignoring case.
             "CREATE INDEX schedule_list ON schedule (namespace_id, lower(name), id) \
              WHERE deleted_at IS NULL",
             "CREATE INDEX workflow_list ON workflow (namespace_id, lower(name), id) \

@@ -1,6 +1,6 @@
-//! Limits on how many runs are at work at once. (A schedule refers to its group, and each of its
-//! runs copies the reference; neither has a foreign key: a reference to a deleted group means no
-//! limit.)
+//! Limits on the number of running runs.
+//! A schedule refers to its group, and each of its runs copies the reference.
+//! Neither has a foreign key: a reference to a deleted group means that there is no limit.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

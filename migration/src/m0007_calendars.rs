@@ -1,4 +1,4 @@
-//! Calendars, which schedules refer to by key.
+//! Calendars. Schedules refer to them by key.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -31,10 +31,10 @@ impl MigrationTrait for Migration {
         for statement in [
             "CREATE UNIQUE INDEX calendar_name ON calendar (namespace_id, name) \
              WHERE deleted_at IS NULL",
-            // Lists in the order of case-insensitive names.
+            // Lists are sorted by name, ignoring case.
             "CREATE INDEX calendar_list ON calendar (namespace_id, lower(name), id) \
              WHERE deleted_at IS NULL",
-            // The schedules affected by a calendar's change; most schedules have no calendar.
+            // The schedules that a changed calendar may affect; most schedules have no calendar.
             "CREATE INDEX schedule_calendars ON schedule (namespace_id) \
              WHERE calendars IS NOT NULL",
         ] {

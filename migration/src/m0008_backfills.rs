@@ -1,7 +1,7 @@
-//! Backfills: requests to run past instants.
+//! Backfills: requests to run a schedule for past instants.
 //!
-//! They refer to schedules and runs without foreign keys, like the ledger: history is removed by
-//! age, and a finished backfill is history.
+//! Like the ledger, backfills refer to schedules and runs without foreign keys: retention removes
+//! history by age, and a finished backfill is history.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -61,14 +61,15 @@ impl MigrationTrait for Migration {
         for statement in [
             "CREATE INDEX backfill_list ON backfill (namespace_id, id)",
             "CREATE INDEX backfill_schedule ON backfill (schedule_id, id)",
-            // For the backfill service.
+            // The backfill service finds open backfills by this index.
             "CREATE INDEX backfill_open ON backfill (id) WHERE finished_at IS NULL",
-            // For the next fires in order, those at work, and the progress.
+            // Finds the next fires in order, those with a live run, and the progress.
             "CREATE INDEX backfill_fire_state ON backfill_fire (backfill_id, state, position)",
-            // The guarantee: at most one live run per instant across all backfills.
+            // The central guarantee: all backfills together have at most one live run per instant.
             "CREATE UNIQUE INDEX backfill_fire_live ON backfill_fire (schedule_id, scheduled_at) \
              WHERE state = 'running'",
-            // For the state of past instants. Rows of the hot path are in neither index.
+            // Finds the state of past instants.
+            // Rows of the hot path are in neither of these indexes.
             "CREATE INDEX fire_range ON fire (schedule_id, scheduled_at) WHERE count > 1",
             "CREATE INDEX run_beside ON run (schedule_id, scheduled_at) \
              WHERE trigger <> 'schedule'",

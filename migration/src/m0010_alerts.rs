@@ -1,7 +1,7 @@
 //! Alerts: rules, channels, recorded alerts, and messages to be sent.
 //!
-//! The two indexes of runs contain only runs that failed or started late, so successful runs cost
-//! neither the ledger nor the reader anything.
+//! The two indexes on runs contain only runs that failed or started late, so successful runs add no
+//! cost to the ledger or to the alert service.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -17,10 +17,10 @@ impl MigrationTrait for Migration {
         for statement in [
             "CREATE UNIQUE INDEX alert_channel_name ON alert_channel (namespace_id, name)",
             "CREATE UNIQUE INDEX alert_rule_name ON alert_rule (namespace_id, name)",
-            // The guarantee: a rule records an occurrence once.
+            // A rule records each occurrence only once.
             "CREATE UNIQUE INDEX alert_occurrence ON alert (rule_id, occurrence)",
             "CREATE INDEX alert_open ON alert (schedule_id) WHERE ended_at IS NULL",
-            // Alerts that are checked every few seconds for being over.
+            // Open alerts: every few seconds the alert service checks whether they are over.
             "CREATE INDEX alert_going ON alert (id) WHERE ended_at IS NULL",
             "CREATE INDEX alert_to_tell ON alert (tell_at) WHERE tell_at IS NOT NULL",
             "CREATE INDEX alert_list ON alert (namespace_id, id)",

@@ -1,4 +1,5 @@
-//! Roll-ups for charts, by namespace and minute, and how far the ledger has been counted into them.
+//! Statistics for charts, by namespace and minute, and how
+//! far the ledger has been counted into them.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -41,7 +42,7 @@ impl MigrationTrait for Migration {
                     .to_owned(),
             )
             .await?;
-        // For retention.
+        // Retention finds old minutes by this index.
         let by_age = "CREATE INDEX run_stat_minute ON run_stat (minute)";
         schema.get_connection().execute_unprepared(by_age).await?;
         Ok(())

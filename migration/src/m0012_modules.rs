@@ -1,4 +1,4 @@
-//! What modules declared when they were last deployed.
+//! The declarations of modules, as they were last deployed.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

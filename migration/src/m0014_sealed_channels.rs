@@ -20,13 +20,14 @@ impl MigrationTrait for Migration {
         let progress = Table::alter().table("notification").add_column(progress).to_owned();
         schema.alter_table(progress).await?;
         let connection = schema.get_connection();
-        // No foreign key to the rule: its alerts are removed after it, in batches.
+        // The table has no foreign key to the rule:
+        // a deleted rule's alerts are removed later, in batches.
         if schema.get_database_backend() == DbBackend::Postgres {
             let drop = "ALTER TABLE alert DROP CONSTRAINT IF EXISTS alert_rule_id_fkey";
             connection.execute_unprepared(drop).await?;
             return Ok(());
         }
-        // SQLite cannot drop a constraint, so the table is created again.
+        // SQLite cannot drop a constraint, so the table is rebuilt.
         schema.create_table(alert()).await?;
         for statement in [
             "INSERT INTO alert_anew SELECT * FROM alert",
@@ -43,7 +44,7 @@ impl MigrationTrait for Migration {
         Ok(())
     }
 
-    /// The foreign key is not restored: there may be alerts of deleted rules.
+    /// The foreign key is not restored, because there may be alerts of deleted rules.
     async fn down(&self, schema: &SchemaManager) -> Result<(), DbErr> {
         for (table, column) in [("notification", "progress"), ("alert_channel", "key_id")] {
             let drop = Table::alter().table(table).drop_column(column).to_owned();
@@ -53,8 +54,8 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// Before this migration, URLs were stored unencrypted. No release did that, so this migration
-/// cannot encrypt them; and a channel that silently lost its URL would deliver nothing.
+/// Refuses to migrate if URLs are stored unencrypted. No release stored them so, and this migration
+/// cannot encrypt them; a channel that silently lost its URL would deliver nothing.
 async fn refuse_addresses_in_the_clear(schema: &SchemaManager<'_>) -> Result<(), DbErr> {
     let sql = "SELECT name FROM alert_channel WHERE kind <> 'email' ORDER BY name LIMIT 5";
     let statement = Statement::from_string(schema.get_database_backend(), sql);
@@ -70,7 +71,7 @@ async fn refuse_addresses_in_the_clear(schema: &SchemaManager<'_>) -> Result<(),
     )))
 }
 
-/// The previous table, without the foreign key.
+/// The alert table without its foreign key to the rule.
 fn alert() -> TableCreateStatement {
     Table::create()
         .table("alert_anew")

@@ -1,4 +1,4 @@
-//! Calls to external watchdogs: a schedule's ping, and its delivery state.
+//! A schedule's external watchdog, and the delivery state of calls to it.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -32,7 +32,7 @@ impl MigrationTrait for Migration {
             )
             .await?;
         for statement in [
-            // While it is empty, the feed of runs is not followed.
+            // While no schedule has a watchdog, the service does not read the feed of runs.
             "CREATE INDEX schedule_ping ON schedule (id) WHERE ping IS NOT NULL",
             "CREATE INDEX ping_due ON ping (next_attempt_at) WHERE next_attempt_at IS NOT NULL",
         ] {

@@ -1,4 +1,4 @@
-//! Concurrency groups count their changes, as schedules, workflows and calendars do.
+//! Concurrency groups get a version, as schedules, workflows and calendars have.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

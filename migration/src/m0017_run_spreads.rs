@@ -1,4 +1,4 @@
-//! Adds the distribution of durations and latenesses, and skipped instants, to the roll-ups.
+//! Adds the distribution of durations and latenesses, and skipped instants, to the statistics.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -16,7 +16,7 @@ impl MigrationTrait for Migration {
             let run_stat = Table::alter().table("run_stat").add_column(column).to_owned();
             schema.alter_table(run_stat).await?;
         }
-        // For the roll-ups, which look for skipped fires as they do for missed ones.
+        // The statistics service looks for skipped fires as it does for missed ones.
         let skipped = "CREATE INDEX fire_skipped ON fire (decided_at) WHERE verdict = 'skipped'";
         schema.get_connection().execute_unprepared(skipped).await?;
         Ok(())

@@ -10,8 +10,8 @@ impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
         let column = integer("fires_version").default(1).to_owned();
         schema.alter_table(Table::alter().table("schedule").add_column(column).to_owned()).await?;
-        // Which of the versions that was is unknown, so fires of versions before the last one do
-        // not run.
+        // It is unknown which version last changed the fires.
+        // So fires of versions before the current one do not run.
         let statement = "UPDATE schedule SET fires_version = version WHERE version > 1";
         schema.get_connection().execute_unprepared(statement).await?;
         Ok(())

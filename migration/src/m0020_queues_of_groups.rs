@@ -1,4 +1,4 @@
-//! Alert rules and channels that modules declare, and a separate queue for each group of runs.
+//! Lets modules declare alert rules and channels, and gives each group of runs a queue of its own.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -15,18 +15,18 @@ impl MigrationTrait for Migration {
             schema.alter_table(module).await?;
         }
         for statement in [
-            // Runs that wait for a node and share no limit, in the order in which they are taken.
+            // Waiting runs without a concurrency group, in the order in which nodes take them.
             "DROP INDEX run_queue",
             "CREATE INDEX run_queue ON run (priority DESC, available_at, id) \
              WHERE state IN ('queued', 'retrying') AND group_id IS NULL",
-            // Runs that share a limit: those at work are counted ...
+            // Runs with a concurrency group: running ones are counted by this index.
             "DROP INDEX run_group",
             "CREATE INDEX run_group_busy ON run (group_id) \
              WHERE group_id IS NOT NULL AND state = 'running'",
-            // ... and waiting ones form a queue per group, in that order ...
+            // Waiting runs form a queue per group, in the order in which nodes take them.
             "CREATE INDEX run_group_queue ON run (group_id, priority DESC, available_at, id) \
              WHERE group_id IS NOT NULL AND state IN ('queued', 'retrying')",
-            // ... and are found by the time at which the first of them may start.
+            // Waiting runs with a group, by the time at which they may start.
             "CREATE INDEX run_group_next ON run (available_at) \
              WHERE group_id IS NOT NULL AND state IN ('queued', 'retrying')",
         ] {

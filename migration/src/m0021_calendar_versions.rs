@@ -1,4 +1,4 @@
-//! Former versions of calendars: past instants are judged by the version in force at the time.
+//! Former versions of calendars: a past instant is judged by the version in force at that time.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

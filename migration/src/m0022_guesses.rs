@@ -1,4 +1,4 @@
-//! Guesses at passwords, counted for all nodes.
+//! Wrong passwords, counted for all nodes together.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -15,7 +15,7 @@ impl MigrationTrait for Migration {
             .col(big_integer("full_at"))
             .to_owned();
         schema.create_table(table).await?;
-        // Full allowances are removed first, and then those closest to full.
+        // Full allowances are removed first, then those that are closest to full.
         let index = "CREATE INDEX guess_full ON guess (full_at)";
         schema.get_connection().execute_unprepared(index).await?;
         Ok(())

@@ -1,5 +1,5 @@
-//! The release of the zone data by which the cursors were computed, so that they are recomputed
-//! when nodes have another one.
+//! The release of the zone data from which the schedules' cursors were computed.
+//! The cursors are recomputed when the nodes get another release.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -11,7 +11,7 @@ impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
         let table = Table::create()
             .table("zone_rules")
-            // A single row.
+            // The table has a single row.
             .col(integer("id").primary_key())
             .col(text("zone_data"))
             .col(big_integer_null("checked_at"))

@@ -1,5 +1,6 @@
-//! Schedules with calendars by the time of their last change: a calendar change examines all of
-//! them beforehand, and in its transaction those that have changed in the meantime.
+//! An index of schedules with calendars by the time of their last change.
+//! A change of a calendar examines all of them in advance, and its transaction
+//! examines those that have changed since then.
 
 use sea_orm_migration::prelude::*;
 
@@ -10,7 +11,8 @@ pub(crate) struct Migration;
 impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
         let connection = schema.get_connection();
-        // It starts with the same column as the previous index, so it serves the same queries.
+        // The new index starts with the same column as the
+        // previous one, so it serves the same queries.
         let statement = "CREATE INDEX schedule_calendar_users ON schedule \
             (namespace_id, updated_at) WHERE calendars IS NOT NULL";
         connection.execute_unprepared(statement).await?;

@@ -1,6 +1,6 @@
-//! A search for a part of a name or a note scans all schedules. On PostgreSQL, converting both to
-//! lower case in every row takes much of that time, so a column contains them converted; SQLite's
-//! LIKE ignores case itself.
+//! A column of lower-case names and notes, on PostgreSQL.
+//! A search for a part of a name or note scans all schedules, and converting every row to lower
+//! case takes much of that time. SQLite's LIKE ignores case itself.
 
 use sea_orm_migration::{prelude::*, sea_orm::DbBackend};
 

@@ -1,4 +1,4 @@
-//! Unsuccessful runs in list order: newest first, filtered by state.
+//! An index of unsuccessful runs in list order: newest first, filtered by state.
 
 use sea_orm_migration::prelude::*;
 

@@ -1,5 +1,5 @@
-//! On SQLite, where a node is alone, schedules that are due at the same instant are claimed in
-//! table order. In shard order, a claim changed as many scattered pages as it moved cursors.
+//! On SQLite, where only one node runs, schedules that are due at the same instant are claimed in
+//! table order. In shard order, a claim changed as many scattered pages as it advanced schedules.
 
 use sea_orm_migration::{prelude::*, sea_orm::DbBackend};
 

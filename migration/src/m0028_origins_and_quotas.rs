@@ -1,5 +1,5 @@
-//! The target of a run's first task, by which a node shares its places among waiting runs; and the
-//! quotas of a namespace that differ from the configured ones.
+//! The target of each run's first task, by which a node divides its places among waiting runs; and
+//! each namespace's own quotas, which replace the configured ones.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

@@ -1,4 +1,4 @@
-//! A row of the log may contain several lines. Existing rows contain one each.
+//! Lets a row of the log contain several lines. Existing rows contain one line each.
 
 use sea_orm_migration::prelude::*;
 

@@ -1,4 +1,5 @@
-//! A normal form for user names that look alike, and the browsers that have signed in before.
+//! A normal form of user names, equal for names that look
+//! alike, and browsers that have signed in before.
 
 use std::collections::HashSet;
 
@@ -54,8 +55,8 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// Gives each user the normal form of the name. Users who already share one keep their names: all
-/// but the first get a unique value.
+/// Gives each user the normal form of the name. If several users already share one, all but the
+/// first get a unique value instead; they keep their names.
 async fn fill_keys(connection: &impl ConnectionTrait) -> Result<(), DbErr> {
     let backend = connection.get_database_backend();
     let all = r#"SELECT name FROM "user" ORDER BY created_at, name"#;

@@ -1,7 +1,7 @@
-//! The ledger of a whole namespace, newest first.
+//! An index for the ledger of a whole namespace, newest first.
 //!
-//! The index contains only columns that never change, so on SQLite a changed verdict does not write
-//! it: it costs one write per fire.
+//! The index contains only columns that never change.
+//! So on SQLite a changed verdict does not write to the index, which costs just one write per fire.
 
 use sea_orm_migration::prelude::*;
 

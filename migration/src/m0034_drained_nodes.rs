@@ -1,4 +1,4 @@
-//! Nodes that an operator drained: they take no new work, and remain members.
+//! Marks nodes that an operator drained: they take no new work, but remain members.
 
 use sea_orm_migration::prelude::*;
 

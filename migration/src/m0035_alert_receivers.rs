@@ -1,4 +1,4 @@
-//! Longer kind names for alert channels.
+//! Makes room for longer names of kinds of alert channels.
 
 use sea_orm_migration::{prelude::*, sea_orm::DbBackend};
 
@@ -16,7 +16,7 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// SQLite's text columns have no length.
+/// Sets the length of the column `kind`. On SQLite, text columns have no length.
 async fn kind_of_length(schema: &SchemaManager<'_>, length: u32) -> Result<(), DbErr> {
     if schema.get_database_backend() != DbBackend::Postgres {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Feeds that are badges.
+//! Adds a kind of feed that is a badge.
 
 use sea_orm_migration::{prelude::*, schema::*};
 

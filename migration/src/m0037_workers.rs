@@ -1,4 +1,4 @@
-//! Workers, the jobs that they pull, and tokens that give access to nothing else.
+//! Workers, the jobs that they pull, and tokens that give access only to jobs.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -19,7 +19,7 @@ impl MigrationTrait for Migration {
             "CREATE INDEX job_held_in ON job (namespace_id, queue) WHERE state = 'held'",
             "CREATE INDEX worker_of_token ON worker (token_id)",
             "CREATE INDEX worker_silent ON worker (heartbeat_at)",
-            // For workers, in the order in which jobs are taken.
+            // Workers find waiting jobs by this index, in the order in which jobs are taken.
             "CREATE INDEX job_waiting ON job (namespace_id, queue, priority DESC, created_at, id) \
              WHERE state = 'waiting'",
             "CREATE INDEX job_held ON job (worker_id) WHERE state = 'held'",

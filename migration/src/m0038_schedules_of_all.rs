@@ -1,4 +1,4 @@
-//! Schedules of all namespaces, sorted by name.
+//! An index of the schedules of all namespaces, sorted by name.
 
 use sea_orm_migration::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Acknowledgements: with a note and an end, of alerts and of problems.
+//! Acknowledgements of alerts and of problems, with a note and an end.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -11,7 +11,7 @@ const UNTIL: &str = "acknowledged_until";
 #[async_trait::async_trait]
 impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
-        // SQLite adds one column a statement.
+        // SQLite adds only one column per statement.
         for column in [text_null(NOTE), big_integer_null(UNTIL)] {
             let table = Table::alter().table("alert").add_column(column).to_owned();
             schema.alter_table(table).await?;

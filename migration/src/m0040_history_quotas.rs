@@ -1,5 +1,5 @@
-//! How much history each namespace has, for the quotas of rows and of log bytes; and how far back
-//! the quota of rows has cut it.
+//! The amount of history in each namespace, for the quotas of rows and of log bytes; and the
+//! instant up to which the quota of rows has removed history.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -19,7 +19,7 @@ impl MigrationTrait for Migration {
             .col(big_integer("log_bytes").default(0))
             .primary_key(Index::create().col("namespace_id").col("period").col("days"));
         schema.create_table(history_stat.to_owned()).await?;
-        // For retention.
+        // Retention finds old periods by this index.
         let by_age = "CREATE INDEX history_stat_period ON history_stat (period)";
         schema.get_connection().execute_unprepared(by_age).await?;
         schema

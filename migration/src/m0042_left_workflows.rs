@@ -1,5 +1,5 @@
-//! Workflows that earlier versions left behind when they deleted the schedules that these were made
-//! for: they go with their schedules, and come back with them.
+//! Deletes workflows that earlier versions left behind when they deleted the schedule for which the
+//! workflow had been created. A workflow is now deleted and restored together with that schedule.
 
 use sea_orm_migration::prelude::*;
 
@@ -9,9 +9,10 @@ pub(crate) struct Migration;
 #[async_trait::async_trait]
 impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
-        // As a deletion decides it: the workflow has the schedule's name and is no older, no module
-        // declares it, and no other schedule ran it at that moment or runs it now. A workflow that
-        // was edited since then is in use. Retention removes it when no run refers to it any more.
+        // These are the conditions of a deletion: the workflow has the schedule's name and is no
+        // older, no module declares it, and no other schedule ran it at that time or runs it now.
+        // A workflow that was edited since then is in use.
+        // Retention removes a workflow when no run refers to it any more.
         let statement = "UPDATE workflow SET deleted_at = \
                (SELECT max(s.deleted_at) FROM schedule s WHERE s.workflow_id = workflow.id) \
              WHERE workflow.deleted_at IS NULL AND workflow.module IS NULL \

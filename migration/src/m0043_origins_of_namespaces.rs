@@ -1,12 +1,13 @@
-//! Live runs whose origin is a program or a queue name its namespace as well. A node leaves out the
-//! runs of a full origin by the new form, and would otherwise take those with the old one.
+//! Adds the namespace to the origin of live runs whose target is a program or a queue.
+//! A node excludes the runs of a full origin by the new form,
+//! and would still take those with the old form.
 
 use sea_orm_migration::{prelude::*, sea_orm::DbBackend};
 
 #[derive(DeriveMigrationName)]
 pub(crate) struct Migration;
 
-/// The kinds of origins that each namespace has for itself.
+/// The kinds of origins that are separate for each namespace.
 const KINDS: [&str; 2] = ["command", "worker"];
 
 #[async_trait::async_trait]
@@ -14,9 +15,9 @@ impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
         let namespace = namespace_as_text(schema);
         for kind in KINDS {
-            // Counted from 1.
+            // SQL counts characters from 1, so the colon is at this position.
             let colon = kind.len() + 1;
-            // A run that already has the new form keeps it.
+            // An origin that already has the new form stays unchanged.
             let statement = format!(
                 "UPDATE run SET origin = '{kind}:' || {namespace} || substr(origin, {colon}) \
                  WHERE state IN ('queued', 'running', 'retrying') AND origin LIKE '{kind}:%' \
@@ -32,7 +33,7 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// The namespace's id, hyphenated and in lower case. SQLite stores its bytes.
+/// An SQL expression for the namespace's id as hyphenated lower-case text. SQLite stores its bytes.
 fn namespace_as_text(schema: &SchemaManager<'_>) -> String {
     if schema.get_database_backend() == DbBackend::Postgres {
         return "CAST(namespace_id AS text)".to_owned();

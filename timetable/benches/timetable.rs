@@ -1,8 +1,8 @@
-//! What the calculator costs, with croner's own figures beside it in the same run.
+//! Benchmarks of the calculator, with croner's own figures beside them in the same run.
 //!
-//! `cargo bench -p timetable`. Group `next` is the price of the next fire of a parsed expression;
-//! `hostile` is the price of answering or refusing the worst texts that are known, from text to
-//! next fire; the other groups are the other queries of pages and of the planner.
+//! `cargo bench -p timetable`. Group `next` measures the next fire of a parsed expression. Group
+//! `hostile` measures how long the worst known texts take, from text to next fire or to refusal.
+//! The other groups measure the other queries of the console's pages and of the planner.
 
 #![expect(missing_docs, reason = "criterion's macros make the entry points")]
 #![expect(clippy::expect_used, reason = "a benchmark of what does not exist measures nothing")]
@@ -136,7 +136,7 @@ fn whole_years(c: &mut Criterion) {
     group.finish();
 }
 
-/// The cost of accounting for an outage of a year: goal P18.
+/// The cost of accounting for an outage of one year: goal P18.
 fn outages(c: &mut Criterion) {
     let mut group = c.benchmark_group("a year of missed fires");
     let (from, now) = (instant("2026-01-01T00:00:00Z"), instant("2027-01-01T00:00:00Z"));

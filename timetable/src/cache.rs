@@ -8,18 +8,19 @@ use crate::{definition::Definition, error::TimingError, pattern::Pattern, timeta
 /// A bounded, thread-safe cache of compiled patterns.
 ///
 /// Compiling a cron expression costs tens of microseconds, and a fleet has far fewer distinct
-/// expressions than schedules. Timetables made by one cache share the pattern of equal expressions,
-/// even across zones.
+/// expressions than schedules.
+/// Timetables made by one cache share the pattern of equal expressions, even across zones.
 #[derive(Debug)]
 pub struct Cache {
-    /// Half of the capacity.
+    /// Half of the cache's capacity: the size of one generation.
     half: usize,
     patterns: Mutex<Generations>,
 }
 
-/// The recently used patterns, and those used before them. When the young reach half of the
-/// capacity, they become the old ones, and the previous old ones are dropped. A pattern that is
-/// used often is always in one of the two, and neither a look-up nor a drop ever searches.
+/// Two generations of patterns: the recently used ones, and those used before them.
+/// When the young generation reaches half of the capacity, it becomes the old one
+/// and the previous old one is dropped. A frequently used pattern is always in one of the two,
+/// and neither a look-up nor a drop ever searches.
 #[derive(Debug, Default)]
 struct Generations {
     young: HashMap<String, Arc<Pattern>>,
@@ -27,8 +28,8 @@ struct Generations {
 }
 
 impl Cache {
-    /// A cache that keeps at most `capacity` patterns (two if the capacity is below two), of at
-    /// most about a kilobyte each.
+    /// A cache that keeps at most `capacity` patterns, or two if the capacity is below two.
+    /// Each pattern takes at most about a kilobyte.
     pub fn new(capacity: usize) -> Cache {
         Cache { half: (capacity / 2).max(1), patterns: Mutex::default() }
     }
@@ -37,14 +38,14 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// Those of [`Timetable::new`]. A refused definition is not cached.
+    /// The errors of [`Timetable::new`]. A refused definition is not cached.
     pub fn timetable(&self, definition: &Definition) -> Result<Timetable, TimingError> {
         Timetable::build(definition, |cron| {
             let key = Pattern::key(cron);
             if let Some(pattern) = self.get(&key) {
                 return Ok(pattern);
             }
-            // Compiled outside the lock: at worst two threads do the same work once.
+            // A pattern is compiled outside the lock: at worst, two threads compile the same one.
             let pattern = Arc::new(Pattern::compile(cron)?);
             self.put(key, &pattern);
             Ok(pattern)

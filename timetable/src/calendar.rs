@@ -1,13 +1,13 @@
 //! The proleptic Gregorian calendar on whole days since 1970-01-01.
 //!
-//! The search for a fire converts day numbers into dates and back in its inner loop. These are the
-//! usual closed forms (days counted from 1 March, so that the leap day comes last), without the
-//! checks and the packing of a date type.
+//! The search for a fire converts day numbers into dates and back in its inner loop.
+//! These are the usual closed forms (days counted from 1 March, so that the leap day comes last),
+//! without the checks and the packing of a date type.
 
 /// Seconds in a day of the wall clock.
 pub(crate) const DAY: i64 = 86_400;
 
-/// Year, month from 1, day from 1.
+/// The date of a day number: year, month (1 to 12) and day (from 1).
 pub(crate) fn date(day: i64) -> (i32, usize, usize) {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -34,7 +34,7 @@ pub(crate) fn day_number(year: i32, month: usize, day: usize) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// Days since Sunday.
+/// The day of the week, counted from Sunday as 0.
 pub(crate) fn weekday(day: i64) -> usize {
     // 1970-01-01 was a Thursday.
     (day + 4).rem_euclid(7) as usize
@@ -44,7 +44,7 @@ pub(crate) fn leap(year: i32) -> bool {
     (year % 4 == 0 && year % 100 != 0) || year % 400 == 0
 }
 
-/// 28 to 31.
+/// Number of days in a month, 28 to 31.
 pub(crate) fn month_length(leap: bool, month: usize) -> usize {
     match month {
         2 if leap => 29,

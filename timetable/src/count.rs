@@ -1,10 +1,11 @@
-//! How many fires lie in a window, without visiting each.
+//! Counts the fires in a window without visiting each.
 //!
-//! Between two clock changes the clock runs straight, so the fires of one pattern there are days
-//! times times of day, which are counted by the sizes of sets. If one pass of an overlap is left
-//! out, the pattern's window in the span is shorter; a shifted fire at the start of a span adds
-//! one. In a union, a fire of several expressions must count once: [`union`] counts the distinct
-//! seconds of each day, and computes days on which the same expressions match only once.
+//! Between two clock changes the clock runs straight. The fires of one pattern there are matching
+//! days times matching times of day, which are counted by the sizes of sets.
+//! If the policy leaves out one pass of an overlap, the pattern's window in the span is shorter.
+//! A shifted fire at the start of a span adds one.
+//! In a union, a fire that several expressions contain counts once: [`union`] counts the distinct
+//! seconds of each day, and computes each set of matching expressions only once.
 
 mod union;
 
@@ -19,7 +20,7 @@ use crate::{
     zone::{Span, Zone},
 };
 
-/// The sources whose fires share their fraction of a second. Fires of different fractions never
+/// The sources whose fires have the same fraction of a second. Fires with different fractions never
 /// coincide, so each group is counted separately, in whole seconds.
 #[derive(Default)]
 struct Group<'a> {
@@ -28,7 +29,7 @@ struct Group<'a> {
     instants: BTreeSet<i64>,
 }
 
-/// The number of fires in `(after, until]`, in milliseconds.
+/// Number of fires in `(after, until]`, given in milliseconds.
 pub(crate) fn count(parts: &Parts, after: i64, until: i64) -> u64 {
     if after >= until {
         return 0;
@@ -44,7 +45,7 @@ pub(crate) fn count(parts: &Parts, after: i64, until: i64) -> u64 {
             }
             Source::Every(Every { anchor, interval }) => {
                 let everys = &mut groups.entry(anchor.rem_euclid(1_000)).or_default().everys;
-                // The interval is whole seconds.
+                // An interval is always whole seconds.
                 let seconds =
                     Every { anchor: anchor.div_euclid(1_000), interval: interval / 1_000 };
                 if !everys.contains(&seconds) {
@@ -68,7 +69,7 @@ pub(crate) fn count(parts: &Parts, after: i64, until: i64) -> u64 {
 }
 
 impl Group<'_> {
-    /// The number of fires in `from..to`, in seconds.
+    /// Number of fires in `from..to`, given in seconds.
     fn count(&self, zone: &Zone, from: i64, to: i64) -> u64 {
         let lonely = self.instants.range(from..to).filter(|at| !self.fires_at(**at)).count();
         lonely as u64 + self.rhythms(zone, from, to)
@@ -79,7 +80,7 @@ impl Group<'_> {
             || self.lanes.iter().any(|lane| lane.previous(at, at).is_some())
     }
 
-    /// The number of fires of all sources except single instants.
+    /// Number of fires of all sources except single instants.
     fn rhythms(&self, zone: &Zone, from: i64, to: i64) -> u64 {
         match (&self.lanes[..], &self.everys[..]) {
             ([], []) => 0,
@@ -96,7 +97,7 @@ impl Group<'_> {
         }
     }
 
-    /// The number of fires within one span, from one instant up to but not including another.
+    /// Number of fires within one span, from one instant up to but not including another.
     fn within(&self, span: &Span, from: i64, to: i64) -> u64 {
         let lanes = self.lanes.iter().map(|lane| (lane.window(span), Times::Pattern(lane.pattern)));
         let everys = self.everys.iter().map(|every| {
@@ -105,8 +106,8 @@ impl Group<'_> {
         });
         let all: Vec<((i64, i64), Times<'_>)> = lanes.chain(everys).collect();
 
-        // The pass of an overlap that is left out differs between fixed and wildcard patterns, so
-        // the span is cut wherever a window begins or ends.
+        // Fixed and wildcard patterns differ in the pass of an overlap that they leave out, so the
+        // span is cut wherever the window of a pattern begins or ends.
         let (first, end) = (from + span.offset, to + span.offset);
         let mut cuts: Vec<i64> = all.iter().flat_map(|((low, high), _)| [*low, *high]).collect();
         cuts.retain(|cut| first < *cut && *cut < end);
@@ -128,7 +129,8 @@ impl Group<'_> {
         total + u64::from(shifted)
     }
 
-    /// Whether a regular fire lies at the first instant of a span, where a shifted one would.
+    /// Whether a regular fire lies at the first instant of a
+    /// span, where a shifted fire would also lie.
     fn fires_at_start(&self, span: &Span, all: &[((i64, i64), Times<'_>)]) -> bool {
         let start = span.civil_start();
         all.iter()

@@ -3,45 +3,45 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// When a schedule should fire, as a user or a module file defines it, not yet checked.
+/// When a schedule should fire, as a user or a module file defines it: not yet checked.
 ///
 /// [`Timetable::new`](crate::Timetable::new) checks it and compiles it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// One to sixteen expressions, in union: cron with 5, 6 or 7 fields, a nickname, `@every` or
-    /// `@at`, as described on the [crate's page](crate#what-may-be-written). An instant that
-    /// several of them contain is one fire.
+    /// One to sixteen expressions: cron with 5, 6 or 7 fields, a nickname, `@every` or `@at`, as
+    /// described on the [crate's page](crate#what-may-be-written). The schedule fires at every
+    /// instant that one of them contains. An instant that several of them contain is one fire.
     pub expressions: Vec<String>,
     /// The canonical IANA name of the zone on whose wall clock cron fields are read.
     pub zone: String,
-    /// What happens to fixed times when the clock changes.
+    /// The policy for fixed times when the clock changes.
     pub dst: DstPolicy,
     /// Where `@every` counts from: it fires at `anchor + k * interval` for k = 1, 2, 3, ...
     pub anchor: DateTime<Utc>,
-    /// No fire before this instant (inclusive).
+    /// The schedule does not fire before this instant (inclusive).
     pub start: Option<DateTime<Utc>>,
-    /// No fire from this instant on (exclusive).
+    /// The schedule does not fire at or after this instant (exclusive).
     pub end: Option<DateTime<Utc>>,
-    /// The largest delay of [`Timetable::due_at`](crate::Timetable::due_at), which never extends
-    /// beyond the next fire; zero for none, at most a day.
+    /// The largest delay of [`Timetable::due_at`](crate::Timetable::due_at): zero for none, at most
+    /// one day. A delay never extends beyond the next fire.
     pub jitter: Duration,
-    /// The schedule's identity in bytes. It determines the value of `H` and how far each fire is
-    /// jittered, so both are the same on every node and after every restart.
+    /// The schedule's identity in bytes. It determines the value of `H` and the jitter of each
+    /// fire, so both are the same on every node and after every restart.
     pub seed: [u8; 16],
 }
 
-/// What happens to a *fixed* time (no field of its time of day begins with `*`) on a day on which
+/// The policy for a *fixed* time (no field of its time of day begins with `*`) on a day on which
 /// the clock changes by up to three hours. Wildcard times and larger changes need no policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", default)]
 pub struct DstPolicy {
-    /// A local time that does not exist, because the clock jumped over it.
+    /// The policy for a local time that does not exist because the clock jumped over it.
     pub gap: Gap,
-    /// A local time that occurs twice, because the clock went back.
+    /// The policy for a local time that occurs twice because the clock went back.
     pub overlap: Overlap,
 }
 
-/// A fixed time that does not exist.
+/// The policy for a fixed time that does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gap {
@@ -52,7 +52,7 @@ pub enum Gap {
     Skip,
 }
 
-/// A fixed time that occurs twice.
+/// The policy for a fixed time that occurs twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {

@@ -1,8 +1,8 @@
-//! Translates expressions of other dialects into this crate's.
+//! Translates expressions of other dialects into the dialect of this crate.
 //!
-//! Quartz and EventBridge count weekdays from 1, which is Sunday, and let ranges wrap; EventBridge
-//! puts the minute first and the year last. The result must still be checked as any expression is:
-//! a translation guarantees the same meaning, not a valid expression.
+//! Quartz and EventBridge count weekdays from 1, which is Sunday, and let ranges wrap.
+//! EventBridge puts the minute first and the year last. The result must be checked like any other
+//! expression: a translation guarantees the same meaning, not a valid expression.
 
 use std::fmt;
 
@@ -11,19 +11,19 @@ use crate::{
     expression::{Unit, unit::WEEKDAYS},
 };
 
-/// The longest text that is translated, in bytes: this crate's limit, plus room for `cron()`.
+/// The longest text that is translated, in bytes: this crate's limit plus room for `cron()`.
 const LONGEST: usize = 300;
 
-/// Maximum number of values that a wrapped range may become.
+/// Maximum number of values in the list that replaces a wrapped range.
 const MAX_VALUES: usize = 60;
 
-/// Another scheduler's syntax.
+/// The expression syntax of another scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// Second, minute, hour, day of month, month, day of week, and optionally a year.
+    /// Quartz: second, minute, hour, day of month, month, day of week, and optionally a year.
     Quartz,
-    /// `cron(minute hour day-of-month month day-of-week year)`, `rate(5 minutes)`,
-    /// `at(2027-01-15T08:00:00)`; `cron(...)` around the fields may be left out.
+    /// EventBridge: `cron(minute hour day-of-month month day-of-week year)`, `rate(5 minutes)` or
+    /// `at(2027-01-15T08:00:00)`. `cron(...)` around the fields may be left out.
     EventBridge,
 }
 
@@ -44,11 +44,11 @@ fn no<T>(problem: impl Into<String>) -> Result<T, DialectError> {
 }
 
 impl Dialect {
-    /// The expression in this crate's dialect.
+    /// Translates an expression into this crate's dialect.
     ///
     /// # Errors
     ///
-    /// A text that is not of this dialect.
+    /// The text is not an expression of this dialect.
     pub fn translate(self, text: &str) -> Result<String, DialectError> {
         if text.len() > LONGEST {
             return no(format!("it is {} bytes long; the longest is {LONGEST}", text.len()));
@@ -90,7 +90,7 @@ fn event_bridge(text: &str) -> Result<String, DialectError> {
         [minute, hour, day, month, week, year] => {
             let year = (year != "*").then_some(year);
             let all = fields(["0", minute, hour, day, month, week], year)?;
-            // Without a seconds field, the second is 0.
+            // An expression without a seconds field fires at second 0.
             Ok(match year {
                 None => all.strip_prefix("0 ").map_or(all.clone(), str::to_owned),
                 Some(_) => all,
@@ -104,7 +104,7 @@ fn event_bridge(text: &str) -> Result<String, DialectError> {
     }
 }
 
-/// `5 minutes`, counted from the anchor of the schedule.
+/// Translates `rate(5 minutes)`, which is counted from the schedule's anchor.
 fn rate_of(text: &str) -> Result<String, DialectError> {
     let parts: Vec<&str> = text.split_ascii_whitespace().collect();
     let [number, unit] = parts[..] else {
@@ -122,8 +122,8 @@ fn rate_of(text: &str) -> Result<String, DialectError> {
     }
 }
 
-/// `2027-01-15T08:00:00` on the clock of the zone. `@at` has no zone, so a date and a year are
-/// used.
+/// Translates `at(2027-01-15T08:00:00)`, a time on the zone's clock.
+/// `@at` has no zone, so the translation is a cron expression with a date and a year.
 fn once(text: &str) -> Result<String, DialectError> {
     let Ok(at) = chrono::NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S") else {
         return no("at(...) takes an instant such as at(2027-01-15T08:00:00)");
@@ -147,7 +147,7 @@ fn fields(six: [&str; 6], year: Option<&str>) -> Result<String, DialectError> {
     for (unit, text) in UNITS.into_iter().zip(six) {
         made.push(list(unit, text)?);
     }
-    // A field without a restriction is a star in this crate's dialect, whether it was `*` or `?`.
+    // This crate writes an unrestricted field as a star, whether it was `*` or `?`.
     for index in [3, 5] {
         if made[index] == "?" {
             "*".clone_into(&mut made[index]);
@@ -179,7 +179,7 @@ fn item(unit: Unit, text: &str) -> Result<String, DialectError> {
             return Ok(format!("{}L", value(unit, day)?));
         }
     }
-    // `L-3` is not a range.
+    // The minus sign of `L-3` does not make it a range.
     let range = head.split_once('-').filter(|(low, _)| !low.eq_ignore_ascii_case("L"));
     if let Some((low, high)) = range {
         let (low, high) = (value(unit, low)?, value(unit, high)?);
@@ -188,12 +188,12 @@ fn item(unit: Unit, text: &str) -> Result<String, DialectError> {
             _ => Ok(format!("{low}-{high}{behind}")),
         };
     }
-    // `/5` is `0/5` in Quartz: from the first value on.
+    // In Quartz, `/5` means `0/5`: steps from the first value on.
     let head = if head.is_empty() && step.is_some() { "*".to_owned() } else { value(unit, head)? };
     Ok(format!("{head}{behind}"))
 }
 
-/// A value in this crate's numbering. Only numbers of weekdays differ.
+/// Translates a value into this crate's numbering. Only the numbers of weekdays differ.
 fn value(unit: Unit, text: &str) -> Result<String, DialectError> {
     if unit != Unit::DayOfWeek || text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return Ok(text.to_owned());
@@ -210,7 +210,7 @@ fn number(unit: Unit, text: &str) -> Option<u16> {
     unit.named(text).or_else(|| text.parse().ok())
 }
 
-/// A range that wraps around the end of its field, as a list.
+/// Writes a range that wraps around the end of its field as a list.
 fn wrapped(unit: Unit, from: u16, to: u16, step: Option<&str>) -> Result<String, DialectError> {
     let (first, last) = (*unit.values().start(), unit.last());
     let step = step.map_or(Ok(1), str::parse::<usize>).ok().filter(|step| *step > 0);

@@ -1,8 +1,8 @@
-//! The one notation of durations, for `@every`, settings, module files, the command line and
-//! searches: numbers with units, such as `500ms`, `1h30m`, `0.5h` or `2w`.
+//! The notation of durations in `@every`, settings, module files, the command line and searches:
+//! numbers with units, such as `500ms`, `1h30m`, `0.5h` or `2w`.
 //!
-//! Units may be in any order, and their parts are added up. A caller adds its own limits: whole
-//! seconds, or no more than a century.
+//! Units may come in any order, and the parts are added up.
+//! Callers add limits of their own, such as whole seconds or no more than a century.
 
 use std::{fmt, ops::Range, time::Duration};
 
@@ -21,28 +21,28 @@ const UNITS: [(&str, u64); 6] = [
     ("ms", 1),
 ];
 
-/// Why a text is no duration. Ranges are bytes of the text.
+/// Why a text is not a duration. Ranges are in bytes of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DurationError {
-    /// It is empty.
+    /// The text is empty.
     Empty,
-    /// This part does not begin with a number, or the number has too many digits.
+    /// The part at this range does not begin with a number, or the number has too many digits.
     NoNumber(Range<usize>),
-    /// This number has no unit.
+    /// The number at this range has no unit.
     NoUnit(Range<usize>),
-    /// This is not a unit.
+    /// The text at this range is not a unit.
     UnknownUnit(Range<usize>),
-    /// It has a part of a nanosecond.
+    /// The duration is not a whole number of nanoseconds.
     TooFine,
-    /// It has more seconds than 64 bits hold.
+    /// The duration has more seconds than 64 bits can hold.
     TooLong,
 }
 
-/// Reads a duration.
+/// Parses a duration.
 ///
 /// # Errors
 ///
-/// Says which part of the text is wrong.
+/// Names the part of the text that is wrong.
 pub fn parse(text: &str) -> Result<Duration, DurationError> {
     let bytes = text.as_bytes();
     let mut total = 0_u128;
@@ -65,7 +65,7 @@ pub fn parse(text: &str) -> Result<Duration, DurationError> {
         let Some((_, millis)) = named else {
             return Err(DurationError::UnknownUnit(number..unit));
         };
-        // Whatever saturates is far beyond the longest duration.
+        // A product that saturates is far beyond the longest duration.
         let scaled = billionths.saturating_mul(u128::from(*millis) * NANOS_PER_MILLI);
         if !scaled.is_multiple_of(BILLION) {
             return Err(if scaled == u128::MAX {
@@ -85,15 +85,15 @@ pub fn parse(text: &str) -> Result<Duration, DurationError> {
     Ok(Duration::new(seconds, nanos))
 }
 
-/// Reads a duration of whole milliseconds, of which 64 bits hold the number.
+/// Parses a duration of whole milliseconds; `None` if their number does not fit in 64 bits.
 pub fn millis(text: &str) -> Option<u64> {
     let nanos = parse(text).ok()?.as_nanos();
     let is_whole = nanos.is_multiple_of(NANOS_PER_MILLI);
     u64::try_from(nanos / NANOS_PER_MILLI).ok().filter(|_| is_whole)
 }
 
-/// Writes a number of milliseconds as [`parse`] reads it: `1d12h`, `0s`. Weeks are read but not
-/// written, because people count in days.
+/// Writes a number of milliseconds as [`parse`] reads it: `1d12h`, `0s`.
+/// Weeks are read but not written, because people count in days.
 ///
 /// # Errors
 ///
@@ -112,8 +112,8 @@ pub fn write(millis: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Parses `1`, `1.5`, `.5` or `1.` into billionths; at most 20 digits before the point and nine
-/// after it.
+/// Parses `1`, `1.5`, `.5` or `1.` into billionths;
+/// at most 20 digits before the point and nine after it.
 fn decimal(text: &str) -> Option<u128> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
@@ -132,7 +132,7 @@ fn decimal(text: &str) -> Option<u128> {
 mod tests {
     use super::*;
 
-    /// A number of milliseconds, written out.
+    /// Displays a number of milliseconds as `write` does.
     struct Written(u64);
 
     impl fmt::Display for Written {

@@ -1,6 +1,6 @@
 use std::{fmt, ops::Range};
 
-/// Maximum length of a refused value in an error.
+/// Maximum length of a refused value in an error text, in characters.
 const ECHO: usize = 64;
 
 /// Why a definition was refused: the field, the position, the problem, and what to do about it.
@@ -12,9 +12,9 @@ pub struct TimingError {
     pub position: Option<Range<usize>>,
     /// The refused value, truncated to 64 characters.
     pub value: Box<str>,
-    /// What is wrong, as a fragment that reads after a colon.
+    /// The problem, as a fragment to be printed after a colon.
     pub problem: String,
-    /// What to do about it.
+    /// How to correct the value.
     pub help: String,
     /// Whether the text is well-formed but refused because no date can ever match it.
     pub never_fires: bool,
@@ -35,7 +35,7 @@ impl TimingError {
 
 impl fmt::Display for TimingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The value is quoted with escapes, so an error is one line whatever was typed.
+        // The value is quoted with escapes, so an error is always a single line.
         write!(f, "{} {:?}", self.field, self.value)?;
         if let Some(position) = &self.position {
             write!(f, " at byte {}", position.start)?;
@@ -46,7 +46,7 @@ impl fmt::Display for TimingError {
 
 impl std::error::Error for TimingError {}
 
-/// An error that does not yet know its field.
+/// An error whose field is not known yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) position: Option<Range<usize>>,
@@ -71,7 +71,7 @@ impl Fault {
     }
 }
 
-/// At most 64 characters of the typed text, with an ellipsis if it was longer.
+/// The typed text, cut to 64 characters; the last one is an ellipsis if the text was longer.
 pub(crate) fn cut(value: &str) -> String {
     match value.char_indices().nth(ECHO) {
         None => value.to_owned(),

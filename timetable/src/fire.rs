@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 /// One instant at which a timetable fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fire {
-    /// The instant at which it fires. Together with the schedule's id, this identifies the fire.
+    /// The instant of the fire. Together with the schedule's id, it identifies the fire.
     pub at: DateTime<Utc>,
     /// The wall-clock time in the timetable's zone at that instant.
     pub local: NaiveDateTime,
@@ -24,7 +24,7 @@ pub enum FireKind {
     FirstOfTwo,
     /// The fire's local time occurs twice on its date, and this is the second time.
     SecondOfTwo,
-    /// The scheduled local time does not exist on this date; this is the first instant after the
-    /// gap.
+    /// The scheduled local time does not exist on this
+    /// date; this is the first instant after the gap.
     Shifted,
 }

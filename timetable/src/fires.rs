@@ -9,7 +9,7 @@ use crate::{fire::Fire, source::Moment, timetable::Parts};
 pub struct Fires<'a> {
     parts: &'a Parts,
     until: i64,
-    /// The next moment of every source.
+    /// The next moment of each source.
     heads: Vec<Option<Moment>>,
 }
 
@@ -29,7 +29,7 @@ impl Iterator for Fires<'_> {
             return None;
         }
         for (head, source) in self.heads.iter_mut().zip(&self.parts.sources) {
-            // All sources that contain this instant advance: together they are one fire.
+            // All sources that contain this instant advance together: it is one fire.
             if head.is_some_and(|moment| moment.at == first.at) {
                 *head = source.next(&self.parts.zone, self.parts.dst, first.at);
             }

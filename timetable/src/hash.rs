@@ -1,15 +1,14 @@
-//! The stable hash behind `H` and jitter.
+//! The stable hash that `H` and jitter use.
 //!
-//! Its result must be the same on every node, in every release and after every restart, so it is
-//! written out here (two rounds of SplitMix64's finaliser) instead of taken from the standard
-//! library, whose hasher promises no stability. It must spread values well, but need not resist an
-//! adversary.
+//! The hash must be the same on every node, in every release and after every restart. So it is
+//! written out here (two rounds of SplitMix64's finaliser): the hasher of the standard library does
+//! not promise stability. The hash must spread values well, but need not resist an adversary.
 
-/// A number below `bound` that depends on nothing but `seed` and `salt`; zero for a bound of zero.
+/// A number below `bound` that depends only on `seed` and `salt`; zero for a bound of zero.
 pub(crate) fn below(seed: &[u8; 16], salt: u64, bound: u64) -> u64 {
     let (low, high) = halves(seed);
     let hash = mix(mix(low ^ mix(salt)) ^ high);
-    // The high half of a 128-bit product is an unbiased enough share of `bound`.
+    // The high half of a 128-bit product is close enough to a uniform choice below `bound`.
     ((u128::from(hash) * u128::from(bound)) >> 64) as u64
 }
 

@@ -1,8 +1,8 @@
 //! One cron pattern on the clock of one zone.
 //!
-//! Between two clock changes a zone's clock runs straight (a [`Span`]), so an instant is a civil
-//! time minus the span's offset, and nothing else. The effects of a clock change are confined to
-//! the edges of spans, and are decided only here:
+//! Between two clock changes a zone's clock runs straight (a [`Span`]), so an instant is just
+//! a civil time minus the span's offset.
+//! Clock changes have effects only at the edges of spans, and only this module decides them:
 //!
 //! ```text
 //!           gap                              overlap
@@ -12,15 +12,15 @@
 //!                │ time  │                    │second pass
 //! ```
 //!
-//! - Wildcard times fire wherever a span shows them: not in a gap, and in both passes.
-//! - Fixed times fire in the pass or passes that the policy selects. Those in a gap fire once, at
-//!   the first instant of the span after it, unless the policy skips them. The nominal date
-//!   decides, because the civil times of the gap are matched.
+//! - Wildcard times fire whenever the clock shows them: never in a gap, and in both passes.
+//! - Fixed times fire in the pass or passes that the policy selects. A fixed time in a gap fires
+//!   once, at the first instant of the span after the gap, unless the policy skips it. The civil
+//!   times of the gap are matched, so the date of the missing time decides whether it fires.
 //! - A larger change (a zone that crosses the date line) is a correction: no policy applies,
 //!   skipped times are not made up for, and repeated times fire again.
 //!
-//! Every search visits at most a handful of spans: if a span and everything after it contain
-//! nothing before some civil time, the search continues at the span of that time.
+//! Every search visits only a handful of spans: if neither a span nor anything after it matches
+//! before some civil time, the search continues in the span that contains that time.
 
 use crate::{
     definition::{DstPolicy, Gap, Overlap},
@@ -29,16 +29,16 @@ use crate::{
     zone::{HOUR, Span, TABULATED, Zone},
 };
 
-/// A gap is bridged if it is shorter than this; an overlap if it is not longer.
+/// A gap is bridged if it is shorter than this, an overlap if it is not longer than this.
 const CORRECTION: i64 = 3 * HOUR;
 
-/// No zone's clock was ever further from UTC than this, so a civil time `c` is an instant in
+/// No zone's clock was ever further from UTC than this, so the instant of a civil time `c` lies in
 /// `c - FURTHEST ..= c + FURTHEST`.
 const FURTHEST: i64 = 26 * HOUR;
 
-/// The calendar repeats after 400 years, which are whole weeks, and so does the effect of a rule
-/// for all years: a time that exists in none of these years exists in no later one. One more year
-/// covers the spans that extend past both ends.
+/// The calendar repeats after 400 years, which are whole weeks, and so do the effects of a zone's
+/// rule for all years. A time that exists in none of these years exists in no later one.
+/// One more year covers the spans that extend past both ends.
 const CYCLE: i64 = (400 * 365 + 97 + 366) * 24 * HOUR;
 
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ pub(crate) struct Lane<'a> {
     pub(crate) dst: DstPolicy,
 }
 
-/// A fire: the unix second, the clock's offset then, and the kind.
+/// A fire: the unix second, the clock's offset at that second, and the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     pub(crate) at: i64,
@@ -69,15 +69,16 @@ impl Lane<'_> {
             let found = self.pattern.next(civil);
             let straight = found.filter(|found| *found < high).map(|found| hit(&span, found));
             if from <= span.start && self.shifts_into(&span) {
-                // A regular fire at the first instant after the gap is the same fire.
+                // A regular fire at the first instant after
+                // the gap is the same fire as the shifted one.
                 let regular = straight.filter(|regular| regular.at == span.start);
                 return Some(regular.unwrap_or(shifted(&span)));
             }
             if straight.is_some() || span.is_last() {
                 return straight;
             }
-            // After a span that was searched from its start, nothing earlier can come: later spans
-            // begin no earlier on the wall clock.
+            // If the span was searched from its start, the search skips ahead to near `found`:
+            // later spans begin no earlier on the wall clock, so they contain no earlier match.
             let mut ahead = span.end;
             if civil <= low {
                 ahead = ahead.max(found? - FURTHEST);
@@ -135,7 +136,7 @@ impl Lane<'_> {
         (low, high)
     }
 
-    /// Whether a fixed time in the gap before a span moves to the span's first instant.
+    /// Whether a fixed time in the gap before a span fires at the span's first instant.
     pub(crate) fn shifts_into(&self, span: &Span) -> bool {
         self.pattern.fixed
             && self.dst.gap == Gap::Shift
@@ -159,7 +160,7 @@ fn hit(span: &Span, civil: i64) -> Hit {
     Hit { at: civil - span.offset, offset: span.offset, kind: kind(span, civil) }
 }
 
-/// Which of two equal local times a civil time of a span is, if it occurs twice.
+/// Whether a civil time of a span occurs once, or is the first or the second of two.
 pub(crate) fn kind(span: &Span, civil: i64) -> FireKind {
     if span.jump_in < 0 && civil < span.civil_start() - span.jump_in {
         FireKind::SecondOfTwo

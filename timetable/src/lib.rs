@@ -1,10 +1,10 @@
-//! The only calculator of fire times: when does a schedule fire?
+//! Computes when a schedule fires. No other code in Carillon computes fire times.
 //!
-//! Scheduler, API, console, CLI and tests all use this crate, so a preview never disagrees with
-//! reality, even on nights when the clocks change. It is pure: the same definition and the same
-//! arguments get the same answer on every node. It reads no clock, and uses no database and no
-//! async. The rules of zones, read once at first use, are its only input from outside
-//! ([`zone_data`]).
+//! The scheduler, API, console, CLI and tests all use this crate, so a preview never disagrees with
+//! reality, even on nights when the clocks change.
+//! The crate is pure: the same definition and the same arguments get the same answer on every node.
+//! It reads no clock, and uses no database and no async.
+//! Its only input from outside is the rules of time zones, read once at first use ([`zone_data`]).
 //!
 //! ```
 //! use chrono::{DateTime, Utc};
@@ -33,21 +33,21 @@
 //!
 //! 1. Cron fields are read on the wall clock of the definition's zone. A **fixed** expression is
 //!    one whose second, minute and hour do not begin with `*`; any other is a **wildcard**.
-//! 2. If the clock jumps forward by less than three hours, a fixed time that does not exist
-//!    fires once at the first instant after the gap (or not at all, by [`Gap::Skip`]); its nominal
-//!    date decides whether the day matches. Wildcard times that do not exist do not fire.
-//! 3. If it goes back by up to three hours, a fixed time fires the first time (or the last, or
-//!    both, by [`Overlap`]); a wildcard time fires both times.
-//! 4. A larger change is a correction: skipped times are not made up for, and repeated times fire
-//!    again.
-//! 5. `@every` and `@at` are elapsed and absolute time, independent of zones.
+//! 2. If the clock jumps forward by less than three hours, a fixed time that does not exist fires
+//!    once, at the first instant after the gap ([`Gap::Skip`] turns this off). The date of the
+//!    missing time decides whether the day matches. Wildcard times that do not exist do not fire.
+//! 3. If the clock goes back by up to three hours, a fixed time fires the first time ([`Overlap`]
+//!    can select the last time or both); a wildcard time fires both times.
+//! 4. A larger change is a correction: skipped times are not
+//!    made up for, and repeated times fire again.
+//! 5. `@every` counts elapsed time and `@at` names an absolute instant: both ignore zones.
 //! 6. An instant that several expressions contain is one fire. Fires are strictly increasing.
-//! 7. Calendars are read on the wall clock of the zone at the instant of a fire. A suppressed fire
-//!    is still listed: it is marked, and it does not run.
+//! 7. Calendars are read on the wall clock of the zone at the instant of a fire.
+//!    A suppressed fire is still listed: it is marked, and it does not run.
 //!
 //! # What may be written
 //!
-//! At most 256 bytes of ASCII, words separated by spaces or tabs.
+//! An expression is at most 256 bytes of ASCII: words separated by spaces or tabs.
 //!
 //! | form | meaning |
 //! |---|---|
@@ -68,17 +68,17 @@
 //!
 //! # The modules
 //!
-//! From the text to the answer:
+//! In the order from the text to the answer:
 //!
 //! - `expression`: the strict grammar and its errors.
-//! - `pattern`: cron compiled through croner into sets: which civil times match.
+//! - `pattern`: cron expressions compiled, through croner, into sets of matching civil times.
 //! - `zone`: names, rules, and the spans during which a clock runs straight.
-//! - `lane`: a pattern on a zone's clock; it applies the rule above.
+//! - `lane`: a pattern on a zone's clock. It applies the rule above.
 //! - `source`, `fires`, `count`: unions of expressions of all kinds.
-//! - `calendars`, `pieces`: which fires are suppressed, as whole intervals.
-//! - `describe`, `lint`: descriptions and warnings in words.
+//! - `calendars`, `pieces`: the fires that calendars suppress, as whole intervals.
+//! - `describe`, `lint`: descriptions and warnings for people.
 //! - `dialect`: translates expressions of Quartz and EventBridge.
-//! - `cache`: compiled patterns, shared.
+//! - `cache`: a cache of compiled patterns.
 
 mod cache;
 mod calendar;

@@ -1,14 +1,14 @@
-//! The fates of the instants between a schedule's cursor and now.
+//! Decides the fates of the instants between a schedule's cursor and now.
 //!
-//! Normally that is one instant, a few milliseconds old. It runs, and so does a single instant that
-//! is late but within the grace. If several are due, only the newest can have been in time: the
-//! catch-up policy decides on the others, even within the grace. They run, collapse into the newest
-//! or are given up. The cost does not grow with the length of the outage: many instants of one fate
-//! are one entry, counted without listing them.
+//! Normally there is one such instant, a few milliseconds old, and it runs.
+//! A single instant that is late but within the grace also runs. If several are due, only
+//! the newest can be on time: the catch-up policy decides on the others, even within the grace.
+//! They run, collapse into the newest one or are given up. The cost does not grow with the length
+//! of the outage: many instants of one fate become one entry, counted without listing them.
 //!
-//! A suppressed instant never runs, is never missed and is never the latest: it is accounted for as
-//! suppressed, and splits ranges. An outage of many years under a calendar of many windows is
-//! planned a thousand ranges at a time.
+//! A suppressed instant never runs, is never missed and is never the latest.
+//! It gets an entry as suppressed, and splits ranges.
+//! An outage of many years under a calendar of many windows is planned a thousand ranges at a time.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{Fire, Piece, Timetable};
 
-/// What to do about missed fires.
+/// The catch-up policy: which missed fires run late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CatchUp {
     /// No missed fire runs.
@@ -31,24 +31,24 @@ pub enum CatchUp {
 /// A misfire policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
-    /// See [`CatchUp`].
+    /// Which missed fires run. See [`CatchUp`].
     pub catch_up: CatchUp,
-    /// A single fire counts as missed if its scheduled time is longer ago than this: the schedule's
-    /// grace plus its maximum jitter.
+    /// A single fire counts as missed if it was scheduled longer ago than this.
+    /// The value is the schedule's grace plus its maximum jitter.
     pub grace: TimeDelta,
-    /// For [`CatchUp::All`]: maximum number of runs, one that is on time included; the latest ones
-    /// run.
+    /// For [`CatchUp::All`]: maximum number of runs, including one that is on time.
+    /// The latest fires run.
     pub max: u32,
-    /// For [`CatchUp::All`]: the time between two runs.
+    /// For [`CatchUp::All`]: the time between two late runs.
     pub spacing: TimeDelta,
     /// Instants older than this never run.
     pub window: TimeDelta,
 }
 
-/// What happens to an instant.
+/// The fate of an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The instant runs in time.
+    /// The instant runs on time.
     Run,
     /// The instant was missed, and runs late.
     CatchUp,
@@ -58,7 +58,7 @@ pub enum Fate {
     Missed,
     /// The instant was missed longer ago than the window.
     OutsideWindow,
-    /// The instant was missed, and is beyond the limit on the number of runs.
+    /// The instant was missed, and the policy's maximum number of runs is already used up.
     OverLimit,
     /// A calendar suppresses the instant.
     Suppressed,
@@ -67,15 +67,15 @@ pub enum Fate {
 /// One instant, or a range of instants of one fate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The instant, or the first of the range.
+    /// The instant, or the first one of the range.
     pub fire: Fire,
-    /// The last of the range; for one instant, the same instant.
+    /// The last instant of the range; for one instant, the same instant.
     pub last: DateTime<Utc>,
     /// How many instants the entry accounts for.
     pub count: u64,
     /// When the fire is due to run.
     pub due_at: DateTime<Utc>,
-    /// See [`Fate`].
+    /// The fate that the instants share. See [`Fate`].
     pub fate: Fate,
     /// The name of the calendar that suppresses the fire.
     pub calendar: Option<Arc<str>>,
@@ -84,26 +84,26 @@ pub struct Entry {
 /// The fates from the cursor on, and the new position of the cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// In chronological order.
+    /// The entries, in chronological order.
     pub entries: Vec<Entry>,
-    /// The next instant that is not accounted for. It may already be due: then plan again.
+    /// The next instant without an entry. If it is already due, the caller must plan again.
     pub next: Option<Fire>,
 }
 
-/// Up to this many instants of one fate get an entry each.
+/// Up to this many instants of one fate get an entry each; more become a range.
 const APART: usize = 50;
 
-/// A plan ends after this many ranges, or this many boundaries of calendars; the next plan covers
-/// the rest.
+/// A plan ends after this many ranges or this many calendar boundaries.
+/// The next plan covers the rest.
 const RANGES: usize = 1_000;
 const STEPS: usize = 5_000;
 
 const MS: TimeDelta = TimeDelta::milliseconds(1);
 
-/// A fire that is claimed or starts no later than this after it is due is on time.
+/// A fire that is claimed or starts no later than this after its due time is on time.
 pub const ON_TIME: TimeDelta = TimeDelta::seconds(2);
 
-/// Plans for the instants from `cursor` (inclusive) that are due at `now`.
+/// Plans for the instants from `cursor` (inclusive) up to `now` that are due.
 pub fn plan(
     timetable: &Timetable,
     cursor: DateTime<Utc>,
@@ -114,7 +114,7 @@ pub fn plan(
     let until = due_until(timetable, before, now);
     let mut account = Account::new(timetable, before, now, Limit::BeforeRuns);
     if before < until {
-        // A fire that is on time is not missed, even without any grace.
+        // A fire that is on time is not missed, even with a grace of zero.
         let grace = policy.grace.max(ON_TIME);
         let missed_until = (now - grace - MS).clamp(before, until);
         let in_grace = account.allowed(missed_until, until, 2);
@@ -131,9 +131,9 @@ pub fn plan(
     Plan { next: timetable.next(account.accounted), entries: account.entries }
 }
 
-/// The last moment up to `now` by which every instant after `before` is due. Each is due before the
-/// next one comes, so at most the last one is still waiting for its jitter. A suppressed instant
-/// does not wait.
+/// The last moment up to `now` by which every instant after `before` is due.
+/// An instant is due before the next one comes, so at most the last one still waits for its jitter.
+/// A suppressed instant does not wait.
 fn due_until(timetable: &Timetable, before: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
     match timetable.last(now, before) {
         None => before,
@@ -144,10 +144,10 @@ fn due_until(timetable: &Timetable, before: DateTime<Utc>, now: DateTime<Utc>) -
 }
 
 /// Plans for the instants in `(after, until]`, all of them missed because of an outage or a pause.
-/// The next one may also lie there: then plan again.
+/// If the plan's next instant also lies in that range, the caller must plan again.
 ///
-/// A plan ends early only before its first run. Those that run belong to one plan, because the
-/// policy limits them together.
+/// A plan ends early only before its first run.
+/// All instants that run belong to one plan, because the policy limits their number.
 pub fn missed(
     timetable: &Timetable,
     after: DateTime<Utc>,
@@ -163,8 +163,8 @@ pub fn missed(
     Plan { entries: account.entries, next }
 }
 
-/// The next `count` instants from `cursor` (inclusive) that may run, with the suppressed ones
-/// before them; fewer if fewer are left. Their fate is [`Fate::Run`] or [`Fate::Suppressed`].
+/// The next `count` instants from `cursor` (inclusive) that may run, and the suppressed ones before
+/// them; fewer if fewer are left. Their fate is [`Fate::Run`] or [`Fate::Suppressed`].
 pub fn upcoming(timetable: &Timetable, cursor: DateTime<Utc>, count: usize) -> Vec<Entry> {
     let mut account = Account::new(timetable, cursor - MS, cursor, Limit::Nowhere);
     for _ in 0..count {
@@ -176,7 +176,7 @@ pub fn upcoming(timetable: &Timetable, cursor: DateTime<Utc>, count: usize) -> V
 }
 
 impl Plan {
-    /// The part before `end`: instants from there on are planned next.
+    /// The part of the plan before `end`: the next plan covers the instants from there on.
     pub fn before(self, timetable: &Timetable, end: DateTime<Utc>) -> Plan {
         let until = end - MS;
         let mut entries = self.entries;
@@ -203,17 +203,17 @@ impl Entry {
     }
 }
 
-/// Where an account ends when it is [full](Account::is_full).
+/// Where an account may end once it is [full](Account::is_full).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Limit {
     Nowhere,
     BeforeRuns,
 }
 
-/// The entries made so far, from one instant on and without a gap.
+/// The entries made so far: they cover the time from the start without a gap.
 struct Account<'a> {
     timetable: &'a Timetable,
-    /// Every instant up to this one has its entry.
+    /// Every instant up to this one has an entry.
     accounted: DateTime<Utc>,
     now: DateTime<Utc>,
     entries: Vec<Entry>,
@@ -240,20 +240,20 @@ impl<'a> Account<'a> {
         self.limit != Limit::Nowhere && is_full
     }
 
-    /// Begins the missed instants that run.
+    /// Marks the first missed instant that runs: from here on the account does not end early.
     fn begin_runs(&mut self) {
         if self.limit == Limit::BeforeRuns {
             self.limit = Limit::Nowhere;
         }
     }
 
-    /// Adds an instant that runs.
+    /// Adds the entry of an instant that runs.
     fn run(&mut self, entry: Entry) {
         self.accounted = entry.fire.at;
         self.entries.push(entry);
     }
 
-    /// Accounts for the only instant up to `until` that may run, which is in time.
+    /// Accounts for the only instant up to `until` that may run, which is on time.
     fn alone(&mut self, fire: Fire, until: DateTime<Utc>) {
         self.alike(fire.at - MS, Fate::Missed);
         if self.is_full() {
@@ -264,8 +264,8 @@ impl<'a> Account<'a> {
         self.alike(until, Fate::Missed);
     }
 
-    /// Accounts for all instants up to `until`, which were missed, except the newest if that is
-    /// `in_time`.
+    /// Accounts for all instants up to `until`:
+    /// all were missed, except the newest if it is `in_time`.
     fn missed(&mut self, until: DateTime<Utc>, policy: &Policy, in_time: Option<Fire>) {
         let now = self.now;
         let window_start = (now - policy.window).clamp(self.accounted, until);
@@ -290,7 +290,7 @@ impl<'a> Account<'a> {
                         None => Entry::late_run(self.timetable, latest, now),
                     });
                 }
-                // Only suppressed instants are left after it.
+                // After the latest, only suppressed instants are left.
                 self.alike(until, Fate::Collapsed);
             }
             CatchUp::All => {
@@ -311,7 +311,7 @@ impl<'a> Account<'a> {
                     if self.is_full() {
                         return;
                     }
-                    // What is on time waits for no spacing.
+                    // A fire that is on time does not wait for the spacing.
                     if in_time == Some(fire) {
                         self.run(Entry::new(self.timetable, fire, Fate::Run));
                     } else {
@@ -327,7 +327,7 @@ impl<'a> Account<'a> {
     /// The last `most` fires in `(after, until]` that may run, in order.
     fn allowed(&self, after: DateTime<Utc>, until: DateTime<Utc>, most: usize) -> Vec<Fire> {
         let open = |piece: &Piece| piece.suppressed_by.is_none();
-        // The window is days, so its pieces are few.
+        // The window is a matter of days, so it has few pieces.
         let pieces: Vec<(DateTime<Utc>, DateTime<Utc>)> = if self.timetable.has_calendars() {
             let open = self.timetable.pieces(after, until).filter(open);
             open.map(|piece| (piece.first.at - MS, piece.last)).collect()
@@ -347,8 +347,8 @@ impl<'a> Account<'a> {
         fires
     }
 
-    /// Accounts for the instants up to `until` with one fate, except suppressed ones: one entry
-    /// each while they are few, ranges when they are many.
+    /// Accounts for the instants up to `until` with one fate, except suppressed ones.
+    /// A few instants get an entry each; many become ranges.
     fn alike(&mut self, until: DateTime<Utc>, fate: Fate) {
         if self.accounted >= until || self.is_full() {
             return;
@@ -368,7 +368,7 @@ impl<'a> Account<'a> {
         self.accounted = until;
     }
 
-    /// The same, but always in ranges.
+    /// Accounts for the instants up to `until` with one fate, always as ranges.
     fn in_pieces(&mut self, until: DateTime<Utc>, fate: Fate) {
         let before = self.steps;
         for piece in self.timetable.pieces(self.accounted, until) {

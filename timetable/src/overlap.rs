@@ -1,8 +1,8 @@
-//! What happens to due fires while runs of the same schedule are live.
+//! Decides what happens to due fires while runs of the same schedule are live.
 //!
-//! Pure: from the policy and the current state (live runs, waiting fires) to the fates of the fires
-//! that want to start, and of the runs that block them. A waiting fire is started as soon as no run
-//! is live; waiting fires are started in their order, before any later one.
+//! The module is pure. From the policy and the current state (live runs, waiting fires) it decides
+//! the fates of the fires that want to start, and of the runs that block them. As soon as no run is
+//! live, a waiting fire starts; waiting fires start in their order, before any later fire.
 
 /// The policy for a fire while a run of the same schedule is live.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,20 +10,21 @@ pub enum Policy {
     /// The fire is skipped.
     #[default]
     Skip,
-    /// The fire waits; while one waits, later ones are skipped.
+    /// The fire waits; while a fire waits, later ones are skipped.
     BufferOne,
     /// The fire waits, after those that are already waiting.
     BufferAll {
         /// Maximum number of waiting fires; later ones are skipped.
         limit: usize,
     },
-    /// The live runs are asked to stop, and the fire waits until they have stopped. A fire that is
-    /// already waiting is replaced.
+    /// The live runs are asked to stop, and the fire waits until they have stopped.
+    /// A fire that is already waiting is replaced.
     CancelOther,
-    /// The live runs are ended at once, and the fire starts. If there are too many of them for
-    /// that, it waits until they have been ended, and replaces a fire that is already waiting.
+    /// The live runs are ended at once, and the fire starts.
+    /// If more runs are live than one decision may end, the fire waits until they have been ended,
+    /// and replaces a fire that is already waiting.
     TerminateOther,
-    /// The new run starts beside the live one.
+    /// The new run starts beside the live ones.
     Allow,
 }
 
@@ -32,14 +33,14 @@ pub enum Policy {
 pub struct Occupancy {
     /// Runs that have not settled, and fires that are about to become runs.
     pub live: usize,
-    /// Fires that wait for the live ones.
+    /// Number of fires that wait for the live runs to settle.
     pub waiting: usize,
-    /// Maximum number of live runs that may be stopped along with this decision. If there are more,
-    /// the fire waits until they have been stopped step by step.
+    /// Maximum number of live runs that one decision may stop.
+    /// If more are live, the fire waits until they have been stopped step by step.
     pub stoppable: usize,
 }
 
-/// What happens to a fire that wants to start.
+/// The fate of a fire that wants to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The fire starts.
@@ -50,30 +51,30 @@ pub enum Fate {
     Overlap,
     /// The fire is skipped: the buffer is full.
     BufferFull,
-    /// The fire is skipped: the last fire that wants to start replaces it.
+    /// The fire is skipped: the last of the fires that want to start replaces it.
     Replaced,
 }
 
-/// What happens to the live runs.
+/// The fate of the schedule's live runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// Nothing happens to them.
+    /// The live runs continue.
     Leave,
     /// The live runs are asked to stop.
     Cancel,
-    /// The live runs are ended.
+    /// The live runs are ended at once.
     Terminate,
 }
 
 /// The decision on the fires that want to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// One for each fire, earliest first.
+    /// One fate for each fire, earliest first.
     pub fates: Vec<Fate>,
-    /// What happens to the runs that block them.
+    /// The fate of the live runs that block the fires.
     pub others: Others,
-    /// Whether the fires that were already waiting are skipped: the last of the new ones replaces
-    /// them.
+    /// Whether the fires that were already waiting are skipped
+    /// because the last of the new fires replaces them.
     pub replaces_waiting: bool,
 }
 
@@ -92,7 +93,7 @@ impl Policy {
             Self::Skip => plan.fates(wanting, usize::from(free), 0, Fate::Overlap),
             Self::BufferOne => plan.wait(standing, wanting, 1),
             Self::BufferAll { limit } => plan.wait(standing, wanting, limit),
-            // Each would replace the previous one: only the last remains.
+            // Each fire would replace the previous one, so only the last remains.
             Self::CancelOther if wanting > 0 => {
                 plan.fates.resize(wanting - 1, Fate::Replaced);
                 plan.fates.push(if free { Fate::Start } else { Fate::Wait });
@@ -110,9 +111,9 @@ impl Policy {
         plan
     }
 
-    /// Decides on `wanting` fires that are caught up on, earliest first: by the catch-up policy
-    /// `all`, or after a pause. All of them run. They stop nothing and skip nothing: they wait for
-    /// the live runs and then follow one another.
+    /// Decides on `wanting` fires that run late, earliest first: after a pause, or by the catch-up
+    /// policy `all`. All of them run. They stop no run and skip no fire: they wait for the live
+    /// runs, and then start one after another.
     pub fn follow(self, standing: Occupancy, wanting: usize) -> Plan {
         let mut plan = Plan {
             fates: Vec::with_capacity(wanting),
@@ -131,7 +132,7 @@ impl Policy {
         plan
     }
 
-    /// What happens to the live runs because fires wait for them.
+    /// The fate of the live runs while fires wait for them to settle.
     pub fn presses(self, standing: Occupancy) -> Others {
         match self {
             Self::CancelOther if standing.live > 0 && standing.waiting > 0 => Others::Cancel,
@@ -165,7 +166,8 @@ impl Policy {
 }
 
 impl Plan {
-    /// The first `start` fires start, the next `wait` wait, the rest do not run.
+    /// The first `start` fires start, the next `wait`
+    /// fires wait, and the others get the fate `rest`.
     fn fates(&mut self, wanting: usize, start: usize, wait: usize, rest: Fate) {
         let start = start.min(wanting);
         let wait = wait.min(wanting - start);
@@ -175,8 +177,8 @@ impl Plan {
     }
 
     fn wait(&mut self, standing: Occupancy, wanting: usize, limit: usize) {
-        // If no run is live, one fire starts: the head of the queue, if there is one, so that no
-        // later fire overtakes it. Its place in the queue becomes free.
+        // If no run is live, one fire starts. If fires wait, it is the first of them, so that no
+        // later fire overtakes it, and its place in the buffer becomes free.
         let start = usize::from(standing.live == 0);
         let leaves = start.min(standing.waiting);
         let room = limit.saturating_sub(standing.waiting - leaves);
@@ -266,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_new_fire_does_not_overtake_one_that_waits() {
-        // The blocking run has just settled: the head starts, which frees its place.
+        // The blocking run has just settled: the first waiting fire starts, which frees its place.
         assert_eq!(fates(Policy::BufferOne, 0, 1, 2), [Fate::Wait, Fate::BufferFull]);
         assert_eq!(fates(BUFFER_TWO, 0, 2, 2), [Fate::Wait, Fate::BufferFull]);
         assert_eq!(BUFFER_TWO.release(standing(0, 2)), 1);
@@ -298,8 +300,8 @@ mod tests {
         assert_eq!(plan(Policy::TerminateOther, 2, 0, 0).others, Others::Leave);
     }
 
-    /// In every state, each fire has a fate, at most one starts while none is live, and no more of
-    /// them wait than the limit allows.
+    /// In every state each fire has a fate, at most one fire starts while no run is live, and no
+    /// more fires wait than the limit allows.
     #[test]
     fn no_policy_but_allow_lets_two_run_and_no_buffer_grows_over_its_limit() {
         let policies = [

@@ -4,8 +4,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{fire::Fire, timetable::Timetable};
 
-/// Maximum number of stretches that are joined into one piece, so that a piece costs a bounded
-/// search.
+/// Maximum number of stretches that are joined into one
+/// piece, which bounds the cost of finding a piece.
 const JOINED: usize = 1_000;
 
 /// Consecutive fires of a timetable that are suppressed by the same calendar, or by none.
@@ -13,21 +13,21 @@ const JOINED: usize = 1_000;
 pub struct Piece {
     /// The first fire.
     pub first: Fire,
-    /// The instant of the last fire, which may be the first.
+    /// The instant of the last fire, which may also be the first.
     pub last: DateTime<Utc>,
     /// Number of fires.
     pub count: u64,
-    /// The calendar's name.
+    /// The name of the calendar that suppresses the fires, if one does.
     pub suppressed_by: Option<Arc<str>>,
-    /// Number of stretches that were visited since the beginning, including those of this piece:
-    /// the cost of the search so far.
+    /// Number of stretches visited since the beginning of the window, including those of this
+    /// piece: the cost of the search so far.
     pub steps: usize,
 }
 
-/// The fires of a window in pieces, in order.
+/// The fires of a window as an iterator of pieces, in order.
 ///
-/// Returned by [`Timetable::pieces`]. The cost depends on the number of calendar boundaries between
-/// which there are fires, not on the number of fires.
+/// Returned by [`Timetable::pieces`]. The cost depends on the number of calendar boundaries that
+/// have fires between them, not on the number of fires.
 #[derive(Clone, Debug)]
 pub struct Pieces<'a> {
     timetable: &'a Timetable,
@@ -52,7 +52,7 @@ impl<'a> Pieces<'a> {
         Pieces { timetable, after, until, steps: 0 }
     }
 
-    /// The stretch in which the next fire lies.
+    /// The stretch that contains the next fire.
     fn ahead(&self) -> Option<Stretch> {
         let first = self.timetable.next(self.after).filter(|first| first.at <= self.until)?;
         let (calendar, end) = self.timetable.stretch(first.at);
@@ -71,7 +71,7 @@ impl Iterator for Pieces<'_> {
         for _ in 0..JOINED {
             self.after = to;
             self.steps += 1;
-            // Neighbours with the same fate form one piece.
+            // Neighbouring stretches with the same calendar form one piece.
             match self.ahead().filter(|next| next.calendar == calendar) {
                 Some(next) => to = next.to,
                 None => break,

@@ -1,4 +1,4 @@
-//! When a failed attempt is repeated.
+//! Computes when a failed attempt is repeated.
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ pub enum Backoff {
 pub struct Policy {
     /// Maximum number of attempts, including the first: 1 to 100.
     pub max_attempts: i32,
-    /// See [`Backoff`].
+    /// How the delay grows. See [`Backoff`].
     pub backoff: Backoff,
     /// Delay before the second attempt, in milliseconds.
     pub initial_ms: i64,
     /// The longest delay, in milliseconds.
     pub max_ms: i64,
-    /// The share of the delay that is random, 0 to 1: a delay of 10 s with 0.2 becomes 8 to 10 s.
+    /// The random share of the delay, from 0 to 1: with 0.2, a delay of 10 s becomes 8 to 10 s.
     pub jitter: f64,
 }
 
@@ -44,7 +44,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The delay after the `failures`-th failure (counted from 1). `random` is uniform in `[0, 1)`.
+    /// The delay after failure number `failures` (from 1). `random` is uniform in `[0, 1)`.
     pub fn delay(&self, failures: i32, random: f64) -> Duration {
         let doublings = match self.backoff {
             Backoff::Fixed => 0,

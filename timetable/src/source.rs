@@ -18,7 +18,7 @@ pub(crate) enum Source {
     Never,
 }
 
-/// A fire of a source: the unix millisecond, the clock's offset then, and the kind.
+/// A fire of a source: the unix millisecond, the clock's offset at that time, and the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub(crate) at: i64,
@@ -68,8 +68,8 @@ impl Moment {
         Moment { at: hit.at * 1_000, offset: hit.offset, kind: hit.kind }
     }
 
-    /// An instant that does not depend on the clock; its kind only tells how to read the local
-    /// time.
+    /// An instant that does not depend on the clock.
+    /// Its kind only tells how to read the local time.
     fn absolute(zone: &Zone, at: i64) -> Moment {
         let second = at.div_euclid(1_000);
         let span = zone.span_at(second);
@@ -77,8 +77,8 @@ impl Moment {
     }
 }
 
-/// `anchor + k * interval` for k from 1: counted from the anchor, not from the previous run, so
-/// that a late run does not shift the following ones.
+/// The instants `anchor + k * interval` for k from 1. They count from the anchor and not from the
+/// previous run, so a late run does not shift the following ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Every {
     pub(crate) anchor: i64,

@@ -4,11 +4,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{Fire, Timetable, misfire::Entry};
 
-/// Consecutive instants.
+/// A number of consecutive instants.
 struct Stretch {
     /// The first fire.
     fire: Fire,
-    /// The last instant; the same as the first for a single instant.
+    /// The last instant; for a single instant, the same as the first.
     last: DateTime<Utc>,
     /// Number of instants.
     count: u64,
@@ -16,8 +16,8 @@ struct Stretch {
 
 const MS: TimeDelta = TimeDelta::milliseconds(1);
 
-/// The entries without the instants in `taken`. Both are in increasing order. Ranges are counted,
-/// not listed: a range is split around taken instants.
+/// The entries without the instants in `taken`. Both lists are in increasing order.
+/// A range is split around taken instants; its instants are counted, not listed.
 pub fn without(timetable: &Timetable, entries: Vec<Entry>, taken: &[DateTime<Utc>]) -> Vec<Entry> {
     if taken.is_empty() {
         return entries;
@@ -43,8 +43,8 @@ pub fn without(timetable: &Timetable, entries: Vec<Entry>, taken: &[DateTime<Utc
     left
 }
 
-/// The instants from `first` to `last`, both inclusive, without those in `taken`, all of which lie
-/// in this range.
+/// The instants from `first` to `last`, both inclusive, without those in `taken`.
+/// All of `taken` must lie between the two.
 fn around(
     timetable: &Timetable,
     first: DateTime<Utc>,
@@ -61,7 +61,7 @@ fn around(
     stretches
 }
 
-/// The instants in `(after, until]`, if there are any.
+/// The instants in `(after, until]`; `None` if there are none.
 fn stretch(timetable: &Timetable, after: DateTime<Utc>, until: DateTime<Utc>) -> Option<Stretch> {
     let fire = timetable.fires(after, until).next()?;
     let last = timetable.last(until, after)?.at;
@@ -94,7 +94,7 @@ mod tests {
         .unwrap()
     }
 
-    /// The instants from one minute to another, as a range if there are several.
+    /// An entry for the instants from one minute to another: a range if there are several.
     fn entry(timetable: &Timetable, from: i64, to: i64) -> Entry {
         Entry {
             fire: timetable.next(at(from) - MS).unwrap(),
@@ -106,7 +106,8 @@ mod tests {
         }
     }
 
-    /// First, last and number of the remaining minutes from 1 to 100.
+    /// First minute, last minute and number of minutes
+    /// of each entry that remains of minutes 1 to 100.
     fn left(taken: &[DateTime<Utc>]) -> Vec<(i64, i64, u64)> {
         let minutely = minutely();
         let left = without(&minutely, vec![entry(&minutely, 1, 100)], taken);

@@ -22,29 +22,29 @@ use crate::{
 /// Maximum number of expressions in a definition.
 const EXPRESSIONS: usize = 16;
 
-/// The longest jitter. A fire is identified by its scheduled instant, so a longer jitter would only
-/// obscure when the work is done.
+/// The longest jitter. A fire is identified by its scheduled instant, and a longer jitter would
+/// only obscure when the work is done.
 const LONGEST_JITTER: Duration = Duration::from_secs(86_400);
 
-/// No fire is later than the year 9999, the last whose instants every format can represent.
+/// No fire is later than the year 9999, the last year whose instants every format can represent.
 const LAST: i64 = LAST_SECOND * 1_000 + 999;
 
-/// A checked and compiled [`Definition`]: the pure function that says when it fires.
+/// A checked and compiled [`Definition`], which computes when the schedule fires.
 ///
-/// Immutable, and cheap to clone and to share between threads. Every answer depends only on the
-/// definition, the arguments and the zone data in use, and takes microseconds whatever the
-/// definition: no search visits the days between two fires.
+/// A timetable is immutable, and cheap to clone and to share between threads.
+/// Every answer depends only on the definition, the arguments and the zone data in use.
+/// It takes microseconds whatever the definition: no search visits the days between two fires.
 ///
-/// Calendars ([`Timetable::with_calendars`]) do not change the fires: they determine which of them
-/// are suppressed.
+/// Calendars ([`Timetable::with_calendars`]) do not change the fires,
+/// but determine which of them are suppressed.
 #[derive(Clone, Debug)]
 pub struct Timetable(Arc<Parts>, Option<Arc<[Arc<Calendar>]>>);
 
-/// Maximum number of stretches of suppressed fires that are skipped in search of an allowed one:
-/// weeks, for a calendar of weekdays.
+/// Maximum number of stretches of suppressed fires that a search for an allowed fire skips.
+/// Under a calendar of weekdays, a stretch is a week.
 const PASSED_OVER: usize = 2_000;
 
-/// Maximum number of stretches that are counted.
+/// Maximum number of stretches whose fires are counted.
 const COUNTED: usize = 20_000;
 
 /// The parts of a timetable.
@@ -52,7 +52,7 @@ const COUNTED: usize = 20_000;
 pub(crate) struct Parts {
     /// The expressions as typed, with their meaning; for descriptions, not for search.
     pub(crate) expressions: Vec<(String, Expression)>,
-    /// The same in the same order, for search.
+    /// The same expressions in the same order, compiled for search.
     pub(crate) sources: Vec<Source>,
     pub(crate) zone: Arc<Zone>,
     pub(crate) dst: DstPolicy,
@@ -68,8 +68,8 @@ impl Timetable {
     /// # Errors
     ///
     /// The first invalid field: an expression that violates the grammar or that no date ever
-    /// matches, a zone without such a canonical name, an end before the start, a jitter of more
-    /// than a day. A definition whose instants are all past is not an error; it never fires.
+    /// matches, a zone that is not a canonical name, an end before the start, a jitter of more than
+    /// a day. A definition whose instants are all past is valid; it never fires.
     pub fn new(definition: &Definition) -> Result<Timetable, TimingError> {
         Timetable::build(definition, |cron| Pattern::compile(cron).map(Arc::new))
     }
@@ -124,12 +124,12 @@ impl Timetable {
         Ok(Timetable(parts, None))
     }
 
-    /// The same timetable with these calendars and no others. If several suppress a fire, the first
-    /// of them counts.
+    /// The same timetable with these calendars in place of any earlier ones.
+    /// If several suppress a fire, the first of them counts.
     ///
     /// # Errors
     ///
-    /// More than eight calendars.
+    /// There are more than eight calendars.
     pub fn with_calendars(
         &self,
         calendars: impl IntoIterator<Item = Arc<Calendar>>,
@@ -168,12 +168,12 @@ impl Timetable {
             .sources
             .iter()
             .filter_map(|source| source.previous(&self.0.zone, self.0.dst, to, after));
-        // Of equal instants, the first in order, as in a forward search.
+        // Of moments at the same instant, the first in order wins, as in a forward search.
         moments.min_by_key(|moment| (std::cmp::Reverse(moment.at), moment.kind))?.fire()
     }
 
-    /// Number of fires strictly after `after`, up to and including `until`, computed without
-    /// visiting each.
+    /// Number of fires strictly after `after`, up to and including `until`.
+    /// They are computed without visiting each.
     pub fn count(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
         let (after, until) = self.0.bounds(after, until);
         count::count(&self.0, after, until)
@@ -187,7 +187,7 @@ impl Timetable {
     /// The first fire strictly after `after` that no calendar suppresses.
     ///
     /// The search skips up to two thousand stretches of suppressed fires (years, for any realistic
-    /// definition) and then gives up: in that case it also returns `None`.
+    /// definition). Then it gives up and returns `None`.
     pub fn next_allowed(&self, after: DateTime<Utc>) -> Option<Fire> {
         let mut after = after;
         for _ in 0..PASSED_OVER {
@@ -201,9 +201,9 @@ impl Timetable {
         None
     }
 
-    /// The fires strictly after `after`, up to and including `until`, in pieces that one calendar
-    /// suppresses, or none: in order, each counted without visiting its fires. Without calendars
-    /// there is one piece.
+    /// The fires strictly after `after`, up to and including `until`, in pieces. The fires of a
+    /// piece are suppressed by the same calendar or by none, and are counted without visiting each.
+    /// Pieces are in order; without calendars there is one.
     pub fn pieces(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> Pieces<'_> {
         Pieces::new(self, after, until)
     }
@@ -226,9 +226,9 @@ impl Timetable {
         self.1.is_some()
     }
 
-    /// When a fire is due: its scheduled instant plus the jitter of this schedule and this instant,
-    /// which never changes. It is always due before the next fire, whatever the jitter: a fire that
-    /// waits long must not hold back later ones.
+    /// When a fire is due: its scheduled instant plus its jitter, which depends only on the
+    /// schedule and the instant. A fire is always due before the next one, whatever the jitter: a
+    /// fire that waits long must not hold back later ones.
     pub fn due_at(&self, scheduled_at: DateTime<Utc>) -> DateTime<Utc> {
         if self.0.jitter.is_zero() {
             return scheduled_at;
@@ -240,8 +240,8 @@ impl Timetable {
         scheduled_at.checked_add_signed(delay).unwrap_or(scheduled_at)
     }
 
-    /// A description of the timetable: one sentence for the times, and one each for zone, clock
-    /// changes, jitter, start and end where they matter.
+    /// A description of the timetable in words: one sentence for the times, and one each for zone,
+    /// clock changes, jitter, start and end where they matter.
     pub fn describe(&self) -> String {
         let mut words = describe::describe(&self.0);
         for calendar in self.1.iter().flat_map(|calendars| calendars.iter()) {
@@ -250,7 +250,8 @@ impl Timetable {
         words
     }
 
-    /// Warnings about what was probably not intended, judged at `from`: the most important first.
+    /// Warnings about probable mistakes in the definition,
+    /// judged at `from`: the most important first.
     pub fn lint(&self, from: DateTime<Utc>) -> Vec<Warning> {
         let mut warnings = lint::lint(self, &self.0, from);
         if self.has_calendars() && self.next(from).is_some() && self.next_allowed(from).is_none() {
@@ -265,21 +266,21 @@ impl Timetable {
         warnings
     }
 
-    /// The first clock change of its zone after `from`, up to `until`, that affects one of its
-    /// times: a time that does not exist then, or occurs twice. An expression of every hour follows
-    /// the clock and is not affected.
+    /// The first clock change of the timetable's zone after `from`, up to `until`,
+    /// that affects one of its times: the time does not exist then, or occurs twice.
+    /// An expression of every hour follows the clock and is not affected.
     pub fn clock_change(&self, from: DateTime<Utc>, until: DateTime<Utc>) -> Option<ClockChange> {
         lint::clock_change(&self.0, from, until)
     }
 
-    /// The warning for a definition that belongs to no schedule, so that its seed means nothing:
-    /// the values that `H` chose are only an example.
+    /// The warning that the values chosen by `H` are only an example.
+    /// It is for a definition that belongs to no schedule, because the seed has no meaning then.
     pub fn example(&self) -> Option<Warning> {
         lint::hashed(&self.0)
     }
 
-    /// The calendar that suppresses fires at an instant, and a later instant up to which that does
-    /// not change.
+    /// The index of the calendar that suppresses fires at an instant,
+    /// and a later instant up to which that stays so.
     pub(crate) fn stretch(&self, at: DateTime<Utc>) -> (Option<usize>, DateTime<Utc>) {
         let Some(calendars) = &self.1 else {
             return (None, DateTime::<Utc>::MAX_UTC);
@@ -297,8 +298,7 @@ impl Timetable {
         (None, end)
     }
 
-    /// If any calendar suppresses fires at an instant: a later instant up to which one of them
-    /// does.
+    /// If a calendar suppresses fires at an instant, a later instant up to which one still does.
     fn blocked_until(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let calendars = self.1.as_ref()?;
         let span = self.0.zone.span_at(at.timestamp());
@@ -316,14 +316,14 @@ impl Timetable {
     }
 }
 
-/// The instant of a unix second; seconds that are out of range become the last instant.
+/// The instant of a unix second; a second that is out of range becomes the last instant.
 fn instant(second: i64) -> DateTime<Utc> {
     let known = (second <= LAST_SECOND).then(|| DateTime::from_timestamp(second, 0)).flatten();
     known.unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
 
 impl Parts {
-    /// The window `(after, until]` in milliseconds, narrowed to start and end.
+    /// The window `(after, until]` in milliseconds, narrowed to the definition's start and end.
     fn bounds(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> (i64, i64) {
         let (mut after, mut until) = (after.timestamp_millis(), until.timestamp_millis().min(LAST));
         if let Some(start) = self.start {
@@ -337,12 +337,12 @@ impl Parts {
 }
 
 impl Moment {
-    /// Sorts by instant; of several moments at one instant, the normal one comes first.
+    /// The sort key: by instant, and of several moments at one instant the normal one first.
     pub(crate) fn order(&self) -> (i64, crate::FireKind) {
         (self.at, self.kind)
     }
 
-    /// The fire in its public form. There is one for every instant within [`LAST`].
+    /// The fire in its public form. Every instant within [`LAST`] has one.
     pub(crate) fn fire(self) -> Option<Fire> {
         let at = DateTime::from_timestamp_millis(self.at)?;
         let offset = FixedOffset::east_opt(i32::try_from(self.offset).ok()?)?;

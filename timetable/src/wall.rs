@@ -2,20 +2,20 @@ use chrono::{DateTime, FixedOffset, NaiveDateTime, TimeDelta, Utc};
 
 use crate::zone::Zone;
 
-/// The wall-clock time of a zone at an instant, and the clock's offset from UTC then; `None` for an
-/// unknown zone.
+/// The wall-clock time of a zone at an instant, and the clock's offset from UTC
+/// at that instant; `None` for an unknown zone.
 pub fn wall_clock(zone: &str, at: DateTime<Utc>) -> Option<(NaiveDateTime, FixedOffset)> {
     let span = Zone::named(zone).ok()?.span_at(at.timestamp());
     let offset = FixedOffset::east_opt(i32::try_from(span.offset).ok()?)?;
     Some((at.with_timezone(&offset).naive_local(), offset))
 }
 
-/// The instant at which the clocks of a zone show a local time: the first one if they show it
-/// twice, and the first after the gap if they never do. `None` for an unknown zone, and for a time
-/// at the end of the calendar.
+/// The instant at which a zone's clock shows a local time. If the clock shows it twice,
+/// this is the first instant; if it never does, this is the first instant after the gap.
+/// `None` for an unknown zone, and for a time at the end of the calendar.
 pub fn first_instant(zone: &str, local: NaiveDateTime) -> Option<DateTime<Utc>> {
     let zone = Zone::named(zone).ok()?;
-    // No clock is further than that from UTC.
+    // No clock is further than two days from UTC.
     let before = local.checked_sub_signed(TimeDelta::days(2))?.and_utc().timestamp();
     let mut span = zone.span_at(before);
     loop {

@@ -1,6 +1,6 @@
 use crate::{model::DefinitionError, store::StoreError};
 
-/// Why the engine could not do something. Messages read after "failed to".
+/// Why the engine could not do something. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The database failed.
@@ -17,10 +17,10 @@ pub enum EngineError {
     NameTaken {
         /// The node's name.
         name: String,
-        /// What the other process is doing.
+        /// The state of the other process, as the end of a sentence about it.
         doing: &'static str,
     },
-    /// The node's clock is wrong, so it could fire at the wrong time.
+    /// The node's clock is wrong, so the node could fire at the wrong time.
     #[error(
         "join the nodes: the clock of this machine is {offset}, and more than 5 s are not allowed; \
          set it right (its time service) and start again"
@@ -29,7 +29,7 @@ pub enum EngineError {
         /// How far off the clock is, and in which direction.
         offset: String,
     },
-    /// Parts of a round failed independently; the other parts were done.
+    /// Some parts of a round failed independently; the other parts succeeded.
     #[error("{}", told(.0))]
     Parts(Vec<(&'static str, EngineError)>),
     /// A bug in Carillon.
@@ -38,7 +38,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Whether the same call may succeed if it is repeated.
+    /// Whether the same call may succeed if it is repeated later.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Store(error) => error.is_transient(),
@@ -49,7 +49,7 @@ impl EngineError {
         }
     }
 
-    /// Why the database cannot serve a call now, if that is the only problem.
+    /// Why the database cannot serve a call now; `None` if the error has another cause.
     pub fn unavailable(&self) -> Option<&'static str> {
         match self {
             Self::Store(error) => error.unavailable(),

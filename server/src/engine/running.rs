@@ -1,4 +1,4 @@
-//! The engine as a whole: start, status and shutdown.
+//! Starts the engine, reports its status, and shuts it down.
 
 use std::{sync::Arc, time::Duration};
 
@@ -42,19 +42,19 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// A running engine. It runs until [`Engine::shutdown`].
+/// A running engine. It runs until [`Engine::shutdown`] is called.
 #[derive(Debug)]
 pub struct Engine {
     core: Arc<Core>,
-    /// Stops claiming and taking runs.
+    /// Stops the claiming of fires and the taking of runs.
     stop: CancellationToken,
-    /// Stops the heartbeat, after the last attempt.
+    /// Stops the heartbeat. Cancelled after the last attempt has ended.
     stop_pulse: CancellationToken,
-    /// Stops the calls to the other nodes, after the last call.
+    /// Stops the calls to the other nodes. Cancelled after the last call.
     stop_relay: CancellationToken,
-    /// Stops the settler and the log writer, after everything else.
+    /// Stops the settler and the log writer. Cancelled after everything else.
     stop_writers: CancellationToken,
-    /// Stops the settler even if it has not settled everything.
+    /// Stops the settler even if it has not settled all attempts.
     give_up: CancellationToken,
     services: TaskTracker,
     pulse: TaskTracker,
@@ -70,38 +70,38 @@ pub struct Engine {
     heartbeat: watch::Receiver<(u64, PulseReport)>,
 }
 
-/// The engine's status.
+/// The status of an engine.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// The node's current life.
+    /// The key of the node's current life.
     pub node_id: Uuid,
-    /// Whether it claims fires and takes runs.
+    /// Whether the engine claims fires and takes runs.
     pub is_running: bool,
-    /// Attempts in progress.
+    /// Number of attempts in progress.
     pub attempts: usize,
-    /// The maximum number of concurrent attempts.
+    /// Maximum number of concurrent attempts.
     pub capacity: usize,
-    /// The number of the planner's rounds, and the report of the last one.
+    /// Number of the planner's rounds, and the report of the last one.
     pub planner: (u64, PlannerReport),
-    /// The same for the dispatcher.
+    /// Number of the dispatcher's rounds, and the report of the last one.
     pub dispatcher: (u64, DispatcherReport),
-    /// The same for recovery.
+    /// Number of recovery's rounds, and the report of the last one.
     pub recovery: (u64, RecoveryReport),
-    /// The same for backfills.
+    /// Number of the backfill service's rounds, and the report of the last one.
     pub backfill: (u64, BackfillReport),
-    /// The same for the heartbeat.
+    /// Number of heartbeats, and the report of the last one.
     pub pulse: (u64, PulseReport),
 }
 
-/// Capacity of the queues to the settler and to the log writer.
+/// Capacity of the queues to the settler and to the writers.
 const QUEUE: usize = 4096;
 
-/// Time limit for the services' last rounds and the notice to the other nodes.
+/// Time limit for the services' last rounds and for the notice to the other nodes.
 const LAST_ROUNDS: Duration = Duration::from_secs(2);
 
-/// Deadlines of the steps of a shutdown, counted from the end of the grace period. First, released
-/// attempts end on their own; then the remaining ones are cut off; finally their results are
-/// written, and the node leaves.
+/// Deadlines of the steps of a shutdown, counted from the end of the grace period.
+/// First, released attempts end on their own. Then the remaining ones are aborted.
+/// Finally their results are written, and the node leaves.
 const RELEASED: Duration = Duration::from_secs(2);
 const CUT_OFF: Duration = Duration::from_millis(2_750);
 const WRITTEN: Duration = Duration::from_millis(3_750);
@@ -192,7 +192,7 @@ impl Engine {
         })
     }
 
-    /// What this node knows of the other nodes and of itself.
+    /// The node's knowledge of the other nodes and of itself.
     pub fn cluster(&self) -> Cluster {
         self.core.cluster.clone()
     }
@@ -212,40 +212,40 @@ impl Engine {
         }
     }
 
-    /// Published after each planner round: the number of rounds and the report of the last one.
+    /// Receives, after each planner round, the number of rounds and the report of the last one.
     pub fn planner_reports(&self) -> watch::Receiver<(u64, PlannerReport)> {
         self.planner.clone()
     }
 
-    /// Published after each recovery round.
+    /// Receives the report of each recovery round.
     pub fn recovery_reports(&self) -> watch::Receiver<(u64, RecoveryReport)> {
         self.recovery.clone()
     }
 
-    /// Published after each heartbeat.
+    /// Receives the report of each heartbeat.
     pub fn pulse_reports(&self) -> watch::Receiver<(u64, PulseReport)> {
         self.heartbeat.clone()
     }
 
-    /// Published after each retention round, if retention is on.
+    /// Receives the report of each retention round; `None` if retention is off.
     pub fn retention_reports(&self) -> Option<watch::Receiver<(u64, RetentionReport)>> {
         self.retention.clone()
     }
 
-    /// Published after each roll-up round.
+    /// Receives the report of each round of the statistics service.
     pub fn stats_reports(&self) -> watch::Receiver<(u64, StatsReport)> {
         self.stats.clone()
     }
 
-    /// Published after each round that compares histories with their quotas.
+    /// Receives the report of each round that compares histories with their quotas.
     pub fn history_quotas_reports(&self) -> watch::Receiver<(u64, HistoryQuotasReport)> {
         self.history_quotas.clone()
     }
 
-    /// Stops claiming and taking runs, lets attempts finish within `grace`, releases the rest to
-    /// other nodes and leaves. This ends at most 4.25 s after the grace period, whatever the
-    /// database and the targets do. Recovery takes care of attempts that have not ended by then or
-    /// cannot be written.
+    /// Stops the claiming of fires and the taking of runs, lets attempts finish within `grace`,
+    /// releases the rest to other nodes, and leaves.
+    /// This ends at most 4.25 s after the grace period, whatever the database and the targets do.
+    /// Recovery handles attempts that have not ended by then or cannot be written.
     pub async fn shutdown(self, grace: Duration) -> Result<(), EngineError> {
         let core = &self.core;
         let clock = &core.clock;
@@ -255,7 +255,8 @@ impl Engine {
         core.cluster.begin_draining();
         self.stop.cancel();
         self.services.close();
-        // The other nodes need not wait until the last attempt on this node has ended.
+        // The other nodes are told now, so that they need
+        // not wait for the last attempt on this node.
         let drained = async {
             if let Err(error) = core.store.drain(core.node_id().await).await {
                 tracing::warn!(%error, "failed to record that this node shuts down");
@@ -298,7 +299,8 @@ impl Engine {
             self.relay.wait().await;
             has_left
         };
-        // This does not fail the shutdown: the other nodes notice when the heartbeat expires.
+        // An error here does not fail the shutdown:
+        // the other nodes notice when the heartbeat expires.
         match left.limit(leaving).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -310,7 +312,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Ends at once, as a crash would, without settling or releasing anything. For tests.
+    /// Ends at once, as a crash would, without settling or releasing attempts. For tests.
     pub fn abandon(self) {
         self.core.vanish();
         self.stop.cancel();
@@ -321,14 +323,14 @@ impl Engine {
     }
 }
 
-/// A node that has joined; none of its services runs yet.
+/// A node that has joined the cluster. None of its services is running yet.
 pub(super) struct JoinedNode {
     pub(super) core: Arc<Core>,
-    /// Settlements that attempts request.
+    /// The settlements that attempts request.
     pub(super) to_settle: mpsc::Receiver<Settlement>,
-    /// Steps that runs of several tasks request.
+    /// The steps that runs of several tasks request.
     pub(super) to_step: mpsc::Receiver<crate::engine::core::StepRequest>,
-    /// Log output of attempts.
+    /// The log lines that attempts print.
     pub(super) to_write: mpsc::Receiver<LogMessage>,
 }
 
@@ -348,7 +350,7 @@ pub(super) async fn join(parts: CoreParts) -> Result<JoinedNode, EngineError> {
     Ok(JoinedNode { core, to_settle, to_step, to_write })
 }
 
-/// A source of wake-ups before the next round is due.
+/// The signal that wakes a service before its next round is due.
 #[derive(Clone, Copy, Debug)]
 enum Wake {
     Planner,
@@ -397,7 +399,7 @@ impl Starter<'_> {
         self.service_if(true, service, wake)
     }
 
-    /// Starts a service if this node's roles include it. Otherwise the service has no rounds.
+    /// Starts a service if this node's roles include it. Otherwise the service never runs a round.
     fn service_if<S: Service + 'static>(
         &self,
         does_it: bool,

@@ -1,4 +1,4 @@
-//! The one loop that all services share.
+//! The loop that all services share.
 
 use std::{
     fmt::Debug,
@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 use super::EngineError;
 use crate::clock::Clock;
 
-/// A task that the engine repeats.
+/// A task that the engine repeats in rounds.
 pub(super) trait Service: Send {
-    /// The result of one round, for the log line, the metric and test assertions.
+    /// The results of one round, for the log line, the metrics and test assertions.
     type Report: Debug + Default + Clone + Send + Sync + 'static;
 
     /// The service's name in logs.
@@ -30,22 +30,22 @@ pub(super) trait Service: Send {
         now: DateTime<Utc>,
     ) -> impl Future<Output = Result<Self::Report, EngineError>> + Send;
 
-    /// When the next round is due if nothing wakes the service before.
+    /// When the next round is due if nothing wakes the service earlier.
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc>;
 
-    /// Whether the report deserves a log line.
+    /// Whether the report is worth a log line.
     fn is_notable(report: &Self::Report) -> bool;
 }
 
-/// Pauses after failed rounds: the first, doubled after each further failure up to the longest. A
-/// pause also ends when the failed operation may succeed again.
+/// The first and the longest pause after failed rounds.
+/// The pause doubles after each failure. It ends early if the failed operation may succeed again.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long a round may take to finish if it is in progress when the service stops.
+/// How long a round in progress may continue when the service stops.
 const LAST_ROUND: Duration = Duration::from_secs(2);
 
-/// The sources of wake-ups that end a service's wait.
+/// The wake-ups that end a service's wait.
 pub(super) struct Wakes<W> {
     /// Ends the wait between two rounds.
     pub(super) wake: W,
@@ -53,7 +53,7 @@ pub(super) struct Wakes<W> {
     pub(super) renewed: Arc<Notify>,
 }
 
-/// Runs `service` until `stop`. Each report is published on `reports`.
+/// Runs `service` until `stop`. Publishes each report on `reports`.
 pub(super) async fn drive<S: Service>(
     mut service: S,
     clock: Clock,
@@ -64,8 +64,8 @@ pub(super) async fn drive<S: Service>(
     let mut pause = FIRST_PAUSE;
     let mut failing = Failing::default();
     loop {
-        // Registers for wake-ups before reading the tables, so that a wake-up in between is not
-        // lost.
+        // Register for wake-ups before the tables are
+        // read, so that a wake-up in between is not lost.
         let woken = wake.as_ref().notified();
         let renewed = renewed.notified();
         let round = tokio::select! {
@@ -78,7 +78,7 @@ pub(super) async fn drive<S: Service>(
         let next = match round {
             Ok(report) => {
                 pause = FIRST_PAUSE;
-                // A stop may have cut the round short, so its result says nothing.
+                // A stop may have cut the round short, so the result of that round says nothing.
                 if !stop.is_cancelled() {
                     failing.over(S::NAME, clock.instant());
                 }
@@ -109,7 +109,7 @@ pub(super) async fn drive<S: Service>(
 }
 
 /// Since when a service has been failing for a transient reason. A database outage fails every
-/// round of every service, so the log gets one line when it begins and one when it ends.
+/// round of every service, so only its beginning and its end are logged.
 #[derive(Debug, Default)]
 struct Failing {
     since: Option<Instant>,
@@ -143,7 +143,7 @@ impl Failing {
     }
 }
 
-/// Turns a panic into an error: a bug in one round must not end the service unnoticed.
+/// Turns a panic into an error, because a bug in one round must not end the service unnoticed.
 pub(super) async fn caught<R>(
     round: impl Future<Output = Result<R, EngineError>>,
 ) -> Result<R, EngineError> {
@@ -151,8 +151,8 @@ pub(super) async fn caught<R>(
     round.unwrap_or(Err(EngineError::Defect))
 }
 
-/// Completes when a stop was requested some time ago: a round that is in progress may finish, but
-/// only within that time.
+/// Completes some time after a stop was requested.
+/// A round in progress may finish, but only within that time.
 async fn stopped_for_long(stop: &CancellationToken, clock: &Clock) {
     stop.cancelled().await;
     clock.sleep(LAST_ROUND).await;
@@ -209,7 +209,7 @@ mod tests {
         assert!(round.unwrap().is_ok());
     }
 
-    /// A service that fails once; a stop may cut its second round short.
+    /// A service that fails once and whose second round may be cut short by a stop.
     struct Outage {
         rounds: usize,
         stop: CancellationToken,
@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    /// Collects the lines of a log.
+    /// Collects the lines of the log.
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
 

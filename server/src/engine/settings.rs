@@ -10,57 +10,58 @@ use crate::{
 /// The engine settings that an operator can change.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The node's name, as operators know it. When a process starts under this name, it ends the
-    /// life of the previous process with the same name, once that process is gone.
+    /// The node's name, as operators know it. A process that starts under this name ends the life
+    /// of the previous process with the same name, once that process is gone.
     pub node_name: String,
-    /// The roles of the node.
+    /// The node's roles.
     pub roles: Roles,
-    /// The tags that runs can require.
+    /// The node's tags, which runs can require.
     pub tags: Tags,
-    /// Redis, if heartbeats go there instead of the database, with the locks that decide who claims
-    /// a fire first.
+    /// Redis, if heartbeats and the locks that decide who claims a fire
+    /// first are there instead of in the database.
     pub beacon: Option<Beacon>,
-    /// A due fire belongs to one node at first, after this time also to a second one, and after
-    /// twice this time to every node.
+    /// A due fire belongs to one node at first, after this time also to a second
+    /// node, and after twice this time to every node.
     pub second_owner_after: Duration,
-    /// How many runs the node executes at once. If this is larger than a batch, the runs of a batch
-    /// of short ones need not queue.
+    /// Number of runs that the node executes at once.
+    /// If this is larger than a batch, a batch of short runs need not queue.
     pub capacity: usize,
-    /// The maximum percentage of the capacity that one origin or schedule may hold while others
-    /// compete for it.
+    /// The maximum percentage of the capacity that one origin
+    /// or schedule may hold while others compete for it.
     pub max_share: u32,
-    /// How many schedules, intents or runs one transaction handles.
+    /// Number of schedules, intents or runs that one transaction handles.
     pub batch: u64,
-    /// How long the planner waits before its next look if nothing falls due before.
+    /// How long the planner waits before it looks again if no schedule becomes due earlier.
     pub look_ahead: Duration,
-    /// How often the dispatcher looks for waiting runs without being woken.
+    /// How often the dispatcher looks for waiting runs if nothing wakes it.
     pub poll: Duration,
     /// How often the node sends a heartbeat.
     pub heartbeat_interval: Duration,
-    /// How long a node can be silent before it counts as dead.
+    /// How long a node may be silent before it counts as dead.
     pub heartbeat_expiry: Duration,
     /// How often recovery runs.
     pub recovery_interval: Duration,
-    /// How often the node scans which days of the ledger contain live rows.
+    /// How often the node looks for the days of the ledger that contain live rows.
     pub lookout_interval: Duration,
     /// How often settled runs and fires are counted.
     pub stats_interval: Duration,
-    /// How often quotas are read: a changed quota takes effect within this time.
+    /// How often quotas are read. A changed quota takes effect within this time.
     pub quotas_interval: Duration,
     /// How often histories are compared with their quotas of rows.
     pub history_interval: Duration,
-    /// How long an intent can stay without a run before it counts as lost even if its node is
-    /// alive.
+    /// How long an intent may stay without a run before
+    /// it counts as lost even though its node is alive.
     pub lost_after: Duration,
     /// How often recovery retries the same fire or run.
     pub recovery_attempts: i32,
-    /// How long after the claim, or after a run's hand-off, recovery still retries.
+    /// How long after the claim of a fire, or after the
+    /// hand-off of a run, recovery still retries it.
     pub recovery_age: Duration,
-    /// The URL that browsers use, for links in messages.
+    /// The server's URL for browsers, used for links in messages.
     pub public_url: Option<String>,
     /// The retention rules for old history; `None` keeps everything.
     pub retention: Option<Retention>,
-    /// The quotas of a namespace that has none of its own.
+    /// The quotas of a namespace that has no quotas of its own.
     pub quotas: Quotas,
     /// Encrypts and decrypts secrets.
     pub vault: Vault,
@@ -97,7 +98,7 @@ impl Default for Settings {
     }
 }
 
-/// For a server that keeps everything: longer than any history.
+/// The retention of a server that keeps everything: longer than any history.
 const FOR_EVER_DAYS: i32 = 100_000;
 
 impl Settings {

@@ -9,11 +9,11 @@ use chrono::TimeDelta;
 use entity::Timestamp;
 use tokio::sync::Notify;
 
-/// If something falls due later than this, the other nodes notice it on their own, because they
-/// look more often.
+/// Something that becomes due later than this is noticed by the other nodes
+/// on their own, because they look more often.
 const SOON: TimeDelta = TimeDelta::minutes(2);
 
-/// The receiver of a wake-up.
+/// The service that a wake-up is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum SignalKind {
@@ -22,9 +22,9 @@ pub(crate) enum SignalKind {
     Canceller,
     Backfill,
     Pulse,
-    /// Followers of the change feed.
+    /// The followers of the change feed.
     Followers,
-    /// Requests that wait for runs to settle.
+    /// The requests that wait for runs to settle.
     Settled,
 }
 
@@ -39,7 +39,7 @@ impl SignalKind {
         Self::Settled,
     ];
 
-    /// The signal's letter in a call between nodes.
+    /// The letter that stands for this kind in a call between nodes.
     pub(crate) fn letter(self) -> char {
         match self {
             Self::Planner => 'p',
@@ -79,7 +79,7 @@ impl Kinds {
     }
 }
 
-/// Wakes the services. Cheap to clone; a signal is kept until a service waits for it.
+/// Wakes services. Cheap to clone; a signal is kept until a service waits for it.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
     inner: Arc<Inner>,
@@ -88,14 +88,14 @@ pub struct Signals {
 #[derive(Debug)]
 struct Inner {
     planner: Notify,
-    /// When this node's planner next looks on its own, in milliseconds; `i64::MAX` while it is
-    /// looking, and on nodes without a planner.
+    /// When this node's planner next looks on its own, in milliseconds.
+    /// It is `i64::MAX` while the planner is looking, and on nodes without a planner.
     planner_looks_at: AtomicI64,
     dispatcher: Notify,
     canceller: Notify,
     backfill: Notify,
     pulse: Notify,
-    /// Wake-ups to send to the other nodes.
+    /// The wake-ups to send to the other nodes, as bits.
     to_tell: AtomicU8,
     told: Notify,
 }
@@ -116,17 +116,17 @@ impl Default for Inner {
 }
 
 impl Signals {
-    /// A schedule was created, edited, paused or resumed.
+    /// Called when a schedule was created, edited, paused or resumed.
     pub fn wake_planner(&self) {
         self.wake(SignalKind::Planner);
     }
 
-    /// Schedules were created and committed; the first is due at `at`. A planner that looks again
-    /// before then need not be woken: thousands of schedules can be created in a second, and most
-    /// are due in hours.
+    /// Called when schedules were created and committed, the first of which is due at `at`.
+    /// A planner that looks again before then need not be woken.
+    /// Thousands of schedules can be created in a second, and most are due only in hours.
     pub(crate) fn schedules_made(&self, at: Timestamp, now: Timestamp) {
-        // A planner that is reading the tables right now may have missed the new rows. After a step
-        // of the clock, it may sleep past the instant that it has announced.
+        // A planner that is reading the tables right now may have missed the new rows.
+        // After a step of the clock, it may sleep beyond the instant that it has announced.
         let looks_at = self.inner.planner_looks_at.load(Ordering::SeqCst);
         if at.0 < looks_at || looks_at <= now.0 {
             self.wake_here(SignalKind::Planner);
@@ -136,27 +136,27 @@ impl Signals {
         }
     }
 
-    /// The planner begins to look at the tables.
+    /// Called when the planner begins to look at the tables.
     pub(crate) fn planner_looks(&self) {
         self.inner.planner_looks_at.store(i64::MAX, Ordering::SeqCst);
     }
 
-    /// The planner has looked, and will look again at `at`.
+    /// Called when the planner has looked; it will look again at `at`.
     pub(crate) fn planner_looks_again(&self, at: Timestamp) {
         self.inner.planner_looks_at.store(at.0, Ordering::SeqCst);
     }
 
-    /// A run was queued.
+    /// Called when a run was queued.
     pub fn wake_dispatcher(&self) {
         self.wake(SignalKind::Dispatcher);
     }
 
-    /// A user or service requested that a run be stopped.
+    /// Called when a user or a service requested that a run be stopped.
     pub fn wake_canceller(&self) {
         self.wake(SignalKind::Canceller);
     }
 
-    /// A backfill was created, changed or stopped, or one of its runs has settled.
+    /// Called when a backfill was created, changed or stopped, or one of its runs has settled.
     pub fn wake_backfill(&self) {
         self.wake(SignalKind::Backfill);
     }
@@ -166,8 +166,8 @@ impl Signals {
         self.tell(kind);
     }
 
-    /// Wakes a service on this node only: for matters that concern no other node, and for wake-ups
-    /// that another node sent.
+    /// Wakes a service only on this node: for events that concern no other
+    /// node, and for wake-ups that another node sent.
     pub(crate) fn wake_here(&self, kind: SignalKind) {
         match kind {
             SignalKind::Planner => self.inner.planner.notify_one(),
@@ -175,14 +175,14 @@ impl Signals {
             SignalKind::Canceller => self.inner.canceller.notify_one(),
             SignalKind::Backfill => self.inner.backfill.notify_one(),
             SignalKind::Pulse => self.inner.pulse.notify_one(),
-            // Followers wait on the store instead.
+            // Followers wait for a signal of the store instead.
             SignalKind::Followers => {}
-            // The core knows whether any request waits.
+            // The engine's core knows whether any request waits.
             SignalKind::Settled => {}
         }
     }
 
-    /// Wakes only the other nodes.
+    /// Wakes a service only on the other nodes.
     pub(crate) fn tell(&self, kind: SignalKind) {
         self.inner.to_tell.fetch_or(Kinds::of(kind).0, Ordering::Relaxed);
         self.inner.told.notify_one();
@@ -199,7 +199,7 @@ impl Signals {
         }
     }
 
-    /// A node has joined, is draining or has left: read the membership again.
+    /// Called when a node has joined, is draining or has left: the membership must be read again.
     pub fn wake_pulse(&self) {
         self.wake(SignalKind::Pulse);
     }

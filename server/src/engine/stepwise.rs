@@ -1,10 +1,10 @@
-//! The engine step by step, for a simulation that chooses which service of which node runs next,
-//! and where it stops.
+//! Runs the engine step by step, for a simulation that chooses which service
+//! of which node runs next and where it stops.
 //!
-//! The services are those that [`super::Engine`] starts, on the same core; only the loops around
-//! them are missing. The simulation can suspend a round in the middle, on the clock or at an edge
-//! of the store, while other rounds proceed. To simulate a crash, it drops such a round and calls
-//! [`Stepwise::abandon`].
+//! The services are those that [`super::Engine`] starts, with the same shared state;
+//! only their loops are missing. The simulation can suspend a round in the middle,
+//! on the clock or at an edge of the store, while other rounds proceed.
+//! To simulate a crash, it drops such a round and calls [`Stepwise::abandon`].
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// The parts that a node's services share.
+/// The state that a node's services share.
 #[derive(Debug)]
 pub struct Stepwise {
     core: Arc<Core>,
@@ -47,7 +47,7 @@ pub struct Stepwise {
 }
 
 impl Stepwise {
-    /// Joins the cluster; returns the services, to be driven by the caller.
+    /// Joins the cluster. Returns the services, which the caller must drive.
     pub async fn join(
         settings: Settings,
         store: Store,
@@ -82,7 +82,7 @@ impl Stepwise {
         Ok((Self { core, _to_write: to_write }, steps))
     }
 
-    /// The services that send alerts, to be driven by the caller. No other service waits for them.
+    /// The services that send alerts, which the caller must drive. No other service waits for them.
     pub fn alerting(&self) -> [StepwiseService; 2] {
         [
             StepwiseService::of(Alerts::new(self.core.clone())),
@@ -90,22 +90,22 @@ impl Stepwise {
         ]
     }
 
-    /// The service that pings watchdogs, to be driven by the caller.
+    /// The service that pings watchdogs, which the caller must drive.
     pub fn pings(&self) -> StepwiseService {
         StepwiseService::of(Pings::new(self.core.clone()))
     }
 
-    /// The node's current life.
+    /// The key of the node's current life.
     pub async fn node_id(&self) -> Uuid {
         self.core.node_id().await
     }
 
-    /// What the node knows of the other nodes and of its own clock.
+    /// The node's knowledge of the other nodes and of its own clock.
     pub fn cluster(&self) -> Cluster {
         self.core.cluster.clone()
     }
 
-    /// The number of attempts that have not ended.
+    /// Number of attempts that have not ended.
     pub fn attempts(&self) -> usize {
         self.core.attempts.len()
     }
@@ -126,24 +126,24 @@ impl Stepwise {
         .collect()
     }
 
-    /// Stops the attempts as a crash would, without settling or releasing anything.
+    /// Stops the attempts as a crash would, without settling or releasing them.
     pub fn abandon(&self) {
         self.core.registry.stop(StopReason::Lost, |_| true);
     }
 
-    /// Stops the attempts so that other nodes can continue them, as a shutdown does. The
-    /// settlements that they request must still be written; then the node can [`Stepwise::leave`].
+    /// Stops the attempts as a shutdown does, so that other nodes can continue them.
+    /// The settlements that they request must still be written before [`Stepwise::leave`].
     pub fn release(&self) {
         self.core.registry.stop(StopReason::Released, |_| true);
     }
 
-    /// Ends the node's life in an orderly way.
+    /// Ends the node's life in good order.
     pub async fn leave(&self) -> Result<(), EngineError> {
         Ok(self.core.store.leave(self.core.node_id().await).await?)
     }
 }
 
-/// A service of a node.
+/// One of the node's services.
 pub struct StepwiseService {
     name: &'static str,
     rounds: Box<dyn SteppedRounds>,
@@ -159,7 +159,7 @@ impl StepwiseService {
         self.name
     }
 
-    /// Does all the work that is due at `now`; returns its report if it is notable.
+    /// Does all the work that is due at `now`. Returns the report if it is notable.
     pub async fn once(&mut self, now: DateTime<Utc>) -> Result<Option<String>, EngineError> {
         self.rounds.once(now).await
     }
@@ -170,7 +170,7 @@ impl StepwiseService {
     }
 }
 
-/// A service whose reports are only printed.
+/// A service of which only the printed report is needed.
 trait SteppedRounds: Send {
     fn once(&mut self, now: DateTime<Utc>) -> BoxFuture<'_, Result<Option<String>, EngineError>>;
     fn next(&mut self, now: DateTime<Utc>) -> DateTime<Utc>;
@@ -189,13 +189,13 @@ impl<S: Service> SteppedRounds for S {
     }
 }
 
-/// The settler: a round settles everything that has arrived.
+/// The settler. A round settles all attempts that have arrived.
 struct Settling {
     core: Arc<Core>,
     to_settle: mpsc::Receiver<Settlement>,
 }
 
-/// How many attempts a round settled.
+/// Number of attempts that a round settled.
 #[derive(Clone, Copy, Debug, Default)]
 struct Settled {
     attempts: usize,
@@ -210,7 +210,7 @@ impl Service for Settling {
         Ok(Settled { attempts })
     }
 
-    /// Settles at once whatever has arrived.
+    /// The next round is due at once, because settlements may have arrived.
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
         now
     }
@@ -220,13 +220,13 @@ impl Service for Settling {
     }
 }
 
-/// The writer of flow steps: a round writes everything that has arrived.
+/// The writer of flow steps. A round writes all steps that have arrived.
 struct Stepping {
     core: Arc<Core>,
     to_step: mpsc::Receiver<crate::engine::core::StepRequest>,
 }
 
-/// How many steps a round wrote.
+/// Number of steps that a round wrote.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stepped {
     steps: usize,
@@ -241,7 +241,7 @@ impl Service for Stepping {
         Ok(Stepped { steps })
     }
 
-    /// Writes at once whatever has arrived.
+    /// The next round is due at once, because steps may have arrived.
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
         now
     }

@@ -1,36 +1,36 @@
-//! The only code that contains SQL.
+//! The store, the only code that contains SQL.
 //!
 //! - `db`: access to the database, and the building blocks of every statement
-//! - `ledger`: fires, runs and attempts: written as they progress, removed in the end
-//! - `catalog`: schedules, workflows, calendars, secrets and other objects that people and modules
-//!   create
+//! - `ledger`: fires, runs and attempts, from their first write to their removal
+//! - `catalog`: schedules, workflows, calendars, secrets and
+//!   other objects that people and modules create
 //! - `people`: users, their sessions and tokens
-//! - `cluster`: nodes, lease terms, calls between nodes
+//! - `cluster`: nodes, leases, and calls between nodes
 //! - `alerts`: alerts, messages and pings
 //! - `workers`: workers, and the jobs that they pull
-//! - `reads`: queries of the API: pages, batches, figures
+//! - `reads`: the queries of the API: pages, batches and figures
 //!
 //! Callers use the leaf modules directly: `store::schedules`, `store::claims`.
 //!
-//! One file per object type. A function's name includes its guard (`settle_if_held`); if a guard
-//! can fail, the return value says so, not an error. The store knows rows but not why they change:
-//! the engine decides what to write, and the API reads.
+//! Each type of object has a file. The name of a function includes its guard (`settle_if_held`).
+//! If a guard can fail, the return value says so, not an error. The store knows rows but not why
+//! they change: the engine decides what to write, and the API reads.
 //!
-//! The same statement text serves SQLite and PostgreSQL. The differences are confined to
-//! `db::dialect` (the database's clock, row locks, the change feed's horizon) and `db::bulk` (how a
-//! batch of rows becomes a table `v` inside a statement).
+//! The text of a statement is the same for SQLite and PostgreSQL.
+//! The differences are confined to `db::dialect` (the database's clock, row locks, the change
+//! feed's horizon) and `db::bulk` (how a batch of rows becomes a table `v` inside a statement).
 //!
 //! On PostgreSQL, the ledger is partitioned by day. A statement that finds its rows by key names
-//! their days (`days`); one that looks for live or due rows reads an index of each day that
-//! contains only such rows, and costs little for a day without any.
+//! their days (`days`). A statement that looks for live or due rows reads an index of each day that
+//! contains only such rows, which costs little for a day without any.
 //!
-//! `primary` provides the connections: it follows a fail-over, so that no statement waits for a
-//! server that is gone.
+//! `primary` provides the connections.
+//! It follows a fail-over, so that no statement waits for a server that is gone.
 //!
 //! Writes go through [`Store::begin`], or through `Store::write_rows` if one statement is enough.
-//! SQLite has one writer: its transactions are `BEGIN IMMEDIATE` on one dedicated connection, so
-//! writers queue in this process instead of spinning on the file's lock, while readers have
-//! connections that never wait for them.
+//! SQLite has one writer: its transactions are `BEGIN IMMEDIATE` on a connection of their own.
+//! So writers queue in this process instead of spinning on the file's lock,
+//! and readers have connections that never wait for writers.
 
 pub mod alerts;
 mod catalog;
@@ -82,8 +82,8 @@ pub use people::{devices, feeds, guesses, memberships, sessions, tokens, user_se
 #[derive(Clone, Debug)]
 pub struct Store {
     read: Link,
-    /// The connections from which the API reads. On SQLite, the API has its own; on PostgreSQL, the
-    /// engine reads through the connections for writing.
+    /// The connections from which the API reads. On SQLite, the API has connections of its own.
+    /// On PostgreSQL, the engine reads through the connections for writing instead.
     api_read: Link,
     /// Maximum number of open API transactions on PostgreSQL.
     api_transactions: usize,
@@ -91,9 +91,9 @@ pub struct Store {
     dialect: Dialect,
     changes: Changes,
     searching: Searching,
-    /// `None` on PostgreSQL.
+    /// The database file; `None` on PostgreSQL.
     file: Option<DatabaseFile>,
-    /// Set only in a simulation.
+    /// The faults to inject; set only in a simulation.
     faults: Option<Faults>,
 }
 
@@ -103,19 +103,20 @@ impl Store {
         &self.read
     }
 
-    /// The connections for statements that the engine repeats verbatim. On PostgreSQL these are the
-    /// connections for writing, which plan a statement only once: across the ledger's days,
-    /// planning takes a hundred times as long as execution. Must not be called while holding a
-    /// transaction, because that would occupy two of these connections at once.
+    /// The connections for statements that the engine repeats word for word.
+    /// On PostgreSQL these are the connections for writing, which plan a statement only once:
+    /// across the ledger's days, planning takes a hundred times as long as execution. A caller that
+    /// has a transaction open must not use them, because it would occupy two of these connections.
     pub(crate) fn rounds(&self) -> &Link {
         if self.dialect.is_postgres() { &self.write } else { &self.read }
     }
 
-    /// The same store for the API: however much the API reads and writes, the engine has
-    /// connections left. On PostgreSQL, API transactions leave two of the connections for writing
-    /// free; SQLite's single writer takes turns in order. Clones share the limit; each call of this
+    /// The same store for the API.
+    /// However much the API reads and writes, the engine has connections left.
+    /// On PostgreSQL, the API's transactions leave two of the connections for writing free;
+    /// on SQLite, the writer serves callers in order. Clones share the limit, but each call of this
     /// function creates a new one. API callers prefer an error to a late answer: an outage of the
-    /// database, or a lock that another transaction keeps, is an error within two seconds.
+    /// database, or a lock that another transaction keeps, becomes an error within two seconds.
     #[must_use]
     pub fn for_api(&self) -> Self {
         let write = match self.dialect.is_postgres() {
@@ -126,19 +127,19 @@ impl Store {
         Self { read, write, ..self.clone() }
     }
 
-    /// The same store for probes, whose reads share connections with the engine and not with the
-    /// API.
+    /// The same store for probes.
+    /// Their reads share connections with the engine and not with the API.
     #[must_use]
     pub fn for_probes(&self) -> Self {
         Self { read: self.rounds().clone(), ..self.clone() }
     }
 
-    /// The differences between the databases.
+    /// The pieces of SQL that differ between the databases.
     pub fn dialect(&self) -> &Dialect {
         &self.dialect
     }
 
-    /// The wake-up for followers of runs, schedules or logs.
+    /// The wake-ups for followers of runs, schedules and logs.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
@@ -149,7 +150,7 @@ impl Store {
         if is_replaced { Some(Refusing::FileReplaced) } else { self.write.writes().refusing() }
     }
 
-    /// Notified each time the connections are replaced, because failed operations may succeed on
+    /// Notifies each time the connections are replaced, because failed operations may succeed on
     /// the new ones. On SQLite, this never happens.
     pub fn renewed(&self) -> Arc<Notify> {
         self.write.renewed()
@@ -160,8 +161,8 @@ impl Store {
         self.begin_by(&self.write).await
     }
 
-    /// The same for a heartbeat, which does not queue behind other writes of this process.
-    /// (SQLite's single writer serves callers in order, and SQLite has only one node.)
+    /// Begins a transaction for a heartbeat, which does not queue behind other writes of this
+    /// process. On SQLite, which has only one node, the single writer serves callers in order.
     pub(crate) async fn begin_heartbeat(&self) -> Result<DatabaseTransaction, StoreError> {
         self.begin_by(&self.write.for_heartbeats()).await
     }
@@ -179,20 +180,20 @@ impl Store {
         Ok(transaction)
     }
 
-    /// The connection for reading which nodes are alive, which does not queue behind other readers.
+    /// The connection for reading which nodes are alive. It does not queue behind other readers.
     pub(crate) fn heartbeats(&self) -> Link {
         if self.dialect.is_postgres() { self.write.for_heartbeats() } else { self.read.clone() }
     }
 
-    /// Commits, and wakes the followers of the change feed.
+    /// Commits a transaction, and wakes the followers of the change feed.
     pub async fn commit(&self, transaction: DatabaseTransaction) -> Result<(), StoreError> {
         self.commit_unseen(transaction).await?;
         self.changes.wake();
         Ok(())
     }
 
-    /// Executes one statement that writes rows and returns some: its own transaction, in one round
-    /// trip. Wakes the followers of the change feed.
+    /// Executes one statement that writes rows and returns some, as a transaction of its own in one
+    /// round trip. Wakes the followers of the change feed.
     pub(crate) async fn write_rows(
         &self,
         statement: Statement,
@@ -204,7 +205,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// Begins a hand-off. [`Store::commit_after_handoffs`] waits until it has ended.
+    /// Begins a hand-off. [`Store::commit_after_handoffs`] waits until the hand-off has ended.
     pub async fn begin_handoff(&self) -> Result<DatabaseTransaction, StoreError> {
         let transaction = self.begin().await?;
         if self.dialect.is_postgres() {
@@ -214,8 +215,8 @@ impl Store {
     }
 
     /// Commits a change that stops schedules from firing as before. Hand-offs that have read the
-    /// old state finish before the commit, later ones start after it: once this returns, no run
-    /// starts from the old state. (On SQLite, the single writer already acts as that lock.)
+    /// old state finish before the commit, and later ones start after it. Once this returns, no run
+    /// starts from the old state. On SQLite, the single writer already ensures that.
     pub async fn commit_after_handoffs(
         &self,
         transaction: DatabaseTransaction,
@@ -243,8 +244,8 @@ impl Store {
         }
     }
 
-    /// The same store with injected faults at the edges of its transactions and in its statements:
-    /// for simulations.
+    /// The same store, with faults injected at the edges of its transactions and in its statements.
+    /// For simulations.
     #[doc(hidden)]
     pub fn with_faults(mut self, faults: Faults) -> Self {
         self.dialect = self.dialect.with_faults(faults.clone());
@@ -252,20 +253,21 @@ impl Store {
         self
     }
 
-    /// The same store whose leases and heartbeats follow `clock` instead of the database's clock,
-    /// for tests that move the time.
+    /// The same store, whose leases and heartbeats follow `clock` instead of the database's clock.
+    /// For tests that move the time.
     pub fn with_lease_clock(mut self, clock: Clock) -> Self {
         self.dialect = self.dialect.with_clock(clock);
         self
     }
 
-    /// The same store that reports the text of each statement to `observer`, for tests that count
-    /// statements.
+    /// The same store, which reports the text of each statement to `observer`.
+    /// For tests that count statements.
     pub fn with_observer(self, observer: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.with_stopwatch(move |sql, _| observer(sql))
     }
 
-    /// The same store that reports each statement and its duration to `observer`, for measurements.
+    /// The same store, which reports each statement and its duration to `observer`.
+    /// For measurements.
     pub fn with_stopwatch(
         mut self,
         observer: impl Fn(&str, Duration) + Send + Sync + 'static,

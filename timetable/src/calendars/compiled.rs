@@ -14,16 +14,16 @@ use crate::{
 /// Maximum number of dates, days of the year, ranges and windows in a calendar.
 const ENTRIES: usize = 2_000;
 
-/// Maximum number of windows among them: windows recur every week, so they cost the most.
+/// Maximum number of windows in a calendar: windows recur every week, so they cost the most.
 const WINDOWS: usize = 100;
 
 const WEEK: i64 = 7 * DAY;
 
-/// Later than any instant that is ever looked up.
+/// A civil second later than any that is ever looked up.
 pub(crate) const NEVER: i64 = i64::MAX / 4;
 
-/// A named set of local time, checked and compiled: one look-up tells whether a wall-clock time
-/// lies in it, and until when.
+/// A named set of local times, checked and compiled.
+/// One look-up tells whether a wall-clock time lies in the set, and until when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calendar {
     name: Arc<str>,
@@ -34,8 +34,8 @@ pub struct Calendar {
     weekly: Box<[(i64, i64)]>,
     /// Days of the year: bit 25 of 12 is 25 December.
     yearly: [u32; 13],
-    /// The calendar's earlier versions, in order, each with the instant up to which it was in
-    /// force.
+    /// The calendar's earlier versions, in order,
+    /// each with the instant up to which it was in force.
     past: Box<[(DateTime<Utc>, Arc<Calendar>)]>,
 }
 
@@ -44,8 +44,8 @@ impl Calendar {
     ///
     /// # Errors
     ///
-    /// The first invalid entry, or too many entries; an `only` calendar without entries, which
-    /// would never allow a fire.
+    /// The first invalid entry, too many entries, or an `only` calendar
+    /// without entries, which would never allow a fire.
     pub fn new(
         name: &str,
         mode: CalendarMode,
@@ -97,12 +97,12 @@ impl Calendar {
         })
     }
 
-    /// The same calendar with its earlier versions: instants before a change are judged by the
-    /// version that was in force then. `past` is given in the order of the changes, each with the
-    /// version that it replaced. The calendar keeps its current name for them as well.
+    /// The same calendar with its earlier versions: an instant before a change is judged by the
+    /// version that was in force then. `past` lists the changes in order, each with the version
+    /// that the change replaced. Earlier versions are reported under the calendar's current name.
     ///
     /// If a clock was stepped back and a later change has an earlier instant, the later change
-    /// wins: the version that it replaced was never in force from that instant on.
+    /// wins: from that instant on, the version that it replaced was never in force.
     pub fn with_past(
         &self,
         past: impl IntoIterator<Item = (DateTime<Utc>, Arc<Calendar>)>,
@@ -116,7 +116,7 @@ impl Calendar {
         Calendar { past: past.into_boxed_slice(), ..self.clone() }
     }
 
-    /// The calendar as it was in force at an instant, and until when.
+    /// The version of the calendar in force at an instant, and until when.
     pub(crate) fn in_force(&self, at: DateTime<Utc>) -> (&Calendar, DateTime<Utc>) {
         match self.past.get(self.past.partition_point(|(until, _)| *until <= at)) {
             Some((until, was)) => (was, *until),
@@ -129,18 +129,19 @@ impl Calendar {
         &self.name
     }
 
-    /// Whether fires inside or outside of it are suppressed.
+    /// Whether the calendar suppresses the fires inside its entries or those outside of them.
     pub fn mode(&self) -> CalendarMode {
         self.mode
     }
 
-    /// Whether it suppresses a civil second, and a later second up to which that does not change.
-    /// (It may hold for longer: the answer ends where one of the entries ends.)
+    /// Whether the calendar suppresses a civil second, and a later second up to which that stays
+    /// so. The suppression may last longer: the answer ends where one of the entries ends.
     pub(crate) fn suppresses(&self, civil: i64) -> (bool, i64) {
         let parts = [self.once_at(civil), self.week_at(civil), self.year_at(civil)];
         let inside = parts.iter().any(|(inside, _)| *inside);
         let ends = parts.iter().filter(|part| part.0 == inside).map(|(_, until)| *until);
-        // Inside, as long as any entry contains the second; outside, until the first entry begins.
+        // A second inside an entry stays inside until the last such entry ends; a second outside
+        // stays outside until the first entry begins.
         let until = if inside { ends.max() } else { ends.min() };
         let until = until.unwrap_or(NEVER);
         match self.mode {
@@ -180,7 +181,8 @@ impl Calendar {
         if self.yearly == [0; 13] {
             return (false, NEVER);
         }
-        // 29 February may be eight years away, around a century without a leap year.
+        // The next 29 February may be eight years away,
+        // around a century year that is not a leap year.
         let (mut year, mut month, mut from) = (year, month, dom as u32 + 1);
         for _ in 0..9 * 12 {
             let days = self.yearly[month] & u32::MAX.checked_shl(from).unwrap_or(0);
@@ -219,7 +221,7 @@ fn between(field: &str, range: &DateRange) -> Result<(i64, i64), TimingError> {
     Err(TimingError::new(format!("{field}.to"), &range.to, fault))
 }
 
-/// The seconds of the week that a window covers, on each of its days.
+/// The seconds of the week that a time window covers on each of its days.
 fn window_of_week(field: &str, window: &TimeWindow) -> Result<Vec<(i64, i64)>, TimingError> {
     let time = |end: &str, text: &str| {
         text::time(text).map_err(|fault| TimingError::new(format!("{field}.{end}"), text, fault))
@@ -243,7 +245,7 @@ fn window_of_week(field: &str, window: &TimeWindow) -> Result<Vec<(i64, i64)>, T
     Ok(seconds)
 }
 
-/// The same intervals, sorted, with touching ones joined.
+/// The same intervals, sorted, with touching or overlapping ones joined.
 fn apart(mut intervals: Vec<(i64, i64)>) -> Box<[(i64, i64)]> {
     intervals.sort_unstable();
     let mut apart: Vec<(i64, i64)> = Vec::with_capacity(intervals.len());
@@ -277,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Walks the seconds at which something may change, and checks each in the simplest way.
+    /// Visits every second at which the answer may change, and checks each against the entries.
     #[test]
     fn a_calendars_answer_holds_until_the_instant_that_it_names() {
         let calendar = Calendar::new("x", CalendarMode::Exclude, &entries()).expect("valid");

@@ -1,12 +1,12 @@
 use serde::{Deserialize, Serialize};
 
-/// What a calendar does to fires.
+/// Which fires a calendar suppresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CalendarMode {
-    /// Suppresses fires inside: holidays, a blackout.
+    /// Suppresses fires inside the calendar's entries: holidays, a blackout.
     Exclude,
-    /// Suppresses fires outside: business days, a maintenance window.
+    /// Suppresses fires outside the calendar's entries: business days, a maintenance window.
     Only,
 }
 
@@ -32,7 +32,7 @@ pub enum Weekday {
 }
 
 impl Weekday {
-    /// The whole week.
+    /// All seven days of the week, from Sunday.
     pub(super) const ALL: [Weekday; 7] = [
         Weekday::Sun,
         Weekday::Mon,
@@ -44,34 +44,34 @@ impl Weekday {
     ];
 }
 
-/// The entries of a calendar, in union: local time, on the wall clock of each schedule that uses
-/// it.
+/// The entries of a calendar. A local time is in the calendar if any entry contains it.
+/// Entries are read on the wall clock of each schedule that uses the calendar.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CalendarEntries {
-    /// Days: `2026-12-24`.
+    /// Single dates, such as `2026-12-24`.
     pub dates: Vec<String>,
-    /// Days of every year: `12-25`. `02-29` occurs in leap years only.
+    /// Days of every year, such as `12-25`. `02-29` occurs in leap years only.
     pub yearly: Vec<String>,
     /// Days of every week.
     pub weekdays: Vec<Weekday>,
-    /// From one day to another, inclusive, or from one local time up to but not including another.
+    /// Ranges of days (last day included) or of local times (end excluded).
     pub ranges: Vec<DateRange>,
-    /// Windows of the day.
+    /// Windows of the day, such as 09:00 to 17:00.
     pub windows: Vec<TimeWindow>,
 }
 
-/// `2026-07-01` to `2026-07-31`, or `2026-12-20T18:00` to `2027-01-02T08:00`.
+/// A range such as `2026-07-01` to `2026-07-31`, or `2026-12-20T18:00` to `2027-01-02T08:00`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DateRange {
-    /// The first day, from its beginning, or a local time.
+    /// The first day, from midnight, or the first local time.
     pub from: String,
-    /// The last day, to its end, or a local time, exclusive.
+    /// The last day, which is included, or a local time, which is not.
     pub to: String,
 }
 
-/// `09:00` to `17:00`; `22:00` to `06:00` continues into the next day.
+/// A window such as `09:00` to `17:00`; `22:00` to `06:00` continues into the next day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeWindow {

@@ -4,7 +4,7 @@ use crate::{
     expression::unit::LAST_YEAR,
 };
 
-/// `2026-12-24`, as a day number.
+/// Parses a date such as `2026-12-24` into a day number.
 pub(super) fn date(text: &str) -> Result<i64, Fault> {
     const HELP: &str = "write a date as 2026-12-24";
     let [year, month, day] =
@@ -13,20 +13,20 @@ pub(super) fn date(text: &str) -> Result<i64, Fault> {
         let help = format!("give a year from 0001 to {LAST_YEAR}");
         return Err(Fault::new("its year is out of range", help));
     }
-    // Within the bounds just checked.
+    // The year was just checked to have four digits.
     let year = year as i32;
     let (month, day) = existing(month, day, leap(year))?;
     Ok(day_number(year, month, day))
 }
 
-/// `12-25`, as month and day. `02-29` is accepted.
+/// Parses a day of the year such as `12-25` into month and day. `02-29` is accepted.
 pub(super) fn day_of_year(text: &str) -> Result<(usize, usize), Fault> {
     let [month, day] = numbers(text, '-', [2, 2])
         .ok_or_else(|| Fault::new("it is not a day of the year", "write month and day as 12-25"))?;
     existing(month, day, true)
 }
 
-/// `09:00`, `09:00:30` or `24:00`, as seconds since midnight.
+/// Parses a time such as `09:00`, `09:00:30` or `24:00` into seconds since midnight.
 pub(super) fn time(text: &str) -> Result<i64, Fault> {
     let parts = numbers(text, ':', [2, 2])
         .map(|[hour, minute]| [hour, minute, 0])
@@ -41,7 +41,7 @@ pub(super) fn time(text: &str) -> Result<i64, Fault> {
     Ok(at)
 }
 
-/// An end of a range.
+/// One end of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
     /// A whole day.
@@ -50,7 +50,7 @@ pub(super) enum Edge {
     Second(i64),
 }
 
-/// `2026-12-24` or `2026-12-24T18:00`.
+/// Parses one end of a range: `2026-12-24` or `2026-12-24T18:00`.
 pub(super) fn edge(text: &str) -> Result<Edge, Fault> {
     match text.split_once('T') {
         None => date(text).map(Edge::Day),
@@ -59,7 +59,7 @@ pub(super) fn edge(text: &str) -> Result<Edge, Fault> {
 }
 
 impl Edge {
-    /// The civil second at which a range from here begins.
+    /// The civil second at which a range that begins at this edge begins.
     pub(super) fn start(self) -> i64 {
         match self {
             Edge::Day(day) => day * DAY,
@@ -67,7 +67,7 @@ impl Edge {
         }
     }
 
-    /// The civil second before which a range up to here ends.
+    /// The civil second before which a range that ends at this edge ends.
     pub(super) fn end(self) -> i64 {
         match self {
             Edge::Day(day) => (day + 1) * DAY,
@@ -79,14 +79,14 @@ impl Edge {
 fn existing(month: i64, day: i64, is_leap: bool) -> Result<(usize, usize), Fault> {
     let there = (1..=12).contains(&month)
         && (1..=month_length(is_leap, month as usize) as i64).contains(&day);
-    // Within the bounds just checked.
+    // The numbers were just checked to be a month and a day.
     if there {
         return Ok((month as usize, day as usize));
     }
     Err(Fault::new("there is no such day", "give a month from 01 to 12 and a day that it has"))
 }
 
-/// Whole numbers with exactly these numbers of digits, and nothing else.
+/// Parses `N` whole numbers with exactly these numbers of digits and nothing else around them.
 fn numbers<const N: usize>(text: &str, between: char, digits: [usize; N]) -> Option<[i64; N]> {
     let mut numbers = [0; N];
     let mut parts = text.split(between);

@@ -2,11 +2,11 @@ use std::collections::HashMap;
 
 use crate::{calendar::DAY, pattern::Pattern};
 
-/// A source of civil seconds that fire, on a clock that runs straight.
+/// A source of civil seconds on a clock that runs straight.
 #[derive(Clone, Copy)]
 pub(super) enum Times<'a> {
     Pattern(&'a Pattern),
-    /// `anchor + k * interval`, in both directions.
+    /// The seconds `anchor + k * interval`, in both directions.
     Every {
         anchor: i64,
         interval: i64,
@@ -16,8 +16,8 @@ pub(super) enum Times<'a> {
 /// A bit mask of the 60 seconds of a minute.
 const MINUTE: u64 = (1 << 60) - 1;
 
-/// Number of distinct civil seconds in `from..to` that any of the sources contains. There are at
-/// most 16 sources.
+/// Number of distinct civil seconds in `from..to` that at least one of the sources contains.
+/// There are at most 16 sources.
 pub(super) fn count(all: &[Times<'_>], from: i64, to: i64) -> u64 {
     match all {
         [] => 0,
@@ -76,15 +76,15 @@ impl Times<'_> {
     }
 }
 
-/// The sizes of unions of times of day, by the set of sources whose days match.
+/// The sizes of unions of times of day, keyed by the set of sources whose days match.
 struct Sizes<'a> {
     all: &'a [Times<'a>],
     by_set: HashMap<u16, u64>,
 }
 
 impl Sizes<'_> {
-    /// Number of seconds of a day, from one up to but not including another, that any of the
-    /// sources contains.
+    /// Number of seconds of a day, from one second up to but not including another,
+    /// that at least one of the sources contains.
     fn of(&mut self, day: i64, from: i64, to: i64) -> u64 {
         let matching = self.all.iter().enumerate().filter(|(_, times)| times.match_day(day));
         let set = matching.fold(0_u16, |set, (index, _)| set | 1 << index);
@@ -117,7 +117,7 @@ impl Sizes<'_> {
         for minute in from.div_euclid(60)..=(to - 1).div_euclid(60) {
             let seconds =
                 members.iter().fold(0, |seconds, times| seconds | times.seconds_of(day, minute));
-            // The first and the last minute may be partial.
+            // The first and the last minute may be covered only in part.
             let cut = |second: i64| (1_u64 << (second - minute * 60).clamp(0, 60)) - 1;
             total += u64::from((seconds & MINUTE & cut(to) & !cut(from)).count_ones());
         }

@@ -4,10 +4,10 @@ use super::{
 };
 use crate::pattern::Clock;
 
-/// More times of day than this are described by their fields.
+/// If more times of day than this match, the fields are described instead of the times.
 const NAMED: u64 = 6;
 
-/// Whether the words describe a rhythm that runs around the clock, the same on all days.
+/// Whether the words describe a rhythm around the clock that is the same every day.
 pub(super) fn around(clock: Clock) -> bool {
     !named(clock) && matches!(Form::of(values(clock.hours), 24), Form::All | Form::Even(_))
 }
@@ -16,7 +16,7 @@ fn named(clock: Clock) -> bool {
     clock.per_day() <= NAMED && clock.seconds.count_ones() == 1
 }
 
-/// The time of day: `at 02:30`, `every 15 minutes from 09:00 to 17:59`.
+/// Describes the time of day: `at 02:30`, `every 15 minutes from 09:00 to 17:59`.
 pub(super) fn words(clock: Clock) -> String {
     if named(clock) {
         return format!("at {}", list(&times(clock), "and"));
@@ -25,14 +25,15 @@ pub(super) fn words(clock: Clock) -> String {
     let minute = Form::of(values(clock.minutes), 60);
     let hour = Form::of(values(clock.hours), 24);
     match second {
-        // A single second of the minute is hardly worth saying, and not at all if it is the first.
+        // A single second is named only if it is not second 0.
         Form::List(ref seconds) if seconds.len() == 1 => {
             let at =
                 if seconds[0] == 0 { String::new() } else { format!(" at second {}", seconds[0]) };
             format!("{}{at}", minutes(&minute, &hour))
         }
         Form::All | Form::Even(_) | Form::Run(..) | Form::Steps(..) | Form::List(_) => {
-            // A rhythm that fills the minute continues through all of them.
+            // A rhythm that fills the whole minute (`All`,
+            // `Even`) is described without "of every minute".
             let of = match (&second, &minute) {
                 (Form::Run(..) | Form::Steps(..) | Form::List(_), Form::All) => " of every minute",
                 _ => "",
@@ -42,7 +43,7 @@ pub(super) fn words(clock: Clock) -> String {
     }
 }
 
-/// Each time of day; with seconds if there are any.
+/// The matching times of day, with seconds if any time has a second other than 0.
 fn times(clock: Clock) -> Vec<String> {
     let mut times = Vec::new();
     for hour in values(clock.hours) {
@@ -58,7 +59,7 @@ fn times(clock: Clock) -> Vec<String> {
     times
 }
 
-/// An interval, counted in a unit.
+/// Describes an interval in a unit: `every minute`, `every 15 minutes`.
 fn count(unit: &str, form: &Form) -> String {
     match form {
         Form::All | Form::Even(1) => format!("every {unit}"),
@@ -71,10 +72,10 @@ fn count(unit: &str, form: &Form) -> String {
     }
 }
 
-/// The minutes at which it fires, and the hours.
+/// Describes the minutes and hours at which the expression fires.
 fn minutes(minute: &Form, hour: &Form) -> String {
     match (minute, hour) {
-        // On the hour.
+        // Minute 0 alone: the expression fires on the hour.
         (Form::List(minutes), Form::All | Form::Even(_)) if minutes[..] == [0] => {
             count("hour", hour)
         }
@@ -102,7 +103,7 @@ fn minutes(minute: &Form, hour: &Form) -> String {
     }
 }
 
-/// The minutes and hours during which something happens every few seconds.
+/// Describes the minutes and hours during which the expression fires every few seconds.
 fn within(minute: &Form, hour: &Form) -> String {
     match (minute, hour) {
         (Form::All, Form::All) => String::new(),
@@ -135,7 +136,7 @@ fn hours(hour: &Form) -> String {
     }
 }
 
-/// `minute 5`, `minutes 5, 20 and 35`, `hours 8 to 18 and 20`.
+/// Describes numbers: `minute 5`, `minutes 5, 20 and 35`, `hours 8 to 18 and 20`.
 fn numbers(unit: &str, values: &[u16]) -> String {
     let plural = if values.len() == 1 { "" } else { "s" };
     let runs = values.chunk_by(|a, b| a + 1 == *b);

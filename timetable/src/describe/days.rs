@@ -24,20 +24,20 @@ const MONTHS: [&str; 12] = [
 const WEEKDAYS: [&str; 8] =
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-/// The days on which it fires, as the end of a phrase.
+/// Describes the days on which an expression fires, as the end of a phrase.
 pub(super) fn words(cron: &Cron, pattern: &Pattern) -> String {
     let (month, week) = (cron.field(Unit::DayOfMonth), cron.field(Unit::DayOfWeek));
-    // Days of the month belong to the months that are specified, and then need no "in January".
+    // If days of the month are named together with their months, "in January" is left out.
     let named = months(cron.field(Unit::Month));
     let of = named.as_deref().unwrap_or("the month");
     let inside = named.as_ref().map_or_else(String::new, |names| format!(" in {names}"));
     let of_month = " of the month";
-    // If either field may match, a field that contains every day makes the other irrelevant.
+    // If either day field may match, a field that contains every day makes the other irrelevant.
     let either = !cron.both_days() && !month.any() && !week.any();
     let (every_month, every_week) = (month.any() || month.full(), week.any() || week.full());
     let every = either && (every_month || every_week);
     let days = match (every || every_month, every || every_week) {
-        // A rhythm around the clock needs no "every day"; a time of day does.
+        // "every day" is left out after a rhythm around the clock, but not after a time of day.
         (true, true) if clock::around(pattern.clock) => inside,
         (true, true) => format!(" every day{inside}"),
         (false, true) => format!(" on {} of {of}", day_of_month(month)),
@@ -84,18 +84,18 @@ fn day_of_month(field: &Field) -> String {
             None => Vec::new(),
         },
     };
-    // Items after "nearest to" would read as part of it.
+    // Nearest workdays come last: items after "nearest to" would read as part of that phrase.
     let mut items = field.items.clone();
     items.sort_by_key(|item| matches!(item, Item::NearestWorkday(_)));
     joined(&items, words, "and")
 }
 
-/// Whether it is a counted weekday of the month, and so a day of the specified months.
+/// Whether an item counts weekdays within a month, so that it depends on the specified months.
 fn counted(item: &Item) -> bool {
     matches!(item, Item::Nth { .. } | Item::LastOf { .. })
 }
 
-/// The days of the week; `of` is the month of those that are counted within a month.
+/// Describes the days of the week. `of` names the month in which counted weekdays are counted.
 fn day_of_week(field: &Field, of: &str, join: &str) -> String {
     let name = |day: u16| weekday_name(day).to_owned();
     let words = |item: &Item| match *item {
@@ -115,7 +115,8 @@ fn day_of_week(field: &Field, of: &str, join: &str) -> String {
             Some(Run { low, high, step: 1, count: 3.. }) => {
                 vec![format!("{} to {}", name(low), name(high))]
             }
-            // Listed one by one: "every second weekday" would be wrong across the end of the week.
+            // Weekdays in steps are listed one by one:
+            // "every second weekday" would be wrong across weeks.
             Some(run) => run.values().map(name).collect(),
             None => Vec::new(),
         },
@@ -123,7 +124,7 @@ fn day_of_week(field: &Field, of: &str, join: &str) -> String {
     joined(&field.items, words, join)
 }
 
-/// The specified months, unless it is all of them.
+/// Describes the specified months; `None` if the field contains all of them.
 fn months(field: &Field) -> Option<String> {
     let runs = || field.items.iter().filter_map(|item| Run::of(item, Unit::Month));
     let all = |month: u16| runs().any(|run| run.values().any(|value| value == month));
@@ -140,12 +141,12 @@ fn months(field: &Field) -> Option<String> {
     Some(joined(&field.items, words, "and"))
 }
 
-/// The name of a day of the week; Sunday is 0 and 7.
+/// The name of a day of the week; Sunday is both 0 and 7.
 pub(crate) fn weekday_name(day: u16) -> &'static str {
     WEEKDAYS[usize::from(day) % 8]
 }
 
-/// The name of a month, which is counted from 1.
+/// The name of a month, counted from 1.
 pub(crate) fn month_name(month: u16) -> &'static str {
     MONTHS[usize::from(month - 1) % 12]
 }
@@ -173,7 +174,7 @@ fn years(field: &Field) -> String {
     format!(" in {}", joined(&field.items, words, "and"))
 }
 
-/// The values of an item in equal steps.
+/// The values of an item, in equal steps.
 struct Run {
     low: u16,
     high: u16,
@@ -193,7 +194,7 @@ impl Run {
     }
 }
 
-/// The words of all items, without duplicates.
+/// Describes all items, without duplicates.
 fn joined(items: &[Item], words: impl Fn(&Item) -> Vec<String>, join: &str) -> String {
     let mut all: Vec<String> = Vec::new();
     for word in items.iter().flat_map(words) {

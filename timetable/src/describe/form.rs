@@ -1,21 +1,21 @@
 /// The shape of a set of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The numbers are all numbers of the field.
+    /// Every number of the field.
     All,
-    /// The numbers begin at zero, in steps that divide the field evenly.
+    /// Numbers from zero on, in steps that divide the field evenly.
     Even(u16),
     /// Three or more numbers without a gap.
     Run(u16, u16),
-    /// Five or more numbers in equal steps: the first, the last, the step.
+    /// Five or more numbers in equal steps: the first, the last and the step.
     Steps(u16, u16, u16),
     /// Any other numbers.
     List(Vec<u16>),
 }
 
 impl Form {
-    /// The shape of the numbers of a field whose values run from zero up to but not including
-    /// `size`.
+    /// The shape of the numbers of a field whose values
+    /// run from zero up to but not including `size`.
     pub(super) fn of(values: Vec<u16>, size: u16) -> Form {
         let (Some(&first), Some(&last)) = (values.first(), values.last()) else {
             return Form::List(values);
@@ -27,7 +27,7 @@ impl Form {
         if step == 0 || !values.windows(2).all(|pair| pair[1] - pair[0] == step) {
             return Form::List(values);
         }
-        // Even all around: the step across the end of the field equals the others.
+        // The step from the last value across the end of the field equals the other steps.
         if first == 0 && last + step == size {
             return Form::Even(step);
         }
@@ -39,7 +39,7 @@ impl Form {
     }
 }
 
-/// The numbers of a mask, ascending.
+/// The numbers of the set bits in a mask, in ascending order.
 pub(super) fn values(mask: u64) -> Vec<u16> {
     (0..64).filter(|bit| mask >> bit & 1 == 1).collect()
 }

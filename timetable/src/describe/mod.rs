@@ -1,10 +1,10 @@
-//! A timetable in words.
+//! Describes a timetable in words.
 //!
-//! The words describe the fires, not the text that was typed: `*/40` in the minute field becomes
-//! minutes 0 and 40, because "every 40 minutes" would be wrong for an hour of 60.
+//! The words describe the fires, not the typed text: `*/40` in the minute field becomes minutes 0
+//! and 40, because "every 40 minutes" would be wrong for an hour of 60.
 //!
-//! - [`clock`]: the time of day.
-//! - [`days`]: the days, and the rule that joins the two day fields.
+//! - [`clock`]: describes the time of day.
+//! - [`days`]: describes the days, and the rule that joins the two day fields.
 //! - [`form`]: the shape of a set of numbers: all, every n-th, a run, a list.
 //! - [`words`]: numbers, lists and durations.
 
@@ -47,7 +47,7 @@ pub(crate) fn describe(parts: &Parts) -> String {
     sentences.join(". ") + "."
 }
 
-/// The effect of a calendar, as an additional sentence.
+/// Describes the effect of a calendar in a sentence of its own.
 pub(crate) fn calendar(calendar: &Calendar) -> String {
     let name = calendar.name();
     match calendar.mode() {
@@ -56,7 +56,7 @@ pub(crate) fn calendar(calendar: &Calendar) -> String {
     }
 }
 
-/// One expression, as a phrase that can begin a sentence.
+/// Describes one expression as a phrase that can begin a sentence.
 fn phrase(expression: &Expression, source: &Source) -> String {
     match (expression, source) {
         (Expression::Cron(cron), Source::Cron(pattern)) => {
@@ -72,12 +72,12 @@ fn phrase(expression: &Expression, source: &Source) -> String {
         }
         (_, Source::At(at)) => format!("once, at {}", instant(*at)),
         (_, Source::Never) => "only when it is triggered".to_owned(),
-        // Both come from the same text, so they are of one kind.
+        // The expression and the source come from the same text, so both are of the same kind.
         (_, Source::Cron(_) | Source::Every(_)) => String::new(),
     }
 }
 
-/// The fields whose value `H` chose.
+/// Describes the fields whose value `H` chose.
 fn hashed(cron: &Cron) -> Option<String> {
     const UNITS: [Unit; 6] =
         [Unit::Second, Unit::Minute, Unit::Hour, Unit::DayOfMonth, Unit::Month, Unit::DayOfWeek];
@@ -92,12 +92,12 @@ fn zone(parts: &Parts) -> Option<String> {
     civil.then(|| format!("Times are those of {}", parts.zone.name()))
 }
 
-/// The effect of clock changes, if one of the zone's changes can affect one of the times.
+/// Describes the effect of clock changes, if the zone has one that can affect an expression.
 fn dst(parts: &Parts) -> Option<String> {
     let changes = parts.zone.yearly_changes()?;
     let touched = |fixed: bool| {
         parts.sources.iter().any(|source| match source {
-            // A rhythm through all hours simply follows the clock, as everyone expects.
+            // A rhythm through all hours follows the clock, which needs no explanation.
             Source::Cron(pattern) => {
                 let restricted = fixed || pattern.clock.hours.count_ones() < 24;
                 pattern.fixed == fixed
@@ -123,7 +123,8 @@ fn dst(parts: &Parts) -> Option<String> {
 fn touches(clock: Clock, span: &Span) -> bool {
     let low = (span.civil_start() - span.jump_in.max(0)).rem_euclid(DAY);
     let high = low + span.jump_in.abs();
-    // The part before midnight, and the part after it.
+    // The skipped or repeated times may cross midnight:
+    // check the part before it and the part after it.
     clock.before(high.min(DAY)) > clock.before(low) || (high > DAY && clock.before(high - DAY) > 0)
 }
 

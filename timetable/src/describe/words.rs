@@ -1,6 +1,6 @@
 use chrono::{DateTime, SecondsFormat};
 
-/// `a, b and c`.
+/// Joins items as `a, b and c`.
 pub(crate) fn list(items: &[String], join: &str) -> String {
     match items {
         [] => String::new(),
@@ -9,12 +9,12 @@ pub(crate) fn list(items: &[String], join: &str) -> String {
     }
 }
 
-/// `1 day`, `2 days`.
+/// A number with its noun: `1 day`, `2 days`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// `1st`, `22nd`, `13th`.
+/// An ordinal number: `1st`, `22nd`, `13th`.
 pub(crate) fn ordinal(number: u16) -> String {
     let ending = match (number % 10, number % 100) {
         (_, 11..=13) => "th",
@@ -26,7 +26,7 @@ pub(crate) fn ordinal(number: u16) -> String {
     format!("{number}{ending}")
 }
 
-/// `1 h 30 min`.
+/// A duration such as `1 h 30 min`.
 pub(crate) fn duration(seconds: i64) -> String {
     let parts = [
         (seconds / 86_400, "d"),
@@ -39,7 +39,7 @@ pub(crate) fn duration(seconds: i64) -> String {
     parts.join(" ")
 }
 
-/// An instant from unix milliseconds, as RFC 3339 in UTC.
+/// Formats unix milliseconds as RFC 3339 in UTC.
 pub(crate) fn instant(ms: i64) -> String {
     DateTime::from_timestamp_millis(ms)
         .map(|at| at.to_rfc3339_opts(SecondsFormat::AutoSi, true))

@@ -8,7 +8,8 @@ pub(crate) const LAST_SECOND: i64 = 253_402_300_799;
 const HELP: &str = "write unix seconds (0 to 253402300799) or RFC 3339 with a zone, as in \
                     `@at 2026-11-01T09:00:00Z`";
 
-/// Parses the instant of `@at`, which begins at byte `at`. Returns unix milliseconds.
+/// Parses the instant of `@at`, which begins at byte `at`
+/// of the expression, into unix milliseconds.
 pub(crate) fn parse(text: &str, at: usize) -> Result<i64, Fault> {
     let fault = |problem: String| Err(Fault::new(problem, HELP).at(at..at + text.len()));
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {

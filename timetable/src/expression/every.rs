@@ -11,8 +11,8 @@ const LONGEST: i64 = 36_525 * 86_400;
 const HELP: &str = "write it as `90s`, `1h30m`, `0.5h` or `1d` (24 hours): whole seconds, from 1s \
                     to 36525d";
 
-/// Parses the interval of `@every`, which begins at byte `at`: a duration of whole seconds. Returns
-/// seconds.
+/// Parses the interval of `@every`, which begins at byte `at` of the expression:
+/// a duration of whole seconds. Returns seconds.
 pub(crate) fn parse(text: &str, at: usize) -> Result<i64, Fault> {
     let fault = |part: Range<usize>, problem: &str| {
         Fault::new(problem, HELP).at(at + part.start..at + part.end)

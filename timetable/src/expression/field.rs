@@ -10,25 +10,26 @@
 //! value = 1 to 4 digits, or a whole name in the month and the day of week
 //! ```
 //!
-//! It runs before croner, which accepts far more than it should (`1,,2`, `JANFEB`, `15W99`) and
-//! whose errors name no field. Accepted fields are passed on in a canonical form.
+//! This grammar is checked before croner sees the text: croner accepts far more than it should
+//! (`1,,2`, `JANFEB`, `15W99`), and its errors name no field.
+//! Croner gets accepted fields in a canonical form.
 
 use std::ops::Range;
 
 use super::{Item, Unit, hashed::Hashed, value};
 use crate::error::Fault;
 
-/// One parsed field.
+/// One parsed field of a cron expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) unit: Unit,
     pub(crate) items: Vec<Item>,
-    /// Begins with `*` or `?`. In the time of day this makes the expression a wildcard; in a day
-    /// field it makes day of month and day of week both match.
+    /// Whether the field begins with `*` or `?`. In the time of day this makes the expression a
+    /// wildcard. In a day field it means that day of month and day of week must both match.
     pub(crate) starred: bool,
-    /// Contains an `H`.
+    /// Whether the field contains an `H`.
     pub(crate) hashed: bool,
-    /// Begins with `+`: day of month and day of week must both match.
+    /// Whether the field begins with `+`: day of month and day of week must both match.
     pub(crate) both: bool,
 }
 
@@ -62,32 +63,32 @@ impl Field {
         Ok(Field { unit, items, starred, hashed: list.split(',').any(Hashed::starts), both })
     }
 
-    /// The value of a field that is not written: second 0, any year.
+    /// The value of a field that is left out: second 0, or any year.
     pub(crate) fn default_of(unit: Unit) -> Field {
         let second = unit == Unit::Second;
         let item = if second { Item::Value(0) } else { Item::Any { step: None } };
         Field { unit, items: vec![item], starred: !second, hashed: false, both: false }
     }
 
-    /// The field in a form that is equal for equal meanings.
+    /// The field in a canonical form: equal meanings have equal texts.
     pub(crate) fn canonical(&self) -> String {
         let items: Vec<String> = self.items.iter().map(|item| item.canonical(self.unit)).collect();
         items.join(",")
     }
 
-    /// The field as croner's strict parser reads it, for months of `length` days.
+    /// The field as croner's strict parser expects it, for months of `length` days.
     pub(crate) fn canonical_of(&self, length: u16) -> String {
         let items = self.items.iter().map(|item| item.canonical_of(self.unit, length));
         items.collect::<Vec<_>>().join(",")
     }
 
-    /// Whether it counts days back from the end of the month, in a way that croner does not
-    /// support.
+    /// Whether the field counts days back from the end of the
+    /// month in a way that croner does not support.
     pub(crate) fn counts_back(&self) -> bool {
         self.items.iter().any(|item| matches!(item, Item::BeforeLast(_)))
     }
 
-    /// Whether it contains every value of its field, in whatever form it was typed.
+    /// Whether the field contains every value, in whatever form it was typed.
     pub(crate) fn full(&self) -> bool {
         let runs = || self.items.iter().filter_map(|item| item.run(self.unit));
         let named = |value: u16| {
@@ -95,13 +96,14 @@ impl Field {
                 (low..=high).contains(&value) && (value - low).is_multiple_of(step)
             })
         };
-        // Sunday is both 7 and 0.
+        // Sunday is both 0 and 7.
         let sunday = |value: u16| self.unit == Unit::DayOfWeek && value == 0 && named(7);
         (*self.unit.values().start()..=self.unit.last()).all(|value| named(value) || sunday(value))
     }
 
-    /// Whether it restricts nothing: `*`, `?` or `*/1`. A year in steps, even of one, begins with
-    /// 1970. In a list one of these must come first: only then does the field count as starred.
+    /// Whether the field restricts nothing: `*`, `?` or `*/1`.
+    /// Steps of years, even of one, begin with 1970 and so do restrict.
+    /// In a list, one of these must come first for the field to count as starred.
     pub(crate) fn any(&self) -> bool {
         let every = [Item::Any { step: None }, Item::Any { step: Some(1) }];
         let forms = if self.unit == Unit::Year { &every[..1] } else { &every[..] };
@@ -109,13 +111,13 @@ impl Field {
     }
 }
 
-/// How many days before the end of the month a day may be: every month has such a day.
+/// How many days before the end of the month `L-n` may name: every month has such a day.
 const BEFORE_LAST: std::ops::RangeInclusive<u16> = 1..=27;
 
 struct Parser<'a> {
     unit: Unit,
     seed: &'a [u8; 16],
-    /// The field is a single item.
+    /// Whether the field is a single item.
     alone: bool,
 }
 
@@ -167,7 +169,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A value or a range, optionally in steps.
+    /// Parses a value or a range, optionally in steps.
     fn plain(&self, head: &str, at: usize, step: Option<u16>) -> Result<Item, Fault> {
         let Some((low, high)) = head.split_once('-') else {
             let low = value::parse(self.unit, head, at)?;
@@ -200,7 +202,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `?`, `L`, `LW`, `15W`, `5L`, `5#3`; `None` for other text.
+    /// Parses `?`, `L`, `LW`, `15W`, `5L` and `5#3`; `None` for other text.
     fn special(&self, head: &str, at: usize) -> Result<Option<Item>, Fault> {
         let here = at..at + head.len();
         match self.unit {

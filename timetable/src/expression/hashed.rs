@@ -1,9 +1,9 @@
 //! `H`: a value that spreads schedules over the field instead of starting all of them at zero.
 //!
-//! As in Jenkins: `H` is one value of the field (days of month stop at 28), `H(0-29)` one value of
-//! a range, `H/15` every fifteenth value from a hashed start, `H(0-29)/10` both. The value depends
-//! on the schedule's seed and on the field, not on the rest of the expression, so it survives
-//! restarts, edits of other fields and a move to another node.
+//! The forms are those of Jenkins. `H` is one value of the field (days of month stop at 28).
+//! `H(0-29)` is one value of a range. `H/15` is every fifteenth value from a hashed start.
+//! `H(0-29)/10` combines both. The value depends only on the schedule's seed and on the field, so
+//! it survives restarts, edits of other fields and a move to another node.
 
 use super::{Item, Unit, value};
 use crate::{error::Fault, hash};
@@ -15,8 +15,7 @@ pub(crate) struct Hashed {
 }
 
 impl Hashed {
-    /// Whether an item begins with an `H` of its own. No name of a month or weekday begins with
-    /// one.
+    /// Whether an item begins with `H`. No name of a month or weekday begins with an `H`.
     pub(crate) fn starts(item: &str) -> bool {
         item.starts_with(['H', 'h'])
     }
@@ -47,7 +46,7 @@ impl Hashed {
             if let Some((low, high)) = value::ordered(unit, low, high) {
                 return format!("a range does not wrap: write `H({low}-{high})`");
             }
-            // The larger part of the values that a wrapping range would contain.
+            // The help suggests the larger part of the values that a wrapping range would contain.
             let (first, last) = (*unit.values().start(), unit.last());
             let (from, to) = if last - low < high - first { (first, high) } else { (low, last) };
             format!(
@@ -58,13 +57,13 @@ impl Hashed {
         Ok(Hashed { unit, low, high })
     }
 
-    /// The values for this seed.
+    /// Chooses the values for a seed.
     pub(crate) fn resolve(self, step: Option<u16>, seed: &[u8; 16]) -> Result<Item, Fault> {
         let Hashed { unit, low, high } = self;
         let width = high - low + 1;
-        // In steps, only the first step's worth of values can be the start.
+        // With steps, the start must lie within the first step.
         let choices = step.map_or(width, |step| step.min(width));
-        // Below `choices`, which is a u16.
+        // The offset is below `choices`, which is a u16.
         let offset = hash::below(seed, unit as u64, u64::from(choices)) as u16;
         let start = low + offset;
         Ok(match step {

@@ -1,10 +1,10 @@
-//! Checks the text that a user types, and turns it into numbers.
+//! Parses and checks the expression that a user types.
 //!
-//! Promises: any text is answered in microseconds, either with a value or with a [`Fault`] that
-//! says where it is wrong, what was expected and what to do. croner never refuses a text that is
-//! accepted here. This module knows neither zones nor instants.
+//! Any text is answered in microseconds, either with a value or with a [`Fault`] that says where
+//! the text is wrong, what was expected and how to correct it.
+//! Croner never refuses a text that is accepted here. This module knows neither zones nor instants.
 //!
-//! - [`text`]: rules for every expression: length, ASCII, words.
+//! - [`text`]: rules for every expression: length, ASCII, splitting into words.
 //! - [`mod@unit`]: the seven fields, their bounds and names.
 //! - [`field`], [`item`], [`value`], [`hashed`]: the grammar of a cron field.
 //! - [`every`], [`at`]: the arguments of `@every` and `@at`.
@@ -28,7 +28,7 @@ use crate::error::Fault;
 /// One checked expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Expression {
-    /// Cron, or a nickname of it.
+    /// A cron expression, or a nickname for one.
     Cron(Cron),
     /// `@every`: an interval in seconds.
     Every(i64),
@@ -38,7 +38,7 @@ pub(crate) enum Expression {
     Manually,
 }
 
-/// The nicknames and their meanings.
+/// The nicknames and the expressions that they stand for.
 pub(crate) const NICKNAMES: [(&str, &str); 7] = [
     ("@yearly", "0 0 1 1 *"),
     ("@annually", "0 0 1 1 *"),
@@ -54,7 +54,7 @@ const NICKNAME_HELP: &str = "use @yearly, @annually, @monthly, @weekly, @daily, 
                              nothing after it";
 
 impl Expression {
-    /// Checks `text`; `seed` determines the value of `H`.
+    /// Parses and checks `text`; `seed` determines the value of `H`.
     pub(crate) fn parse(text: &str, seed: &[u8; 16]) -> Result<Expression, Fault> {
         let words = text::words(text)?;
         let Some(&(first, at)) = words.first() else {
@@ -109,7 +109,7 @@ impl Expression {
 /// A checked cron expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cron {
-    /// All seven fields in order; fields that were not written have their defaults.
+    /// All seven fields in order; a field that was left out has its default.
     fields: Box<[Field; 7]>,
 }
 
@@ -143,8 +143,8 @@ impl Cron {
         &self.fields[unit as usize]
     }
 
-    /// Whether no field of the time of day begins with `*`. Fixed times are protected when the
-    /// clock changes; wildcard times follow the clock.
+    /// Whether no field of the time of day begins with `*`.
+    /// The DST policy protects fixed times when the clock changes; wildcard times follow the clock.
     pub(crate) fn fixed(&self) -> bool {
         [Unit::Second, Unit::Minute, Unit::Hour].iter().all(|unit| !self.field(*unit).starred)
     }
@@ -154,20 +154,20 @@ impl Cron {
         self.fields.iter().any(|field| field.hashed)
     }
 
-    /// Whether a day must match both day fields. Otherwise, if both are restricted, either is
-    /// enough.
+    /// Whether a day must match both day fields.
+    /// Otherwise, if both are restricted, a match of either is enough.
     pub(crate) fn both_days(&self) -> bool {
         let (month, week) = (self.field(Unit::DayOfMonth), self.field(Unit::DayOfWeek));
         month.starred || week.starred || week.both
     }
 
-    /// The first six fields in a form that is equal for equal meanings.
+    /// The first six fields in a canonical form: equal meanings have equal texts.
     pub(crate) fn canonical(&self) -> String {
         let fields: Vec<String> = self.fields[..6].iter().map(Field::canonical).collect();
         fields.join(" ")
     }
 
-    /// The same as croner's strict parser reads it, for months of `length` days.
+    /// The first six fields as croner's strict parser expects them, for months of `length` days.
     pub(crate) fn canonical_of(&self, length: u16) -> String {
         let fields: Vec<String> =
             self.fields[..6].iter().map(|field| field.canonical_of(length)).collect();

@@ -1,4 +1,4 @@
-//! Rules for every expression, whatever its kind.
+//! Rules for expressions of every kind.
 
 use crate::error::{Fault, cut};
 
@@ -11,7 +11,7 @@ const LAYOUT: &str = "write 5 fields (minute, hour, day of month, month, day of 
 /// Splits an expression into words with their byte positions.
 ///
 /// Only spaces and tabs separate words. Other whitespace (a no-break space, a line break) was
-/// probably pasted, and guessing its meaning would be a silent change.
+/// probably pasted by mistake, and guessing its meaning could silently change the schedule.
 pub(crate) fn words(text: &str) -> Result<Vec<(&str, usize)>, Fault> {
     if text.len() > LIMIT {
         return Err(Fault::new(
@@ -48,7 +48,7 @@ pub(crate) fn words(text: &str) -> Result<Vec<(&str, usize)>, Fault> {
     Ok(words)
 }
 
-/// Says why this number of fields is wrong, and what may have been meant.
+/// The error for a wrong number of fields, with the expression that was probably meant.
 pub(crate) fn field_count(words: &[(&str, usize)]) -> Fault {
     let first = words.first().map_or("", |(word, _)| word);
     let count = words.len();
@@ -60,13 +60,14 @@ pub(crate) fn field_count(words: &[(&str, usize)]) -> Fault {
     Fault::new(format!("{count} {fields}, beginning with {:?}", cut(first)), LAYOUT).at(position)
 }
 
-/// Refuses EventBridge's dialect, which puts the minute first and the year last: here it would mean
-/// something else, or nothing.
+/// Refuses EventBridge's dialect, which puts the minute first and the year last: read as this
+/// crate's dialect, such an expression would mean something else or nothing.
 pub(crate) fn other_dialect(words: &[(&str, usize)]) -> Option<Fault> {
     let (first, at) = *words.first()?;
     let (last, from) = *words.last()?;
     let is_call = ["cron(", "rate(", "at("].iter().any(|call| first.starts_with(call));
-    // `?` is valid only in the day fields, which are one further on in six fields.
+    // `?` is valid only in the day fields, whose positions
+    // move by one in an expression of six fields.
     let is_shifted = words.len() == 6 && [words[2], words[4]].iter().any(|(word, _)| *word == "?");
     if !is_call && !is_shifted {
         return None;
@@ -83,7 +84,7 @@ pub(crate) fn other_dialect(words: &[(&str, usize)]) -> Option<Fault> {
     )
 }
 
-/// Refuses a zone inside the expression, which some crontabs allow.
+/// Refuses a zone inside the expression (`TZ=...`), which some crontabs allow.
 pub(crate) fn zone_inside(words: &[(&str, usize)]) -> Option<Fault> {
     let (word, at) = words.first()?;
     let zone = word.starts_with("TZ=") || word.starts_with("CRON_TZ=");

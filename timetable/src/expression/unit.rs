@@ -16,7 +16,7 @@ pub(crate) const MONTHS: [&str; 12] =
     ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 pub(crate) const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
-/// The last year that a cron expression can contain. croner searches no further.
+/// The last year that a cron expression can contain. Croner searches no further.
 pub(crate) const LAST_YEAR: u16 = 4999;
 
 /// `*/n` in the year field counts from here, so that `*/2` means the even years.
@@ -47,7 +47,7 @@ impl Unit {
         }
     }
 
-    /// The values that may be written.
+    /// The values that a user may write in the field.
     pub(crate) fn values(self) -> RangeInclusive<u16> {
         match self {
             Unit::Second | Unit::Minute => 0..=59,
@@ -59,12 +59,12 @@ impl Unit {
         }
     }
 
-    /// The end of `x/n` and `H/n`. Sunday is counted once, as 0.
+    /// The last value of `x/n` and `H/n`. Sunday is counted once, as 0.
     pub(crate) fn last(self) -> u16 {
         if self == Unit::DayOfWeek { 6 } else { *self.values().end() }
     }
 
-    /// The first value of `*/n`.
+    /// The value at which `*/n` begins.
     pub(crate) fn first_in_steps(self) -> u16 {
         if self == Unit::Year { FIRST_STEPPED_YEAR } else { *self.values().start() }
     }
@@ -77,7 +77,7 @@ impl Unit {
         }
     }
 
-    /// The possible values of a bare `H`. Days stop at 28, which every month has.
+    /// The possible values of a bare `H`. Days of month stop at 28, which every month has.
     pub(crate) fn hashed(self) -> RangeInclusive<u16> {
         match self {
             Unit::DayOfMonth => 1..=28,
@@ -86,7 +86,7 @@ impl Unit {
         }
     }
 
-    /// The value of a name in this field, ignoring case.
+    /// The value that a name stands for in this field, ignoring case.
     pub(crate) fn named(self, text: &str) -> Option<u16> {
         let (names, first): (&[&str], usize) = match self {
             Unit::Month => (&MONTHS, 1),

@@ -32,8 +32,8 @@ pub(crate) fn parse(unit: Unit, text: &str, at: usize) -> Result<u16, Fault> {
     }
 }
 
-/// Parses `low-high`, which begins at byte `at`. A reversed range is refused, not wrapped; `help`
-/// says what to write instead.
+/// Parses `low-high`, which begins at byte `at`.
+/// A reversed range is refused, not wrapped; `help` builds the advice on what to write instead.
 pub(crate) fn range(
     unit: Unit,
     low: &str,
@@ -43,7 +43,7 @@ pub(crate) fn range(
 ) -> Result<(u16, u16), Fault> {
     let after_dash = at + low.len() + 1;
     let (from, mut to) = (parse(unit, low, at)?, parse(unit, high, after_dash)?);
-    // A week may both begin and end on Sunday: FRI-SUN is 5-7, SUN-SUN is one day.
+    // A week may begin and end on Sunday: FRI-SUN is 5-7, and SUN-SUN is one day.
     let named = unit == Unit::DayOfWeek && unit.named(high) == Some(0);
     if named && from > 0 {
         to = 7;
@@ -58,8 +58,8 @@ pub(crate) fn range(
     .at(at..after_dash + high.len()))
 }
 
-/// The ends of a reversed range in the order that was probably intended, if there is one: Sunday
-/// written as 7 is also the first day of the week, and years do not wrap around.
+/// The ends of a reversed range in the order that was probably intended, if there is such an order:
+/// Sunday written as 7 is also the first day of the week, and years do not wrap around.
 pub(crate) fn ordered(unit: Unit, from: u16, to: u16) -> Option<(u16, u16)> {
     match unit {
         Unit::DayOfWeek if from == 7 => Some((0, to)),
@@ -74,7 +74,7 @@ pub(crate) fn ordered(unit: Unit, from: u16, to: u16) -> Option<(u16, u16)> {
     }
 }
 
-/// What a reversed range would contain if it wrapped, as a list that is accepted.
+/// Writes the values that a reversed range would contain if it wrapped, as a list that is accepted.
 pub(crate) fn wrapped(unit: Unit, from: u16, to: u16, step: u16) -> String {
     let part = |low: u16, high: u16| {
         if low == high || step > high - low {
@@ -89,13 +89,13 @@ pub(crate) fn wrapped(unit: Unit, from: u16, to: u16, step: u16) -> String {
         return part(low, high);
     }
     let (first, last) = (*unit.values().start(), unit.last());
-    // The first value past the end of the field, counted from its beginning.
+    // The first value past the end of the field, counted from the field's beginning.
     let over = from + ((last - from) / step + 1) * step - last - 1 + first;
     let before = part(from, last);
     if over > to { before } else { format!("{before},{}", part(over, to)) }
 }
 
-/// What to write instead of a word that is not a value of the field.
+/// The advice for a word that is not a value of the field.
 fn help(unit: Unit, text: &str) -> String {
     let name = text.get(..3).map(str::to_ascii_uppercase);
     if let Some(name) = &name

@@ -7,7 +7,7 @@ use crate::{
     expression::{Item, Unit},
 };
 
-/// Both day fields are restricted: which rule joins them, and the resulting days.
+/// Warns if both day fields are restricted: says which rule joins them, and the resulting days.
 pub(super) fn joined(subject: &Subject<'_>, from: DateTime<Utc>) -> Option<Warning> {
     let restricted = |unit| !subject.cron.field(unit).any();
     if !restricted(Unit::DayOfMonth) || !restricted(Unit::DayOfWeek) {
@@ -20,7 +20,7 @@ pub(super) fn joined(subject: &Subject<'_>, from: DateTime<Utc>) -> Option<Warni
         rewrite::typed(subject.text, Unit::DayOfWeek)?,
     );
     Some(if subject.cron.field(Unit::DayOfWeek).both {
-        // The user asked for it explicitly.
+        // The user asked explicitly for both fields to match.
         return None;
     } else if subject.cron.both_days() {
         subject.warning(
@@ -38,20 +38,20 @@ pub(super) fn joined(subject: &Subject<'_>, from: DateTime<Utc>) -> Option<Warni
                 "day of month `{month}` or day of week `{week}`: either will do, which is {days} \
                  in the next 365; put `+` in front of the day of week if both must match"
             ),
-            // The two may never coincide, and an expression that would be refused is not suggested.
+            // The two may never coincide, and a suggestion must itself be accepted.
             rewrite::field(subject.text, Unit::DayOfWeek, &format!("+{week}"))
                 .filter(|text| subject.accepts(text)),
         )
     })
 }
 
-/// The days do not exist in some of the specified months.
+/// Warns about a day that some of the specified months do not have.
 pub(super) fn short_months(subject: &Subject<'_>) -> Option<Warning> {
     let (month, week) = (subject.cron.field(Unit::DayOfMonth), subject.cron.field(Unit::DayOfWeek));
     let [Item::Value(day @ 29..)] = month.items[..] else {
         return None;
     };
-    // The specified years may all be leap years.
+    // 29 February exists in all of the specified years if they are all leap years.
     if !week.any() || (day == 29 && !subject.cron.field(Unit::Year).any()) {
         return None;
     }
@@ -63,7 +63,7 @@ pub(super) fn short_months(subject: &Subject<'_>) -> Option<Warning> {
         .collect();
     (!without.is_empty()).then(|| {
         let (verb, then) = if without.len() == 1 { ("has", "then") } else { ("have", "in them") };
-        // Longer days are missing in leap years as well.
+        // The 30th and the 31st are missing in leap years as well.
         let when = if day == 29 { " in a common year" } else { "" };
         subject.warning(
             WarningCode::SkipsMonths,

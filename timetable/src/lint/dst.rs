@@ -10,23 +10,23 @@ use crate::{
     zone::{HOUR, Span},
 };
 
-/// A clock change further away is not worth a warning today.
+/// A clock change further ahead than this is not worth a warning today.
 const SOON: i64 = 400 * DAY;
 
-/// Up to this many times are listed one by one.
+/// Up to this many times are listed one by one; more are only counted.
 const NAMED: usize = 3;
 
 /// How far ahead to look for an hour that occurs twice: ten years.
 const YEARS: i64 = 3_653 * DAY;
 
-/// A larger change is a correction, which no policy bridges; so is a gap of exactly this length.
+/// A gap of this length or longer, or a longer overlap, is a correction, which no policy bridges.
 const CORRECTION: i64 = 3 * HOUR;
 
-/// The effect of the next two clock changes on an expression.
+/// Warnings about the effect of the next two clock changes on an expression.
 pub(super) fn changes(subject: &Subject<'_>, parts: &Parts, from: DateTime<Utc>) -> Vec<Warning> {
     let every_hour = subject.pattern.clock.hours.count_ones() == 24;
-    // A wildcard of every hour is meant to follow the clock, and loses or repeats nothing that its
-    // rhythm does not.
+    // A wildcard of every hour is meant to follow the clock: it loses or repeats only the hours
+    // that the clock itself loses or repeats.
     if !subject.pattern.fixed && every_hour {
         return Vec::new();
     }
@@ -46,8 +46,8 @@ pub(super) fn changes(subject: &Subject<'_>, parts: &Parts, from: DateTime<Utc>)
     warnings
 }
 
-/// The effect of the change into a span on an expression. An expression of every hour follows the
-/// clock and is not affected, unless it gains a fire.
+/// The effect on an expression of the clock change that begins a span.
+/// An expression of every hour follows the clock and is not affected, unless it gains a fire.
 pub(super) fn effect(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Option<Warning> {
     let every_hour = subject.pattern.clock.hours.count_ones() == 24;
     if every_hour && (!subject.pattern.fixed || !adds_a_fire(subject, parts, span)) {
@@ -56,7 +56,8 @@ pub(super) fn effect(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Optio
     change(subject, parts, span)
 }
 
-/// Every hour as fixed times: looks like a rhythm, but skips an hour that occurs twice.
+/// Warns about every hour written as fixed times: the expression looks like
+/// a rhythm, but skips an hour that occurs twice.
 fn repeated_hour(subject: &Subject<'_>, parts: &Parts, now: i64) -> Option<Warning> {
     if parts.dst.overlap == Overlap::Both {
         return None;
@@ -82,28 +83,28 @@ fn repeated_hour(subject: &Subject<'_>, parts: &Parts, now: i64) -> Option<Warni
     None
 }
 
-/// For an expression of every hour: whether a time in a gap fires at an instant that the expression
-/// does not contain. Any other effect of a clock change on it is only its effect on the day.
+/// Whether an expression of every hour gains a fire: a time in a gap fires at an instant that the
+/// expression does not contain. Other effects of the change only reflect the shorter or longer day.
 fn adds_a_fire(subject: &Subject<'_>, parts: &Parts, span: &Span) -> bool {
     (1..CORRECTION).contains(&span.jump_in)
         && parts.dst.gap == Gap::Shift
         && !subject.pattern.matches(span.civil_start())
 }
 
-/// The rule for fires around a clock change.
+/// Which rule applies to fires around a clock change.
 enum Rule {
-    /// Fixed times obey the policy.
+    /// The policy applies to fixed times.
     Policy,
-    /// Around a correction, no policy applies to fixed times.
+    /// A correction: no policy applies to fixed times.
     Correction,
-    /// Wildcards follow the clock.
+    /// Wildcard times follow the clock.
     Clock,
 }
 
-/// The effect of the change into a span.
+/// Warns about the effect of the clock change that begins a span.
 fn change(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Option<Warning> {
     let gap = span.jump_in > 0;
-    // The missing times before the span's start, or the repeated times from it on.
+    // The missing times end where the span starts; the repeated times begin there.
     let (low, high) = if gap {
         (span.civil_start() - span.jump_in, span.civil_start())
     } else {
@@ -158,17 +159,17 @@ fn change(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Option<Warning> 
         (true, false) => WarningCode::WildcardMissesGap,
         (false, false) => WarningCode::WildcardRepeats,
     };
-    // Around a correction, a fixed time would be no better off.
+    // Around a correction, fixed times behave no better, so none are suggested.
     let wildcard = !subject.pattern.fixed && !correction;
     let suggestion = if wildcard { without_star(subject) } else { None };
     Some(subject.warning(code, format!("{what}{then}"), suggestion))
 }
 
-/// The effect of a gap on fixed times.
+/// Describes the effect of a gap on fixed times.
 fn shifted(subject: &Subject<'_>, parts: &Parts, span: &Span, count: u64) -> Option<String> {
     let start = span.civil_start();
     let mut back = time(start)?;
-    // A gap may end at midnight.
+    // If the gap ends on the next day, the date is named as well.
     let day = date(start)?;
     if date(start - span.jump_in) != Some(day) {
         back = format!("{back} on {day}");
@@ -185,14 +186,14 @@ fn shifted(subject: &Subject<'_>, parts: &Parts, span: &Span, count: u64) -> Opt
     })
 }
 
-/// Number of fires of the date on both sides of a gap.
+/// Number of fires on the date of a gap, before and after the gap.
 fn day_count(subject: &Subject<'_>, span: &Span, low: i64) -> u64 {
     let midnight = low.div_euclid(DAY) * DAY;
     let before = subject.pattern.count(midnight, low);
     before + subject.pattern.count(span.civil_start(), (midnight + DAY).max(span.civil_start()))
 }
 
-/// The same times without a `*`, which makes them fixed and so protects them.
+/// The expression without `*` in its time of day: as fixed times, it is protected by the policy.
 fn without_star(subject: &Subject<'_>) -> Option<String> {
     let mut text = subject.text.to_owned();
     for unit in [Unit::Second, Unit::Minute, Unit::Hour] {
@@ -207,7 +208,7 @@ fn without_star(subject: &Subject<'_>) -> Option<String> {
     Some(text)
 }
 
-/// The matching times within an interval of civil time: one by one, or their number.
+/// Describes the matching times in an interval of civil time: one by one, or their number.
 fn times(subject: &Subject<'_>, low: i64, high: i64) -> Option<String> {
     let mut named = Vec::new();
     let mut next = low;

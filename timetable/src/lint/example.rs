@@ -1,7 +1,7 @@
 use super::{Warning, WarningCode};
 use crate::{expression::Expression, timetable::Parts};
 
-/// `H` in a definition that belongs to no schedule yet.
+/// Warns about an `H` in a definition that belongs to no schedule yet.
 pub(crate) fn hashed(parts: &Parts) -> Option<Warning> {
     let hashed = |expression: &Expression| match expression {
         Expression::Cron(cron) => cron.hashed(),

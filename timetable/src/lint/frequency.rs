@@ -9,16 +9,16 @@ use crate::{
     timetable::{Parts, Timetable},
 };
 
-/// Number of fires a day from which on a timing fires often: one every five seconds.
+/// Minimum number of fires a day that counts as often: one every five seconds.
 const OFTEN: u64 = 17_280;
 
-/// A longer time between two fires is worth a warning.
+/// A gap between two fires that is longer than this is worth a warning.
 const RARE: TimeDelta = TimeDelta::days(367);
 
-/// Maximum number of searches for the rhythm that a jitter is compared with.
+/// Maximum number of fires examined to compare the jitter with the time between fires.
 const SEARCHES: usize = 256;
 
-/// Before every instant that a definition can contain, in milliseconds.
+/// A moment before every instant that a definition can contain, in milliseconds.
 const BEGINNING: i64 = DateTime::<Utc>::MIN_UTC.timestamp_millis();
 
 /// Warnings about the whole definition; `first` is its next fire.
@@ -44,14 +44,14 @@ pub(super) fn whole(timetable: &Timetable, parts: &Parts, first: Fire) -> Vec<Wa
     warnings
 }
 
-/// A jitter that is longer than the shortest time between two of the next fires.
+/// Warns about a jitter that is longer than the shortest time between two of the next fires.
 fn jitter(timetable: &Timetable, parts: &Parts, first: Fire) -> Option<Warning> {
     let jitter = TimeDelta::from_std(parts.jitter).unwrap_or(TimeDelta::MAX);
     if jitter.is_zero() {
         return None;
     }
-    // A fire may search every expression for its next fire, so the more expressions there are, the
-    // fewer fires are examined.
+    // Finding a fire may search every expression, so more
+    // expressions mean that fewer fires are examined.
     let ahead =
         timetable.fires(first.at, DateTime::<Utc>::MAX_UTC).take(SEARCHES / parts.sources.len());
     let mut before = first;
@@ -80,8 +80,8 @@ fn jitter(timetable: &Timetable, parts: &Parts, first: Fire) -> Option<Warning> 
     })
 }
 
-/// Why nothing fires after `from`: because the definition's bounds prevent it, or because none of
-/// its instants are left.
+/// Says why nothing fires after `from`: the definition's start or end
+/// prevents it, or none of its instants are left.
 pub(super) fn never(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Warning {
     let bounds = |field: &str, message: String| Warning {
         code: WarningCode::OutsideBounds,
@@ -94,7 +94,7 @@ pub(super) fn never(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -
         parts.sources.iter().any(|source| source.next(&parts.zone, parts.dst, ms).is_some())
     };
     let start = parts.start.filter(|start| *start > from);
-    // The start itself is inside the bounds.
+    // Searches look strictly after an instant, and a fire at the start itself is allowed.
     let behind = start.map_or(from, |start| start - TimeDelta::milliseconds(1));
     if let Some(end) = parts.end
         && fires_after(behind)
@@ -150,7 +150,7 @@ fn words(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }
 
-/// An expression that alone causes a considerable load.
+/// Warns about an expression that alone causes a considerable load.
 pub(super) fn often(field: &str, source: &Source, from: DateTime<Utc>) -> Option<Warning> {
     let a_day = match source {
         Source::Cron(pattern) => pattern.clock.per_day(),
@@ -177,7 +177,7 @@ pub(super) fn often(field: &str, source: &Source, from: DateTime<Utc>) -> Option
     })
 }
 
-/// An expression that fires exactly when an earlier one does.
+/// Warns about an expression that fires exactly when an earlier one does.
 pub(super) fn duplicate(field: &str, parts: &Parts, index: usize) -> Option<Warning> {
     let same = |other: &Source| match (other, &parts.sources[index]) {
         (Source::Cron(a), Source::Cron(b)) => a == b,

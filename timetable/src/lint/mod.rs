@@ -1,17 +1,18 @@
 //! Warnings about definitions that are valid but probably not what was intended.
 //!
-//! Every rule compares what was typed with what would fire, and reports the effect with figures:
-//! how often, on which date, at which hour. It is judged at an instant that the caller passes. The
-//! cost is a few searches per expression, whatever they contain.
+//! Every rule compares the typed text with the fires, and reports the effect with figures: how
+//! often, on which date, at which hour. The caller passes the instant at which the definition is
+//! judged. The cost is a few searches per expression, whatever the expressions contain.
 //!
-//! - [`frequency`]: never, rarely, very often; jitter against the rhythm.
+//! - [`frequency`]: expressions that fire never, rarely
+//!   or very often; jitter longer than the rhythm.
 //! - [`steps`]: steps that do not divide their field.
-//! - [`days`]: the rule that joins the day fields; months without such a day.
-//! - [`dst`]: the effect of the next two clock changes, and for a schedule of every hour of all
-//!   changes in the coming years.
+//! - [`days`]: the rule that joins the day fields; days that some months lack.
+//! - [`dst`]: the effect of the next two clock changes; for a schedule of every hour,
+//!   that of all changes in the coming years.
 //! - [`quartz`]: weekdays numbered as in another dialect.
-//! - [`example`]: times that `H` would choose differently.
-//! - [`rewrite`]: builds a suggestion from what was typed.
+//! - [`example`]: values of `H` that only a schedule's seed will determine.
+//! - [`rewrite`]: builds a suggestion from the typed text.
 
 mod days;
 mod dst;
@@ -40,7 +41,7 @@ pub struct Warning {
     pub message: String,
     /// The field of the [`Definition`](crate::Definition) that the warning is about.
     pub field: String,
-    /// What to write instead, if there is one clear answer.
+    /// The expression to write instead, if there is one clear answer.
     pub suggestion: Option<String>,
 }
 
@@ -48,41 +49,41 @@ pub struct Warning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarningCode {
-    /// The timing never fires again: every instant is past.
+    /// The timing never fires again: all of its instants are past.
     NeverFires,
     /// The timing's calendars suppress every remaining fire.
     NeverAllowed,
-    /// No fire lies between start and end, or none is left.
+    /// No fire lies between the definition's start and end, or none is left.
     OutsideBounds,
-    /// Years pass between two fires.
+    /// The timing fires less than once a year.
     FiresRarely,
-    /// Thousands of fires a day.
+    /// The timing fires thousands of times a day.
     FiresOften,
     /// The jitter is longer than the time between two fires.
     JitterOverlaps,
-    /// An expression that fires exactly when an earlier one does.
+    /// The expression fires exactly when an earlier one does.
     Duplicate,
     /// A step does not divide its field, so the rhythm breaks where the field starts over.
     UnevenStep,
-    /// A step is longer than its range, so that only the first value fires.
+    /// A step is longer than its range: only the first value fires.
     StepTooLarge,
     /// Day of month and day of week are both given, and either may match.
     EitherDay,
     /// Day of month and day of week are both given, and both must match.
     BothDays,
-    /// Some months have no such day.
+    /// Some of the specified months do not have the specified day.
     SkipsMonths,
     /// A fixed time does not exist on a date on which the clock goes forward.
     DstGap,
     /// A fixed time occurs twice on a date on which the clock goes back.
     DstOverlap,
-    /// Written with `*`, it follows the clock and misses times when the clock goes forward.
+    /// A wildcard time follows the clock: it is missed when the clock goes forward.
     WildcardMissesGap,
-    /// Written with `*`, it follows the clock and fires in both passes when the clock goes back.
+    /// A wildcard time follows the clock: it fires twice when the clock goes back.
     WildcardRepeats,
-    /// Written without `*`, it contains every hour and yet skips one that occurs twice.
+    /// Every hour is written as fixed times, which skip an hour that occurs twice.
     SkipsRepeatedHour,
-    /// Written like Quartz, which counts weekdays from 1: here they are counted from 0.
+    /// The weekdays look like those of Quartz, which counts from 1; this crate counts from 0.
     OtherDialect,
     /// The value of `H` is an example only: no schedule exists yet that would determine it.
     HashedExample,
@@ -90,7 +91,7 @@ pub enum WarningCode {
 
 pub(crate) use example::hashed;
 
-/// A cron expression of a definition, as the rules examine it.
+/// A cron expression of a definition, as the rules of this module examine it.
 struct Subject<'a> {
     field: String,
     text: &'a str,
@@ -104,7 +105,7 @@ impl Subject<'_> {
         Warning { code, message, field: self.field.clone(), suggestion }
     }
 
-    /// Whether this expression would be accepted instead.
+    /// Whether another expression would be accepted in place of this one.
     fn accepts(&self, text: &str) -> bool {
         match Expression::parse(text, self.seed) {
             Ok(Expression::Cron(cron)) => Pattern::compile(&cron).is_ok(),
@@ -114,9 +115,9 @@ impl Subject<'_> {
     }
 }
 
-/// The warnings; those about the whole definition come first.
+/// All warnings; those about the whole definition come first.
 pub(crate) fn lint(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Vec<Warning> {
-    // A timing that no longer fires needs no advice on how it fires.
+    // A timing that no longer fires gets no other advice.
     let Some(first) = timetable.next(from) else {
         // The user asked for a timing that never fires on its own.
         if parts.expressions.iter().all(|(_, e)| *e == Expression::Manually) {
@@ -147,8 +148,8 @@ pub(crate) fn lint(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) ->
 pub struct ClockChange {
     /// When the clock changes.
     pub at: DateTime<Utc>,
-    /// The effect on the times that the change affects: one sentence for each expression that has
-    /// such times.
+    /// The effect on the times that the change affects:
+    /// one sentence for each expression with such times.
     pub effects: Vec<String>,
 }
 

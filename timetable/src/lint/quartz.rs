@@ -1,12 +1,13 @@
 use super::{Subject, Warning, WarningCode, rewrite};
 use crate::{dialect::Dialect, expression::Unit};
 
-/// A `?` together with seconds is typical of Quartz, where 1 is Sunday; here it is Monday.
+/// A `?` together with a seconds field is typical of Quartz,
+/// where weekday 1 is Sunday; here it is Monday.
 pub(super) fn weekdays(subject: &Subject<'_>) -> Option<Warning> {
     let words = subject.text.split_ascii_whitespace().count();
     let month = rewrite::typed(subject.text, Unit::DayOfMonth)?;
     let week = rewrite::typed(subject.text, Unit::DayOfWeek)?;
-    // The digit after `#` counts weeks, and the one after a slash counts days.
+    // A digit after `#` counts weeks, and a digit after `/` is a step: neither is a weekday.
     let counts = |item: &str| {
         let day = item.split(['#', '/']).next().unwrap_or(item);
         day.bytes().any(|byte| byte.is_ascii_digit())

@@ -1,6 +1,6 @@
 use crate::expression::Unit;
 
-/// The expression with one field replaced, if it was typed field by field.
+/// The expression with one field replaced; `None` if the text does not contain that field.
 pub(super) fn field(text: &str, unit: Unit, new: &str) -> Option<String> {
     let mut words: Vec<&str> = text.split_ascii_whitespace().collect();
     let index = index(words.len(), unit)?;
@@ -8,7 +8,7 @@ pub(super) fn field(text: &str, unit: Unit, new: &str) -> Option<String> {
     Some(words.join(" "))
 }
 
-/// One field as it was typed, if it was typed.
+/// The text of one field; `None` if the field was left out.
 pub(super) fn typed(text: &str, unit: Unit) -> Option<&str> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     words.get(index(words.len(), unit)?).copied()

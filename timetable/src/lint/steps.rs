@@ -4,8 +4,8 @@ use crate::{
     expression::Unit,
 };
 
-/// Fields that start over, their number of values, and the unit that begins with them. A month has
-/// no fixed length; this is the longest.
+/// Fields that start over, their number of values, and the unit with which they start over.
+/// A month has no fixed length; the number is that of the longest.
 const CYCLES: [(Unit, u16, &str); 6] = [
     (Unit::Second, 60, "minute"),
     (Unit::Minute, 60, "hour"),
@@ -15,12 +15,12 @@ const CYCLES: [(Unit, u16, &str); 6] = [
     (Unit::DayOfWeek, 7, "week"),
 ];
 
-/// The only item of a field, with steps.
+/// A field whose only item has steps.
 struct Steps<'a> {
     unit: Unit,
     size: u16,
     cycle: &'static str,
-    /// As typed: the part before the slash, and the whole item.
+    /// The typed text: the part before the slash, and the whole item.
     head: &'a str,
     typed: &'a str,
     low: u16,
@@ -28,7 +28,7 @@ struct Steps<'a> {
     step: u16,
 }
 
-/// Steps that do not divide their range.
+/// Warns about steps that do not divide their range.
 pub(super) fn uneven(subject: &Subject<'_>) -> Vec<Warning> {
     let judge = |steps: Steps<'_>| steps.too_large(subject).or_else(|| steps.uneven(subject));
     let cycles = CYCLES.into_iter();
@@ -52,8 +52,8 @@ impl<'a> Steps<'a> {
         Some(Steps { unit, size, cycle, head, typed, low, high, step })
     }
 
-    /// Whether it runs through the whole field. `9-17/2` and `30/10` are windows, and end where
-    /// they were meant to.
+    /// Whether the steps run through the whole field.
+    /// `9-17/2` and `30/10` are windows, whose ends were chosen by the user.
     fn whole(&self) -> bool {
         self.high >= self.unit.last() && self.low - self.unit.first_in_steps() < self.step
     }
@@ -64,7 +64,8 @@ impl<'a> Steps<'a> {
         if step <= high - low {
             return None;
         }
-        // A step of all sixty minutes is an hour, exactly as intended. Months differ in length.
+        // A step of all sixty minutes means once an hour, exactly as intended.
+        // Months differ in length.
         if self.whole() && step == self.size && unit != Unit::DayOfMonth {
             return None;
         }
@@ -96,7 +97,7 @@ impl<'a> Steps<'a> {
         if !self.whole() || step == 1 {
             return None;
         }
-        // Sunday counts once, as the first or the last day.
+        // Sunday counts once, as the first or the last day of the week.
         let high = self.high.min(low + size - 1);
         let rest = low + size - (low + (high - low) / step * step);
         if rest == step && unit != Unit::DayOfMonth {
@@ -123,8 +124,8 @@ impl<'a> Steps<'a> {
         Some(subject.warning(WarningCode::UnevenStep, message, self.even(subject)))
     }
 
-    /// An interval, if the step is the only restriction; otherwise the nearest step that divides
-    /// evenly.
+    /// Suggests an interval if the step is the only restriction, otherwise
+    /// the nearest step that divides the field evenly.
     fn even(&self, subject: &Subject<'_>) -> Option<String> {
         let Steps { unit, size, low, step, head, .. } = *self;
         let free = |unit: Unit| subject.cron.field(unit).any();
@@ -133,7 +134,7 @@ impl<'a> Steps<'a> {
             (clock.seconds.count_ones() == 1, clock.minutes.count_ones() == 1);
         let days = [Unit::DayOfMonth, Unit::Month, Unit::DayOfWeek, Unit::Year];
         let interval = match unit {
-            // Neither the month nor the week can be divided evenly.
+            // No step divides a month or a week evenly.
             Unit::DayOfMonth | Unit::DayOfWeek => return None,
             Unit::Second => free(Unit::Minute) && free(Unit::Hour),
             Unit::Minute => free(Unit::Hour) && one_second,
@@ -161,8 +162,8 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Whether the field would lose the `*` that makes both day fields match. Then the same days
-/// written as a number would mean something else: either field could match.
+/// Whether the suggestion would take away the `*` that makes both day fields match. Then the same
+/// days written as numbers would mean something else: a match of either field would be enough.
 fn loosens(subject: &Subject<'_>, unit: Unit) -> bool {
     let (month, week) = (subject.cron.field(Unit::DayOfMonth), subject.cron.field(Unit::DayOfWeek));
     let other_is_starred = match unit {

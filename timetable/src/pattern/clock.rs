@@ -7,7 +7,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// How many times of a day match.
+    /// Number of matching times in a day.
     pub(crate) fn per_day(self) -> u64 {
         ones(self.hours) * self.per_hour()
     }
@@ -58,7 +58,7 @@ impl Clock {
         join(highest(self.hours), highest(self.minutes), highest(self.seconds))
     }
 
-    /// How many matching times of the day lie before `second`.
+    /// Number of matching times of the day before `second`.
     pub(crate) fn before(self, second: i64) -> u64 {
         if second >= crate::calendar::DAY {
             return self.per_day();
@@ -74,7 +74,7 @@ impl Clock {
         count
     }
 
-    /// The matching seconds within a minute of the day.
+    /// The matching seconds within a minute of the day, as a bit mask.
     pub(crate) fn seconds_of(self, minute: i64) -> u64 {
         let (hour, minute, _) = split(minute * 60);
         if has(self.hours, hour) && has(self.minutes, minute) { self.seconds } else { 0 }
@@ -88,7 +88,7 @@ impl Clock {
 }
 
 fn split(second: i64) -> (u32, u32, u32) {
-    // A second of a day, so it fits.
+    // A second of a day fits in 32 bits.
     let second = second as u32;
     (second / 3_600, second / 60 % 60, second % 60)
 }
@@ -122,7 +122,7 @@ pub(super) fn down(mask: u64, bit: u32) -> Option<u32> {
     (rest != 0).then(|| 63 - rest.leading_zeros())
 }
 
-/// The masks of a clock are never empty: every field has at least one value.
+/// The lowest set bit. The masks of a clock are never empty: every field has at least one value.
 fn lowest(mask: u64) -> u32 {
     mask.trailing_zeros()
 }

@@ -7,7 +7,7 @@ use crate::{
 };
 
 const LONGEST: u32 = 31;
-/// A month of each length from 28 to 31 days.
+/// One month of each length from 28 to 31 days.
 const MONTHS: [Month; 4] = [
     Month { year: 2023, month: 2, length: 28 },
     Month { year: 2024, month: 2, length: 29 },
@@ -54,19 +54,19 @@ impl Pattern {
 
 /// The expression as croner matches it in months of `length` days.
 fn parse(cron: &Cron, length: u32) -> Result<CronPattern, Fault> {
-    // croner keeps years in a table of five thousand bytes, and filling and reading it is most of
-    // the cost of a pattern. A set of years needs no matcher, so croner gets a single year.
+    // Croner keeps years in a table of five thousand bytes, and filling and reading that table is
+    // most of the cost of a pattern. Years need no matcher, so croner gets a single year.
     let text = format!("{} 2000", cron.canonical_of(u16::try_from(length).unwrap_or(31)));
     let parser = CronParser::builder().dom_and_dow(cron.both_days()).build();
     Ok(parser.parse(&text).map_err(refused)?.pattern)
 }
 
-/// croner's answers for every day of every shape of month.
+/// Croner's answers for every day of every shape of month.
 fn shapes(cron: &Cron, parsed: &CronPattern) -> Result<Shapes, Fault> {
     let longest = month(parsed, MONTHS[3])?;
     let mut shapes = [longest; 4];
-    // Only `L`, `W` and `#` depend on the end of the month. Without them a shorter month is the
-    // beginning of a longer one, and three quarters of the checks can be saved.
+    // Only `L`, `W` and `#` depend on the end of the month. Without them, a shorter month matches
+    // like the beginning of a longer one, which saves three quarters of the checks.
     let by_length = parsed.days.has_modifiers() || parsed.days_of_week.has_modifiers();
     let counts_back = cron.field(Unit::DayOfMonth).counts_back();
     for (shape, of_length) in shapes.iter_mut().zip(MONTHS).take(3) {
@@ -81,7 +81,7 @@ fn shapes(cron: &Cron, parsed: &CronPattern) -> Result<Shapes, Fault> {
     Ok(shapes)
 }
 
-/// croner's answers for a month of one length, by the weekday of its 1st.
+/// Croner's answers for a month of one length, by the weekday of its 1st.
 fn month(parsed: &CronPattern, of: Month) -> Result<[u32; 7], Fault> {
     let mut shape = [0; 7];
     for (first, days) in (0..).zip(&mut shape) {
@@ -114,8 +114,9 @@ fn set(mask: &mut [u64], values: &[u16]) {
     }
 }
 
-/// Expressions that pass this crate's grammar also pass croner's parser. Should the two ever
-/// differ, this is the result instead of a panic; a property test would have found it first.
+/// An expression that passes this crate's grammar also passes croner's parser.
+/// Should the two ever differ, the user gets this error instead of a panic;
+/// a property test should find the difference first.
 fn refused(error: croner::errors::CronError) -> Fault {
     Fault::new(format!("the parser refused it: {error}"), "write it in a simpler form")
 }

@@ -4,20 +4,21 @@ use crate::{
     expression::unit::LAST_YEAR,
 };
 
-/// The matching dates, as croner's answers for every shape of month.
+/// The matching dates: croner's answers for every shape of month.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Days {
-    /// Bit 1 is January.
+    /// The matching months, as a bit mask: bit 1 is January.
     months: u64,
-    /// Matching days (bit 1 is the 1st) by length of the month minus 28, by weekday of its 1st.
+    /// Matching days (bit 1 is the 1st), by length of the
+    /// month minus 28, then by weekday of its 1st.
     shapes: [[u32; 7]; 4],
-    /// A bit for every year, or `None` for all years.
+    /// The matching years, one bit for each; `None` for all years.
     years: Option<Box<[u64]>>,
-    /// The totals of a whole year, by leap (0, 1), by weekday of 1 January.
+    /// The totals of a whole year: for common (0) and leap (1) years, by weekday of 1 January.
     by_year: [[Year; 7]; 2],
 }
 
-/// The totals of a year of one shape.
+/// The totals of a year, which depend only on its shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Year {
     /// The months that have a matching day.
@@ -26,7 +27,7 @@ struct Year {
     days: u16,
 }
 
-/// The shapes of month: length minus 28, by weekday of the 1st.
+/// Matching days for every shape of month: by length minus 28, then by weekday of the 1st.
 pub(super) type Shapes = [[u32; 7]; 4];
 
 impl Days {
@@ -48,7 +49,7 @@ impl Days {
             let days = self.shapes[length - 28][first];
             if self.months >> month & 1 == 1 && days != 0 {
                 year.months |= 1 << month;
-                // At most 31.
+                // A month has at most 31 days.
                 year.days += days.count_ones() as u16;
             }
             first = (first + length) % 7;
@@ -56,12 +57,12 @@ impl Days {
         year
     }
 
-    /// Whether the year is unrestricted, so that only a date's month, day and weekday matter.
+    /// Whether every year matches, so that only a date's month, day and weekday matter.
     pub(crate) fn in_every_year(&self) -> bool {
         self.years.is_none()
     }
 
-    /// Whether there is a matching date in any year.
+    /// Whether any date in any year matches.
     pub(crate) fn ever(&self) -> bool {
         match self.years {
             None => self.by_year.iter().flatten().any(|year| year.days > 0),
@@ -73,7 +74,7 @@ impl Days {
         }
     }
 
-    /// The first year at or after `year`, which is at least 1, that the expression contains.
+    /// The first matching year at or after `year`, which must be at least 1.
     fn year_from(&self, year: i32) -> Option<i32> {
         if year > i32::from(LAST_YEAR) {
             return None;
@@ -89,8 +90,7 @@ impl Days {
         Some((later * 64) as i32 + years[later].trailing_zeros() as i32)
     }
 
-    /// The last year at or before `year`, which is at most the last possible one, that the
-    /// expression contains.
+    /// The last matching year at or before `year`, which must be at most the last possible one.
     fn year_to(&self, year: i32) -> Option<i32> {
         if year < 1 {
             return None;
@@ -110,7 +110,7 @@ impl Days {
         if !(1..=i32::from(LAST_YEAR)).contains(&year) {
             return Year::default();
         }
-        // Within the bounds just checked.
+        // The year was just checked to be within the table's bounds.
         let index = year as usize;
         if self.years.as_ref().is_some_and(|years| years[index / 64] >> (index % 64) & 1 == 0) {
             return Year::default();
@@ -118,7 +118,7 @@ impl Days {
         self.by_year[usize::from(leap(year))][weekday(day_number(year, 1, 1))]
     }
 
-    /// The matching days of a month: bit 1 is the 1st.
+    /// The matching days of a month, as a bit mask: bit 1 is the 1st.
     fn month(&self, year: i32, month: usize) -> u64 {
         if self.year(year).months >> month & 1 == 0 {
             return 0;
@@ -131,8 +131,8 @@ impl Days {
         u64::from(self.shapes[month_length(is_leap, month) - 28][weekday(first)])
     }
 
-    /// The months, counted from 1, that the expression contains but that have no such day in a
-    /// common year.
+    /// The months (counted from 1) that the expression contains but
+    /// that do not have this day in a common year.
     pub(crate) fn months_without(&self, day: u16) -> impl Iterator<Item = u16> {
         let named = (1..=12_u16).filter(|month| self.months >> month & 1 == 1);
         named.filter(move |month| month_length(false, usize::from(*month)) < usize::from(day))
@@ -195,7 +195,7 @@ impl Days {
         whole + self.since_new_year(to) - self.since_new_year(from)
     }
 
-    /// Number of matching days of its own year before `day`.
+    /// Number of matching days before `day` in the same year.
     fn since_new_year(&self, day: i64) -> u64 {
         let (year, this_month, dom) = date(day);
         let is_leap = leap(year);

@@ -28,7 +28,7 @@ impl Pattern {
         self.days.matches(civil.div_euclid(DAY)) && self.clock.matches(civil.rem_euclid(DAY))
     }
 
-    /// How many matching civil seconds lie in `from..to`.
+    /// Number of matching civil seconds in `from..to`.
     pub(crate) fn count(&self, from: i64, to: i64) -> u64 {
         if from >= to {
             return 0;
@@ -38,8 +38,8 @@ impl Pattern {
         let before = |day: i64, civil: i64| {
             if self.days.matches(day) { self.clock.before(civil.rem_euclid(DAY)) } else { 0 }
         };
-        // Whole days from the one of `from`, less its part before `from`, plus the part of the
-        // last day before `to`.
+        // Count the whole days from the day of `from`, subtract the part of that day before `from`,
+        // and add the part of the last day before `to`.
         whole + before(last, to) - before(first, from)
     }
 }

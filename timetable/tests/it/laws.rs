@@ -94,7 +94,7 @@ proptest! {
         prop_assert_eq!(union, each.into_iter().collect::<Vec<_>>());
     }
 
-    /// Without clock changes, the answers are exactly croner's.
+    /// Without clock changes, the answers are exactly those of croner.
     #[test]
     fn without_clock_changes_the_answers_are_croners(
         expression in prop_oneof![any_minutely(), any_secondly()], after in any_instant(),
@@ -113,7 +113,7 @@ proptest! {
         }
     }
 
-    /// Whatever the linter suggests for an expression is itself accepted.
+    /// Every expression that the linter suggests is itself accepted.
     #[test]
     fn every_suggestion_is_accepted(
         expression in prop_oneof![
@@ -161,8 +161,8 @@ fn a_year_of_seconds_is_counted_in_a_zone_with_clock_changes() {
     let (from, until) = (instant("2026-01-01T00:00:00Z"), instant("2027-01-01T00:00:00Z"));
     let seconds = 365 * 86_400;
     assert_eq!(timetable("* * * * * *", "Europe/Berlin").count(from, until), seconds);
-    // Fixed: the hour that is missing in spring becomes one shifted second, and the repeated hour
-    // of autumn fires once.
+    // With fixed times, the hour that is missing in spring becomes one shifted second, and the
+    // repeated hour of autumn fires once.
     let fixed = timetable("0-59 0-59 0-23 * * *", "Europe/Berlin").count(from, until);
     assert_eq!(fixed, seconds - 3_600);
 }

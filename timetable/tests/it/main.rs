@@ -1,4 +1,4 @@
-//! The calculator against vectors, oracles and its own laws.
+//! Tests of the calculator against vectors, oracles and its own laws.
 
 #![expect(clippy::expect_used, reason = "a helper of a test fails the test by panicking")]
 

@@ -1,5 +1,5 @@
-//! A naive oracle: it walks every minute of the real time line, reads the wall clock from the zone
-//! data itself, asks croner whether that reading matches, and applies the rule for clock changes.
+//! A naive oracle. It walks every minute of the real time line, reads the wall clock from the zone
+//! data itself, asks croner whether that time matches, and applies the rule for clock changes.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ use crate::{
     support::definition,
 };
 
-/// Fires by unix second.
+/// Fires by their unix second.
 type Ledger = BTreeMap<i64, FireKind>;
 
 const THREE_HOURS: i64 = 3 * 3_600;
 
-/// The wall clock, read from the zone data and not from the calculator's tables.
+/// A zone's rules, read from the zone data and not from the calculator's tables.
 fn rules(zone: &str) -> TimeZone {
     crate::support::rules(zone)
 }
@@ -53,8 +53,8 @@ fn ledger(
     let cron = CronParser::builder().dom_and_dow(both).sloppy_ranges(true).build();
     let cron = cron.parse(expression).expect("croner takes it");
 
-    // A margin on both sides, so that the other pass of an overlap is always seen: in these years
-    // no clock went back by more than three hours.
+    // The walk has a margin on both sides, so it always includes the other pass of an overlap: in
+    // these years no clock went back by more than three hours.
     let margin = 4 * 3_600;
     let mut passes: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     let mut shifted = Vec::new();
@@ -67,7 +67,7 @@ fn ledger(
             && civil - last > step
             && civil - last - step < THREE_HOURS
         {
-            // The clock jumped over these, and this is the first instant after.
+            // The clock jumped over these seconds, and `at` is the first instant after the gap.
             let missing = (last + step..civil).step_by(step as usize);
             if missing.into_iter().any(|missing| matches(&cron, missing)) {
                 shifted.push(at);
@@ -106,7 +106,7 @@ fn fires(timetable: &Timetable, (after, until): (i64, i64)) -> Vec<Fire> {
     timetable.fires(instant(after), instant(until)).collect()
 }
 
-/// Compares the calculator with the oracle, and its own answers with each other.
+/// Compares the calculator with the oracle, and the calculator's answers with each other.
 fn compare(
     expression: &str,
     zone: &str,
@@ -176,7 +176,7 @@ fn fires_agree_with_the_oracle_at_every_clock_change_of_every_zone() {
     for zone in zone_names() {
         let rules = rules(zone);
         for change in changes(&rules) {
-            // Zones whose clocks behave the same need not be walked twice.
+            // Zones whose clocks behave the same need to be walked only once.
             if !seen.insert((change, offset(&rules, change - 1), offset(&rules, change))) {
                 continue;
             }
@@ -194,7 +194,7 @@ fn fires_agree_with_the_oracle_at_every_clock_change_of_every_zone() {
 proptest! {
     #![proptest_config(Config::with_cases(96))]
 
-    /// Whole fields, whole policies, and a start anywhere near a change.
+    /// Tests whole fields and whole policies, starting anywhere near a clock change.
     #[test]
     fn fires_agree_with_the_oracle_minute_by_minute(
         (zone, rules, change) in near_a_change(),

@@ -30,7 +30,7 @@ pub(crate) fn instant(text: &str) -> DateTime<Utc> {
     text.parse().unwrap_or_else(|error| panic!("{text:?} is an instant: {error}"))
 }
 
-/// A zone's rules from the zone data in use, and not from the calculator's tables.
+/// A zone's rules, read from the zone data in use and not from the calculator's tables.
 pub(crate) fn rules(zone: &str) -> TimeZone {
     let found = match zone_data().source {
         ZoneSource::Bundled => {

@@ -1,5 +1,5 @@
-//! The project's test vectors: cases on which independent implementations and the written rule
-//! agree.
+//! The project's test vectors: cases on which independent
+//! implementations and the written rule agree.
 
 use std::{fs, path::Path};
 
@@ -16,7 +16,7 @@ struct Vector {
     tz: String,
     from: DateTime<Utc>,
     expected: Vec<DateTime<Utc>>,
-    /// Whether no fires exist beyond the expected ones.
+    /// Whether there are no fires other than the expected ones.
     #[serde(default)]
     exhausted: bool,
 }
@@ -38,7 +38,7 @@ fn read<T: for<'de> Deserialize<'de>>(file: &str) -> Vec<T> {
     lines.map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
 }
 
-/// `@every` counts from `from` in the vectors.
+/// In the vectors, `@every` counts from `from`.
 fn asked(expr: &str, tz: &str, from: DateTime<Utc>) -> Definition {
     Definition { anchor: from, ..definition(expr, tz) }
 }
@@ -50,8 +50,8 @@ fn check(vectors: Vec<Vector>) {
         let Vector { id, expr, tz, from, expected, exhausted } = vector;
         let timetable = match Timetable::new(&asked(expr, tz, *from)) {
             Ok(timetable) => timetable,
-            // Three vectors ask for 29 February in common years only and expect no fire. The rule
-            // refuses expressions that can never match, so they get no fire.
+            // Three vectors give 29 February in common years only and expect no fire.
+            // The calculator refuses expressions that can never match, which is the same result.
             Err(error) if expected.is_empty() && error.never_fires => continue,
             Err(error) => {
                 wrong.push(format!("{id} {expr:?} {tz}: {error}"));

@@ -1,4 +1,4 @@
-//! Descriptions and warnings, as people read them.
+//! Descriptions and warnings as users read them.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn a_step_of_one_restricts_nothing() {
         assert_eq!(fires(one), fires(plain), "{one}");
         assert_eq!(warnings(&definition(one, "UTC")), [], "{one}");
     }
-    // Years in steps begin with 1970.
+    // Steps of years begin with 1970.
     let moon = timetable("0 0 0 1 1 * */1", "UTC").next(instant("1960-01-01T00:00:00Z"));
     assert_eq!(moon.map(|fire| fire.at), Some(instant("1970-01-01T00:00:00Z")));
 }
@@ -85,7 +85,7 @@ fn weekdays_numbered_as_in_quartz_cause_a_warning() {
     }
 }
 
-/// The words for when it fires, without the sentences about zone and clock changes.
+/// The description of the times, without the sentences about zone and clock changes.
 fn when(expression: &str) -> String {
     let words = timetable(expression, "UTC").describe();
     words.strip_suffix(" Times are those of UTC.").unwrap_or(&words).to_owned()
@@ -208,12 +208,13 @@ fn every_rule_warns_and_says_what_to_write_instead() {
             Some("@every 7m"),
         ),
         ("0 */5 * * *", UnevenStep, "the last step of the day is 4 hours long", Some("@every 5h")),
-        // An interval has one fire; these have many in each matching hour or minute.
+        // `@every` fires once per interval, but these fire
+        // many times in each matching hour or minute.
         ("* */5 * * *", UnevenStep, "the last step of the day is 4 hours", Some("* */4 * * *")),
         ("0,30 */5 * * *", UnevenStep, "4 hours long", Some("0,30 */4 * * *")),
         ("* */7 * * * *", UnevenStep, "4 minutes long", Some("* */6 * * * *")),
         ("*/7 * * * * *", UnevenStep, "the last step of the minute is 4 s", Some("@every 7s")),
-        // The same steps in other words.
+        // The same steps, written differently.
         ("0/7 * * * *", UnevenStep, "`0/7` begins anew with every hour", Some("@every 7m")),
         ("0-59/7 3 * * *", UnevenStep, "is 4 minutes long, not 7", Some("0-59/6 3 * * *")),
         ("5/7 3 * * *", UnevenStep, "is 11 minutes long, not 7", Some("5/6 3 * * *")),
@@ -256,7 +257,7 @@ fn every_rule_warns_and_says_what_to_write_instead() {
             "has no day 29 in a common year, so it does",
             Some("0 0 L * *"),
         ),
-        // The 30th of February and a Monday never meet.
+        // 30 February does not exist, so the two day fields never coincide.
         ("0 0 30 2 1", EitherDay, "either will do, which is 4 days", None),
         ("0 0 29 2 *", FiresRarely, "2028-02-29 and 2032-02-29", None),
         ("* * * * * *", FiresOften, "86400 times a day", None),
@@ -289,7 +290,7 @@ fn every_rule_warns_and_says_what_to_write_instead() {
             "next on 2026-10-25 in Europe/Berlin, it does not fire in one of the two equal hours",
             Some("0 * * * *"),
         ),
-        // Not this year, but in 2028.
+        // The 29th of October is a Sunday of a clock change in 2028, not in this year.
         ("0 0-23 29 10 *", SkipsRepeatedHour, "next on 2028-10-29", Some("0 * 29 10 *")),
         ("0,30 2 * * *", DstGap, "in Europe/Berlin: it fires once at 03:00 instead", None),
         ("30 0-23 * * *", DstGap, "02:30 does not exist on 2026-03-29", None),
@@ -377,7 +378,8 @@ fn the_fields_of_a_definition_are_judged_together() {
     }
 }
 
-/// If the bounds prevent fires, the expression is not to blame.
+/// If the definition's start or end prevents fires,
+/// the warning names that field, not the expression.
 #[test]
 fn a_warning_names_the_field_because_of_which_nothing_fires() {
     let asked = |text: &str, start: Option<&str>, end: Option<&str>| Definition {
@@ -433,12 +435,13 @@ fn a_warning_names_the_field_because_of_which_nothing_fires() {
             warnings.iter().map(|w| (w.code, w.field.as_str(), w.message.as_str())).collect();
         assert_eq!(found, [(code, field, message)], "{asked:?}");
     }
-    // A start that is itself a fire does not lie before it.
+    // A start that is itself a fire counts as inside the bounds.
     let first = asked("@at 2026-06-01T00:00:00Z", Some("2026-06-01T00:00:00Z"), None);
     assert_eq!(warnings(&first), []);
 }
 
-/// A zone that crosses the date line: no policy, and no `*` where none was typed.
+/// A zone that crosses the date line: the warning mentions
+/// no policy, and no `*` where none was typed.
 #[test]
 fn a_correction_is_called_one() {
     for (zone, from, expression, code, message) in [
@@ -527,12 +530,13 @@ fn the_next_clock_change_that_affects_a_time_is_found_with_its_effect() {
     assert_eq!(spring.at, instant("2027-03-28T01:00:00Z"));
     let [effect] = &spring.effects[..] else { panic!("{spring:?}") };
     assert!(effect.contains("02:30 does not exist on 2027-03-28"), "{effect}");
-    // Further away, on another day of the week, at another time, and with the clock.
+    // A clock change outside the window, on another weekday or at another time does not affect
+    // the expression, and neither does one that a wildcard follows.
     assert_eq!(change("30 2 * * *", from, instant("2027-03-27T00:00:00Z")), None);
     assert_eq!(change("30 2 * * 1-5", from, until), None);
     assert_eq!(change("30 4 * * *", from, until), None);
     assert_eq!(change("*/5 * * * *", from, until), None);
-    // An expression that spring does not affect may be affected by autumn.
+    // An expression that the change in spring does not affect may be affected by the one in autumn.
     let late = instant("2027-12-01T00:00:00Z");
     let autumn = change("30 2 31 10 *", from, late).expect("the clocks go back");
     assert_eq!(autumn.at, instant("2027-10-31T01:00:00Z"));

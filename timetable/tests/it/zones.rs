@@ -1,11 +1,12 @@
-//! Zones: their clocks compared with a second implementation, and the changes that are corrections.
+//! Zones: their clocks compared with a second
+//! implementation, and changes that count as corrections.
 
 use chrono::{Offset, TimeZone};
 use timetable::{Definition, DstPolicy, Fire, FireKind, Gap, Overlap, Timetable, zone_names};
 
 use crate::support::{definition, instant, timetable};
 
-/// chrono-tz has older data, so only years that were past when it was released are compared.
+/// The data of chrono-tz is older, so only years before its release are compared.
 #[test]
 fn chrono_tz_reads_the_same_clocks() {
     let (from, until) = (instant("2000-01-01T00:00:00Z"), instant("2024-01-01T00:00:00Z"));
@@ -21,7 +22,7 @@ fn chrono_tz_reads_the_same_clocks() {
     assert_eq!(differing, [""; 0]);
 }
 
-/// The search ends after the four hundred years in which every case of a yearly rule occurs.
+/// The search ends after four hundred years, in which every case of a yearly rule occurs.
 #[test]
 fn a_time_that_exists_in_no_year_is_answered_with_none() {
     let from = instant("2026-01-01T00:00:00Z");
@@ -32,7 +33,7 @@ fn a_time_that_exists_in_no_year_is_answered_with_none() {
     ] {
         assert_eq!(timetable(expression, zone).next(from), None, "{expression}");
     }
-    // On every other day of March that time exists.
+    // On every other day in March, the time exists.
     let next = timetable("* 2 * 3 0#3", "America/New_York").next(from).expect("it fires");
     assert_eq!(next.at.to_rfc3339(), "2026-03-15T06:00:00+00:00");
 }

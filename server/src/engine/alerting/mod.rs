@@ -1,7 +1,7 @@
-//! Reports problems to people and successes to watchdogs.
+//! Reports problems to people, and successes to external watchdogs.
 //!
-//! - `alerts`: notify people of failures
-//! - `pings`: tell an external watchdog that runs succeed
+//! - `alerts`: notifies people of failures
+//! - `pings`: tells an external watchdog that runs succeed
 
 pub mod alerts;
 pub mod pings;

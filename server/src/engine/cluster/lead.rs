@@ -1,6 +1,6 @@
-//! Lease terms: a service that one node runs for all holds a lease, which is renewed in each round.
-//! The holder steps down by its own monotonic clock before the term ends, and each write names the
-//! epoch, so a holder that was frozen in the meantime writes nothing.
+//! Lease terms. A service that one node runs for all holds a lease, which each round renews.
+//! The holder steps down by its own monotonic clock before the term ends.
+//! Each write names the epoch, so a holder that was frozen in the meantime writes nothing.
 
 use std::time::{Duration, Instant};
 
@@ -13,18 +13,17 @@ use crate::{
     },
 };
 
-/// A lease term of this node.
+/// A term of a lease that this node holds.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct LeaseTerm {
-    /// The epoch, which each write names.
+    /// The lease's epoch, which each write names.
     pub(in crate::engine) fence: Fence,
     /// No new work starts after this instant.
     until: Instant,
 }
 
 impl LeaseTerm {
-    /// A term that was requested at `asked`. It ends earlier than the lease, by a sixth of the
-    /// term.
+    /// A term that was requested at `asked`. It ends before the lease does, by a sixth of the term.
     pub(in crate::engine) fn new(fence: Fence, asked: Instant, term: Duration) -> Self {
         Self { fence, until: asked + term - term / 6 }
     }
@@ -34,7 +33,7 @@ impl LeaseTerm {
         clock.instant() >= self.until
     }
 
-    /// Begins a transaction of the service; returns `None` if the term is over.
+    /// Begins a transaction of the leading service; returns `None` if the term is over.
     pub(in crate::engine) async fn begin(
         &self,
         store: &Store,
@@ -47,16 +46,16 @@ impl LeaseTerm {
     }
 }
 
-/// The minimum term, however short the service's interval is: on a slow disk, the commit that
+/// The shortest term, however short the service's interval is. On a slow disk, the commit that
 /// renews a shorter term would use up most of it, round after round.
 const SHORTEST: Duration = Duration::from_secs(5);
 
-/// Takes or renews the service's lease for at least `term`. Returns `None` if another node holds it
-/// or this node must not schedule.
+/// Takes or renews a service's lease for at least `term`.
+/// Returns `None` if another node holds the lease or this node must not schedule.
 ///
-/// If another node's term has not changed for its full length by this node's monotonic clock, it
-/// counts as over. Otherwise, after the database's clock was stepped back, a dead holder would keep
-/// the lease longer by the size of the step.
+/// If this node's monotonic clock shows that another node's term has not changed for its full
+/// length, the term counts as over. Otherwise a database clock that was stepped back would let a
+/// dead holder keep the lease longer, by the size of the step.
 pub(in crate::engine) async fn lead(
     core: &Core,
     name: &'static str,

@@ -1,5 +1,5 @@
-//! Keeps track of which days of the ledger contain live rows, so that other services need not
-//! search every day.
+//! Keeps track of which days of the ledger contain live rows,
+//! so that other services need not search every day.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,21 +7,21 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::{EngineError, core::Core, service::Service};
 
-/// The pause after a scan is this many times as long as the scan took, so that at most one per cent
-/// of the time is spent scanning, however long the backlog.
+/// The pause after a scan is this many times as long as the scan.
+/// So scans take at most one per cent of the time, however long the backlog is.
 const SHARE: u32 = 100;
 
-/// The longest pause: a scan result must not be used for longer than a minute.
+/// The longest pause: a result must not be used for longer than a minute.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Refreshes the range of days that contain live rows.
+/// The service that refreshes the range of days with live rows.
 #[derive(Debug)]
 pub(in crate::engine) struct LiveRangeRefresher {
     core: Arc<Core>,
     took: Duration,
 }
 
-/// Empty, because the store keeps the scan's result.
+/// The report is empty, because the store keeps the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct LiveRangeReport;
 

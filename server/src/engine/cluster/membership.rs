@@ -1,4 +1,4 @@
-//! A node's membership: joining, heartbeat, leaving; and stopping attempts on request.
+//! A node's membership: it joins, sends heartbeats and leaves. Also stops attempts on request.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -22,8 +22,8 @@ use crate::{
     },
 };
 
-/// Starts the first life of a process; returns its key. Fails if the clock is wrong or another live
-/// process uses the name.
+/// Starts the first life of a process and returns its key.
+/// Fails if the clock is wrong or if another live process uses the name.
 pub(in crate::engine) async fn enter(
     store: &Store,
     clock: &Clock,
@@ -42,7 +42,8 @@ pub(in crate::engine) async fn enter(
     cluster.watch(&living, clock.instant());
     let fleet = Fleet::of(living, settings.heartbeat_expiry);
     cluster.see(id, fleet.members.clone());
-    // Log the problems that `/healthz` will report: an operator who starts a node reads its log.
+    // Log the problems that `/healthz` reports, because
+    // an operator who starts a node reads its log.
     let (name, readiness) = (cluster.name(), cluster.standing(clock));
     let wrong = crate::engine::core::nodes::issues(&fleet, &[], name, readiness);
     let wrong = wrong.into_iter().chain(cluster::redis(&fleet, name, cluster.redis()));
@@ -52,7 +53,7 @@ pub(in crate::engine) async fn enter(
     Ok(id)
 }
 
-/// Starts a life; returns its key.
+/// Starts a new life of the process and returns its key.
 async fn join(
     store: &Store,
     clock: &Clock,
@@ -76,9 +77,9 @@ async fn join(
     Ok(id)
 }
 
-/// Sends the heartbeat, and reads which other nodes are alive. A node that finds itself declared
-/// dead stops its attempts, because other nodes hold them now, and starts a new life, unless
-/// another process has taken its name: the two would end each other's lives for ever.
+/// The service that sends the heartbeat and reads which other nodes are alive. A node that finds
+/// itself declared dead stops its attempts, because other nodes hold them by then. It starts a new
+/// life, unless another process has taken its name: the two would end each other's lives for ever.
 #[derive(Debug)]
 pub(in crate::engine) struct Pulse {
     pub(in crate::engine) core: Arc<Core>,
@@ -86,14 +87,14 @@ pub(in crate::engine) struct Pulse {
     refusing: Option<Refusing>,
 }
 
-/// The result of a heartbeat.
+/// The results of a heartbeat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PulseReport {
-    /// Attempts stopped because the node had been declared dead.
+    /// Number of attempts stopped because the node had been declared dead.
     pub lost: usize,
-    /// Whether it began a new life.
+    /// Whether the node began a new life.
     pub rejoined: bool,
-    /// Whether it has no life now, because another process uses its name.
+    /// Whether the node has no life now, because another process uses its name.
     pub is_usurped: bool,
     /// Whether the node now owns other shards than before.
     pub has_another_share: bool,
@@ -128,7 +129,7 @@ impl Pulse {
             let beat = Beat { held, clock_offset_ms, redis_problem: None };
             let beat = core.cluster.beat(&core.store, node, beat).await?;
             let BeatOutcome::Alive(at) = beat else { return Ok(beat) };
-            // The clock has become right or wrong: tell the other nodes at once.
+            // The clock has become right or wrong, so the other nodes are told immediately.
             if !core.note_clock(asked, at.utc()) || told_again {
                 return Ok(beat);
             }
@@ -136,12 +137,11 @@ impl Pulse {
         }
     }
 
-    /// Handles the end of the node's life: starts a new life, or none while another process uses
-    /// its name.
+    /// Handles the end of the node's life: starts a new one, unless another process uses its name.
     async fn rejoin(&self, node: Uuid) -> Result<bool, EngineError> {
         let core = &self.core;
         if core.cluster.standing(&core.clock) == NodeReadiness::Draining {
-            // The node was not taking new work, and other nodes hold its old work by now.
+            // A draining node takes no new work, and other nodes hold its old work by now.
             return Ok(false);
         }
         let name = &core.settings.node_name;
@@ -162,7 +162,7 @@ impl Pulse {
         tracing::error!(%node, "this node was declared dead; it starts a new life");
         let mut current = core.node.write().await;
         *current = join(&core.store, &core.clock, &core.settings, &core.cluster).await?;
-        // The dispatcher could take no work under the old life.
+        // The dispatcher could not take work under the old life.
         core.signals.wake_here(SignalKind::Dispatcher);
         core.signals.wake_here(SignalKind::Planner);
         Ok(true)
@@ -183,8 +183,8 @@ impl Service for Pulse {
             report.is_usurped = !report.rejoined;
         }
         let node = core.node_id().await;
-        // Checked at each heartbeat, because an attempt may have begun under the old life while the
-        // new one started.
+        // Attempts are checked at each heartbeat, because one may have begun
+        // under the old life while the new one started.
         let is_lost = |hold: &RunLease| report.is_usurped || hold.node_id != node;
         report.lost = core.registry.stop(StopReason::Lost, is_lost);
         let living = core.cluster.living(&core.store).await?;
@@ -194,7 +194,8 @@ impl Service for Pulse {
             core.signals.wake_here(SignalKind::Planner);
             core.signals.wake_here(SignalKind::Dispatcher);
         }
-        // Each node decides this for itself, because nodes may receive different heartbeats.
+        // Each node decides by itself which others to doubt,
+        // because nodes may receive different heartbeats.
         let doubts = core.cluster.to_doubt();
         if core.store.doubt_if_silent(&doubts, core.cluster.doubted_after()).await? > 0 {
             core.signals.wake_pulse();
@@ -211,24 +212,24 @@ impl Service for Pulse {
     }
 }
 
-/// Stops attempts of this node on request, and attempts whose run was ended elsewhere.
+/// The service that stops attempts on request, and attempts whose run was ended elsewhere.
 ///
-/// A cancel request belongs to the run, not to one node's hold on it, and is never withdrawn. The
-/// request is in the tables; the wake-up of this service carries no data. So a request cannot
-/// arrive too late for one hold and hit the next by mistake: if the hold is lost before the request
-/// is seen, no new attempt of the run begins. A run that is lost, released or parked while it has a
-/// request is cancelled by the service that writes that change.
+/// A cancel request belongs to the run, not to one node's hold on it, and is never withdrawn.
+/// The request is in the tables; the wake-up of this service carries no data.
+/// So a request cannot miss one hold and hit the next one by mistake: if a hold is lost before
+/// the request is seen, no new attempt of the run begins. If a run with a request is lost,
+/// released or parked, the service that writes that change also cancels the run.
 #[derive(Debug)]
 pub(in crate::engine) struct Canceller {
     pub(in crate::engine) core: Arc<Core>,
 }
 
-/// What a round stopped.
+/// The attempts that a round stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CancellerReport {
-    /// Attempts that were sent a stop signal.
+    /// Number of attempts that were sent a stop signal.
     pub stopped: usize,
-    /// Attempts that were stopped because the node had lost the run.
+    /// Number of attempts that were stopped because the node had lost the run.
     pub lost: usize,
 }
 
@@ -245,8 +246,9 @@ impl Service for Canceller {
         let wanted = core.store.cancel_requests(node).await?;
         let stopped =
             core.registry.stop(StopReason::Cancelled, |hold| wanted.contains(&hold.run_id));
-        // Read before the tables: each hold in this list is in the tables, too, unless the node has
-        // lost it. Holds of an earlier life of this node are left to a later round.
+        // This list must be read before the tables.
+        // Then each hold in it is in the tables, too, unless the node has lost it.
+        // Holds of an earlier life of this node are left to a later round.
         let held = core.registry.holds().into_iter().filter(|hold| hold.node_id == node);
         let there: HashSet<RunLease> = core.store.held_by(node).await?.into_iter().collect();
         let gone: HashSet<RunLease> = held.filter(|hold| !there.contains(hold)).collect();

@@ -1,21 +1,20 @@
-//! The cluster: which nodes are alive, which node does what, and when a node must not act.
+//! The cluster: which nodes are alive, which node does which work, and when a node must not act.
 //!
-//! Promises: a due fire is claimed by the node that owns its shard, or by others soon after if that
-//! node does not. Services that one node runs for all name their lease in each write. A node does
-//! not schedule while its clock is wrong, while another process uses its name, or during its
-//! shutdown; it reports this, and resumes on its own when the reason is gone. Correctness does not
-//! depend on any of this: unique keys and row locks guarantee it. A view that is stale, or that two
-//! nodes do not share, only costs a lost race.
+//! The node that owns the shard of a due fire claims it; if that node does not,
+//! others claim it soon after. A service that one node runs for all names its lease in each write.
+//! A node does not schedule while its clock is wrong, while another process uses its name,
+//! or during its shutdown. It reports this state, and resumes on its own when the reason is gone.
+//! Correctness does not depend on any of this: unique keys and row locks guarantee it.
+//! A node whose view is stale, or differs from that of another node, only loses races for claims.
 //!
-//! Each node reads at each heartbeat which nodes are alive, and keeps the result in memory; between
-//! two heartbeats it queries nothing. A node that is alone ignores shards, and pays nothing for
-//! nodes that do not exist.
+//! At each heartbeat, a node reads which nodes are alive and keeps the result in memory. Between
+//! two heartbeats it queries nothing. A node that is alone ignores shards and has no extra cost.
 //!
-//! - `lead`: lease terms of services that one node runs for all
-//! - `membership`: how a node joins, sends heartbeats, and stops attempts that it has lost
+//! - `lead`: lease terms for services that one node runs for all
+//! - `membership`: joins, sends heartbeats, and stops attempts that the node has lost
 //! - `relay`: wakes the other nodes and receives their wake-ups
-//! - `namesake`: whether the previous process of the same name is still alive
-//! - `live_range`: which part of the ledger contains live rows
+//! - `namesake`: decides whether the previous process of the same name is still alive
+//! - `live_range`: finds the part of the ledger that contains live rows
 //! - `clock_watch`: notices when the wall clock is set
 
 pub(crate) mod clock_watch;

@@ -1,5 +1,5 @@
-//! Handles a process that starts under a name that is already in use. After a kill, the restarted
-//! process must not have to wait until the old heartbeat has expired. But if the old process is
+//! Handles a process that starts under a name that is in use. After a kill, the restarted process
+//! must not have to wait until the old heartbeat has expired. But if the old process is still
 //! alive, the two would end each other's lives for ever, so the new one refuses to start.
 
 use std::time::Duration;
@@ -20,21 +20,21 @@ use crate::{
     },
 };
 
-/// What a new process does about the existing life with its name.
+/// The decision of a new process about the existing life with its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NameVerdict {
-    /// Takes over, because the other process is gone.
+    /// Takes over: the other process is gone.
     Free,
-    /// Refuses to start, because the other process is alive.
+    /// Refuses to start: the other process is alive.
     Taken,
-    /// Asks the other process for a heartbeat and waits for it, because nothing else shows whether
-    /// it is alive.
+    /// Asks the other process for a heartbeat and waits for it:
+    /// nothing else shows whether that process is alive.
     Unclear,
 }
 
 /// How late the other process's heartbeat may be.
 const MARGIN: Duration = Duration::from_millis(1_500);
-/// The interval between two checks of its heartbeat.
+/// The interval between two checks for the other process's heartbeat.
 const LOOK: Duration = Duration::from_millis(250);
 
 fn way(namesake: &Living, own: &str, goes_on: Option<bool>, expiry: Duration) -> NameVerdict {
@@ -64,8 +64,8 @@ pub(in crate::engine) async fn make_way(
         NameVerdict::Unclear => {}
     }
     let mut wait = settings.heartbeat_interval + MARGIN;
-    // This must work even if this process does not receive the other's heartbeats from Redis. The
-    // other node answers in its own row, once it has given up on a Redis that is away.
+    // Asking must work even if this process does not receive the other's heartbeats from Redis.
+    // The other node answers in its own row, once it has given up on an unreachable Redis.
     let doubt = Doubt { node: first.node.id, heard: Duration::ZERO };
     match first.node.beats_in {
         BeatsIn::Database => {}
@@ -74,7 +74,7 @@ pub(in crate::engine) async fn make_way(
             store.doubt_if_silent(&[doubt], Duration::ZERO).await?;
         }
     }
-    // With this call, a live process answers at once instead of at its next heartbeat.
+    // A live process answers this call immediately instead of at its next heartbeat.
     let called = clock.timeout(MARGIN, relay::wake_pulses(store)).await;
     if let Ok(Err(error)) = called {
         tracing::warn!(%error, "failed to call the other nodes");
@@ -98,17 +98,17 @@ async fn namesake(store: &Store, cluster: &Cluster) -> Result<Option<Living>, En
     Ok(living.into_iter().find(|other| other.node.name == cluster.name()))
 }
 
-/// Whether the node has sent a heartbeat between the two readings. For a heartbeat outside the
-/// rows, the time is not exact but the number is. The first number received proves nothing: a dead
-/// life may have left it behind.
+/// Whether the node has sent a heartbeat between the two readings.
+/// For a heartbeat in Redis, only its number is exact, not its time.
+/// The first number received proves nothing: a dead life may have left it behind.
 fn has_beaten(first: &Living, now: &Living) -> bool {
     let counted = first.beat.zip(now.beat).is_some_and(|(first, now)| first != now);
     counted || now.written_at != first.written_at
 }
 
-/// Whether another live process uses this node's name. It counts as alive if a heartbeat arrived
-/// within the expiry, or if this node cannot receive its heartbeats and it has left no doubt
-/// unanswered.
+/// Whether another live process uses this node's name.
+/// That process counts as alive if a heartbeat of it arrived within the expiry. If this node cannot
+/// receive its heartbeats, it counts as alive unless it has left a doubt unanswered.
 pub(in crate::engine) async fn has_namesake(
     store: &Store,
     settings: &Settings,

@@ -10,9 +10,9 @@ use std::{
 
 use uuid::Uuid;
 
-/// The runs and claims that backfills wait for, as far as this node knows: their live runs, and the
-/// planner's claims. When one of these runs settles, or a claim is made, the backfill service
-/// wakes. This only saves time: the service also polls.
+/// The runs and claims for which backfills wait, as far as this node knows: their live runs, and
+/// claims of the planner. When such a run settles or such a claim is made, the backfill service
+/// wakes. This only saves time, because the service also polls.
 #[derive(Debug, Default)]
 pub(crate) struct BackfillWatch {
     runs: Mutex<HashSet<Uuid>>,
@@ -20,7 +20,7 @@ pub(crate) struct BackfillWatch {
 }
 
 impl BackfillWatch {
-    /// Adds runs to watch. Must be called before they can settle.
+    /// Adds runs to watch. This must happen before they can settle.
     pub(in crate::engine) fn add(&self, runs: impl IntoIterator<Item = Uuid>) {
         self.locked().extend(runs);
     }
@@ -30,18 +30,18 @@ impl BackfillWatch {
         *self.locked() = runs;
     }
 
-    /// Watches for the planner's next claim, too.
+    /// Also watches for the planner's next claim.
     pub(in crate::engine) fn await_claim(&self) {
         self.claims.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a backfill waited for a claim; clears the flag. The next turn sets it again if
-    /// needed.
+    /// Whether a backfill waited for a claim; clears the flag.
+    /// The backfill's next turn sets it again if needed.
     pub(crate) fn take_claim(&self) -> bool {
         self.claims.load(Ordering::Relaxed) && self.claims.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether one of these runs is watched.
+    /// Whether any of these runs is watched.
     pub(crate) fn has_any(&self, mut runs: impl Iterator<Item = Uuid>) -> bool {
         let watched = self.locked();
         !watched.is_empty() && runs.any(|run| watched.contains(&run))

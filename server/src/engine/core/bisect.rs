@@ -1,36 +1,36 @@
-//! Writes a batch when the database may refuse some of its items. The batch is tried as a whole; a
-//! refused part is split in half and tried again, until the refused items are isolated and the
-//! others are written.
+//! Writes a batch of which the database may refuse some items.
+//! The batch is tried as a whole. A refused part is split in half and tried again,
+//! until the refused items are isolated and the others are written.
 
 use std::ops::Range;
 
 /// The parts of a batch that are still to be tried.
 #[derive(Debug)]
 pub(in crate::engine) struct Bisect {
-    /// In reverse order: the last element is tried next.
+    /// The parts in reverse order: the last element is tried next.
     parts: Vec<Range<usize>>,
 }
 
 impl Bisect {
-    /// Starts with these parts of a batch, in order.
+    /// Starts with the given parts of a batch, in order.
     pub(in crate::engine) fn new(
         parts: impl IntoIterator<Item = Range<usize>, IntoIter: DoubleEndedIterator>,
     ) -> Self {
         Self { parts: parts.into_iter().rev().collect() }
     }
 
-    /// The next part to try.
+    /// Takes the next part to try.
     pub(in crate::engine) fn pop(&mut self) -> Option<Range<usize>> {
         self.parts.pop()
     }
 
-    /// Retries a part, before the others.
+    /// Puts a part back, to be tried before the others.
     pub(in crate::engine) fn again(&mut self, part: Range<usize>) {
         self.parts.push(part);
     }
 
-    /// Splits a refused part; its halves are tried next. Returns the index as `Err` if the part is
-    /// a single item.
+    /// Splits a refused part, so that its halves are tried next.
+    /// Returns the item's index as `Err` if the part is a single item.
     pub(in crate::engine) fn split(&mut self, part: Range<usize>) -> Result<(), usize> {
         if part.len() < 2 {
             return Err(part.start);

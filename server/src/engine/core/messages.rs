@@ -7,13 +7,13 @@ use crate::store::{flows::FlowStep, logs::NewChunk};
 /// A message to the log writer.
 #[derive(Debug)]
 pub(in crate::engine) enum LogMessage {
-    /// Write these lines.
+    /// Write these log lines.
     Lines(NewChunk),
-    /// Confirm once everything before this message is written.
+    /// Confirm when all lines sent before this message are written.
     Flush(oneshot::Sender<()>),
 }
 
-/// A step to write, and a channel for the result.
+/// A request to write a step, with the channel for its result.
 #[derive(Debug)]
 pub(in crate::engine) struct StepRequest {
     pub(in crate::engine) step: FlowStep,
@@ -23,10 +23,10 @@ pub(in crate::engine) struct StepRequest {
 /// The result of writing a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum StepOutcome {
-    /// The step is in the tables.
+    /// The step has been written to the tables.
     Done,
-    /// The hold was lost: another node decides about the run.
+    /// The node has lost its hold: another node decides about the run.
     Lost,
-    /// The database refuses it on every attempt, which is a bug.
+    /// The database refuses the step on every attempt, which is a bug in Carillon.
     Refused,
 }

@@ -1,6 +1,6 @@
-//! State that the services share.
+//! State that all services of the engine share.
 //!
-//! - `nodes`: what this node knows of the other nodes and of its clock
+//! - `nodes`: this node's knowledge of the other nodes and of its clock
 //! - `registry`: this node's attempts, from before their start until they are settled; `starting`:
 //!   attempts between the commit that assigns them to this node and their start
 //! - `backfill_watch`: the runs and claims that backfills wait for
@@ -54,7 +54,7 @@ pub(super) use registry::{AttemptHandle, AttemptRegistry, Replaced, StopReason};
 pub(super) use rounds::PlannerHealth;
 pub(super) use starting::lost_since;
 
-/// Passed to every service.
+/// The state that is passed to every service.
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) store: Store,
@@ -68,15 +68,16 @@ pub(super) struct Core {
     pub(super) calendars: Calendars,
     /// The other nodes, and whether this node may schedule.
     pub(super) cluster: Cluster,
-    /// Live runs of backfills: settling one wakes the backfill service.
+    /// The live runs of backfills. When one settles, the backfill service wakes.
     pub(super) backfills: BackfillWatch,
-    /// The current life of this node.
+    /// The key of this node's current life.
     pub(super) node: RwLock<Uuid>,
-    /// Capacity for runs.
+    /// The node's places for runs.
     pub(super) places: Places,
-    /// Whether runs wait for capacity. If so, a place that becomes free wakes the dispatcher.
+    /// Whether runs wait for a place. If so, a place that becomes free wakes the dispatcher.
     pub(super) backlog: AtomicBool,
-    /// Whether runs wait for others of their group. If so, a run that settles wakes the dispatcher.
+    /// Whether runs wait for other runs of their group.
+    /// If so, a run that settles wakes the dispatcher.
     pub(super) group_backlog: AtomicBool,
     /// Whether fires wait for a blocking run. If so, a run that settles wakes the planner.
     pub(super) buffering: AtomicBool,
@@ -90,12 +91,12 @@ pub(super) struct Core {
     pub(super) registry: AttemptRegistry,
     /// The tasks that carry out attempts.
     pub(super) attempts: TaskTracker,
-    /// Ends the targets of released attempts that do not end on their own.
+    /// Aborts the targets of released attempts that do not end on their own.
     pub(super) cut_off: CancellationToken,
     pub(super) settlements: mpsc::Sender<Settlement>,
     pub(super) steps: mpsc::Sender<StepRequest>,
     pub(super) logs: mpsc::Sender<LogMessage>,
-    /// Whether the node is shutting down: runs of several tasks then start no more tasks.
+    /// Whether the node is shutting down: runs of several tasks then start no further tasks.
     closing: AtomicBool,
     /// Set on abrupt shutdown: attempts dropped then are not reported as lost.
     gone: AtomicBool,
@@ -141,20 +142,20 @@ impl Core {
         }
     }
 
-    /// Compares this node's clock with the database's.
+    /// The parts needed to compare this node's clock with the database's.
     fn comparison(&self) -> Comparison<'_> {
         let Self { cluster, clock, store, signals, .. } = self;
         Comparison { cluster, clock, store, signals }
     }
 
-    /// Whether this node may claim, recover and remove rows. If its clock seems to have been
-    /// stepped, the clock is compared with the database's first.
+    /// Whether this node may claim, recover and remove rows.
+    /// If its clock seems to have been stepped, the clock is first compared with the database's.
     pub(super) async fn may_schedule(&self) -> Result<bool, EngineError> {
         Ok(self.comparison().standing().await? == NodeReadiness::Ready)
     }
 
-    /// Whether this node may take runs. Its zone data does not matter for this: a run's times do
-    /// not depend on it.
+    /// Whether this node may take runs.
+    /// Its zone data does not matter, because a run's times do not depend on it.
     pub(super) async fn may_take(&self) -> Result<bool, EngineError> {
         Ok(matches!(
             self.comparison().standing().await?,
@@ -162,8 +163,8 @@ impl Core {
         ))
     }
 
-    /// Whether the nodes schedule by zone data other than this node's. If they do, this node must
-    /// not move a cursor in `tx`.
+    /// Whether the nodes schedule by other zone data than this node has.
+    /// If so, this node must not move a schedule's cursor in `tx`.
     pub(super) async fn has_other_zones(
         &self,
         tx: &DatabaseTransaction,
@@ -172,18 +173,18 @@ impl Core {
         Ok(self.store.other_zone_rules(tx, &own).await?.is_some())
     }
 
-    /// Records what the database's clock showed after `asked`; returns whether this node's clock
-    /// has thereby become right or wrong.
+    /// Records the time that the database's clock showed after `asked`.
+    /// Returns whether this shows that this node's clock has become right or wrong.
     pub(super) fn note_clock(&self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
         self.comparison().note(asked, database)
     }
 
-    /// The time on which the nodes agree, for entries in the ledger.
+    /// The agreed time of the nodes, for entries in the ledger.
     pub(super) async fn agreed_now(&self) -> DateTime<Utc> {
         self.comparison().agreed_now_in_any_case().await
     }
 
-    /// The same in a transaction. If the query fails, the transaction cannot continue.
+    /// The agreed time, read in a transaction. If the query fails, the transaction cannot continue.
     pub(super) async fn agreed_now_in(
         &self,
         tx: &DatabaseTransaction,
@@ -191,13 +192,13 @@ impl Core {
         Ok(self.comparison().agreed_now(tx).await?)
     }
 
-    /// Waits until `at` in the agreed time; it may return early, so the caller must check again.
+    /// Waits until the agreed time is `at`. It may return early, so the caller must check again.
     pub(super) async fn sleep_until_agreed(&self, at: DateTime<Utc>) {
         let shown = self.comparison().shown_at(at);
         self.clock.sleep_from(self.clock.now(), shown).await;
     }
 
-    /// Reserves a place for a run, if it may have one.
+    /// Reserves a place for a run, if the run may have one.
     pub(super) fn place(&self, claim: &Claim) -> Result<HeldPlace, NoPlace> {
         let place = self.places.take(claim, &self.clock);
         if let Err(NoPlace::Share(holder)) = &place {
@@ -206,13 +207,14 @@ impl Core {
         place
     }
 
-    /// Registers an attempt that begins; after `limit` it counts as stuck.
+    /// Registers an attempt that begins. After `limit` it counts as stuck.
     pub(super) fn hold(&self, hold: RunLease, limit: Option<Duration>) -> AttemptHandle {
         let outlives = limit.and_then(|limit| self.clock.instant().checked_add(limit));
         self.registry.start(hold, outlives, |count| self.show_load(count))
     }
 
-    /// Ends an attempt's work; returns why it was stopped, if it was. It still has to be settled.
+    /// Records that an attempt's work has ended; it still has to be settled.
+    /// Returns why the attempt was stopped, if it was.
     pub(super) fn let_go(&self, grip: &AttemptHandle) -> Result<Option<StopReason>, Replaced> {
         self.registry.end(grip, |count| self.show_load(count))
     }
@@ -222,7 +224,7 @@ impl Core {
         self.metrics.places(self.places.held(), self.places.capacity());
     }
 
-    /// From now on the node only finishes work in progress.
+    /// Marks the node as closing: it only finishes work in progress.
     pub(super) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
@@ -232,8 +234,7 @@ impl Core {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// From now on the node reports nothing, as after a crash; a round in progress may still
-    /// finish.
+    /// Makes the node report nothing more, as after a crash. A round in progress may still finish.
     pub(super) fn vanish(&self) {
         self.gone.store(true, Ordering::SeqCst);
     }
@@ -243,7 +244,7 @@ impl Core {
         self.gone.load(Ordering::SeqCst)
     }
 
-    /// Pauses after a failure; ends early if the store replaces the database connections.
+    /// Pauses after a failure. The pause ends early if the store replaces the database connections.
     pub(super) async fn pause(&self, pause: Duration, renewed: Notified<'_>) {
         tokio::select! {
             biased;
@@ -257,13 +258,14 @@ impl Core {
         self.registry.outlived(self.clock.instant())
     }
 
-    /// Called when the tables show that runs have settled: wakes the services that waited for them.
+    /// Wakes the services that waited for runs, once the tables show that those runs have settled.
     pub(super) fn run_settled(&self) {
         self.wake_waiting();
         self.signals.tell(SignalKind::Settled);
     }
 
-    /// The same for runs of another node. This node does not know which backfills wait for them.
+    /// Wakes the services that waited for runs of another node.
+    /// This node does not know which of these runs backfills wait for.
     pub(super) fn run_settled_elsewhere(&self) {
         self.wake_waiting();
         if self.backfills.has_any_run() {
@@ -280,7 +282,7 @@ impl Core {
         }
     }
 
-    /// Called when a place became free.
+    /// Wakes the dispatcher if runs wait for the place that became free.
     pub(super) fn slot_freed(&self) {
         if self.backlog.load(Ordering::Relaxed) {
             self.signals.wake_here(SignalKind::Dispatcher);
@@ -292,7 +294,7 @@ impl Core {
     }
 }
 
-/// The parts that make up the engine.
+/// The parts from which the engine's shared state is built.
 #[derive(Debug)]
 pub(super) struct CoreParts {
     pub(super) store: Store,
@@ -304,7 +306,7 @@ pub(super) struct CoreParts {
     pub(super) metrics: Metrics,
 }
 
-/// Channels to the writers.
+/// The channels to the tasks that write.
 #[derive(Debug)]
 pub(super) struct WriterChannels {
     pub(super) settlements: mpsc::Sender<Settlement>,

@@ -1,8 +1,8 @@
-//! This node's attempts: those that are about to start, those at work, and those that have ended
-//! but are not settled yet.
+//! This node's attempts: those that are about to start, those in progress,
+//! and those that have ended but are not settled yet.
 //!
-//! An attempt that moves from one set to the next is briefly in both, never in neither. So if a
-//! reader of the tables finds an attempt in none of the sets, this node will never work on it.
+//! An attempt that moves from one set to the next is briefly in both, never in neither. So if the
+//! tables assign an attempt to this node and no set contains it, this node will never work on it.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
@@ -22,30 +22,30 @@ use crate::store::holds::RunLease;
 /// All attempts that this node knows.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct AttemptRegistry {
-    /// Attempts that are being assigned to this node.
+    /// Attempts that are being assigned to this node and have not started yet.
     pub(in crate::engine) starting: StartingAttempts,
     at_work: Mutex<HashMap<Uuid, AtWork>>,
-    /// The serial number of the next [`AttemptHandle`].
+    /// The serial number of the next [`AttemptHandle`] that is created.
     serials: AtomicU64,
-    /// Attempts that have ended and are not settled yet.
+    /// Attempts that have ended but are not settled yet.
     settling: Mutex<HashMap<Uuid, RunLease>>,
 }
 
-/// An attempt that this node works on.
+/// An attempt in progress on this node.
 #[derive(Debug, Clone)]
 struct AtWork {
     hold: RunLease,
-    /// The serial number of its [`AttemptHandle`].
+    /// The serial number of the attempt's [`AttemptHandle`].
     serial: u64,
     stop: CancellationToken,
     why: Option<StopReason>,
-    /// When it will have exceeded every time limit, on the monotonic clock; `None` if the attempt
-    /// enforces its limits itself.
+    /// When the attempt will have exceeded every time limit, on the monotonic clock; `None` if the
+    /// attempt enforces its limits itself.
     outlives: Option<Instant>,
 }
 
-/// An attempt's reference to its hold on a run. The serial number distinguishes two attempts with
-/// the same hold, which can occur when a fail-over loses the first.
+/// An attempt's reference to its hold on a run. The serial number tells apart two attempts with the
+/// same hold, which can occur when a fail-over loses the first one.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct AttemptHandle {
     pub(in crate::engine) hold: RunLease,
@@ -53,25 +53,25 @@ pub(in crate::engine) struct AttemptHandle {
     serial: u64,
 }
 
-/// The tables assigned the same run to this node again, so the outcome of this attempt is
-/// discarded.
+/// The tables have assigned the same run to this node again,
+/// so the outcome of this attempt is discarded.
 #[derive(Debug)]
 pub(in crate::engine) struct Replaced;
 
-/// Why an attempt is stopped from outside.
+/// Why an attempt is stopped before it has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum StopReason {
-    /// A user or service requested it.
+    /// A user or a service requested the stop.
     Cancelled,
-    /// The node is shutting down: another may continue the run.
+    /// The node is shutting down, and another node may continue the run.
     Released,
-    /// Another node holds the run now: this one must write nothing more about it.
+    /// Another node holds the run now, so this node must write nothing more about it.
     Lost,
 }
 
 impl AttemptRegistry {
-    /// Registers an attempt that begins; after `limit` it counts as stuck. Calls `show` with the
-    /// new number of attempts at work.
+    /// Registers an attempt that begins.
+    /// After `limit` it counts as stuck. Calls `show` with the new number of attempts in progress.
     pub(super) fn start(
         &self,
         hold: RunLease,
@@ -83,15 +83,16 @@ impl AttemptRegistry {
         let mut at_work = lock(&self.at_work);
         let entry = AtWork { hold, serial, stop: stop.clone(), why: None, outlives };
         if let Some(earlier) = at_work.insert(hold.run_id, entry) {
-            // The node lost the run and took it again. Only this call can still stop the earlier
-            // attempt.
+            // The node lost the run and took it again.
+            // Nothing after this call could stop the earlier attempt.
             earlier.stop.cancel();
         }
         show(at_work.len());
         AttemptHandle { hold, stop, serial }
     }
 
-    /// Ends an attempt's work; returns why it was stopped, if it was. It still has to be settled.
+    /// Records that an attempt's work has ended; it still has to be settled.
+    /// Returns why the attempt was stopped, if it was.
     pub(super) fn end(
         &self,
         grip: &AttemptHandle,
@@ -117,7 +118,7 @@ impl AttemptRegistry {
         }
     }
 
-    /// Removes an attempt that is settled, or never will be.
+    /// Removes an attempt that is settled, or that never will be.
     pub(in crate::engine) fn forget(&self, hold: &RunLease) {
         let mut settling = lock(&self.settling);
         if settling.get(&hold.run_id) == Some(hold) {
@@ -127,14 +128,14 @@ impl AttemptRegistry {
 
     /// Whether this node is working on an attempt, or is about to start or settle it.
     pub(in crate::engine) fn knows(&self, hold: &RunLease) -> bool {
-        // In this order: an attempt that moves from one set to the next is briefly in both, never
-        // in neither.
+        // The order matters: an attempt that moves from one set to the
+        // next is briefly in both, never in neither.
         self.starting.has(hold)
             || lock(&self.at_work).get(&hold.run_id).is_some_and(|entry| entry.hold == *hold)
             || lock(&self.settling).get(&hold.run_id) == Some(hold)
     }
 
-    /// Stops the attempts that match `which`.
+    /// Stops the attempts whose hold matches `which`.
     pub(in crate::engine) fn stop(
         &self,
         why: StopReason,
@@ -158,12 +159,12 @@ impl AttemptRegistry {
         lock(&self.at_work).values().filter(has_outlived).map(|entry| entry.hold).collect()
     }
 
-    /// The number of attempts at work on this node.
+    /// Number of attempts in progress on this node.
     pub(in crate::engine) fn count(&self) -> usize {
         lock(&self.at_work).len()
     }
 
-    /// The holds of the attempts that this node believes to be at work.
+    /// The holds of the attempts that this node believes to be in progress.
     pub(in crate::engine) fn holds(&self) -> Vec<RunLease> {
         lock(&self.at_work).values().map(|entry| entry.hold).collect()
     }

@@ -8,20 +8,20 @@ use std::{
 
 use crate::{engine::core::Core, store::holds::RunLease};
 
-/// The pause before a database that is away is queried again.
+/// The pause before an unreachable database is queried again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Attempts that this node is about to start. The tables may already assign them to it, but no
-/// other set in memory contains them yet. So if a reader of the tables finds an attempt neither
-/// here nor at work, this node will never work on it.
+/// Attempts that this node is about to start. The tables may already assign them to this node, but
+/// no other set in memory contains them yet. So if the tables contain an attempt that is neither
+/// here nor in progress, this node will never work on it.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct StartingAttempts {
-    /// How often each attempt was entered.
+    /// How many times each attempt has been entered.
     entered: Mutex<HashMap<RunLease, usize>>,
 }
 
-/// A guard for entered attempts. It is dropped when they are at work, or when the commit failed or
-/// seemed to fail.
+/// A guard for entered attempts.
+/// It is dropped when they are in progress, or when the commit failed or seemed to fail.
 #[derive(Debug)]
 pub(in crate::engine) struct Beginning<'a> {
     all: &'a StartingAttempts,
@@ -30,8 +30,8 @@ pub(in crate::engine) struct Beginning<'a> {
 }
 
 impl StartingAttempts {
-    /// Enters attempts; must be called before the commit. `since` is an instant before the tables
-    /// were read.
+    /// Enters attempts. This must happen before the commit.
+    /// `since` is an instant before the tables were read.
     pub(in crate::engine) fn enter(
         &self,
         since: Instant,
@@ -57,14 +57,14 @@ impl StartingAttempts {
 }
 
 impl Beginning<'_> {
-    /// The entered attempts that the node has lost again and must not start: see [`lost_since`].
+    /// The entered attempts that the node has lost again and must not start. See [`lost_since`].
     pub(in crate::engine) async fn lost(&self, core: &Core) -> HashSet<RunLease> {
         lost_since(core, self.since, &self.holds).await
     }
 }
 
-/// Which of `holds` this node has lost. All of them belong to one life of this node, which held
-/// them at `since` or received them later.
+/// The attempts of `holds` that this node has lost. All of them must belong to one life of this
+/// node, which held them at `since` or received them later.
 pub(in crate::engine) async fn lost_since(
     core: &Core,
     mut since: Instant,

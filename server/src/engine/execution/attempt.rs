@@ -1,4 +1,4 @@
-//! One attempt at one task, from its start to the settlement that it requests.
+//! Executes one attempt at one task, from its start to the settlement that it requests.
 
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -36,32 +36,32 @@ pub(in crate::engine) struct Attempt {
     pub(in crate::engine) hold: RunLease,
     pub(in crate::engine) max_attempts: i32,
     pub(in crate::engine) known: Arc<CompiledDefinition>,
-    /// For a run with a single task; for a flow, only the values that all tasks share.
+    /// The values that the task receives; in a flow, only those that all tasks share.
     pub(in crate::engine) invocation: Invocation,
     pub(in crate::engine) run: Times,
     pub(in crate::engine) place: HeldPlace,
 }
 
-/// A run's own instants.
+/// The instants of a run that do not depend on its attempts.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Times {
-    /// The instant that the run represents.
+    /// The scheduled instant for which the run was started.
     pub(in crate::engine) stands_for: DateTime<Utc>,
-    /// When its first attempt began.
+    /// When the run's first attempt began.
     pub(in crate::engine) started_at: DateTime<Utc>,
-    /// Whether a fire started it.
+    /// Whether a fire started the run.
     pub(in crate::engine) by_fire: bool,
 }
 
-/// Maximum number of lines of one attempt that wait to be written.
+/// Maximum number of an attempt's lines that wait to be written.
 const LINES: usize = 256;
 
-/// Starts an attempt. It ends by requesting that its outcome be written.
+/// Starts an attempt. At its end, it requests that its outcome be written.
 pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
     if attempt.known.is_flow() {
         return flow::spawn(core, attempt);
     }
-    // Before the task starts: a cancel request must be able to find the attempt from here on.
+    // Register the attempt before the task starts: a cancel request must be able to find it.
     let (_, limit) = attempt.known.start(core.settings.heartbeat_expiry);
     let grip = core.hold(attempt.hold, Some(limit));
     let core = core.clone();
@@ -111,25 +111,25 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             took,
             traced: Some(traced(&invocation, run)),
         };
-        // Cannot fail: the settler outlives every attempt.
+        // Sending cannot fail, because the settler outlives every attempt.
         let _ = core.settlements.send(settlement).await;
     });
 }
 
-/// The work of an attempt.
+/// The task and the values with which an attempt executes it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Assignment<'a> {
     pub(in crate::engine) known: &'a CompiledDefinition,
-    /// The task's index.
+    /// The task's index in the definition.
     pub(in crate::engine) index: usize,
     pub(in crate::engine) invocation: &'a Invocation,
-    /// The instant that the run represents.
+    /// The scheduled instant for which the run was started.
     pub(in crate::engine) stands_for: DateTime<Utc>,
     /// The value of `tasks` in templates.
     pub(in crate::engine) tasks: &'a Value,
 }
 
-/// Executes an attempt. Writes its log lines except for the last ones, which it returns.
+/// Executes an attempt. Writes its log lines, except for the last ones, which it returns.
 pub(in crate::engine) async fn perform(
     core: &Core,
     assignment: Assignment<'_>,
@@ -163,7 +163,7 @@ pub(in crate::engine) async fn perform(
     (outcome, lines)
 }
 
-/// The HTTP status of the response to a request, if there was one.
+/// The HTTP status of the target's response, if there was one.
 fn status(target: &Target, outcome: &Outcome) -> Option<i64> {
     match (target, outcome) {
         (
@@ -177,12 +177,12 @@ fn status(target: &Target, outcome: &Outcome) -> Option<i64> {
     }
 }
 
-/// The result of an executed attempt.
+/// The result of an attempt that was executed.
 struct Carried {
     outcome: Outcome,
-    /// When the target started and stopped working, if it did.
+    /// When the target started and stopped working, if the attempt reached it.
     at_target: Option<(DateTime<Utc>, DateTime<Utc>)>,
-    /// The attempt's last lines, which are not written yet.
+    /// The attempt's last log lines, which are not written yet.
     lines: Option<NewChunk>,
 }
 
@@ -193,7 +193,7 @@ impl Carried {
     }
 }
 
-/// Executes the attempt; if it ends before it reaches its target, returns that outcome.
+/// Executes the attempt. If it ends before it reaches its target, returns that outcome as an error.
 async fn carry_out(
     core: &Core,
     assignment: Assignment<'_>,
@@ -218,7 +218,7 @@ async fn carry_out(
         TemplateUse::None => None,
         TemplateUse::Some { previous_fire } => {
             let needs = Needs { previous_fire, secrets: &secrets };
-            // The error messages of templates do not contain values.
+            // The error messages of templates contain no values.
             Some(Box::pin(fill_in(core, &stop, &task.target, assignment, needs)).await?)
         }
     };
@@ -237,7 +237,7 @@ async fn carry_out(
     let work = core.executor.execute(target, invocation, lines, stop);
     let work = core.cut_off.run_until_cancelled(work);
     let work = work.map(|outcome| outcome.unwrap_or(Outcome::Cancelled { output: json!({}) }));
-    // A target that panics must not leave its run hanging.
+    // A target that panics must not leave its run unfinished.
     let work = AssertUnwindSafe(work).catch_unwind();
     let limits = Limits {
         meter: core.cluster.meter(),
@@ -258,12 +258,12 @@ async fn carry_out(
     Ok(Carried { outcome: shortened(mask.outcome(outcome)), at_target: Some((from, to)), lines })
 }
 
-/// How many bytes of a message are kept, and how many of them from its beginning: the beginning
-/// says what failed, and the end why.
+/// The size to which an error message is cut, and how much of that comes from its beginning.
+/// The beginning says what failed, and the end says why.
 const MAX_MESSAGE_BYTES: usize = 1_000;
 const MAX_MESSAGE_HEAD: usize = 300;
 
-/// Shortens a message. This must follow masking, which would not recognise half a secret.
+/// Shortens a message. Masking must come first, because it would not recognise half a secret.
 fn shortened(mut outcome: Outcome) -> Outcome {
     if let Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } = &mut outcome
         && message.len() > MAX_MESSAGE_BYTES
@@ -276,14 +276,14 @@ fn shortened(mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-/// What templates need beyond the assignment itself.
+/// The data that a target's templates need beyond the assignment itself.
 #[derive(Clone, Copy)]
 struct Needs<'a> {
     previous_fire: bool,
     secrets: &'a BTreeMap<String, SecretString>,
 }
 
-/// Fills in a target's templates. Returns how long that took, without the time to look up the data.
+/// Fills in a target's templates. Returns the time that this took, without looking up the data.
 async fn fill_in(
     core: &Core,
     stop: &CancellationToken,
@@ -324,7 +324,8 @@ async fn fill_in(
     }
 }
 
-/// Retries until the database answers: an outage is not the run's fault.
+/// Finds the schedule's previous fire.
+/// Retries until the database answers, because an outage is not the run's fault.
 async fn fire_before(
     core: &Core,
     schedule: Uuid,
@@ -345,12 +346,12 @@ pub(in crate::engine) fn traceparent(core: &Core, hold: &RunLease) -> String {
     core.metrics.traces().traceparent(hold.run_id, number(hold.attempt))
 }
 
-/// A number that distinguishes an attempt from others of its run in the trace.
+/// The number by which a trace tells the attempts of a run of one task apart.
 fn number(attempt: i32) -> u64 {
     u64::from(attempt.unsigned_abs())
 }
 
-/// The same for a run of several tasks.
+/// The number by which a trace tells the attempts of a run of several tasks apart.
 pub(in crate::engine) fn flow_number(index: usize, attempt: i32) -> u64 {
     ((index as u64 + 1) << 32) | number(attempt)
 }

@@ -1,6 +1,6 @@
-//! Log lines on their way from attempts to the tables. An attempt's lines are grouped into chunks,
-//! and the chunks of all attempts into batches. Lines printed while one batch is written form the
-//! next.
+//! Passes log lines from attempts to the tables.
+//! The lines of an attempt are grouped into chunks, and the chunks of all attempts into batches.
+//! Lines printed while a batch is written form the next one.
 
 use std::{
     sync::atomic::AtomicI64,
@@ -34,33 +34,33 @@ use crate::{
 /// Maximum number of messages that wait for the writer; together they hold at most 16 MB.
 pub(in crate::engine) const MAX_QUEUE: usize = 512;
 
-/// How many chunks one statement writes.
+/// Maximum number of chunks that one statement writes.
 const BATCH: usize = 128;
 
-/// How long a line waits for others. This is real time, because people follow a log while it is
-/// written.
+/// How long a line waits for others.
+/// This is real time, not the application's clock, because people read a log while it is written.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// The numbers of a run's lines while one node holds the run. All tasks of the run share one
-/// sequence, so no two lines have the same number, and a reader that follows the log by number
-/// misses none.
+/// The numbers of a run's lines while one node holds the run.
+/// All tasks of the run share one sequence.
+/// So no two lines have the same number, and a reader that follows the log by number misses none.
 #[derive(Debug)]
 pub(in crate::engine) struct Numbers {
     last: Mutex<i64>,
-    /// Whether the run may have lines from an earlier hold.
+    /// Whether the run may have lines that an earlier hold wrote.
     is_repeated: bool,
-    /// The bytes of the run's lines.
+    /// The total size of the run's lines in bytes.
     bytes: OnceCell<AtomicI64>,
 }
 
 impl Numbers {
-    /// The numbers for the `attempt`-th hold on the run: later holds have higher numbers.
+    /// The numbers for hold number `attempt` on the run. A later hold has higher numbers.
     pub(in crate::engine) fn new(attempt: i32) -> Self {
         let last = Mutex::new(i64::from(attempt) << 32);
         Self { last, is_repeated: attempt > 1, bytes: OnceCell::new() }
     }
 
-    /// The bytes of the run's lines so far. Those of earlier holds are read once, at first use.
+    /// The size of the run's lines so far. That of earlier holds is read once, at first use.
     async fn bytes(&self, store: &Store, run: Uuid) -> &AtomicI64 {
         let earlier = async {
             // If the database does not answer, this hold gets a quota of its own.
@@ -71,22 +71,22 @@ impl Numbers {
     }
 }
 
-/// What limits the lines of an attempt.
+/// The quotas that limit an attempt's lines, and their sources.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Limits<'a> {
     /// The node's usage counts per namespace.
     pub(in crate::engine) meter: &'a Meter,
-    /// The store with the run's earlier lines.
+    /// The store that contains the run's earlier lines.
     pub(in crate::engine) store: &'a Store,
-    /// Counts lines that are left out.
+    /// The metrics that count omitted lines.
     pub(in crate::engine) metrics: &'a Metrics,
-    /// The clock that decides when a day begins.
+    /// The clock of the agreed time, which decides when a day begins.
     pub(in crate::engine) agreed: &'a Clock,
 }
 
 /// Numbers an attempt's lines and passes them to the writer. Returns the last lines, which are
-/// written with the settlement: most attempts print little, and need no separate commit. The other
-/// lines are written by then, so a settled run has all of its lines.
+/// written with the settlement: most attempts print little, and so need no separate commit.
+/// All other lines have been written by then, so a settled run has all of its lines.
 pub(in crate::engine) async fn copy(
     writer: &mpsc::Sender<LogMessage>,
     numbers: &Numbers,
@@ -95,7 +95,7 @@ pub(in crate::engine) async fn copy(
     limits: Limits<'_>,
     mut lines: mpsc::Receiver<Line>,
 ) -> Option<NewChunk> {
-    // The collection of lines does not depend on the application's clock.
+    // Lines are collected in real time, independent of the application's clock.
     let clock = Clock::system();
     let mut copier = Copier { writer, numbers, invocation, chunk: Chunk::default(), any: false };
     let mut was_cut = [false; 3];
@@ -123,7 +123,7 @@ pub(in crate::engine) async fn copy(
         let was_cut = &mut was_cut[stream as usize];
         let goes_on = std::mem::replace(was_cut, Mask::is_cut(&text));
         let mut text = mask.text(text, goes_on);
-        // After masking, which looks for a truncated secret at the very end.
+        // This note must come after masking, which looks for a truncated secret at the very end.
         if left_out > 0 {
             text = format!("{text} ... {left_out} bytes of this line left out ...");
         }
@@ -164,7 +164,7 @@ pub(in crate::engine) async fn copy(
     copier.take().await
 }
 
-/// The attempt as one that prints.
+/// The printer to which the quotas and counts of an attempt apply.
 async fn printer<'a>(
     numbers: &'a Numbers,
     invocation: &'a Invocation,
@@ -177,13 +177,13 @@ async fn printer<'a>(
     }
 }
 
-/// How many bytes of an attempt's last errors are written although a quota is used up.
+/// Size of an attempt's last error lines that are written even though a quota is used up.
 const MAX_LAST_ERRORS: usize = 4 * 1024;
-/// How many bytes of one of these lines are.
+/// Maximum size of one of these error lines.
 const MAX_LAST_ERROR: usize = 1024;
 
-/// The lines of an attempt that has used up a quota: the last ones on standard error are written
-/// when it has ended, because they say why it failed.
+/// The omitted lines of an attempt that has used up a quota.
+/// Its last lines on standard error are written at its end, because they say why it failed.
 struct OverQuota {
     quota: LogQuota,
     lines: u64,
@@ -203,8 +203,8 @@ impl OverQuota {
         }
     }
 
-    /// Writes the last errors, and counts the lines that are left out. Returns whether the writer
-    /// still accepts lines.
+    /// Writes the last error lines, and counts the omitted ones.
+    /// Returns whether the writer still accepts lines.
     async fn finish(
         mut self,
         copier: &mut Copier<'_>,
@@ -232,7 +232,7 @@ impl OverQuota {
     }
 }
 
-/// Writes the last lines of an attempt that has no settlement of its own.
+/// Writes the last lines of an attempt that has no settlement of its own, such as a task of a flow.
 pub(in crate::engine) async fn finish(writer: &mpsc::Sender<LogMessage>, last: Option<NewChunk>) {
     if let Some(chunk) = last
         && writer.send(LogMessage::Lines(chunk)).await.is_ok()
@@ -241,7 +241,7 @@ pub(in crate::engine) async fn finish(writer: &mpsc::Sender<LogMessage>, last: O
     }
 }
 
-/// Waits until everything sent before is written.
+/// Waits until all lines that were sent earlier are written.
 async fn flush(writer: &mpsc::Sender<LogMessage>) {
     let (done, written) = oneshot::channel();
     if writer.send(LogMessage::Flush(done)).await.is_ok() {
@@ -254,12 +254,12 @@ struct Copier<'a> {
     numbers: &'a Numbers,
     invocation: &'a Invocation,
     chunk: Chunk,
-    /// Whether anything was sent.
+    /// Whether any lines were sent to the writer.
     any: bool,
 }
 
 impl Copier<'_> {
-    /// Adds a line. Returns whether the writer still accepts lines.
+    /// Adds a line to the chunk. Returns whether the writer still accepts lines.
     async fn push(&mut self, at: Timestamp, stream: task_log::Stream, text: &str) -> bool {
         if !self.chunk.has_room(text.len()) && !self.send().await {
             return false;
@@ -268,17 +268,18 @@ impl Copier<'_> {
         true
     }
 
-    /// Sends the collected lines. Returns whether the writer still accepts them.
+    /// Sends the collected lines to the writer. Returns whether it still accepts lines.
     async fn send(&mut self) -> bool {
         let numbers = self.numbers;
-        // Held until the chunk is sent, so that chunks of two tasks reach the writer in order.
+        // The lock is held until the chunk is sent,
+        // so that chunks of two tasks reach the writer in order.
         let mut seq = numbers.last.lock().await;
         let Some(row) = self.row(&mut seq) else { return true };
         self.any = true;
         self.writer.send(LogMessage::Lines(row)).await.is_ok()
     }
 
-    /// The collected lines, numbered.
+    /// Numbers the collected lines and takes them.
     async fn take(&mut self) -> Option<NewChunk> {
         let numbers = self.numbers;
         self.row(&mut *numbers.last.lock().await)
@@ -295,13 +296,13 @@ impl Copier<'_> {
     }
 }
 
-/// How often a batch that the database rejects is tried before its lines are dropped, because the
-/// run matters more. While the database is away, the run cannot continue either.
+/// How often a rejected batch is tried before its lines are dropped, because the run matters more
+/// than its log. While the database is unreachable, the run cannot continue either.
 const TRIES: u32 = 6;
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Writes until `stop`, and then the remaining messages.
+/// Writes lines until `stop`, and then the remaining ones.
 pub(in crate::engine) async fn write(
     store: Store,
     clock: Clock,

@@ -1,10 +1,10 @@
-//! Executes runs: from a fire that is handed to a node to the row with the outcome.
+//! Executes runs, from the hand-off of a fire to the row with the outcome.
 //!
 //! - `handoff`: turns a fire into a run
-//! - `dispatcher`: takes runs that wait for capacity or for their next attempt
-//! - `attempt`: executes an attempt; `logs`: its output
-//! - `settle`: decides what an outcome means; `settler`: writes it
-//! - `flow`: conducts runs of several tasks
+//! - `dispatcher`: takes runs that wait for a place or for their next attempt
+//! - `attempt`: executes an attempt; `logs`: writes its output
+//! - `settle`: decides what an outcome means for the run; `settler`: writes it
+//! - `flow`: executes runs of several tasks
 //! - `recovery`: finds the work that a dead process left behind
 
 pub(crate) mod attempt;

@@ -1,4 +1,4 @@
-//! Decides what the end of an attempt means for its run. Pure: from values to values.
+//! Decides what the end of an attempt means for its run, without IO.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{run, task_run};
@@ -18,19 +18,19 @@ pub(in crate::engine) struct Decision {
     pub(in crate::engine) extra_attempts: i32,
 }
 
-/// The state of a run when its attempt ends.
+/// The facts about a run that decide what follows the end of its attempt.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct AttemptContext<'a> {
     pub(in crate::engine) attempt: i32,
     pub(in crate::engine) max_attempts: i32,
     pub(in crate::engine) task: &'a Task,
     pub(in crate::engine) now: DateTime<Utc>,
-    /// Uniform in `[0, 1)`.
+    /// A random number, uniform in `[0, 1)`.
     pub(in crate::engine) random: f64,
 }
 
 /// Decides about an attempt that ended on its own, or that was stopped for the reason `why`.
-/// Returns `None` if the node lost the run: then nothing may be written.
+/// Returns `None` if the node lost the run, because then it must not write anything.
 pub(in crate::engine) fn settle(
     outcome: Outcome,
     why: Option<StopReason>,
@@ -84,7 +84,7 @@ pub(in crate::engine) fn settle(
     Some(decision)
 }
 
-/// Decides about an attempt that has passed its hard deadline.
+/// Decides about an attempt that is still in progress after its hard deadline.
 pub(in crate::engine) fn overrun(standing: AttemptContext<'_>) -> Decision {
     let message = "it outlived its timeout and the time to be killed in".to_owned();
     failed(task_run::State::TimedOut, run::State::TimedOut, message, None, None, standing)

@@ -1,6 +1,6 @@
-//! Settles attempts in batches. Attempts that end while one batch commits form the next, together
-//! with those that end before the database is ready for it, and share its commit. A single attempt
-//! is settled without delay.
+//! Settles attempts in batches. Attempts that end while a batch commits form the next batch,
+//! together with those that end before the database is ready for it, and share its commit.
+//! A single attempt is settled without delay.
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -21,17 +21,18 @@ use crate::{
 /// Maximum number of attempts per transaction.
 const BATCH: usize = 500;
 
-/// Maximum bytes of outputs and last lines per transaction, beyond the first attempt.
+/// Maximum size of outputs and last lines per transaction,
+/// in addition to those of the first attempt.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// The pause after the first failure, doubled after each further one, up to the longest.
+/// The pause after the first failure, and the longest pause. The pause doubles after each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The error of an attempt whose outcome the database refuses.
 const REFUSED: &str = "the database refused what the attempt gave back; the server's log says why";
 
-/// Settles until `stop`, and then the remaining settlements.
+/// Settles attempts until `stop`, and then the remaining ones.
 pub(in crate::engine) async fn run(
     core: Arc<Core>,
     mut settlements: mpsc::Receiver<Settlement>,
@@ -57,7 +58,7 @@ pub(in crate::engine) async fn run(
     }
 }
 
-/// Settles everything that has arrived; returns the number of attempts.
+/// Settles all attempts that have arrived. Returns their number.
 pub(in crate::engine) async fn settle_waiting(
     core: &Core,
     settlements: &mut mpsc::Receiver<Settlement>,
@@ -71,17 +72,18 @@ pub(in crate::engine) async fn settle_waiting(
     count
 }
 
-/// A transaction to write in, or why there is none.
+/// A transaction to write in, or the error that prevented it.
 type Begun = Result<DatabaseTransaction, StoreError>;
 
 async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
     write(core, tx, batch).await;
     if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
-        // The dispatcher of this node learns when to look again; those of other nodes learn it at
-        // their next poll.
+        // This node's dispatcher must know when a retry is due;
+        // other nodes' dispatchers learn it at their next poll.
         core.signals.wake_here(SignalKind::Dispatcher);
     }
-    // Called whatever was decided: a run with a cancel request is cancelled instead of retried.
+    // Settled runs are reported whatever was decided:
+    // a run with a cancel request is cancelled instead of retried.
     core.run_settled();
     if core.backfills.has_any(batch.iter().map(|settled| settled.hold.run_id)) {
         core.signals.wake_backfill();
@@ -91,8 +93,8 @@ async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
     }
 }
 
-/// Collects attempts that are just ending, by giving tasks that are ready to run a turn first. It
-/// does not wait, so a single attempt is settled at once.
+/// Collects attempts that are just ending, by letting tasks that are ready run first.
+/// It does not wait, so a single attempt is settled immediately.
 async fn gather(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Settlement>) {
     while batch.len() < BATCH {
         tokio::task::yield_now().await;
@@ -103,15 +105,15 @@ async fn gather(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Se
     }
 }
 
-/// Adds settlements that have already arrived, without waiting.
+/// Adds the settlements that have already arrived, without waiting for more.
 fn take_along(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Settlement>) {
     let room = BATCH.saturating_sub(batch.len());
     batch.extend(std::iter::from_fn(|| settlements.try_recv().ok()).take(room));
 }
 
-/// Writes all of `batch`, the first part in `tx`. It retries until everything is written, because
-/// only this process knows the outcomes. If the process dies first, recovery finds the runs.
-/// Bisection isolates items that the database refuses, so that one attempt does not hold up others.
+/// Writes all of `batch`, the first part in `tx`. Retries until everything is written, because only
+/// this process knows the outcomes; if the process dies first, recovery finds the runs. Bisection
+/// isolates items that the database refuses, so that one attempt does not delay the others.
 async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
     let mut parts = Bisect::new(portions(batch).into_iter().rev());
     let mut begun = Some(tx);
@@ -146,8 +148,8 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
         {
             tracing::error!(run_id = %one.hold.run_id, %error, "failed to settle an attempt");
             if one.error.as_deref() == Some(REFUSED) {
-                // The database refuses the run even without its outcome: this node drops it, and
-                // recovery takes over.
+                // The database refuses the run even without its outcome.
+                // This node drops the run, and recovery takes it over.
                 continue;
             }
             strip(one);
@@ -156,7 +158,7 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
     }
 }
 
-/// Replaces the outcome of an attempt if the database refuses it.
+/// Replaces the outcome of an attempt that the database refuses.
 fn strip(settlement: &mut Settlement) {
     settlement.output = None;
     settlement.lines = None;
@@ -167,7 +169,8 @@ fn strip(settlement: &mut Settlement) {
     }
 }
 
-/// Splits the batch into parts whose outcomes fit into one transaction each, the first part last.
+/// Splits the batch into parts whose outcomes fit into one transaction each.
+/// The first part is last.
 fn portions(batch: &[Settlement]) -> Vec<Range<usize>> {
     let mut parts = Vec::with_capacity(1);
     let (mut start, mut bytes) = (0, 0);
@@ -190,14 +193,14 @@ async fn settle(core: &Core, tx: Begun, batch: &[Settlement]) -> Result<(), Stor
     let tx = tx?;
     let mut held = core.store.settle_if_held(&tx, batch).await?;
     if held.len() < batch.len() {
-        // If an earlier try was committed but its answer was lost, this node still seems to hold
-        // these runs.
+        // If an earlier try was committed but its answer was
+        // lost, this node still seems to hold these runs.
         let others = batch.iter().filter(|settlement| !held.contains(&settlement.hold));
         let others: Vec<&Settlement> = others.collect();
         let before = core.store.settled_before(&tx, &others).await?;
         held.extend(before);
     }
-    // Includes the lines of attempts that lost their hold: the lines were printed.
+    // This includes the lines of attempts that lost their hold, because these lines were printed.
     let lines = batch.iter().filter_map(|settlement| settlement.lines.as_ref());
     core.store.append_lines_in(&tx, lines).await?;
     core.store.commit(tx).await?;

@@ -1,4 +1,4 @@
-//! One attempt as a job: creates it, follows it, and ends it.
+//! Executes one attempt as a job for a worker: creates the job, follows it, and ends it.
 
 use std::{ops::Range, pin::Pin, sync::Arc, time::Duration};
 
@@ -23,12 +23,12 @@ use crate::{
     target::{Invocation, Jobs, Log, MAX_TAIL_BYTES, Outcome, Stream, Tail, Worker, completed},
 };
 
-/// How long after the end of a job its last lines may take to arrive.
+/// How long after the end of a job the copying of its last lines may take.
 const LAST_LINES: Duration = Duration::from_secs(30);
 /// The pause before a failed database query is repeated.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Creates jobs for workers, and waits for them.
+/// Creates jobs for workers, and waits until they end.
 #[derive(Debug)]
 pub(crate) struct Desk {
     store: Store,
@@ -37,7 +37,7 @@ pub(crate) struct Desk {
     adding: Arc<Batcher<Addition, bool>>,
 }
 
-/// A job to create, together with those of other attempts.
+/// A job that is to be created together with those of other attempts.
 #[derive(Debug)]
 struct Addition {
     job: NewJob,
@@ -45,32 +45,32 @@ struct Addition {
     left: CancellationToken,
 }
 
-/// A job that an attempt waits for; dropping this abandons the job.
+/// A job for which an attempt waits. Dropping this value abandons the job.
 struct Awaited {
     id: Uuid,
     left: CancellationToken,
     desk_store: Store,
     clock: Clock,
     watcher: Arc<Watcher>,
-    /// Whether the end of the job was seen.
+    /// Whether the attempt has seen the end of the job.
     is_over: bool,
 }
 
 impl Drop for Awaited {
     fn drop(&mut self) {
         self.watcher.leave(self.id);
-        // Cancelled before the job is abandoned, because it may not be created yet.
+        // The token comes first, because the job may not exist yet when it is abandoned.
         self.left.cancel();
         if self.is_over {
             return;
         }
         let (store, clock, id) = (self.desk_store.clone(), self.clock.clone(), self.id);
-        // Without a runtime, the process is ending. The job's wait is no longer renewed, which
-        // abandons it as well.
+        // Without a runtime, the process is ending.
+        // The job's wait is no longer renewed, which also abandons the job.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             if let Err(error) = store.abandon_job(id, clock.now().into()).await {
-                // The job's wait is no longer renewed: that has the same effect, later.
+                // The job's wait is no longer renewed, which has the same effect later.
                 tracing::debug!(job_id = %id, %error, "failed to abandon a job");
             }
         });
@@ -99,7 +99,7 @@ impl Desk {
     ) -> Result<Outcome, StoreError> {
         let now = self.clock.now();
         let id = new_id(now);
-        // Created before the job is, so that whatever ends this attempt also abandons the job.
+        // This value exists before the job, so that any end of this attempt also abandons the job.
         let mut awaited = Awaited {
             id,
             left: CancellationToken::new(),
@@ -139,8 +139,8 @@ impl Desk {
         }
     }
 
-    /// Creates a job in one transaction with those of other attempts. If that fails, each attempt
-    /// creates its own job, so that none fails because of another.
+    /// Creates a job in one transaction with those of other attempts. If that transaction fails,
+    /// each attempt creates its own job, so that none fails because of another.
     async fn add(&self, job: NewJob, left: CancellationToken) -> Result<(), StoreError> {
         let (store, clock) = (self.store.clone(), self.clock.clone());
         let bytes = json_size(&job.input) + json_size(&job.about);
@@ -155,9 +155,9 @@ impl Desk {
         self.store.add_jobs(&[job], self.clock.now().into()).await
     }
 
-    /// Follows the job until it ends, or until its deadline and grace period have passed. If the
-    /// server told the worker that it accepted an outcome, then that outcome decides how the
-    /// attempt ends: while the database does not answer, the query is repeated.
+    /// Follows the job until it ends, or until its deadline and grace period have passed.
+    /// If the server told the worker that it accepted an outcome, that outcome decides how
+    /// the attempt ends. So the query is repeated while the database does not answer.
     async fn follow(
         &self,
         id: Uuid,
@@ -174,13 +174,13 @@ impl Desk {
         let mut page = None;
         loop {
             let now = news.borrow_and_update().clone();
-            // A short job may have ended before it was seen running.
+            // A short job may have ended before this node saw it running.
             if !taken && let Some(worker) = &now.worker {
                 taken = true;
                 log.system(format!("the worker {worker} took it")).await;
             }
             if is_expired || now.state.is_some_and(is_ended) {
-                // The page that was being copied has already written some of its lines.
+                // The copy in progress may already have written some of its lines.
                 if let Some(page) = page.take()
                     && let Ok(Ok(after) | Err(after)) =
                         Clock::system().timeout(LAST_LINES, page).await
@@ -216,7 +216,8 @@ impl Desk {
                         continue;
                     }
                 },
-                // Cannot fail: the watcher keeps its end of the channel until this job leaves.
+                // This wait cannot fail: the watcher keeps
+                // its end of the channel until this job leaves.
                 _ = news.changed() => continue,
                 after = relayed => {
                     let (Ok(after) | Err(after)) = after;
@@ -229,7 +230,7 @@ impl Desk {
                     ending = Some(order);
                     limit = Box::pin(self.clock.sleep(invocation.kill_grace));
                 }
-                // The job has just ended on its own: its own outcome counts.
+                // The job has just ended on its own, so its own outcome counts.
                 Ok(false) => self.until_ended(news).await,
                 Err(error) => {
                     tracing::warn!(job_id = %id, %error, "failed to stop a job, and tries again");
@@ -241,13 +242,12 @@ impl Desk {
 
     /// Waits until the watcher has seen the job end.
     async fn until_ended(&self, news: &mut watch::Receiver<News>) {
-        // Cannot fail: the watcher keeps its end of the channel until this job leaves.
+        // This wait cannot fail: the watcher keeps its end of the channel until this job leaves.
         let _seen = news.wait_for(|news| news.state.is_some_and(is_ended)).await;
     }
 
-    /// Copies some of the lines after the first of these numbers and up to the last one into the
-    /// attempt's log; returns the number of the last one copied, as an error if they cannot be read
-    /// now.
+    /// Copies a page of the job's lines with these numbers into the attempt's log. Returns the
+    /// number of the last line that was copied: as an error if the lines cannot be read now.
     async fn relay(&self, id: Uuid, numbers: Range<i64>, log: &Log<'_>) -> Result<i64, i64> {
         let mut after = numbers.start;
         match awaited::lines_between(self.store.read(), id, after, numbers.end).await {
@@ -267,13 +267,13 @@ impl Desk {
         Ok(after)
     }
 
-    /// The same for all remaining lines, after the end and within limits: the outcome of a job does
-    /// not wait for its output.
+    /// Copies all remaining lines after the job's end, within a time limit:
+    /// the outcome of a job must not wait for its output.
     async fn relay_rest(&self, id: Uuid, mut lines: Range<i64>, is_long: bool, log: &Log<'_>) {
         let rest = async {
             while !lines.is_empty() {
                 match self.relay(id, lines.clone(), log).await {
-                    // They were removed.
+                    // The lines were removed in the meantime.
                     Ok(last) if last == lines.start => return,
                     Ok(last) | Err(last) => lines.start = last,
                 }
@@ -289,8 +289,8 @@ impl Desk {
 }
 
 impl Desk {
-    /// The same news with what the job has printed by now: of a job that has not ended, the last
-    /// lines may not have been seen.
+    /// The same news with the number of lines printed by now.
+    /// The last lines of a job that has not ended may not have been seen.
     async fn refreshed(&self, id: Uuid, news: News) -> News {
         match awaited::job(self.store.read(), id).await {
             Ok(Some(job)) => News {
@@ -306,13 +306,13 @@ impl Desk {
         }
     }
 
-    /// Copies the end of a long output into the attempt's log, with a mark in place of what was
-    /// removed before it.
+    /// Copies the end of a long output into the attempt's log,
+    /// after a mark in place of the lines that were removed.
     async fn relay_tail(&self, id: Uuid, log: &Log<'_>) {
         let kept = loop {
             match awaited::tail_of_job(self.store.read(), id).await {
                 Ok(Some(kept)) => break kept,
-                // It was removed.
+                // The job was removed in the meantime.
                 Ok(None) => return,
                 Err(error) => {
                     tracing::warn!(job_id = %id, %error, "failed to read what a job printed");
@@ -353,7 +353,7 @@ impl Jobs for Desk {
     }
 }
 
-/// Creates the jobs in one transaction; returns whether each was created.
+/// Creates the jobs in one transaction. Returns for each whether it was created.
 async fn add_together(store: &Store, clock: &Clock, additions: Vec<Addition>) -> Vec<bool> {
     let (jobs, left): (Vec<NewJob>, Vec<CancellationToken>) =
         additions.into_iter().map(|Addition { job, left }| (job, left)).unzip();
@@ -361,19 +361,20 @@ async fn add_together(store: &Store, clock: &Clock, additions: Vec<Addition>) ->
         tracing::debug!(jobs = jobs.len(), %error, "failed to create jobs together");
         return vec![false; jobs.len()];
     }
-    // An attempt that was dropped meanwhile may have abandoned its job before the job existed.
+    // An attempt that was dropped in the meantime may
+    // have abandoned its job before the job existed.
     for (job, left) in jobs.iter().zip(left) {
         if left.is_cancelled()
             && let Err(error) = store.abandon_job(job.id, clock.now().into()).await
         {
-            // The job's wait is not renewed: that has the same effect, later.
+            // The job's wait is not renewed, which has the same effect later.
             tracing::debug!(job_id = %job.id, %error, "failed to abandon a job");
         }
     }
     vec![true; jobs.len()]
 }
 
-/// What a worker receives about the run.
+/// The facts about a run that its worker receives.
 fn about(invocation: &Invocation) -> Value {
     json!({
         "id": invocation.run_id,
@@ -387,7 +388,7 @@ fn about(invocation: &Invocation) -> Value {
     })
 }
 
-/// The attempt's outcome, from what was last seen of its job.
+/// The attempt's outcome, from the last news of its job.
 fn ended(
     news: News,
     ending: Option<EarlyEnd>,
@@ -423,7 +424,7 @@ fn ended(
             output: seen(json!({ "retry": !is_final })),
         },
         Some(State::Lost) => {
-            // A worker that left at once may be gone before its name could be read.
+            // A worker that left immediately may be gone before its name could be read.
             let who = worker
                 .as_ref()
                 .map_or_else(|| "its worker".to_owned(), |worker| format!("the worker {worker}"));

@@ -1,4 +1,4 @@
-//! Watches the jobs that this node's attempts wait for.
+//! Watches the jobs for which this node's attempts wait.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,22 +18,23 @@ use crate::{
     store::{Store, StoreError, workers::awaited::JobProgress},
 };
 
-/// If a node has not renewed its wait for this long, it no longer counts as waiting.
+/// A node that has not renewed its wait for this long no longer counts as waiting.
 pub(super) const AWAITED: TimeDelta = TimeDelta::seconds(30);
 /// How often a node renews its waits and checks for lost workers.
 const SAY: Duration = Duration::from_secs(2);
-/// The interval between two queries, because a change that other nodes write may not wake this
-/// node.
+/// The interval between two queries.
+/// They are needed because a change that another node writes may not wake this node.
 const POLL: Duration = Duration::from_millis(500);
-/// The shortest pause between two queries; the next query sees all changes in between. If the last
-/// query took longer than this, the pause is as long as the query, so that queries take at most
-/// half of a connection's time.
+/// The shortest pause between two queries; the next query sees all changes made in between.
+/// The pause is at least as long as the last query took,
+/// so that queries take at most half of a connection's time.
 const PACE: Duration = Duration::from_millis(3);
 /// How long ended jobs are kept, for a worker that repeats a report.
 const KEPT: TimeDelta = TimeDelta::minutes(10);
 const FORGET: Duration = Duration::from_secs(60);
 const FORGET_AT_ONCE: u64 = 1_000;
-/// If no wait was renewed for this long, then the database or this process was away.
+/// If no wait was renewed for this long, the database was
+/// unreachable or this process was suspended.
 const GAP: Duration = Duration::from_secs(10);
 
 /// Removes all jobs that ended or were abandoned long enough ago, a thousand at a time.
@@ -43,20 +44,20 @@ pub(in crate::engine) async fn forget(store: &Store, clock: &Clock) -> Result<()
     Ok(())
 }
 
-/// What an attempt learns of its job.
+/// The facts that an attempt learns about its job.
 #[derive(Clone, Debug, Default)]
 pub(super) struct News {
-    /// `None` before the first query.
+    /// The state of the job; `None` before the first query.
     pub(super) state: Option<State>,
-    /// The number of log lines; of a long output, those of the beginning.
+    /// Number of log lines; of a long output, only those of its kept beginning.
     pub(super) lines: i64,
-    /// Whether the output is long: its end follows when the job has ended.
+    /// Whether the output is long. Its end is copied when the job has ended.
     pub(super) is_long: bool,
-    /// The worker that has it.
+    /// The name of the worker that holds the job.
     pub(super) worker: Option<String>,
-    /// The result, if it succeeded.
+    /// The output of a job that succeeded.
     pub(super) output: Option<Value>,
-    /// The error, if it failed.
+    /// The error of a job that failed.
     pub(super) error: Option<String>,
     /// Whether another attempt would fail as well.
     pub(super) is_final: bool,
@@ -66,7 +67,7 @@ pub(super) fn is_ended(state: State) -> bool {
     !matches!(state, State::Waiting | State::Held)
 }
 
-/// Exists while the watch runs. If it ends because of a bug, the next job starts another.
+/// Exists while the watch runs. If a bug ends the watch, the next job starts another.
 struct Running<'a>(&'a Watcher);
 
 impl Drop for Running<'_> {
@@ -77,7 +78,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// The jobs that this node waits for.
+/// The jobs for which this node waits.
 #[derive(Debug)]
 pub(super) struct Watcher {
     store: Store,
@@ -98,7 +99,8 @@ impl Watcher {
         Self { store, clock, inner: Mutex::default(), more: Notify::new() }
     }
 
-    /// Follows a job. The first job starts the watch, and the last one that leaves ends it.
+    /// Follows a job.
+    /// The first job that joins starts the watch, and the last one that leaves ends it.
     pub(super) fn join(self: &Arc<Self>, id: Uuid) -> watch::Receiver<News> {
         let (sender, receiver) = watch::channel(News::default());
         let mut inner = self.locked();
@@ -116,13 +118,14 @@ impl Watcher {
     }
 
     async fn run(self: Arc<Self>) {
-        // Real time rather than the application's clock: this only limits the load on the database.
+        // The pauses use real time, not the application's
+        // clock: they only limit the load on the database.
         let pacer = Clock::system();
         let mut changes = self.store.changes().follow();
         let _running = Running(&self);
         let (mut said, mut forgot, mut saw) = (None::<Instant>, None::<Instant>, None::<Instant>);
-        // Workers that could not be heard because the database was away get time to report: as
-        // long as a lease, on the clock that leases follow.
+        // If the database was unreachable, workers could not report.
+        // They get time to do so: as long as a lease, on the clock by which leases end.
         let mut loses_from = None::<Instant>;
         let is_due = |last: Option<Instant>, every| last.is_none_or(|at| at.elapsed() >= every);
         loop {
@@ -133,7 +136,7 @@ impl Watcher {
                     inner.is_running = false;
                     return;
                 }
-                // An attempt whose job has ended may still be copying its last lines.
+                // The attempt of an ended job may still be copying the job's last lines.
                 let is_open =
                     |news: &watch::Sender<News>| !news.borrow().state.is_some_and(is_ended);
                 let open = inner.waiting.iter().filter(|(_, news)| is_open(news));
@@ -159,8 +162,8 @@ impl Watcher {
                 self.tell(forget(&self.store, &self.clock).await);
             }
             let begun = pacer.instant();
-            // Many jobs may wait for a worker. Once per interval all are read, to see which were
-            // removed.
+            // Many jobs may wait for a worker.
+            // Once per interval all of them are read, to see which were removed.
             let all = is_due(saw, SAY);
             match self.store.progress_of_jobs(&ids, all).await {
                 Ok(progress) => {
@@ -174,7 +177,7 @@ impl Watcher {
             }
             pacer.sleep(PACE.max(pacer.instant() - begun)).await;
             tokio::select! {
-                // Cannot fail: the store holds the sender.
+                // This wait cannot fail, because the store holds the sender.
                 _ = changes.changed() => {}
                 () = self.more.notified() => {}
                 () = pacer.sleep(POLL) => {}
@@ -187,7 +190,7 @@ impl Watcher {
         self.store.await_jobs(ids, now.into(), (now + AWAITED).into(), may_lose).await
     }
 
-    /// Handles the result of a query. An outage costs one query; the next one follows soon.
+    /// Handles the result of a query. An outage only costs that query: the next one follows soon.
     fn tell(&self, answer: Result<(), StoreError>) {
         if let Err(error) = answer {
             tracing::warn!(%error, "failed to look after jobs of workers, and tries again");
@@ -205,7 +208,8 @@ impl Watcher {
                 let seen = (last.state, last.lines, last.is_long, &last.worker);
                 let is_other = seen != (Some(state), lines, is_long, &worker);
                 if is_other {
-                    // The tables no longer contain the name of a worker that has left.
+                    // The tables no longer contain the name of a worker
+                    // that has left, so the last known name is kept.
                     let worker = worker.or_else(|| last.worker.take());
                     let state = Some(state);
                     *last = News { state, lines, is_long, worker, output, error, is_final };

@@ -1,6 +1,6 @@
-//! What an operator can do about a failed health check.
+//! Advice to operators about failed health checks.
 
-/// The advice for the check with this name.
+/// The advice for the check of the given name.
 pub fn advice(check: &str) -> &'static str {
     match check {
         "database" => {
@@ -74,7 +74,7 @@ pub fn advice(check: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    /// The names in the table of the checks in docs/metrics.md.
+    /// The names of the checks in the table of docs/metrics.md.
     fn documented() -> Vec<&'static str> {
         let document = include_str!("../../../../docs/metrics.md");
         let table = document.split("| check | fails when |").nth(1).unwrap();

@@ -1,4 +1,5 @@
-//! Judges health by the store's figures, in the same way for `/healthz`, the API and the console.
+//! Judges health by figures from the store, in the same
+//! way for `/healthz`, the API and the console.
 
 use chrono::{SecondsFormat, TimeDelta};
 use entity::Timestamp;
@@ -31,38 +32,39 @@ use crate::{
 /// A job that has waited without a worker for this long is reported.
 const UNSERVED: TimeDelta = TimeDelta::seconds(60);
 
-/// How long it is reported that history was cut.
+/// How long it is reported that history was cut to fit a quota.
 const TOLD: TimeDelta = TimeDelta::days(1);
 
-/// A check and its result.
+/// A health check and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// The name of the check.
     pub name: &'static str,
     /// Whether the result is good.
     pub healthy: bool,
-    /// The value found.
+    /// The value that the check found.
     pub value: String,
-    /// The limit that it must not exceed.
+    /// The limit that the value must not exceed.
     pub limit: Option<String>,
-    /// A sentence for an operator, if the result is not good.
+    /// The problem in a sentence for operators; `None` if the result is good.
     pub issue: Option<String>,
-    /// The same without names of nodes and tags, if it contains any: for unauthenticated callers.
+    /// The problem without names of nodes and tags,
+    /// for unauthenticated callers; `None` if it has no names.
     pub bare: Option<String>,
-    /// The nodes concerned, by name.
+    /// The names of the nodes that have the problem.
     pub nodes: Vec<String>,
 }
 
 impl Check {
-    /// The sentence, without names unless the caller `is_known`.
+    /// The problem in a sentence, without names unless the caller `is_known`.
     pub fn issue_for(&self, is_known: bool) -> Option<&str> {
         let bare = self.bare.as_deref().filter(|_| !is_known);
         bare.or(self.issue.as_deref())
     }
 }
 
-/// Runs all checks: the figures of `scope`, the cluster, and for all namespaces the canary, if
-/// there is one. `limits` are those of the scope.
+/// Runs all checks: on the figures of `scope`, on the cluster, and, for all namespaces together, on
+/// the canary if there is one. `limits` are those of the scope.
 pub async fn examine(
     store: &Store,
     clock: &Clock,
@@ -120,7 +122,7 @@ fn writes(refusing: Option<Refusing>) -> Check {
     }
 }
 
-/// Whether the database accepts the fires of each schedule that this node claims.
+/// Checks that the database accepts the fires of each schedule that this node claims.
 fn claims(refused: &[Uuid]) -> Option<Check> {
     let first = refused.first()?;
     let count = refused.len();
@@ -137,8 +139,8 @@ fn claims(refused: &[Uuid]) -> Option<Check> {
     })
 }
 
-/// Whether this node reaches the brokers that tasks publish to. An unreachable broker is reported,
-/// but like a failing HTTP receiver it only affects its own tasks.
+/// Checks that this node reaches the message brokers to which tasks publish. An unreachable broker
+/// is reported, but like a failing HTTP receiver it only affects its own tasks.
 fn brokers(reports: &[BrokerReport]) -> Option<Check> {
     if reports.is_empty() {
         return None;
@@ -171,8 +173,8 @@ pub async fn queues_without_worker(
     queues::without_worker(store, within, now, ago(UNSERVED), ago(SILENT)).await
 }
 
-/// Whether a worker pulls from each queue in which jobs wait. Their runs time out if none comes;
-/// nothing else is affected.
+/// Checks that a worker pulls from each queue in which jobs wait.
+/// If none does, the runs of these jobs time out, and nothing else is affected.
 fn unserved(queues: &[Unserved]) -> Check {
     let count = queues.len();
     let problem = match count {
@@ -193,8 +195,8 @@ fn unserved(queues: &[Unserved]) -> Check {
     }
 }
 
-/// Whether all history and output is kept for as long as retention says, or quotas prevent that.
-/// Only the ledger lacks what is missing; nothing else is affected.
+/// Checks whether quotas shorten the time for which history and output are kept.
+/// Only the ledger lacks the removed rows; nothing else is affected.
 async fn histories(
     store: &Store,
     cluster: &Cluster,
@@ -293,8 +295,8 @@ pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
     ]
 }
 
-/// Whether the canary has succeeded recently. A canary that was just switched on gets time for its
-/// first run.
+/// Checks that the canary has succeeded recently.
+/// A canary that was just switched on gets time for its first run.
 fn sings(canary: Option<Canary>, now: Timestamp, limits: &config::Health) -> Option<Check> {
     let canary = canary?;
     let last = canary.due_at.map_or(canary.since, |due_at| due_at.max(canary.since));
@@ -314,8 +316,8 @@ fn sings(canary: Option<Canary>, now: Timestamp, limits: &config::Health) -> Opt
     })
 }
 
-/// Whether jobs fail: unhealthy only if a limit is set, because a failing job is its owner's
-/// concern.
+/// Checks how many jobs fail.
+/// This is unhealthy only if a limit is set, because a failing job is its owner's concern.
 fn failures(failed: i64, limit: Option<u64>) -> Check {
     let check = at_most("failed", failed, limit.unwrap_or(u64::MAX), |count, limit| {
         format!("{count} runs failed in the last hour, more than {limit}")

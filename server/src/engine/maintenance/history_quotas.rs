@@ -1,10 +1,10 @@
-//! Keeps the history of each namespace within its quota of rows: removes the oldest settled history
-//! first, before its retention has passed.
+//! Keeps the history of each namespace within its quota of rows.
+//! The oldest settled history is removed first, before its retention has passed.
 //!
-//! To find a namespace that is over its quota, only counts are read. Its real rows are counted
-//! before any of them is removed, because the counts can be too high (`store::recount`). Counts
-//! cover ten minutes each, so a cut is accurate to ten minutes. A cut also frees some extra room,
-//! so that not every round has to cut again.
+//! Only counts are read to find a namespace that is over its quota.
+//! Its real rows are counted before any of them is removed, because the counts can be too high
+//! (`store::recount`). Each count covers ten minutes, so a cut is accurate to ten minutes.
+//! A cut also frees some extra room, so that not every round has to cut again.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -31,20 +31,20 @@ use crate::{
     },
 };
 
-/// The lease of the node that cuts.
+/// The name of the lease of the node that cuts.
 const LEASE: &str = HistoryQuotas::NAME;
-/// The term of the lease.
+/// The length of a term of that lease.
 const TERM: Duration = Duration::from_secs(180);
-/// A cut also frees one part in this many of the quota.
+/// The extra room that a cut frees: the quota divided by this.
 const ROOM: i64 = 20;
 
-/// Cuts histories that are over their quota.
+/// The service that cuts histories that are over their quota.
 #[derive(Debug)]
 pub(in crate::engine) struct HistoryQuotas {
     core: Arc<Core>,
 }
 
-/// A namespace with a quota of rows.
+/// A namespace that has a quota of rows.
 #[derive(Clone, Debug)]
 struct LimitedNamespace {
     id: Uuid,
@@ -52,12 +52,12 @@ struct LimitedNamespace {
     limit: i64,
 }
 
-/// The results of a round.
+/// The results of a round of cuts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HistoryQuotasReport {
-    /// Namespaces whose history was cut.
+    /// Number of namespaces whose history was cut.
     pub cut: usize,
-    /// The rows that were removed: fires, runs and attempts.
+    /// Number of rows that were removed: fires, runs and attempts.
     pub rows: u64,
 }
 
@@ -66,7 +66,7 @@ impl HistoryQuotas {
         Self { core }
     }
 
-    /// The namespaces with a quota.
+    /// The namespaces that have a quota of rows.
     async fn limited(&self) -> Result<Vec<LimitedNamespace>, EngineError> {
         let (store, usual) = (&self.core.store, self.core.settings.quotas);
         let rows: Vec<_> = if usual.history_rows.is_some() {
@@ -86,8 +86,8 @@ impl HistoryQuotas {
     /// The namespaces whose counts are over their quota.
     async fn over(&self, now: DateTime<Utc>) -> Result<Vec<LimitedNamespace>, EngineError> {
         let mut limited = self.limited().await?;
-        // Only the node that cuts compares the counts, and no node does where no namespace has a
-        // quota.
+        // Only the node that cuts compares the counts.
+        // If no namespace has a quota, no node needs to.
         if limited.is_empty() || lead(&self.core, LEASE, TERM).await?.is_none() {
             return Ok(Vec::new());
         }
@@ -117,9 +117,9 @@ impl HistoryQuotas {
         }))
     }
 
-    /// Corrects the counts of a namespace by its real rows, from the period `oldest` on. It reads a
-    /// day at a time and renews the lease after each. Returns the term; `None` if it is over, or if
-    /// nothing was ever counted.
+    /// Corrects the counts of a namespace by its real rows, from the period `oldest` on.
+    /// Reads a day at a time, and renews the lease after each day.
+    /// Returns the term; `None` if it is over, or if nothing was ever counted.
     async fn recount(
         &self,
         mut tenure: LeaseTerm,
@@ -133,7 +133,7 @@ impl HistoryQuotas {
         for (from, to) in days_to_recount(oldest, now.into()) {
             store.recount_history(&counted, from, to, &mut real).await?;
             let Some(renewed) = lead(&self.core, LEASE, TERM).await? else { return Ok(None) };
-            // Another node held the lease in between and may have corrected the same counts.
+            // Another node held the lease in between, and may have corrected the same counts.
             if renewed.fence != tenure.fence {
                 return Ok(None);
             }
@@ -187,7 +187,7 @@ impl Service for HistoryQuotas {
         let mut report = HistoryQuotasReport::default();
         for one in self.over(now).await? {
             let Some(Excess { oldest, .. }) = self.excess(&one, now).await? else { continue };
-            // Renewed for each namespace, because a cut takes time.
+            // The lease is renewed for each namespace, because a cut takes time.
             let Some(tenure) = lead(&self.core, LEASE, TERM).await? else { return Ok(report) };
             let Some(tenure) = self.recount(tenure, one.id, oldest, now).await? else {
                 return Ok(report);
@@ -209,9 +209,10 @@ impl Service for HistoryQuotas {
     }
 }
 
-/// When the oldest of these periods starts, and the instant before which periods must be removed so
-/// that the rest fits into the quota with some room; `None` if all fit. The newest period stays
-/// because it is still being counted. So do periods that `read` does not cover to their end.
+/// The start of the oldest of these periods, and the instant before which periods must be removed
+/// so that the rest fits into the quota with some room; `None` if all periods fit.
+/// The newest period stays because it is still being counted.
+/// Periods that `read` does not cover to their end stay, too.
 fn bounds(periods: &[PeriodRows], limit: i64, read: Timestamp) -> Option<(Timestamp, Timestamp)> {
     let mut rows: BTreeMap<Timestamp, i64> = BTreeMap::new();
     for period in periods {

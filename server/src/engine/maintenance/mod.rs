@@ -1,11 +1,11 @@
-//! Upkeep of history, and the server's health.
+//! Maintains the history, and checks the server's health.
 //!
-//! - `retention`: removes history that is old enough
-//! - `history_quotas`: removes history that is over a namespace's quota of rows; `read_history`: how
-//!   far roll-ups, alerts and pings have read history
-//! - `quota_refresh`: reads the configured quotas, and writes how much this node has used
-//! - `stats`: counts settled runs and fires, for charts
-//! - `health`: the checks of `/healthz`; `advice`: what to do about a failed one; `saturation`:
+//! - `retention`: removes history whose retention has passed
+//! - `history_quotas`: removes history that is over a namespace's quota of rows
+//! - `read_history`: how far roll-ups, alerts and pings have read history
+//! - `quota_refresh`: reads the configured quotas, and writes this node's usage
+//! - `stats`: counts settled runs and fires for charts
+//! - `health`: the checks of `/healthz`; `advice`: what to do about a failed check; `saturation`:
 //!   whether a node has places for waiting runs
 
 pub mod advice;

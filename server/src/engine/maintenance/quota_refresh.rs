@@ -9,20 +9,21 @@ use crate::{
     store::{history::LOG_BATCH, namespaces},
 };
 
-/// Reads the configured quotas, whether several namespaces have schedules, how many runs of each namespace are at work on other nodes, and how
-/// many bytes of log lines each namespace has written. Writes what this node has added to them.
+/// The service that exchanges usage for the quotas. It reads the configured quotas, whether several
+/// namespaces have schedules, how many runs of each namespace other nodes execute, and how many
+/// bytes of log lines each namespace has written. It writes the bytes that this node has added.
 #[derive(Debug)]
 pub(in crate::engine) struct Refresh {
     core: Arc<Core>,
-    /// When the bytes of log were last exchanged.
+    /// When the bytes of log lines were last exchanged.
     exchanged: Option<Instant>,
 }
 
-/// Empty, because the result is in the meter and in the places.
+/// The report is empty, because the result is in the meter and in the places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct RefreshReport;
 
-/// The bytes of log lines are exchanged every so many rounds, because that is a write and a sum.
+/// Number of rounds between two exchanges of log bytes, each of which is a write and a sum.
 const EXCHANGED_EVERY: u32 = 6;
 
 impl Refresh {
@@ -30,9 +31,9 @@ impl Refresh {
         Self { core, exchanged: None }
     }
 
-    /// Adds the bytes of log lines that this node has written to the database's counts, and reads
-    /// the counts of the limited namespaces: those in `limited`, which have quotas of their own, or
-    /// all.
+    /// Adds the bytes of log lines that this node has written to the database's counts.
+    /// Reads the counts of namespaces with a quota: of those in `limited`,
+    /// which have quotas of their own, or of all.
     async fn exchange_log_bytes(
         &mut self,
         mut limited: Vec<Uuid>,
@@ -48,9 +49,9 @@ impl Refresh {
         for written in meter.fresh_log().chunks(LOG_BATCH) {
             let tx = core.store.begin().await?;
             core.store.add_log_bytes(&tx, written, now.into()).await?;
-            // Marked as added before the outcome of the commit is known, because it may never be
-            // known. If the bytes were added twice, they would count until their retention has
-            // passed.
+            // The bytes are marked as added before the outcome of the commit is known,
+            // because it may never be known.
+            // If bytes were added twice, they would count until their retention has passed.
             meter.added_log(written);
             core.store.commit_unseen(tx).await?;
         }

@@ -14,30 +14,30 @@ use crate::{
     },
 };
 
-/// A verdict may be committed minutes after its time, and roll-ups and alerts look ten minutes back
-/// for it. They may not have read history that is younger than this.
+/// A verdict may be committed minutes after its timestamp, and roll-ups and alerts look ten minutes
+/// back for it. So history that is younger than this may not have been read.
 const LOOK_BACK: TimeDelta = TimeDelta::minutes(15);
 
-/// How far all readers that read settled history once have got: the roll-ups, alerts and pings.
-/// Nothing beyond that may be removed.
+/// How far all readers that read settled history once have got: the roll-ups, the alerts and the
+/// pings. Retention must not remove anything beyond that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReadHistory {
-    /// Runs with stamps up to this one have been read.
+    /// Runs with stamps up to this one have been read by all readers.
     pub(super) changed: i64,
-    /// History that settled before this instant has been read.
+    /// History that settled before this instant has been read by all readers.
     pub(super) until: Timestamp,
 }
 
 impl ReadHistory {
-    /// What has been read at `now`; `None` if nothing has.
+    /// The history that has been read at `now`; `None` if nothing has been read.
     pub(super) async fn at(store: &Store, now: DateTime<Utc>) -> Result<Option<Self>, EngineError> {
         let Some(counted) = store.counted_until().await? else { return Ok(None) };
         let mut read = Self { changed: counted.changed, until: (now - LOOK_BACK).into() };
         if counted.id != Uuid::max() {
-            // Other runs can have the same stamp.
+            // Other runs may have the same stamp and may be unread.
             read.changed -= 1;
         }
-        // Without an enabled rule, alerts do not read these feeds.
+        // Without an enabled rule, the alert service does not read these feeds.
         if rules::is_any_enabled(store.read()).await? {
             read.stop_before_alerts(store).await?;
         }
@@ -49,8 +49,8 @@ impl ReadHistory {
         Ok(Some(read))
     }
 
-    /// Stops before the first row that alerts have not read. Their cursors only move to rows that
-    /// concern alerts.
+    /// Stops before the first row that the alert service has not read.
+    /// Its cursors only move to rows that concern alerts.
     async fn stop_before_alerts(&mut self, store: &Store) -> Result<(), EngineError> {
         if let Some(from) = feeds::cursor(store, Feed::Failures).await? {
             for run in feeds::failures(store, from, 1).await? {
@@ -70,7 +70,7 @@ impl ReadHistory {
         Ok(())
     }
 
-    /// Narrows the range: a run with this stamp, which settled at that time, has not been read.
+    /// Narrows the range: the run with this stamp, which settled at that time, has not been read.
     fn stop_before(&mut self, changed: i64, finished_at: Option<Timestamp>) {
         self.changed = self.changed.min(changed - 1);
         self.until = finished_at.map_or(self.until, |at| self.until.min(at));

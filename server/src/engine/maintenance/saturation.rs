@@ -1,4 +1,4 @@
-//! Checks whether a node has places for the runs that wait for one: for `/healthz`.
+//! Checks for `/healthz` whether a node has places for the runs that wait for one.
 
 use chrono::{DateTime, Utc};
 use entity::Timestamp;
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Maximum number of holders to report.
+/// Maximum number of holders of places that are reported.
 const MAX_TOLD: usize = 3;
 
 /// Checks this node's places: which holders have had their full share for longer than the limit,

@@ -1,17 +1,17 @@
-//! Minute roll-ups for charts: one node counts settled runs and fires for the whole cluster.
+//! Minute roll-ups for charts. One node counts settled runs and fires for the whole cluster.
 //!
-//! Promises: each settled run is counted once, in the minute in which it ended, however late it is
-//! written and whichever process dies in the meantime; nothing is written per fire, and nothing is
-//! written while nothing happens. Counting follows the change feed a bounded number of runs at a
-//! time, so it also catches up with a ledger that was never counted. After two days, the minutes of
-//! an hour are merged into one roll-up: a chart over weeks is as quick as one over days.
+//! Each settled run is counted once, in the minute in which it ended, however late it is written
+//! and whichever process dies in the meantime. Nothing is written per fire, or while nothing
+//! happens. Counting follows the change feed, a bounded number of runs at a time, so it also
+//! catches up with a ledger that was never counted. After two days, the minutes of an hour are
+//! merged into one roll-up: a chart over weeks is as quick as one over days.
 //!
-//! Counts are kept by namespace, not by schedule: a hundred thousand schedules that fire each
-//! minute would need a hundred thousand rows a minute, and a schedule's own history is short enough
-//! to be read.
+//! Counts are kept by namespace, not by schedule.
+//! A hundred thousand schedules that fire each minute would need a hundred thousand rows a minute.
+//! A schedule's own history is short enough to be read.
 //!
-//! The rows of history that a namespace has are counted as well, for its quota: the same settled
-//! runs with their attempts in the same transaction, and fires by their keys.
+//! The number of history rows in each namespace is also counted, for its quota: settled runs with
+//! their attempts in the same transaction, and fires by their keys.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -38,55 +38,55 @@ use crate::{
     },
 };
 
-/// The lease of the node that counts.
+/// The name of the lease of the node that counts.
 const LEASE: &str = "stats";
 /// The pause between two rounds while there is more to count.
 const SOON: Duration = Duration::from_millis(200);
-/// Maximum number of runs counted in one transaction ...
+/// Maximum number of runs that one transaction counts.
 const BATCH: u64 = 5_000;
-/// ... and of transactions per round.
+/// Maximum number of such transactions per round.
 const BATCHES: usize = 10;
-/// Fires without a run are looked up again, because a verdict is written a moment after its time
-/// ...
+/// Fires without a run are looked up again for this long, because
+/// a verdict is written a moment after its timestamp.
 const MOMENT: TimeDelta = TimeDelta::seconds(5);
-/// ... or, occasionally, much later. At this interval, all recent minutes are looked up.
+/// Occasionally a verdict is written much later.
+/// So all recent minutes are looked up at this interval.
 const REVISION: TimeDelta = TimeDelta::minutes(5);
 const REVISED: TimeDelta = TimeDelta::minutes(10);
-/// How many minutes one transaction merges into hours.
+/// Number of minutes that one transaction merges into hours.
 const PAST_MINUTES: u64 = 120;
 
-/// How long after the beginning of their claim fires are counted: the whole claim is committed by
-/// then.
+/// How long after the start of their claim fires are counted. By then the whole claim is committed.
 const CLAIMED: TimeDelta = TimeDelta::seconds(30);
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Counts settled runs and fires.
+/// The service that counts settled runs and fires.
 #[derive(Debug)]
 pub(in crate::engine) struct Stats {
     core: Arc<Core>,
-    /// Whether the last round did not reach the end of the feed.
+    /// Whether the last round ended before the end of the feed.
     has_more: bool,
-    /// The recent counts of fires without a run, as written.
+    /// The recent counts of fires without a run, as they were written.
     unrun: HashMap<NamespaceMinute, UnrunVerdicts>,
     /// When these counts were last looked up.
     looked: Option<LastLookups>,
-    /// Before this time, all roll-ups are hourly.
+    /// All roll-ups before this time are hourly.
     hours_until: Option<Timestamp>,
 }
 
-/// When fires without a run were looked up.
+/// When fires without a run were last looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LastLookups {
-    /// The last lookup.
+    /// When the newest minutes were last looked up.
     last: DateTime<Utc>,
     /// When all recent minutes were last looked up.
     revised: DateTime<Utc>,
 }
 
 impl LastLookups {
-    /// The minute from which to look up, and the lookup times afterwards. Each minute is looked up
-    /// while it lasts, right after it ends, and once more five to ten minutes later.
+    /// The minute from which to look up, and the lookup times to keep. Each minute is looked up
+    /// while it lasts, right after its end, and once more five to ten minutes later.
     fn at(before: Option<Self>, now: DateTime<Utc>) -> (Timestamp, Self) {
         let recent = before.filter(|before| before.last <= now && now - before.revised < REVISION);
         let from = recent.map_or(now - REVISED, |recent| recent.last - MOMENT);
@@ -95,16 +95,16 @@ impl LastLookups {
     }
 }
 
-/// The results of a round.
+/// The results of a round of counting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatsReport {
-    /// Runs that had settled.
+    /// Number of settled runs that were counted.
     pub runs: usize,
-    /// Minutes whose counts of fires without a run were written.
+    /// Number of minutes whose counts of fires without a run were written.
     pub unrun: usize,
-    /// Hours that were merged into one roll-up.
+    /// Number of hours whose minutes were merged into one roll-up.
     pub hours: usize,
-    /// Fires that were counted for the quotas of history.
+    /// Number of fires that were counted for the quotas of history.
     pub fires: usize,
 }
 
@@ -113,14 +113,15 @@ impl Stats {
         Self { core, has_more: false, unrun: HashMap::new(), looked: None, hours_until: None }
     }
 
-    /// Counts a batch of the feed; returns how many runs had settled, and whether there is more.
+    /// Counts a batch of the feed.
+    /// Returns how many runs had settled, and whether more is left to count.
     async fn count(&self, tenure: &LeaseTerm) -> Result<(usize, bool), EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);
         let before = store.counted_until().await?;
         let after = before.unwrap_or(Cursor::START);
         let end = feed::end_of_runs(store).await?;
-        // The end is before the position from which the last rows were removed. New rows come after
-        // that position.
+        // If the last rows were removed, the end of the feed is before the position.
+        // New rows come after the position.
         if end <= after {
             return Ok((0, false));
         }
@@ -128,7 +129,7 @@ impl Stats {
         let has_more = runs.len() as u64 == BATCH;
         let until = match runs.last() {
             Some(last) if has_more => Cursor { changed: last.changed, id: last.id },
-            // Rows that changed but have not settled are not read again either.
+            // Skip to the end, so that changed rows that have not settled are not read again.
             Some(_) | None => end,
         };
         let counts: Vec<_> = roll_up(&runs).into_iter().collect();
@@ -169,7 +170,7 @@ impl Stats {
         Ok(counted)
     }
 
-    /// Writes the recent counts of fires without a run where they differ from the written ones.
+    /// Writes the recent counts of fires without a run that differ from the written ones.
     async fn note_unrun(
         &mut self,
         tenure: &LeaseTerm,
@@ -185,7 +186,7 @@ impl Stats {
         let found: HashMap<NamespaceMinute, UnrunVerdicts> =
             found.into_iter().map(|row| (key(&row), row)).collect();
         let news = found.values().filter(|row| self.unrun.get(&key(row)) != Some(row)).copied();
-        // A minute without rows: a backfill has run all of its fires.
+        // A minute without rows gets zeros: a backfill has run all of its fires.
         let looked_up = self.unrun.values().filter(|row| row.minute >= since);
         let gone = looked_up.filter(|row| !found.contains_key(&key(row)));
         let none = gone.map(|row| UnrunVerdicts { missed: 0, skipped: 0, abandoned: 0, ..*row });
@@ -202,7 +203,7 @@ impl Stats {
         Ok(news.len())
     }
 
-    /// Merges the minutes of each hour that is long past; returns the number of hours.
+    /// Merges the minutes of each hour that is old enough. Returns the number of hours.
     async fn roll_up_hours(
         &mut self,
         tenure: &LeaseTerm,
@@ -239,7 +240,7 @@ impl Service for Stats {
         self.has_more = false;
         let Some(tenure) = lead(&self.core, LEASE, self.core.settings.stats_interval * 3).await?
         else {
-            // Another node may have written in the meantime.
+            // Another node may have written counts in the meantime.
             self.unrun.clear();
             (self.looked, self.hours_until) = (None, None);
             return Ok(report);
@@ -326,7 +327,7 @@ mod tests {
             assert!(ages.iter().any(|age| (360..=660).contains(age)), "{minute}: {ages:?}");
         }
         assert!(minutes < 60 * 10, "ten times a minute at most: {minutes}");
-        // The clock was set back; and a first lookup.
+        // After the clock was set back, the lookup is the same as the first one.
         let (since, then) = LastLookups::at(looked, at(0));
         assert_eq!((since, then), LastLookups::at(None, at(0)));
     }

@@ -1,4 +1,4 @@
-//! Counts which holder has how many places: pure.
+//! Counts how many places each holder has, without IO.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -15,7 +15,8 @@ const MIN_TO_KEEP: usize = 4;
 /// Something that competes for places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlaceHolder {
-    /// A target's receiver: the scheme, host and port of a URL, or a program of a namespace.
+    /// The target of a run: the scheme, host and port of a
+    /// URL, or a program or queue of a namespace.
     Origin(Arc<str>),
     /// A schedule.
     Schedule(Uuid),
@@ -24,7 +25,7 @@ pub enum PlaceHolder {
 }
 
 impl PlaceHolder {
-    /// The holder's kind, as a word.
+    /// The holder's kind as a word.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Origin(_) => "origin",
@@ -47,17 +48,17 @@ impl fmt::Display for PlaceHolder {
 /// A holder whose runs wait because it has used up its share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldBack {
-    /// The holder.
+    /// The holder that has used up its share.
     pub holder: PlaceHolder,
-    /// Since when its runs have waited without interruption.
+    /// Number of places that the holder has.
     pub held: usize,
-    /// Since when its runs have been waiting without a break.
+    /// Since when runs of the holder have waited without interruption.
     pub since: DateTime<Utc>,
     /// Whether it is a namespace that has as many live runs as its quota allows.
     pub is_quota: bool,
 }
 
-/// The account of all places.
+/// The account of all places of a node.
 #[derive(Debug)]
 pub(super) struct PlaceAccount {
     capacity: usize,
@@ -90,7 +91,8 @@ impl PlaceAccount {
         }
     }
 
-    /// Takes a place for all of `holders`, or records which of them has used up its share.
+    /// Takes a place for all of `holders`.
+    /// If one of them has used up its share, records that instead.
     pub(super) fn take(
         &mut self,
         holders: impl Iterator<Item = PlaceHolder>,
@@ -196,7 +198,7 @@ impl PlaceAccount {
         self.by.get(holder).copied().unwrap_or(0)
     }
 
-    /// How many more places the holder could take now if no other holder took one.
+    /// Number of further places that the holder could take now if no other holder took one.
     fn room_of(&self, holder: &PlaceHolder) -> usize {
         let (free, held) = (self.free(), self.held_by(holder));
         // The holder may take only the first few of these, because the limit shrinks with each
@@ -258,7 +260,7 @@ mod tests {
         PlaceHolder::Origin(name.into())
     }
 
-    /// Takes as many places as it can get.
+    /// Takes as many places as the holder may have.
     fn fill(account: &mut PlaceAccount, holder: &PlaceHolder) -> usize {
         let mut taken = 0;
         while account.take([holder.clone()].into_iter(), || at(7)).is_ok() {

@@ -1,4 +1,4 @@
-//! The places of a node: each holds one run, or one task of a run of several.
+//! The places of a node. Each place holds one run, or one task of a run of several tasks.
 //!
 //! An origin or a schedule that wants another place gets it if it holds few places compared with
 //! the number of free ones. A single holder may take the share of the capacity that
@@ -8,7 +8,7 @@
 //! several namespaces have schedules, it leaves the last places to those that hold fewer: otherwise many of its
 //! targets could hang and together keep all others out.
 //!
-//! - `account`: which holder has how many places; pure
+//! - `account`: counts how many places each holder has; no IO
 
 mod account;
 
@@ -22,14 +22,14 @@ use self::account::PlaceAccount;
 pub use self::account::{HeldBack, PlaceHolder};
 use crate::clock::Clock;
 
-/// The holders for which a place is counted.
+/// The holders for which a run's place is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Claim {
-    /// The target of the run's first task, if it is known before the run.
+    /// The target of the run's first task, if it is known before the run starts.
     pub(in crate::engine) origin: Option<Arc<str>>,
     /// The schedule, if the run has one.
     pub(in crate::engine) schedule: Option<Uuid>,
-    /// The namespace.
+    /// The namespace of the run.
     pub(in crate::engine) namespace: Uuid,
 }
 
@@ -50,7 +50,7 @@ pub(in crate::engine) enum NoPlace {
     Share(PlaceHolder),
 }
 
-/// All places of a node. Cheap to clone; clones share them.
+/// All places of a node. Cheap to clone; clones share the places.
 #[derive(Clone, Debug)]
 pub struct Places {
     inner: Arc<Inner>,
@@ -62,29 +62,29 @@ struct Inner {
     freed: Notify,
 }
 
-/// A place that is held until it is dropped.
+/// A place that is held until this value is dropped.
 #[derive(Debug)]
 pub(in crate::engine) struct HeldPlace {
     claim: Claim,
     places: Places,
 }
 
-/// What a search for waiting runs may take.
+/// The places that a search for waiting runs may fill.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Room {
     /// The number of free places.
     pub(in crate::engine) free: usize,
-    /// Whether runs of any holder wait for its share.
+    /// Whether runs wait because their holder has used up its share.
     pub(in crate::engine) is_held_back: bool,
-    /// How many places are open to holders that have room again.
+    /// Number of places open to holders whose runs waited for a share.
     pub(in crate::engine) of_held_back: usize,
-    /// The holders that have no room.
+    /// The holders that cannot take a place now.
     pub(in crate::engine) full: Vec<PlaceHolder>,
 }
 
 impl Places {
     /// Creates `capacity` places. One origin or schedule may hold at most `max_share` per cent of
-    /// them; a namespace has the `usual` quota unless it has its own.
+    /// them. A namespace has the `usual` quota unless it has one of its own.
     pub(in crate::engine) fn new(capacity: usize, max_share: u32, usual: Option<i64>) -> Self {
         let mut account = PlaceAccount::new(capacity, max_share);
         account.set_quotas(usual, [], []);
@@ -92,7 +92,7 @@ impl Places {
         Self { inner: Arc::new(Inner { account, freed: Notify::new() }) }
     }
 
-    /// Takes a place for the claim, if one is free and its holders have not used up their share.
+    /// Takes a place for the claim, if one is free and none of its holders has used up its share.
     pub(in crate::engine) fn take(
         &self,
         claim: &Claim,
@@ -102,7 +102,7 @@ impl Places {
         Ok(HeldPlace { claim: claim.clone(), places: self.clone() })
     }
 
-    /// Waits for a place.
+    /// Waits until a place can be taken for the claim.
     pub(in crate::engine) async fn wait(&self, claim: &Claim, clock: &Clock) -> HeldPlace {
         loop {
             let freed = self.inner.freed.notified();
@@ -113,28 +113,29 @@ impl Places {
         }
     }
 
-    /// Since when runs have waited because all places are held; `None` if none wait.
+    /// Since when runs have waited because all places are
+    /// held; `None` if no run waits for that reason.
     pub fn full_since(&self) -> Option<DateTime<Utc>> {
         self.account().full_since()
     }
 
-    /// Records that no run waits for a place because all of them are held.
+    /// Records that no run waits because all places are held.
     pub(in crate::engine) fn forget_full(&self) {
         self.account().forget_full();
     }
 
-    /// The room that is available.
+    /// The places that runs can take now.
     pub(in crate::engine) fn room(&self) -> Room {
         self.account().room()
     }
 
-    /// Records that no runs wait for a share, except those of the holders in `but`.
+    /// Records that no runs wait for a share, except for those of the holders in `but`.
     pub(in crate::engine) fn forget_held_back(&self, but: &[PlaceHolder]) {
         self.account().forget_held_back(but);
     }
 
-    /// Sets the namespaces' quotas of live runs: the default, the exceptions, and how many runs are
-    /// live on other nodes.
+    /// Sets the namespaces' quotas of live runs: the default,
+    /// the exceptions, and how many runs other nodes execute.
     pub(in crate::engine) fn set_quotas(
         &self,
         usual: Option<i64>,
@@ -160,12 +161,12 @@ impl Places {
         self.account().capacity()
     }
 
-    /// The number of held places.
+    /// Number of places that are held.
     pub fn held(&self) -> usize {
         self.account().held()
     }
 
-    /// The holders whose runs wait for a share, those that hold most first.
+    /// The holders whose runs wait for a share, those with the most places first.
     pub fn held_back(&self) -> Vec<HeldBack> {
         self.account().held_back()
     }

@@ -1,11 +1,11 @@
-//! Accounts for unclaimed instants when a pause ends.
+//! Records the unclaimed instants of a pause when the pause ends.
 //!
-//! A pause leaves the cursor in place. Its end writes a row for each instant since then (or one row
-//! for a range, if there are many) and moves the cursor past them; the transaction that writes the
-//! last row also enables the schedule again. So the ledger has no gap, and a resumed schedule never
-//! starts missed runs that the user did not ask for. A pause with a set end ends at that instant,
-//! however late a node processes it; later instants are claimed like those that fell due during an
-//! outage.
+//! A pause leaves the cursor in place. At its end, each instant since then gets a row (or a range
+//! of many instants gets one row), and the cursor moves past them.
+//! The transaction that writes the last row also enables the schedule again.
+//! So the ledger has no gap, and a resumed schedule never starts missed runs that the user did not
+//! ask for. A pause with a set end ends at that instant, however late a node processes it.
+//! Later instants are claimed like those that became due during an outage.
 
 use std::sync::Arc;
 
@@ -35,32 +35,32 @@ use crate::{
     },
 };
 
-/// The rows that account for a range of instants, and the new position of the cursor.
+/// The rows for a range of instants, and the new position of the cursor.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// The rows, in order.
+    /// The rows to write, in order.
     pub fires: Vec<NewFire>,
-    /// The cursor.
+    /// The new position of the cursor.
     pub advance: Advance,
 }
 
-/// The approximate maximum number of rows that one transaction writes at the end of a pause. The
-/// next transaction continues from there.
+/// The approximate maximum number of rows that one transaction writes at the end of a pause.
+/// The next transaction continues after them.
 const MAX_ROWS: usize = 1_000;
 
 /// How far the end of a pause has been processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseProgress {
-    /// The number of rows written.
+    /// Number of rows that were written.
     pub rows: usize,
-    /// Whether it is complete. If not, more instants must be accounted for, and the schedule is
-    /// still paused.
+    /// Whether the end of the pause is complete.
+    /// If not, more instants need a row, and the schedule is still paused.
     pub is_done: bool,
 }
 
-/// Continues the end of a schedule's pause inside `tx`: accounts for the instants within the pause
-/// according to `catch_up`, and enables the schedule after the last of them. Fires that should run
-/// become intents, so the caller must wake the planner after the commit.
+/// Continues to end a schedule's pause inside `tx`. Records the instants of the pause according
+/// to `catch_up`, and enables the schedule after the last of them.
+/// Fires that should run become intents, so the caller must wake the planner after the commit.
 pub async fn resume(
     store: &Store,
     timings: &timetable::Cache,
@@ -94,20 +94,20 @@ pub async fn resume(
     Ok(done(rows))
 }
 
-/// The rows for the end of a pause, part by part.
+/// Computes the rows for the end of a pause, part by part.
 ///
-/// It accounts only for instants within the pause. If the pause had a set end that has passed, the
-/// cursor moves to the first instant from there on, and the next claim applies the schedule's own
-/// policies to it.
+/// Only instants within the pause get rows.
+/// If the pause had a set end that has passed, the cursor moves to the first instant from there on,
+/// and the next claim applies the schedule's own policies to it.
 #[derive(Clone, Debug)]
 pub struct PauseEnd {
-    /// The schedule as updated by the parts so far.
+    /// The schedule, as updated by the parts so far.
     schedule: DueSchedule,
     timetable: Timetable,
     now: DateTime<Utc>,
-    /// The last instant that may be within the pause.
+    /// The last instant that the pause covers.
     through: DateTime<Utc>,
-    /// The first instant that is not accounted for; `None` if none is left.
+    /// The first instant without a row; `None` if none is left.
     cursor: Option<Timestamp>,
     is_done: bool,
 }
@@ -120,24 +120,24 @@ impl PauseEnd {
         Self { schedule, timetable, now, through, cursor, is_done: false }
     }
 
-    /// Whether everything is accounted for.
+    /// Whether every instant of the pause has a row.
     pub fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// Whether the next part is older than the catch-up window, so that it does not depend on how
-    /// the schedule is resumed.
+    /// Whether the next part is older than the catch-up window.
+    /// If so, it does not depend on how the schedule is resumed.
     pub fn is_old(&self) -> bool {
         let window = self.now - plan_policy(&self.schedule).window;
         !self.is_done && before_cursor(&self.schedule) < window.min(self.through)
     }
 
-    /// The first instant that is not accounted for; `None` if none is left.
+    /// The first instant without a row; `None` if none is left.
     pub fn cursor(&self) -> Option<DateTime<Utc>> {
         self.cursor.map(Timestamp::utc)
     }
 
-    /// The next part, without instants that already have a row.
+    /// The rows of the next part, without instants that already have a row.
     pub async fn next_part<C: ConnectionTrait>(
         &mut self,
         store: &Store,
@@ -164,7 +164,7 @@ impl PauseEnd {
     }
 }
 
-/// A schedule's timetable including its calendars, or why it cannot be built.
+/// A schedule's timetable with its calendars, or the reason why it cannot be built.
 pub async fn timetable<C: ConnectionTrait>(
     timings: &timetable::Cache,
     connection: &C,
@@ -188,13 +188,13 @@ pub(crate) async fn write(
     Ok(store.advance_cursors(tx, &advances).await?)
 }
 
-/// The instant before the first one that is not accounted for.
+/// The instant just before the first one without a row.
 pub(crate) fn before_cursor(schedule: &DueSchedule) -> DateTime<Utc> {
     schedule.next_scheduled_at.utc() - TimeDelta::milliseconds(1)
 }
 
-/// The last instant up to `now` that a schedule's pause covers. A pause with a set end does not
-/// cover that end or anything later.
+/// The last instant up to `now` that a schedule's pause covers.
+/// A pause with a set end does not cover that end or anything later.
 pub(crate) fn paused_through(schedule: &DueSchedule, now: DateTime<Utc>) -> DateTime<Utc> {
     let until = schedule.paused_until.map(|until| until.utc() - TimeDelta::milliseconds(1));
     until.map_or(now, |until| until.min(now))
@@ -211,8 +211,8 @@ pub(crate) fn paused_fire(schedule: &DueSchedule, entry: Entry, now: DateTime<Ut
     NewFire { made_up_for, ..new_fire(schedule, entry, verdict, reason, now) }
 }
 
-/// The verdict for an entry that should run: pending without an owner, or missed if it is too late,
-/// as in a claim.
+/// The verdict on an entry that should run: pending without an owner
+/// or, as in a claim, missed if it is too late.
 pub(crate) fn promised(
     schedule: &DueSchedule,
     entry: &Entry,
@@ -225,7 +225,7 @@ pub(crate) fn promised(
     (Verdict::Pending, Reason::AwaitingHandoff)
 }
 
-/// The ledger row of an entry, without an owner.
+/// The ledger row for an entry, without an owner.
 pub(crate) fn new_fire(
     schedule: &DueSchedule,
     entry: Entry,
@@ -252,16 +252,16 @@ pub(crate) fn new_fire(
     }
 }
 
-/// How many pauses end in one transaction. If many pauses end at the same time, each commit handles
-/// fifty, and other due work gets its turn in between.
+/// Number of pauses that end in one transaction. If many pauses end at the same time, each commit
+/// handles fifty, and other due work gets its turn in between.
 const TOGETHER: u64 = 50;
 
-/// How many schedules are tried one by one if some cannot be resumed.
+/// Number of schedules that are tried one by one if some cannot be resumed.
 const ONE_BY_ONE: u64 = 500;
 
-/// Resumes schedules whose pause should have ended by now, the longest overdue first; returns how
-/// many it resumed. There may be more. A schedule that cannot be resumed, or that another
-/// transaction has locked, does not hold up the others.
+/// Resumes schedules whose pause should have ended by now, the longest overdue first.
+/// Returns how many it resumed; there may be more. A schedule that cannot be resumed,
+/// or that another transaction has locked, does not delay the others.
 pub(in crate::engine) async fn resume_due(
     core: &Arc<Core>,
     now: DateTime<Utc>,
@@ -273,7 +273,7 @@ pub(in crate::engine) async fn resume_due(
         Err(error) if !error.is_transient() => {}
         answer => return answer,
     }
-    // At least one of them cannot be resumed, so each is tried alone.
+    // At least one of these schedules cannot be resumed, so each is tried alone.
     let mut resumed = 0;
     for schedule in core.store.pauses_over(now.into(), ONE_BY_ONE).await? {
         match resume_if_over(core, schedule, now).await {
@@ -298,7 +298,7 @@ async fn resume_together(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, 
         let skip = misfire::CatchUp::Skip;
         rows += resume(&core.store, &core.timings, &tx, schedule, skip, now).await?.rows;
         resumed += 1;
-        // The next round handles the remaining ones.
+        // The next round handles the remaining schedules.
         if rows >= MAX_ROWS {
             break;
         }

@@ -1,9 +1,9 @@
-//! How many fires a schedule has left, if it has a limited number.
+//! How many fires a schedule has left, if the number of its fires is limited.
 //!
-//! A fire counts if it starts or will start: handed over at once, waiting for its turn, or
-//! buffered. Skipped, missed and collapsed fires do not count, nor do manual runs. A fire counts
-//! when it is claimed, in the statement that moves the cursor, and stays counted if the hand-off
-//! refuses it afterwards.
+//! A fire counts if it starts or will start: if it is handed over now, waits for its turn,
+//! or is buffered. Skipped, missed and collapsed fires do not count, nor do manual runs.
+//! A fire counts when it is claimed, in the statement that moves the cursor,
+//! and stays counted if the hand-off refuses it afterwards.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::store::claims::{Advance, DueSchedule, NewFire};
 
-/// Cuts off the fires beyond the schedule's limit; returns the first of them.
+/// Removes the fires beyond the schedule's limit. Returns the first of those.
 pub(in crate::engine) fn cut_off(
     schedule: &DueSchedule,
     fires: &mut Vec<NewFire>,
@@ -27,7 +27,7 @@ pub(in crate::engine) fn cut_off(
     fires.split_off(kept).into_iter().next()
 }
 
-/// How many of `fires` count.
+/// Number of `fires` that count towards the limit.
 pub(in crate::engine) fn counted(fires: &[NewFire]) -> i64 {
     i64::try_from(fires.iter().filter(|fire| counts(fire)).count()).unwrap_or(i64::MAX)
 }
@@ -117,7 +117,7 @@ mod tests {
         (0..).zip(verdicts).map(fire).collect()
     }
 
-    /// How many fires are kept, and the first one that is cut off.
+    /// Number of fires that are kept, and the first fire that is cut off.
     fn cut(most: Option<i64>, count: i64, verdicts: &[Verdict]) -> (usize, Option<i64>) {
         let mut fires = fires(verdicts);
         let first = cut_off(&schedule(most, count), &mut fires);

@@ -1,8 +1,8 @@
-//! Accounts for unclaimed instants when an edit or a deletion ends a timing.
+//! Records the unclaimed instants of a timing that an edit or a deletion ends.
 //!
-//! None of these instants will run, and each gets a row. The transaction that ends the timing
-//! writes all rows; if there would be too many, those older than the catch-up window are written
-//! beforehand.
+//! None of these instants will run, and each gets a row.
+//! The transaction that ends the timing writes all rows. If that would be too many,
+//! the rows of instants older than the catch-up window are written in advance.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -27,38 +27,37 @@ use crate::{
 
 const MS: TimeDelta = TimeDelta::milliseconds(1);
 
-/// What ends a schedule's timing.
+/// The change that ends a schedule's timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimingEnd {
-    /// Another timing replaces it.
+    /// Another timing replaces the old one.
     Edited,
     /// The schedule is deleted.
     Deleted,
 }
 
-/// A timing that ends or is replaced.
+/// A timing that is ended or replaced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Closing {
-    /// The schedule.
+    /// The schedule to which the timing belongs.
     pub(crate) schedule_id: Uuid,
     /// Whether the schedule is paused.
     pub(crate) is_paused: bool,
     pub(crate) ending: TimingEnd,
-    /// The last instant to account for.
+    /// The last instant that gets a row.
     pub(crate) until: DateTime<Utc>,
     pub(crate) now: DateTime<Utc>,
 }
 
-/// Accounts inside `tx` for the unclaimed instants of a schedule's timing up to `until`, which is
-/// `now` or slightly earlier. After that the schedule has no cursor; the caller sets a new one with
-/// a new timing.
+/// Records, inside `tx`, the unclaimed instants of a schedule's timing up to `until`,
+/// which is `now` or slightly earlier.
+/// Afterwards the schedule has no cursor; if there is a new timing, the caller sets a new one.
 ///
-/// This covers at most one catch-up window, 30 days, because earlier instants were
-/// [shortened](shorten). There is one row for each range between calendar boundaries, not one per
-/// instant: usually a handful, and at worst 48,000, with eight calendars of a hundred windows each.
-/// It must happen in the same transaction as the change: until the change is committed, the
-/// schedule's policy may still create runs within the window, and a failed request must have no
-/// effect.
+/// The instants cover at most one catch-up window, 30 days, because earlier ones were recorded by
+/// [shorten]. There is one row for each range between calendar boundaries, not one per instant:
+/// usually a handful, and at worst 48,000, with eight calendars of a hundred windows each. This
+/// must happen in the same transaction as the change. Until the change is committed, the schedule's
+/// policy may still create runs within the window, and a failed request must have no effect.
 pub(crate) async fn close(
     store: &Store,
     timings: &timetable::Cache,
@@ -68,11 +67,11 @@ pub(crate) async fn close(
     let Some(schedule) = store.schedule_with_cursor(tx, schedule_id).await? else {
         return Ok(());
     };
-    // If the timing cannot be read, it has no instants.
+    // A timing that cannot be read has no instants.
     let Ok(timetable) = timetable(timings, tx, &schedule).await? else { return Ok(()) };
     let policy = misfire::Policy { catch_up: misfire::CatchUp::Skip, ..plan_policy(&schedule) };
-    // An instant older than the grace period was missed; until now, a claim could still take a
-    // later one.
+    // An instant beyond the grace period was missed.
+    // Until now, a claim could still take a later one.
     let late = (now - policy.grace - MS).min(until);
     let mut stretches =
         vec![(late, UnclaimedStretch::Missed), (until, UnclaimedStretch::Waiting(ending))];
@@ -103,10 +102,10 @@ pub(crate) async fn close(
     write(store, tx, Account { fires, advance }, now).await
 }
 
-/// Accounts inside `tx` for one part of the instants older than the schedule's catch-up window, if
-/// there is more than one part; returns whether there was. This leaves little for the transaction
-/// that ends the timing to [close]. No policy runs instants that old, so the rows are the same as
-/// if the timing stayed.
+/// Records, inside `tx`, one part of the instants older than the schedule's catch-up window,
+/// if there is more than one part. Returns whether there was.
+/// This leaves little for the transaction that ends the timing to [close].
+/// No policy runs instants that old, so the rows are the same as if the timing stayed.
 pub(crate) async fn shorten(
     store: &Store,
     timings: &timetable::Cache,
@@ -138,19 +137,19 @@ pub(crate) async fn shorten(
     Ok(true)
 }
 
-/// The reason why a range of unclaimed instants will not run.
+/// The reason why a range of unclaimed instants does not run.
 #[derive(Clone, Copy)]
 enum UnclaimedStretch {
     /// The instants fall into a pause.
     Paused,
-    /// The instants are late beyond the grace period.
+    /// The instants are late by more than the grace period.
     Missed,
-    /// A claim could take them until the timing ended.
+    /// A claim could still take the instants when the timing ended.
     Waiting(TimingEnd),
 }
 
 impl UnclaimedStretch {
-    /// The row of an entry that will not run.
+    /// The ledger row of an entry that will not run.
     fn fire(self, schedule: &DueSchedule, entry: Entry, now: DateTime<Utc>) -> NewFire {
         let (verdict, reason) = match (self, entry.fate) {
             (Self::Paused, _) => return paused_fire(schedule, entry, now),
@@ -169,9 +168,9 @@ impl UnclaimedStretch {
     }
 }
 
-/// The instant after which a replacement timing begins: now. But if the clock has been stepped
-/// back, the ledger already accounts for instants beyond now, and the new timing begins after
-/// those. Otherwise it would have instants that are within existing rows.
+/// The instant after which a replacement timing begins. Usually that is now.
+/// But if the clock has been stepped back, the ledger already contains instants beyond now, and the
+/// new timing begins after them. Otherwise it would have instants that are within existing rows.
 pub(crate) async fn begin(
     store: &Store,
     tx: &DatabaseTransaction,

@@ -1,10 +1,10 @@
-//! The gap of unclaimed instants between a schedule's cursor and a given instant, part by part.
+//! Reads the unclaimed instants between a schedule's cursor and a given instant, part by part.
 //!
-//! A part has about as many rows as one transaction should write, and the next part begins where it
-//! ends. So a year's pause under a calendar with many windows takes many transactions, and after
-//! each of them the ledger has no gap before the cursor. Instants older than the schedule's
-//! catch-up window form a part of their own: they never run, so the result is the same for every
-//! caller, and the part may be written in advance.
+//! A part has about as many rows as one transaction should write, and the next part begins
+//! where it ends. So a year's pause under a calendar with many windows takes many transactions,
+//! and after each of them the ledger has no gap before the cursor.
+//! Instants older than the schedule's catch-up window form a part of their own.
+//! They never run, so their rows are the same for every caller and may be written in advance.
 
 use chrono::{DateTime, Utc};
 use entity::Timestamp;
@@ -16,13 +16,13 @@ use timetable::{
 
 use crate::store::{Store, StoreError, claims::DueSchedule};
 
-/// Maximum number of already-recorded instants that one part skips.
+/// Maximum number of already recorded instants that one part skips.
 const MAX_TAKEN: usize = 1_000;
 
 /// The decisions about a range of consecutive instants.
 #[derive(Debug)]
 pub(in crate::engine) struct DecidedRange {
-    /// In order, without the instants that already have a row.
+    /// The entries, in order, without the instants that already have a row.
     pub(in crate::engine) entries: Vec<Entry>,
     /// The last instant of the part; `None` if the part is empty.
     pub(in crate::engine) last: Option<Timestamp>,
@@ -30,8 +30,8 @@ pub(in crate::engine) struct DecidedRange {
     pub(in crate::engine) next: Option<Fire>,
 }
 
-/// The first part of the instants in `(after, until]`, without those that already have a row: a
-/// backfill does not wait for the cursor. The schedule may be locked, or only read.
+/// The first part of the instants in `(after, until]`, without those that already have a row,
+/// because a backfill does not wait for the cursor. The schedule may be locked, or only read.
 pub(in crate::engine) async fn part<C: ConnectionTrait>(
     store: &Store,
     connection: &C,
@@ -56,8 +56,8 @@ pub(in crate::engine) async fn part<C: ConnectionTrait>(
         if plan.entries.iter().find(|entry| runs(entry)).is_none_or(|run| end <= run.fire.at) {
             plan = plan.before(timetable, end);
         } else {
-            // The runs among them start together. They are few, and so are the instants between
-            // them.
+            // The runs in this part start together.
+            // They are few, and so are the instants between them.
             around = taken(None).await?;
         }
     }

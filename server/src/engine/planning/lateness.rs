@@ -1,6 +1,6 @@
-//! Why a fire was claimed late: the facts that a claim knows, and the text that the ledger stores.
+//! Explains why a fire was claimed late, from the facts that a claim knows.
 //!
-//! A cause is stated only if it is known. Otherwise the text only says how late the fire was.
+//! The text names a cause only if the cause is known. Otherwise it says only how late the fire was.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use timetable::misfire::{Entry, Fate, ON_TIME};
@@ -10,7 +10,7 @@ use crate::{
     store::{DatabaseTransaction, nodes::SchedulerGap},
 };
 
-/// What a claim knows about the time before it.
+/// The facts that a claim knows about the time before it.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Lateness {
     failing_since: Option<DateTime<Utc>>,
@@ -18,7 +18,7 @@ pub(in crate::engine) struct Lateness {
 }
 
 impl Lateness {
-    /// The facts at `now`; `None` if no entry is late, which is the usual case.
+    /// Reads the facts at `now`; `None` if no entry is late, which is the usual case.
     pub(in crate::engine) async fn of<'a>(
         core: &Core,
         tx: &DatabaseTransaction,
@@ -32,7 +32,7 @@ impl Lateness {
         Ok(Some(Self { failing_since: core.rounds.failing_since(), gap }))
     }
 
-    /// What delayed the fire of an entry, if it was late and the cause is known.
+    /// The cause that delayed the fire of an entry, if it was late and the cause is known.
     pub(in crate::engine) fn of_entry(&self, entry: &Entry, now: DateTime<Utc>) -> Option<String> {
         if !is_late(entry, now) {
             return None;
@@ -98,10 +98,10 @@ mod tests {
         let seen = "no scheduler was running: the last one was seen at 1970-01-01T00:00:10Z, and the \
                     next started at 1970-01-01T00:01:10Z";
         assert_eq!(told.as_deref(), Some(seen));
-        // Another node, or this one, was running, so no cause is stated.
+        // Another scheduler or this one was running, so no cause is named.
         assert_eq!(known.of_entry(&entry(5), second(71)), None);
         assert_eq!(known.of_entry(&entry(75), second(90)), None);
-        // The fire is on time.
+        // This fire is on time.
         assert_eq!(known.of_entry(&entry(30), second(32)), None);
     }
 

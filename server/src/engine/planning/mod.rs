@@ -1,13 +1,13 @@
-//! Decides on due instants: each instant at which a schedule is due gets its row in the ledger.
+//! Plans fires: each instant at which a schedule is due gets its row in the ledger.
 //!
-//! - `planner`: claims due schedules; `lateness`: why a claim was late
-//! - `accounting`: closes the gap in the ledger after a pause, `closing` at an edit; both `gap` by
-//!   part
-//! - `allowance`: counts the fires of schedules with a limited number of fires
-//! - `buffer`: keeps fires that wait for a blocking run, and releases the next one when that run
-//!   has settled
+//! - `planner`: claims due schedules; `lateness`: explains why a claim was late
+//! - `accounting`: records the instants of a pause when it ends; `closing`: records those of a
+//!   timing that an edit ends; both use `gap`, which reads them part by part
+//! - `allowance`: counts the fires of schedules whose number of fires is limited
+//! - `buffer`: keeps fires that wait for a blocking run,
+//!   and releases the next one when that run has settled
 //! - `backfill`: runs past instants on request
-//! - `zones`: recomputes upcoming instants when zone rules change
+//! - `zones`: recomputes the cursors of schedules when zone rules change
 
 pub mod accounting;
 pub(crate) mod allowance;

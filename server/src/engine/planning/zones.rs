@@ -1,19 +1,19 @@
-//! Zones: all nodes schedule by one release of the zone data, the newest that a live scheduler has.
+//! All nodes schedule by one release of the zone data: the newest that a live scheduler has.
 //!
-//! Promises: cursors move only by the rules of that release. When the release changes, cursors that
-//! were computed by the old rules are recomputed. So an instant that newer rules bring forward is
-//! not skipped, and one that they delay fires at its new time.
+//! Cursors move only by the rules of that release. When the release changes, cursors that were
+//! computed by the old rules are recomputed. So an instant that newer rules bring forward is not
+//! skipped, and an instant that they delay fires at its new time.
 //!
-//! The database records the release (`store::zone_rules`), and each transaction that moves a cursor
-//! by its zone's rules checks that it is this node's own. A node that has the newest release and
-//! finds an older one recorded writes its own, after waiting for transactions that compute by the
-//! old one. A node whose data is older than a live scheduler's does not schedule
-//! (`NodeReadiness::OldZones`) until that scheduler has left; then it continues with its own data,
-//! and recomputes the cursors in the same way.
+//! The database records the release in use (`store::zone_rules`). Each transaction that moves
+//! a cursor by its zone's rules checks that this is the node's own release.
+//! If a node has the newest release and finds an older one recorded, it records its own, after
+//! waiting for transactions that compute by the old one. If a live scheduler has newer data than
+//! a node, that node does not schedule (`NodeReadiness::OldZones`) until the scheduler has left.
+//! Then it continues with its own data, and recomputes the cursors in the same way.
 //!
-//! Only cursors that change are written, and only if they have not been moved in the meantime. The
-//! same row records which release the cursors were checked by, so a restart need not read every
-//! schedule.
+//! Only cursors that change are written, and only if they have not moved in the meantime.
+//! The row with the release also records that all cursors were checked by it,
+//! so a restart need not read every schedule.
 
 use std::sync::Arc;
 
@@ -38,12 +38,12 @@ use crate::{
 };
 
 const LEASE: &str = "zones";
-/// How many schedules are checked together.
+/// Number of schedules that are checked together.
 const PAGE: u64 = 1_000;
-/// No change of rules moves an instant by more than this, so a cursor is never moved further back.
+/// No change of rules moves an instant by more than this, so no cursor is moved further back.
 const FURTHEST: TimeDelta = TimeDelta::hours(26);
 
-/// Adopts this node's zone data for all nodes if it is the newest, before this node does any work.
+/// Before this node does any work, adopts its zone data for all nodes if it is the newest.
 pub(in crate::engine) async fn enter(
     store: &Store,
     clock: &Clock,
@@ -56,20 +56,20 @@ pub(in crate::engine) async fn enter(
     Ok(())
 }
 
-/// The rules by which the nodes schedule.
+/// How this node's zone data compares with the data by which the nodes schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ZoneDataState {
-    /// This node's data, and all cursors have been computed by it.
+    /// The nodes use this node's data, and all cursors have been computed by it.
     Checked,
-    /// This node's data, but some cursors may have been computed by another release.
+    /// The nodes use this node's data, but some cursors may have been computed by another release.
     Unchecked,
-    /// This node's data, just adopted.
+    /// The nodes use this node's data, which it has just adopted for them.
     Adopted,
-    /// Newer data, which this node will read about in the next heartbeats.
+    /// Another node has newer data, as this node will learn from the next heartbeats.
     Newer,
 }
 
-/// Adopts the `own` data for all nodes, if it is not in use yet.
+/// Adopts the `own` data for all nodes, unless they use it already.
 async fn adopt(store: &Store, cluster: &Cluster, own: &str) -> Result<ZoneDataState, EngineError> {
     let rules = store.zone_rules().await?;
     match &rules {
@@ -97,23 +97,23 @@ async fn adopt(store: &Store, cluster: &Cluster, own: &str) -> Result<ZoneDataSt
     Ok(ZoneDataState::Adopted)
 }
 
-/// Makes sure that cursors match the zone data in use.
+/// The service that makes sure that cursors match the zone data in use.
 #[derive(Debug)]
 pub(in crate::engine) struct Zones {
     pub(in crate::engine) core: Arc<Core>,
 }
 
-/// The results of a round.
+/// The results of a round of checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct ZonesReport {
-    /// Schedules whose cursor was recomputed.
+    /// Number of schedules whose cursor was recomputed.
     checked: usize,
-    /// Schedules whose cursor has moved because of that.
+    /// Number of schedules whose cursor moved.
     moved: u64,
 }
 
 impl Zones {
-    /// Checks all schedules.
+    /// Checks the cursors of all schedules.
     async fn check(&self, own: &str, report: &mut ZonesReport) -> Result<(), EngineError> {
         let core = &self.core;
         let term = core.settings.heartbeat_interval * 3;
@@ -138,7 +138,7 @@ impl Zones {
         Ok(())
     }
 
-    /// Records that all cursors are checked. Its transaction locks no schedule, because it waits
+    /// Records that all cursors are checked. The transaction locks no schedule, because it waits
     /// for all transactions that compute by these rules.
     async fn note_checked(&self, own: &str, tenure: &LeaseTerm) -> Result<(), EngineError> {
         let core = &self.core;
@@ -149,20 +149,20 @@ impl Zones {
     }
 
     fn moved(&self, placed: &ZonedCursor) -> Option<MovedCursor> {
-        // If a timing can no longer be parsed, the claim of its schedule reports that.
+        // If a timing can no longer be parsed, the claim of its schedule will report that.
         let timetable = self.core.timings.timetable(&definition(&placed.schedule)).ok()?;
         moved(placed, &timetable)
     }
 }
 
-/// Where the cursor belongs, if that differs from its place: at the first instant that is not
-/// accounted for, but not before the definition began nor far from its present place.
+/// The new position of a cursor; `None` if it stays. The cursor belongs at the first instant
+/// without a row, but not before the start of the definition nor far from its present position.
 fn moved(placed: &ZonedCursor, timetable: &Timetable) -> Option<MovedCursor> {
     let schedule = &placed.schedule;
     let cursor = schedule.next_scheduled_at.utc();
     let before = |at: DateTime<Utc>| at - TimeDelta::milliseconds(1);
     let began = schedule.updated_at.utc();
-    // Instants that were due before the last change still have to be accounted for.
+    // Instants that were due before the last change still need a row.
     let began = if cursor > began { began } else { before(cursor) };
     let accounted = placed.last_fire_at.map(|at| at.utc());
     let behind = began.max(before(cursor - FURTHEST)).max(accounted.unwrap_or(began));
@@ -193,7 +193,7 @@ impl Service for Zones {
         match adopt(&core.store, &core.cluster, &own).await? {
             ZoneDataState::Checked | ZoneDataState::Newer => return Ok(report),
             ZoneDataState::Unchecked => {}
-            // No node could claim until now.
+            // No node could claim until now, so the planner is woken.
             ZoneDataState::Adopted => core.signals.wake_planner(),
         }
         self.check(&own, &mut report).await?;

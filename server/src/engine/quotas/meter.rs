@@ -18,8 +18,8 @@ use crate::{
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
-/// This node's usage counts per namespace, compared with quotas. Cheap to clone; clones share the
-/// counts. A restart begins at zero, and each node counts only its own use.
+/// This node's usage per namespace, compared with quotas. Cheap to clone; clones share the counts.
+/// A restart begins at zero, and each node counts only its own usage.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
     inner: Arc<Mutex<Inner>>,
@@ -31,13 +31,14 @@ struct Inner {
     own: HashMap<Uuid, OwnQuotas>,
     names: HashMap<String, Uuid>,
     fires: HashMap<Uuid, MeterWindow>,
-    /// Bytes of log lines per day, by namespace name, because attempts only know the name.
+    /// Bytes of log lines per day, by the name of the
+    /// namespace, because attempts know only the name.
     log: HashMap<String, MeterWindow>,
-    /// The bytes of log lines that the database counts for the limited namespaces, by namespace
-    /// name.
+    /// The bytes of log lines that the database counts for
+    /// namespaces with a quota, by the namespace's name.
     kept: HashMap<String, i64>,
-    /// The bytes of log lines that this node has written and not yet added to the database's
-    /// counts, by namespace name.
+    /// The bytes of log lines that this node has written and not added to the
+    /// database's counts, by the namespace's name.
     fresh: HashMap<String, Fresh>,
 }
 
@@ -55,23 +56,23 @@ pub(in crate::engine) struct Printer<'a> {
     pub(in crate::engine) namespace: &'a str,
     /// The schedule, if the run has one.
     pub(in crate::engine) schedule_id: Option<Uuid>,
-    /// The bytes that the run has printed so far.
+    /// Number of bytes that the run has printed so far.
     pub(in crate::engine) of_run: &'a AtomicI64,
 }
 
-/// A quota of log bytes that is used up, with its limit.
+/// A quota of log bytes that is used up, with its limit in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum LogQuota {
-    /// The quota of the run.
+    /// The quota of a single run.
     Run(i64),
-    /// The quota of the namespace's kept history.
+    /// The quota of the log lines that are kept for the namespace.
     Kept(i64),
-    /// The quota of the namespace for the day.
+    /// The namespace's quota for one day.
     Day(i64),
 }
 
 impl LogQuota {
-    /// The quota's label in the metrics.
+    /// The quota's label in metrics.
     pub(in crate::engine) fn label(self) -> &'static str {
         match self {
             Self::Run(_) => "run",
@@ -95,7 +96,7 @@ impl fmt::Display for LogQuota {
     }
 }
 
-/// The count since the start of a minute or a day.
+/// The number of units used since the start of a minute or a day.
 #[derive(Clone, Copy, Debug, Default)]
 struct MeterWindow {
     number: i64,
@@ -103,7 +104,7 @@ struct MeterWindow {
 }
 
 impl MeterWindow {
-    /// Takes up to `wanted` units of the rest of `limit` in the window with this number.
+    /// Takes up to `wanted` of the units that are left of `limit` in the window with this number.
     fn take(&mut self, number: i64, wanted: i64, limit: i64) -> i64 {
         if self.number != number {
             *self = Self { number, used: 0 };
@@ -123,7 +124,7 @@ impl Meter {
         Self { inner: Arc::new(Mutex::new(Inner { usual, ..Inner::default() })) }
     }
 
-    /// Sets the namespaces' own quotas: id, name, quotas.
+    /// Sets the quotas of namespaces that have their own, by id and name.
     pub(in crate::engine) fn set(&self, own: impl IntoIterator<Item = (Uuid, String, OwnQuotas)>) {
         let mut inner = self.lock();
         (inner.own, inner.names) = (HashMap::new(), HashMap::new());
@@ -133,7 +134,7 @@ impl Meter {
         }
     }
 
-    /// The quotas of a namespace.
+    /// The quotas that apply to a namespace.
     pub fn quotas(&self, namespace: Uuid) -> Quotas {
         self.lock().quotas(namespace)
     }
@@ -143,7 +144,7 @@ impl Meter {
         self.lock().usual
     }
 
-    /// Counts fires of a namespace that should start; returns how many of them may.
+    /// Counts fires of a namespace that should start. Returns how many of them may start.
     pub(in crate::engine) fn take_fires(
         &self,
         namespace: Uuid,
@@ -156,7 +157,7 @@ impl Meter {
         inner.fires.entry(namespace).or_default().take(minute, wanted, limit)
     }
 
-    /// Counts a log line; returns the quota as an error if one is used up.
+    /// Counts a log line. If a quota is used up, returns that quota as an error.
     pub(in crate::engine) fn take_log(
         &self,
         printer: Printer<'_>,
@@ -176,8 +177,8 @@ impl Meter {
             return Err(LogQuota::Kept(limit));
         }
         if let Some(limit) = quotas.log_bytes_a_day {
-            // Part of a line would be useless: the line that does not fit uses up the rest of the
-            // quota.
+            // Part of a line would be useless, so the line that
+            // does not fit uses up the rest of the quota.
             if inner.take_day(namespace, bytes, limit, now) < bytes {
                 return Err(LogQuota::Day(limit));
             }
@@ -187,7 +188,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Counts a log line that is written although a quota is used up.
+    /// Counts a log line that is written even though a quota is used up.
     pub(in crate::engine) fn count_log(
         &self,
         printer: Printer<'_>,
@@ -204,7 +205,7 @@ impl Meter {
         inner.written(namespace, schedule_id, bytes);
     }
 
-    /// What this node has written and not yet added to the database's counts.
+    /// The bytes of log lines that this node has written and not added to the database's counts.
     pub(in crate::engine) fn fresh_log(&self) -> Vec<WrittenLog> {
         let inner = self.lock();
         let of = |(namespace, fresh): (&String, &Fresh)| {
@@ -240,7 +241,7 @@ impl Meter {
         self.lock().kept = kept.into_iter().collect();
     }
 
-    /// The namespaces that have used up their quota of kept log lines, with the quota.
+    /// The namespaces that have used up their quota of kept log lines, each with its limit.
     pub(in crate::engine) fn full_logs(&self) -> Vec<(String, i64)> {
         let inner = self.lock();
         let full = inner.kept.keys().filter_map(|name| {
@@ -250,13 +251,13 @@ impl Meter {
         full.collect()
     }
 
-    /// How many bytes of a namespace's log lines this node has counted today.
+    /// Number of bytes of a namespace's log lines that this node has counted today.
     pub fn log_bytes(&self, namespace: &str, now: DateTime<Utc>) -> i64 {
         let day = now.timestamp_millis().div_euclid(DAY_MS);
         self.lock().log.get(namespace).map_or(0, |window| window.used(day))
     }
 
-    /// How many fires of a namespace this node has started in the current minute.
+    /// Number of a namespace's fires that this node has started in the current minute.
     pub fn fires(&self, namespace: Uuid, now: DateTime<Utc>) -> i64 {
         let minute = now.timestamp_millis().div_euclid(MINUTE_MS);
         self.lock().fires.get(&namespace).map_or(0, |window| window.used(minute))
@@ -272,7 +273,8 @@ impl Inner {
         self.names.get(namespace).map_or(self.usual, |id| self.quotas(*id))
     }
 
-    /// Takes up to `bytes` of what is left of a namespace's quota of the day; returns how many.
+    /// Takes up to `bytes` of what is left of a namespace's daily quota.
+    /// Returns the number of bytes taken.
     fn take_day(&mut self, namespace: &str, bytes: i64, limit: i64, now: DateTime<Utc>) -> i64 {
         let day = now.timestamp_millis().div_euclid(DAY_MS);
         let window = match self.log.get_mut(namespace) {
@@ -282,7 +284,7 @@ impl Inner {
         window.take(day, bytes, limit)
     }
 
-    /// Notes bytes of log that this node writes.
+    /// Records bytes of log lines that this node writes.
     fn written(&mut self, namespace: &str, schedule_id: Option<Uuid>, bytes: i64) {
         let fresh = match self.fresh.get_mut(namespace) {
             Some(fresh) => fresh,
@@ -292,7 +294,7 @@ impl Inner {
         *fresh.by_schedule.entry(schedule_id).or_default() += bytes;
     }
 
-    /// The bytes of log that a namespace has, with those that this node has just written.
+    /// Size of a namespace's log lines, including those that this node has just written.
     fn kept_log(&self, namespace: &str) -> i64 {
         let kept = self.kept.get(namespace).copied().unwrap_or_default();
         kept + self.fresh.get(namespace).map_or(0, |fresh| fresh.bytes)
@@ -390,7 +392,7 @@ mod tests {
         assert_eq!(meter.full_logs(), [("shop".to_owned(), 100)]);
         let left: i64 = meter.fresh_log().iter().map(|row| row.bytes).sum();
         assert_eq!(left, 20);
-        // Retention has made room.
+        // Retention has removed log lines, which makes room.
         meter.added_log(&meter.fresh_log());
         meter.set_kept_log([("shop".to_owned(), 10)]);
         assert!(meter.full_logs().is_empty() && meter.fresh_log().is_empty());

@@ -1,4 +1,4 @@
-//! Problems of schedules that a person has acknowledged.
+//! The problems of schedules that users have acknowledged.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,8 +20,9 @@ use crate::store::{
 
 lookups!("acknowledgement", removed: by_ids, lock, delete);
 
-/// Adds an acknowledgement and returns `None`. If the problem has one, adds nothing and returns
-/// that, locked until the transaction ends. Waits for a transaction that is just adding one.
+/// Adds an acknowledgement and returns `None`. If the problem already has one,
+/// adds nothing and returns that one, locked until the transaction ends.
+/// Waits for a transaction that is just adding one.
 pub async fn add_or_lock<C: ConnectionTrait>(
     tx: &C,
     row: &Model,
@@ -34,7 +35,7 @@ pub async fn add_or_lock<C: ConnectionTrait>(
         if matches!(added, TryInsertResult::Inserted(1..)) {
             return Ok(None);
         }
-        // `None` if it was taken back between the two statements.
+        // The row is gone if the acknowledgement was withdrawn between the two statements.
         if let Some(earlier) = lock(tx, row.id).await? {
             return Ok(Some(earlier));
         }
@@ -48,11 +49,11 @@ pub async fn put<C: ConnectionTrait>(tx: &C, row: Model) -> Result<(), StoreErro
     Ok(())
 }
 
-/// How long after a lost fire the acknowledgement of its problem is valid.
+/// How long the acknowledgement of a problem stays valid after its last lost fire.
 const OF_LOST_FIRES: TimeDelta = TimeDelta::days(30);
 
-/// The acknowledgements of these problems that count at `now`, by key. `over` has the indexes of the
-/// problems that are over.
+/// The acknowledgements of these problems that are valid at `now`, by key.
+/// `over` contains the indexes of the problems that are over.
 pub async fn counting(
     store: &Store,
     found: &[ProblemGroup],
@@ -64,9 +65,9 @@ pub async fn counting(
     counting_of(store, rows, found, over, now).await
 }
 
-/// The same of acknowledgements that were read before. Whether a problem was over since its
-/// acknowledgement, so that it is another one now, can only be told while what happened since is
-/// stored: an older acknowledgement does not count.
+/// Selects the valid ones among acknowledgements that were read before.
+/// If a problem was over since its acknowledgement, it is a different problem now. That can only be
+/// told while the events since then are stored, so older acknowledgements are not valid.
 pub async fn counting_of(
     store: &Store,
     mut rows: Vec<Model>,
@@ -89,7 +90,7 @@ pub async fn counting_of(
     let (mut open, mut then) = (Vec::new(), Vec::new());
     for row in &rows {
         let Some((one, is_open)) = known.get(&row.id) else { continue };
-        // The problem as it was when it was acknowledged.
+        // The state of the problem when it was acknowledged.
         let what = match (one.what.clone(), row.last_run_id) {
             (What::Failing { error, .. }, Some(last_run)) => What::Failing { error, last_run },
             (what, _) => what,

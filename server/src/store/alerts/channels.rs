@@ -13,7 +13,7 @@ use crate::store::{
 
 lookups!("channel", removed: by_ids, lock, lock_all, insert, update, delete);
 
-/// The channels of a namespace by name, at most `limit`.
+/// The channels of a namespace, sorted by name: at most `limit`.
 pub async fn list<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -22,7 +22,7 @@ pub async fn list<C: ConnectionTrait>(
     list_within(connection, &Within::One(namespace), limit).await
 }
 
-/// The same for several namespaces.
+/// The channels of several namespaces, sorted by name: at most `limit`.
 pub async fn list_within<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
@@ -36,17 +36,18 @@ pub async fn list_within<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// The channels of all namespaces, at most `limit`.
+/// The channels of all namespaces: at most `limit`.
 pub async fn all<C: ConnectionTrait>(connection: &C, limit: u64) -> Result<Vec<Model>, StoreError> {
     Ok(Entity::find().order_by_asc(Column::Id).limit(limit).all(connection).await?)
 }
 
-/// How many channels a namespace has.
+/// Number of channels in a namespace.
 pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Result<u64, StoreError> {
     Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
 }
 
-/// Those of `ids` that belong to the namespace. They cannot be deleted before the transaction ends.
+/// The channels in `ids` that belong to the namespace.
+/// They cannot be deleted before the transaction ends.
 pub async fn keep<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,

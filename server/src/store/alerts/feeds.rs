@@ -1,12 +1,12 @@
-//! Failures since a cursor.
+//! Reads failures from a cursor on.
 //!
-//! Runs and nodes carry change feed stamps, so a cursor over them skips nothing (`store::changes`).
-//! Fires have none: those that were not run are read again, from the instant of their verdict, for
-//! as long as a transaction can be open, and the unique key of alerts makes sure that each is
-//! recorded once.
+//! Runs and nodes carry stamps of the change feed, so a cursor over them skips nothing
+//! (`store::changes`). Fires have no stamps. Those that were not run are read again,
+//! from the time of their verdict, for as long as a transaction can be open.
+//! The unique key of alerts makes sure that each fire is recorded once.
 //!
-//! While no rule is enabled, nothing is read, and the cursors do not move. The creation of the
-//! first rule moves them to the ends of their feeds.
+//! While no rule is enabled, nothing is read, and the cursors stay where they are.
+//! The creation of the first rule moves them to the ends of their feeds.
 
 use entity::{Timestamp, alert_cursor};
 use sea_orm::{
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, reads};
 
-/// The feeds that can be followed.
+/// The feeds of events that can be followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
     /// Runs that failed.
@@ -28,12 +28,12 @@ pub enum Feed {
     Missed,
     /// Nodes that were lost.
     Nodes,
-    /// Runs of schedules with a ping. Not for rules: `store::pings` reads it.
+    /// Runs of schedules with a ping. Only `store::pings` reads this feed; rules do not.
     Pings,
 }
 
 impl Feed {
-    /// The feeds that rules need.
+    /// The feeds that alert rules need.
     pub const ALL: [Self; 4] = [Self::Failures, Self::Late, Self::Missed, Self::Nodes];
 
     fn name(self) -> &'static str {
@@ -47,22 +47,22 @@ impl Feed {
     }
 }
 
-/// A run that failed, or started late.
+/// A run that failed or started late.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct BadRun {
-    /// The run.
+    /// The key of the run.
     pub id: Uuid,
-    /// The namespace.
+    /// The namespace of the run.
     pub namespace_id: Uuid,
-    /// The run's schedule.
+    /// The schedule of the run.
     pub schedule_id: Uuid,
-    /// Why it failed.
+    /// The run's error, if it failed.
     pub error: Option<String>,
-    /// When it was due.
+    /// When the run was due.
     pub due_at: Timestamp,
-    /// When it started.
+    /// When the run started.
     pub started_at: Option<Timestamp>,
-    /// When it settled.
+    /// When the run settled.
     pub finished_at: Option<Timestamp>,
     /// The run's position in the feed.
     pub changed: i64,
@@ -75,37 +75,37 @@ impl BadRun {
     }
 }
 
-/// Fires that were not run: one, or a range with the same verdict.
+/// Fires that were not run: a single one, or a range with the same verdict.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct LostFire {
-    /// The first of them.
+    /// The key of the row in the ledger.
     pub id: Uuid,
-    /// The namespace.
+    /// The namespace of the fires.
     pub namespace_id: Uuid,
     /// The schedule of the fires.
     pub schedule_id: Uuid,
-    /// The instant of the first.
+    /// The instant of the first fire.
     pub scheduled_at: Timestamp,
-    /// The number of fires.
+    /// Number of fires.
     pub count: i64,
-    /// The reason, as the ledger names it.
+    /// The reason, by the word that the ledger stores.
     pub reason: String,
-    /// When the verdict was reached.
+    /// When the verdict was decided.
     pub decided_at: Timestamp,
 }
 
 /// A node that was lost.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct LostNode {
-    /// The id of its life.
+    /// The key of the node's life.
     pub id: Uuid,
     /// The node's name.
     pub name: String,
-    /// When it was declared dead.
+    /// When the node was declared dead.
     pub ended_at: Timestamp,
     /// The node's position in the feed.
     pub changed: i64,
-    /// Whether another life with this name has begun.
+    /// Whether another life with the same name has begun.
     pub is_back: bool,
 }
 
@@ -115,7 +115,7 @@ pub async fn cursor(store: &Store, feed: Feed) -> Result<Option<Cursor>, StoreEr
     Ok(row.map(|row| Cursor { changed: row.changed, id: row.key }))
 }
 
-/// The ends of the feeds at `now`: later events come after them.
+/// The ends of the feeds at `now`. Later events come after them.
 pub async fn ends(store: &Store, now: Timestamp) -> Result<[(Feed, Cursor); 4], StoreError> {
     let runs = reads::feed::end_of_runs(store).await?;
     let nodes = reads::feed::end_of_nodes(store).await?;
@@ -129,7 +129,7 @@ pub async fn ends(store: &Store, now: Timestamp) -> Result<[(Feed, Cursor); 4], 
     }))
 }
 
-/// Creates cursors for feeds that have none. All cursors are locked until the transaction ends.
+/// Creates the cursors of feeds that have none. All cursors are locked until the transaction ends.
 pub async fn begin(tx: &DatabaseTransaction, at: &[(Feed, Cursor)]) -> Result<(), StoreError> {
     let rows = at.iter().map(|(feed, at)| alert_cursor::ActiveModel {
         feed: Set(feed.name().to_owned()),
@@ -158,13 +158,13 @@ pub async fn restart(tx: &DatabaseTransaction, at: &[(Feed, Cursor)]) -> Result<
     Ok(())
 }
 
-/// Stops reading a feed.
+/// Stops the reading of a feed.
 pub async fn stop(tx: &DatabaseTransaction, feed: Feed) -> Result<(), StoreError> {
     alert_cursor::Entity::delete_by_id(feed.name()).exec(tx).await?;
     Ok(())
 }
 
-/// Moves the cursor of a feed, if it is still at `from`.
+/// Moves the cursor of a feed if it is still at `from`.
 pub async fn move_if_at(
     tx: &DatabaseTransaction,
     feed: Feed,
@@ -186,8 +186,8 @@ pub async fn move_if_at(
 const RUN: &str = "SELECT run.id, run.namespace_id, run.schedule_id, run.error, run.due_at, \
     run.started_at, run.finished_at, run.changed FROM run";
 
-/// Failed runs of schedules, in feed order. Runs of backfills are left out, because the users who
-/// requested them watch them.
+/// Failed runs of schedules, in feed order.
+/// Runs of backfills are left out, because the users who requested them watch them.
 pub async fn failures(store: &Store, after: Cursor, limit: u64) -> Result<Vec<BadRun>, StoreError> {
     let condition = "run.state IN ('failed', 'timed_out') AND run.trigger <> 'backfill'";
     bad_runs(store, condition, after, limit).await

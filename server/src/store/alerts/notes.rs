@@ -1,4 +1,4 @@
-//! The recorded alerts.
+//! The alerts that rules have recorded.
 
 use std::collections::HashSet;
 
@@ -21,48 +21,48 @@ use crate::store::{
 /// An update of an open alert.
 #[derive(Clone, Debug)]
 pub struct Going {
-    /// The alert.
+    /// The key of the alert.
     pub id: Uuid,
     /// When the problem last occurred.
     pub last_at: Timestamp,
-    /// The number of failures in a row.
+    /// Number of failures in a row.
     pub count: i64,
-    /// The run.
+    /// The latest run that the alert concerns.
     pub run_id: Option<Uuid>,
-    /// The reason.
+    /// The reason for the alert, as text.
     pub detail: Option<String>,
 }
 
 /// An alert that is over.
 #[derive(Clone, Copy, Debug)]
 pub struct Over {
-    /// The alert.
+    /// The key of the alert.
     pub id: Uuid,
-    /// When it ended.
+    /// When the alert ended.
     pub ended_at: Timestamp,
-    /// When the end may be reported, if no earlier report is pending.
+    /// When the end of the alert may be reported, if no earlier report is pending.
     pub tell_at: Option<Timestamp>,
 }
 
 /// The pending alerts of a rule.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct ToTell {
-    /// The rule.
+    /// The key of the rule.
     pub rule_id: Uuid,
-    /// Since when the messages have been pending.
+    /// Since when alerts have been pending.
     pub since: Timestamp,
-    /// The number of alerts.
+    /// Number of pending alerts.
     pub alerts: i64,
 }
 
-/// The number of pending alerts of a kind.
+/// Number of pending alerts of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingAlerts {
-    /// The kind.
+    /// The kind of the alerts.
     pub kind: Kind,
-    /// Whether their beginning was reported: then their end is reported now.
+    /// Whether the beginning of these alerts was reported, so that their end is reported now.
     pub was_told: bool,
-    /// The number of alerts.
+    /// Number of alerts.
     pub alerts: i64,
 }
 
@@ -77,7 +77,7 @@ pub struct Filter {
     pub open: Option<bool>,
 }
 
-/// The number of rows per statement, because SQLite binds at most 32,766 values in one.
+/// Number of rows per statement: SQLite binds at most 32,766 values in one.
 const CHUNK: usize = 500;
 
 /// Adds alerts. Alerts that are already recorded stay unchanged.
@@ -92,7 +92,7 @@ pub async fn add_new(tx: &DatabaseTransaction, rows: Vec<Model>) -> Result<(), S
     Ok(())
 }
 
-/// Which of these alerts are already recorded, by rule and occurrence.
+/// The alerts in `rows` that are already recorded, by rule and occurrence.
 pub async fn known(store: &Store, rows: &[Model]) -> Result<HashSet<(Uuid, String)>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -116,7 +116,7 @@ pub async fn known(store: &Store, rows: &[Model]) -> Result<HashSet<(Uuid, Strin
     Ok(known)
 }
 
-/// The open alerts of these schedules.
+/// The open alerts of the given schedules.
 pub async fn open_of(
     store: &Store,
     schedules: &[Uuid],
@@ -145,7 +145,7 @@ pub async fn open_page(
     Ok(query.all(store.read()).await?)
 }
 
-/// All open alerts of these kinds.
+/// All open alerts of the given kinds.
 pub async fn open_all(store: &Store, kinds: &[Kind]) -> Result<Vec<Model>, StoreError> {
     const PAGE: usize = 1_000;
     let mut all = Vec::new();
@@ -160,7 +160,7 @@ pub async fn open_all(store: &Store, kinds: &[Kind]) -> Result<Vec<Model>, Store
     }
 }
 
-/// Updates open alerts.
+/// Extends open alerts with new events.
 pub async fn go_on(
     store: &Store,
     tx: &DatabaseTransaction,
@@ -185,7 +185,7 @@ pub async fn go_on(
 }
 
 /// Ends alerts. An alert that did not outlast its grace period is removed. If the beginning of an
-/// alert was to be reported again, after an acknowledgement, only its end is reported.
+/// alert was to be reported again after an acknowledgement, only its end is reported.
 pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Result<(), StoreError> {
     for over in over.chunks(CHUNK) {
         let ended = || {
@@ -215,10 +215,10 @@ pub async fn to_tell(store: &Store, now: Timestamp) -> Result<Vec<ToTell>, Store
     Ok(ToTell::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// Maximum number of alerts that are reported in one message and written in one transaction.
+/// Maximum number of alerts that one message reports and one transaction writes.
 const MAX_TOLD: u64 = 10_000;
 
-/// A rule's pending alerts at `now`, in the order in which they are reported, at most [`MAX_TOLD`].
+/// A rule's pending alerts at `now`, in the order in which they are reported: at most [`MAX_TOLD`].
 fn ripe(rule: Uuid, now: Timestamp) -> Select<Entity> {
     Entity::find()
         .filter(Column::RuleId.eq(rule))
@@ -234,15 +234,15 @@ fn ripe_keys(rule: Uuid, now: Timestamp) -> SelectStatement {
     ripe(rule, now).select_only().column(Column::Id).into_query()
 }
 
-/// The first of the alerts that a rule reports at `now` in one message, and how many there are in
-/// total.
+/// The first of the alerts that a rule reports at `now`
+/// in one message, and the number of all of them.
 pub async fn telling(
     tx: &DatabaseTransaction,
     rule: Uuid,
     now: Timestamp,
     limit: u64,
 ) -> Result<(Vec<Model>, Vec<PendingAlerts>), StoreError> {
-    // The beginning may be reported again after an acknowledgement.
+    // The beginning of an alert may be reported again after an acknowledgement.
     let was_told = || {
         Expr::cust("CASE WHEN alert.told_at IS NULL OR alert.ended_at IS NULL THEN 0 ELSE 1 END")
     };
@@ -261,7 +261,7 @@ pub async fn telling(
     Ok((first.all(tx).await?, counts.into_iter().map(counted).collect()))
 }
 
-/// Marks the alerts that a rule reports at `now` in one message as reported.
+/// Marks the alerts that a rule reports at `now` as reported.
 pub async fn told(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Result<u64, StoreError> {
     let done = Entity::update_many()
         .col_expr(Column::ToldAt, told_or(now))
@@ -270,14 +270,15 @@ pub async fn told(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Resul
     Ok(done.exec(tx).await?.rows_affected)
 }
 
-/// When an alert was reported, or `now` if it never was. If it was acknowledged before it was
-/// reported, the time of the acknowledgement counts as the report, so that its end is reported.
+/// When an alert was reported, or `now` if it never was.
+/// If it was acknowledged before it was reported, the time of the acknowledgement counts
+/// as the report, so that the alert's end is reported.
 fn told_or(now: Timestamp) -> SimpleExpr {
     let sql = format!("coalesce(nullif(alert.told_at, alert.acknowledged_at), {})", now.0);
     Expr::cust(sql)
 }
 
-/// Drops the pending alerts of a muted rule that have ended by `now`.
+/// Drops those pending alerts of a muted rule that have ended by `now`.
 pub async fn hush(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Result<u64, StoreError> {
     let over = ripe(rule, now).filter(Column::EndedAt.is_not_null());
     let over = over.select_only().column(Column::Id).into_query();
@@ -287,7 +288,7 @@ pub async fn hush(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Resul
     Ok(hushed.exec(tx).await?.rows_affected)
 }
 
-/// The alert, locked until the transaction ends.
+/// The alert with this key, locked until the transaction ends.
 pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
 }
@@ -300,20 +301,20 @@ pub async fn by_id(store: &Store, id: Uuid) -> Result<Option<Model>, StoreError>
 /// The acknowledgement of an alert.
 #[derive(Clone, Debug)]
 pub struct Acknowledgement {
-    /// When it was acknowledged.
+    /// When the alert was acknowledged.
     pub at: Timestamp,
     /// The user or token that acknowledged the alert.
     pub by: String,
-    /// The note that they left.
+    /// The note of the user or token.
     pub note: Option<String>,
     /// When the acknowledgement ends; `None` if it lasts as long as the alert.
     pub until: Option<Timestamp>,
-    /// Whether the beginning is reported again when the acknowledgement ends.
+    /// Whether the beginning of the alert is reported again when the acknowledgement ends.
     pub tells_again: bool,
 }
 
-/// Records who acknowledged an alert. The beginning of an open alert is then reported only when the
-/// acknowledgement ends, if it ends; the end is reported as usual.
+/// Records the acknowledgement of an alert. The beginning of an open alert is then reported only
+/// when the acknowledgement ends, if it ends; the alert's end is reported as usual.
 pub async fn acknowledge<C: ConnectionTrait>(
     tx: &C,
     row: &Model,
@@ -335,8 +336,8 @@ pub async fn acknowledge<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Withdraws an acknowledgement. If the beginning of an open alert was never reported, it is
-/// reported at `tell_at`, if that is given.
+/// Withdraws an acknowledgement.
+/// If the beginning of an open alert was never reported, it is reported at `tell_at`, if given.
 pub async fn unacknowledge<C: ConnectionTrait>(
     tx: &C,
     row: &Model,
@@ -359,14 +360,14 @@ pub async fn unacknowledge<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Whether an alert is acknowledged at this instant.
+/// Whether an alert is acknowledged at `now`.
 pub fn is_acknowledged(row: &Model, now: Timestamp) -> bool {
-    // An alert that ended while it was acknowledged stays acknowledged.
+    // An alert that ended while it was acknowledged remains acknowledged.
     let at = row.ended_at.unwrap_or(now);
     row.acknowledged_at.is_some() && row.acknowledged_until.is_none_or(|until| until > at)
 }
 
-/// A page of the alerts, newest first.
+/// A page of alerts, newest first.
 pub async fn page(
     store: &Store,
     within: &Within,
@@ -375,7 +376,7 @@ pub async fn page(
 ) -> Result<Page<Model>, StoreError> {
     let list = Entity::find()
         .filter(within.holds(Column::NamespaceId))
-        // The alerts of a deleted rule are about to be removed.
+        // The alerts of a deleted rule will be removed soon, so they are left out.
         .filter(Expr::cust("EXISTS (SELECT 1 FROM alert_rule r WHERE r.id = alert.rule_id)"))
         .apply_if(filter.rule_id, |query, id| query.filter(Column::RuleId.eq(id)))
         .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
@@ -394,7 +395,7 @@ pub async fn page(
     Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
-/// The word for a kind, which is the prefix of its occurrences.
+/// The word for a kind, with which the keys of its occurrences begin.
 pub fn word(kind: Kind) -> String {
     kind.to_value()
 }

@@ -1,8 +1,8 @@
-//! The messages to be sent.
+//! The messages about alerts that are to be sent.
 //!
-//! A sender first takes a message: a separate transaction counts the attempt and postpones the next
-//! one. So no other node sends the message in the meantime, and if the sender dies, the message is
-//! sent again after that time.
+//! A node first takes a message: a separate transaction counts the attempt
+//! and postpones the next one. So no other node sends the message in the meantime,
+//! and if the node dies, the message is sent again later.
 
 use entity::{
     Timestamp,
@@ -16,30 +16,30 @@ use uuid::Uuid;
 
 use crate::store::{Page, PageWindow, Store, StoreError, db::within::Within};
 
-/// The outcome of an attempt.
+/// The outcome of an attempt to send a message.
 #[derive(Clone, Debug)]
 pub struct DeliveryOutcome {
-    /// The message.
+    /// The key of the message.
     pub id: Uuid,
     /// The channel of the message.
     pub channel_id: Uuid,
-    /// The attempt's number.
+    /// The number of the attempt.
     pub attempts: i32,
-    /// Whether it counts as an attempt.
+    /// Whether the attempt counts towards the maximum number.
     pub counts: bool,
     /// The message's new state.
     pub state: State,
     /// The earliest time of the next attempt.
     pub next_attempt_at: Timestamp,
-    /// Why it failed.
+    /// Why the attempt failed.
     pub error: Option<String>,
-    /// Which recipients of a mail have received or refused it.
+    /// Which recipients of a mail have accepted or refused it.
     pub progress: Option<Json>,
-    /// Whether the channel's other messages must wait as long.
+    /// Whether the channel's other messages must wait as long as this one.
     pub holds_up: bool,
 }
 
-/// Adds messages.
+/// Adds messages to be sent.
 pub async fn add<C: ConnectionTrait>(tx: &C, rows: Vec<ActiveModel>) -> Result<(), StoreError> {
     if rows.is_empty() {
         return Ok(());
@@ -48,7 +48,7 @@ pub async fn add<C: ConnectionTrait>(tx: &C, rows: Vec<ActiveModel>) -> Result<(
     Ok(())
 }
 
-/// When the next message is due.
+/// When the next message may be sent.
 pub async fn next(store: &Store) -> Result<Option<Timestamp>, StoreError> {
     let query = Entity::find()
         .select_only()
@@ -59,23 +59,23 @@ pub async fn next(store: &Store) -> Result<Option<Timestamp>, StoreError> {
     Ok(query.into_tuple().one(store.read()).await?)
 }
 
-/// The result of taking messages.
+/// The messages that a node has taken.
 #[derive(Debug)]
 pub struct TakenMessages {
-    /// The messages.
+    /// The messages to send.
     pub messages: Vec<Model>,
-    /// How many were given up because none of their attempts finished.
+    /// Number of messages that were given up because none of their attempts finished.
     pub given_up: u64,
 }
 
-/// Maximum number of messages of a channel taken at once, so that a channel with a long queue does
-/// not hold up other channels or namespaces.
+/// Maximum number of messages per channel and per namespace that are taken at once.
+/// So a channel with a long queue does not delay other channels or namespaces.
 const OF_A_CHANNEL: i64 = 2;
 const OF_A_NAMESPACE: i64 = 8;
 
-/// Takes up to `limit` messages that are due at `now`; no other node takes them before `until`. A
-/// message that is still pending after `most_attempts` is given up, because every node that took it
-/// has died.
+/// Takes up to `limit` messages that are due at `now`; no other node takes them before `until`.
+/// A message that is still pending after `most_attempts`
+/// is given up: every node that took it has died.
 pub async fn take(
     store: &Store,
     now: Timestamp,
@@ -118,7 +118,7 @@ pub async fn take(
     Ok(TakenMessages { messages, given_up })
 }
 
-/// Writes the outcome of an attempt, if it is still the latest one.
+/// Writes the outcome of an attempt if no later attempt has been made.
 pub async fn settle_if_last(
     store: &Store,
     sent: &DeliveryOutcome,
@@ -139,8 +139,8 @@ pub async fn settle_if_last(
         .exec(&tx)
         .await?;
     if sent.holds_up {
-        // Skips rows that another transaction is writing, because two such transactions would block
-        // each other.
+        // Rows that another transaction is writing are skipped, because
+        // two such transactions would block each other.
         let sql = format!(
             "UPDATE notification SET next_attempt_at = $2 WHERE id IN (SELECT notification.id \
              FROM notification WHERE notification.state = 'pending' \
@@ -154,7 +154,7 @@ pub async fn settle_if_last(
     Ok(written.rows_affected == 1)
 }
 
-/// Whether a test of this channel that was requested since `since` is still pending.
+/// Whether a test of this channel that was requested at `since` or later is still pending.
 pub async fn is_being_tested<C: ConnectionTrait>(
     tx: &C,
     channel: Uuid,
@@ -168,8 +168,8 @@ pub async fn is_being_tested<C: ConnectionTrait>(
     Ok(query.one(tx).await?.is_some())
 }
 
-/// Sends a message again that was given up, starting at the first attempt, and also to the
-/// recipients who refused it.
+/// Sends a message again whose delivery was given up.
+/// It starts with the first attempt, and also goes to the recipients who refused it.
 pub async fn revive<C: ConnectionTrait>(
     tx: &C,
     message: &Model,
@@ -200,7 +200,7 @@ pub async fn by_id<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// A page of the messages, newest first.
+/// A page of messages, newest first.
 pub async fn page(
     store: &Store,
     within: &Within,

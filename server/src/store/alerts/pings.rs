@@ -1,4 +1,4 @@
-//! Calls to the watchdogs of schedules: one row per schedule, with the latest event.
+//! Calls to the external watchdogs of schedules: one row per schedule, with its latest event.
 
 use entity::{
     Timestamp,
@@ -14,47 +14,47 @@ use uuid::Uuid;
 use super::feeds::{self, Feed};
 use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
-/// A run of a schedule with a ping, from the feed of runs. The last row of a batch is always
-/// included: it shows how far the feed was read.
+/// A run of a schedule with a ping, from the feed of runs.
+/// The last row of a batch is always included, because it shows how far the feed was read.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Changed {
-    /// The run.
+    /// The key of the run.
     pub id: Uuid,
     /// The run's schedule.
     pub schedule_id: Option<Uuid>,
     /// The run's state.
     pub state: run::State,
-    /// What started it.
+    /// How the run was started.
     pub trigger: run::Trigger,
-    /// When it started.
+    /// When the run started.
     pub started_at: Option<Timestamp>,
-    /// When it settled.
+    /// When the run settled.
     pub finished_at: Option<Timestamp>,
     /// The run's position in the feed.
     pub changed: i64,
-    /// The schedule's ping; `None` if it has none.
+    /// The schedule's ping; `None` if the schedule has none.
     pub ping: Option<Json>,
-    /// The number of runs in the batch.
+    /// Number of runs in the batch.
     pub seen: i64,
 }
 
-/// An event to report.
+/// An event to report to a schedule's watchdog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportedEvent {
-    /// The schedule.
+    /// The key of the schedule.
     pub schedule_id: Uuid,
-    /// The event.
+    /// The kind of event.
     pub event: Event,
-    /// The run concerned.
+    /// The run that the event is about.
     pub run_id: Uuid,
-    /// When it happened.
+    /// When the event happened.
     pub happened_at: Timestamp,
 }
 
-/// A call that is due.
+/// A call to a watchdog that is due.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct DuePing {
-    /// The schedule.
+    /// The key of the schedule.
     pub schedule_id: Uuid,
     /// The schedule's name.
     pub schedule: String,
@@ -62,13 +62,13 @@ pub struct DuePing {
     pub namespace: String,
     /// The event to report.
     pub event: Event,
-    /// The run concerned.
+    /// The run that the event is about.
     pub run_id: Uuid,
-    /// When it happened.
+    /// When the event happened.
     pub happened_at: Timestamp,
-    /// The number of attempts.
+    /// Number of attempts to make this call.
     pub attempts: i32,
-    /// How many attempts have failed since a call last arrived.
+    /// Number of failed attempts since a call last arrived.
     pub failures: i32,
     /// Why the last attempt failed.
     pub error: Option<String>,
@@ -76,33 +76,33 @@ pub struct DuePing {
     pub ping: Option<Json>,
 }
 
-/// Two groups of calls; within each, namespaces take turns.
+/// The two groups of calls. Within each group, namespaces take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PingTurn {
-    /// Receivers that the last call reached, as far as is known.
+    /// Calls to receivers that the last call reached, or that were not called yet.
     Reached,
-    /// Receivers that the last call did not reach.
+    /// Calls to receivers that the last call did not reach.
     Away,
 }
 
-/// The outcome of an attempt.
+/// The outcome of an attempt to call a watchdog.
 #[derive(Clone, Debug)]
 pub struct PingOutcome {
-    /// The schedule.
+    /// The key of the schedule.
     pub schedule_id: Uuid,
-    /// The event reported.
+    /// The event that was reported.
     pub event: Event,
-    /// The run concerned.
+    /// The run that the event is about.
     pub run_id: Uuid,
-    /// The number of attempts so far.
+    /// Number of attempts so far.
     pub attempts: i32,
-    /// How many attempts have failed so far since a call last arrived.
+    /// Number of failed attempts since a call last arrived.
     pub failures: i32,
-    /// When to try again; `None` if there is no further attempt.
+    /// When the next attempt may be made; `None` if there is none.
     pub next_attempt_at: Option<Timestamp>,
-    /// Why it failed.
+    /// Why the attempt failed.
     pub error: Option<String>,
-    /// When it arrived.
+    /// When the call arrived.
     pub sent_at: Option<Timestamp>,
 }
 
@@ -117,13 +117,13 @@ pub async fn is_any(store: &Store) -> Result<bool, StoreError> {
     Ok(query.into_tuple::<Uuid>().one(store.read()).await?.is_some())
 }
 
-/// The cursor of the feed; `None` if it is not being read.
+/// The position in the feed of runs; `None` if the feed is not being read.
 pub async fn cursor(store: &Store) -> Result<Option<Cursor>, StoreError> {
     feeds::cursor(store, Feed::Pings).await
 }
 
-/// Starts reading at the first run that began after its schedule got a ping. Because the feed is
-/// only read periodically, that run may have ended before the first read.
+/// Starts reading the feed at the first run that began after its schedule got a ping.
+/// The feed is only read periodically, so that run may have ended before the first read.
 pub async fn begin(store: &Store, tx: &DatabaseTransaction) -> Result<(), StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -139,19 +139,19 @@ pub async fn begin(store: &Store, tx: &DatabaseTransaction) -> Result<(), StoreE
     if let Some(Row { changed, id }) = first.one(tx).await?
         && changed <= end.changed
     {
-        // Directly before that run, because other runs may have changed at the same instant.
+        // The cursor is directly before that run, because other runs may have the same stamp.
         end = Cursor { changed, id: Uuid::from_u128(id.as_u128().saturating_sub(1)) };
     }
     feeds::begin(tx, &[(Feed::Pings, end)]).await
 }
 
-/// Stops reading. A later start begins at the end of the feed.
+/// Stops reading the feed. A later start begins at the end of the feed.
 pub async fn stop(tx: &DatabaseTransaction) -> Result<(), StoreError> {
     feeds::stop(tx, Feed::Pings).await
 }
 
 /// The next batch of the feed of runs, at most `limit` of all schedules: the runs of schedules with
-/// a ping, and the last run.
+/// a ping, and the last run of the batch.
 pub async fn changed(store: &Store, after: Cursor, limit: u64) -> Result<Vec<Changed>, StoreError> {
     let horizon = store.dialect().horizon();
     let sql = format!(
@@ -172,8 +172,8 @@ pub async fn changed(store: &Store, after: Cursor, limit: u64) -> Result<Vec<Cha
 }
 
 /// Records events to report and the new cursor, if the cursor is still at `from`. A newer event
-/// replaces the schedule's pending one; an event of a run is not reported twice. An unreachable
-/// receiver is not called earlier because of a new event: the next attempt stays postponed.
+/// replaces the schedule's pending one. An event of a run is not reported twice. A new event does
+/// not make an unreachable receiver be called earlier: the next attempt stays postponed.
 pub async fn note_if_at(
     store: &Store,
     tx: &DatabaseTransaction,
@@ -210,9 +210,9 @@ pub async fn note_if_at(
     Ok(true)
 }
 
-/// Calls that are due at `now`, at most `limit`: first the longest overdue call of each namespace,
-/// then the second of each, and so on. So thousands of calls of one namespace do not delay those of
-/// another.
+/// Calls that are due at `now`, at most `limit`.
+/// The longest overdue call of each namespace comes first, then the second of each, and so on.
+/// So thousands of calls of one namespace do not delay those of another.
 pub async fn due(
     store: &Store,
     turn: PingTurn,
@@ -262,7 +262,7 @@ pub async fn settle_if_newest(store: &Store, ended: &PingOutcome) -> Result<bool
     Ok(written.rows_affected == 1)
 }
 
-/// The latest calls of these schedules, unordered.
+/// The latest calls of these schedules, in no particular order.
 pub async fn by_schedules<C: ConnectionTrait>(
     connection: &C,
     ids: &[Uuid],

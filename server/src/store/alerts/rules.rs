@@ -17,7 +17,7 @@ use crate::store::{
 
 lookups!("rule", removed: by_ids, lock, lock_all, insert, update);
 
-/// The rules of a namespace by name, at most `limit`.
+/// The rules of a namespace, sorted by name: at most `limit`.
 pub async fn list<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -26,7 +26,7 @@ pub async fn list<C: ConnectionTrait>(
     list_within(connection, &Within::One(namespace), limit).await
 }
 
-/// The same for several namespaces.
+/// The rules of several namespaces, sorted by name: at most `limit`.
 pub async fn list_within<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
@@ -51,13 +51,13 @@ pub async fn is_any_enabled<C: ConnectionTrait>(connection: &C) -> Result<bool, 
     Ok(Entity::find().filter(Column::Enabled.eq(true)).one(connection).await?.is_some())
 }
 
-/// Deletes a rule. Its alerts are then removed by [`forget`].
+/// Deletes a rule. [`forget`] then removes its alerts.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
     Entity::delete_by_id(id).exec(tx).await?;
     Ok(())
 }
 
-/// Removes up to `limit` alerts of a deleted rule; returns how many.
+/// Removes up to `limit` alerts of a deleted rule. Returns their number.
 pub async fn forget<C: ConnectionTrait>(tx: &C, id: Uuid, limit: u64) -> Result<u64, StoreError> {
     let some = alert::Entity::find()
         .select_only()
@@ -70,7 +70,7 @@ pub async fn forget<C: ConnectionTrait>(tx: &C, id: Uuid, limit: u64) -> Result<
     Ok(gone.rows_affected)
 }
 
-/// Ends up to `limit` alerts of the rule without reporting them. Returns how many.
+/// Ends up to `limit` alerts of the rule without reporting that they ended. Returns their number.
 pub async fn let_go<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,

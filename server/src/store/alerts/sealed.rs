@@ -1,4 +1,4 @@
-//! Channels by the key that encrypts their confidential part. Nothing here can decrypt it.
+//! Finds channels by the key that encrypts their secrets. This module cannot decrypt them.
 
 use entity::alert_channel::{Column, Entity, Model};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
@@ -8,7 +8,7 @@ use crate::store::{StoreError, db::lookups::lookups};
 
 lookups!("channel", removed: lock_sealed_otherwise);
 
-/// Each key in use, with the key and the name of a channel that it encrypts.
+/// Each encryption key in use, with the key and the name of one channel that it encrypts.
 pub async fn samples<C: ConnectionTrait>(
     connection: &C,
 ) -> Result<Vec<(String, Uuid, String)>, StoreError> {

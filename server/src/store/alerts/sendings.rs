@@ -1,22 +1,22 @@
-//! The outcome of the latest messages of each channel.
+//! The outcomes of the latest messages to each channel.
 
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
 use crate::store::{Store, StoreError};
 
-/// A message that has been attempted.
+/// A message that has been attempted at least once.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Sending {
-    /// The channel that it goes to.
+    /// The channel of the message.
     pub channel_id: Uuid,
-    /// 1 if it was not accepted, otherwise 0.
+    /// 1 if the receiver did not accept the message, otherwise 0.
     pub failed: i32,
     /// Why the last attempt failed.
     pub error: Option<String>,
 }
 
-/// The latest attempted messages of each channel, `most` per channel, newest first.
+/// The latest attempted messages, newest first: `most` per channel.
 pub async fn last(store: &Store, most: u32) -> Result<Vec<Sending>, StoreError> {
     let sql = format!(
         "SELECT channel_id, CASE WHEN state = 'sent' THEN 0 ELSE 1 END AS failed, error \

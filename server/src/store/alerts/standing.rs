@@ -1,4 +1,4 @@
-//! Whether failures persist.
+//! Whether failures persist, and which work is stalled or slow.
 
 use std::collections::HashSet;
 
@@ -13,39 +13,38 @@ use crate::store::{
     workers::queues,
 };
 
-/// How many runs of a schedule are examined for failures in a row.
+/// Maximum number of runs of a schedule that are examined for failures in a row.
 pub const LONGEST_STREAK: i64 = 50;
 
-/// A schedule that is due or has a waiting run, but that no node takes.
+/// A schedule that is due or has a waiting run, and that no node takes.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct StalledSchedule {
-    /// The schedule.
+    /// The key of the schedule.
     pub schedule_id: Uuid,
-    /// The namespace.
+    /// The namespace of the schedule.
     pub namespace_id: Uuid,
     /// The schedule's name.
     pub name: String,
     /// The run that waits; `None` if the schedule itself waits to be claimed.
     pub run_id: Option<Uuid>,
-    /// The queue that no worker pulls from, if the run waits for a worker.
+    /// The queue without a worker, if the run waits for a worker.
     pub queue: Option<String>,
-    /// Since when the schedule has waited.
+    /// Since when the schedule or the run has waited.
     pub since: Timestamp,
 }
 
-/// The recovery of a schedule whose runs failed.
+/// Whether a schedule whose runs failed has recovered.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct Mended {
-    /// The alert.
+    /// The key of the alert.
     pub id: Uuid,
-    /// When a later run succeeded.
+    /// When a later run of the schedule succeeded.
     pub mended_at: Option<Timestamp>,
     /// Whether the schedule still exists.
     pub lives: bool,
 }
 
-/// How many of the latest ended runs of each of these schedules failed in a row, up to
-/// [`LONGEST_STREAK`].
+/// How many of the latest ended runs of each schedule failed in a row, up to [`LONGEST_STREAK`].
 pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -71,8 +70,8 @@ pub async fn streaks(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, St
     Ok(rows.into_iter().map(|row| (row.id, row.failures)).collect())
 }
 
-/// Whether a later run of the schedules has succeeded, by alert: (alert, schedule, last failed
-/// run). A run of an older fire that ends later says nothing about a newer one.
+/// Whether a later run of a schedule has succeeded, for each (alert, schedule, last failed run).
+/// A run of an older fire that ends later says nothing about a newer fire.
 pub async fn mended(
     store: &Store,
     alerts: &[(Uuid, Uuid, Uuid)],
@@ -97,10 +96,10 @@ pub async fn mended(
     Ok(Mended::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// Work of these namespaces that has waited since `before` or longer: unclaimed schedules, and
-/// schedules with runs outside of groups that no node takes, with the first such run; at most
-/// `limit` of each kind per namespace, longest waiting first. Also runs whose task has been queued
-/// for as long without a worker that may take it and that has reported since `silent`.
+/// Work of these namespaces that has waited since `before` or longer: unclaimed schedules,
+/// and schedules with runs outside of groups that no node takes, with the first such run.
+/// At most `limit` of each kind per namespace, longest waiting first. Also runs whose task has been
+/// queued as long and has no worker that may take it and has reported since `silent`.
 pub async fn waiting(
     store: &Store,
     namespaces: &[Uuid],
@@ -177,7 +176,7 @@ pub async fn waiting(
     Ok(all)
 }
 
-/// Which of these schedules have waited since `before` or longer.
+/// The schedules among these that have waited since `before` or longer.
 pub async fn still_waiting(
     store: &Store,
     schedules: &[Uuid],
@@ -209,21 +208,21 @@ pub async fn still_waiting(
     Ok(waiting)
 }
 
-/// A run that is being executed or waits between two attempts.
+/// A run that is being executed, or that waits between two attempts.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct LongRun {
-    /// The run.
+    /// The key of the run.
     pub id: Uuid,
-    /// The run's schedule.
+    /// The schedule of the run.
     pub schedule_id: Uuid,
-    /// The namespace.
+    /// The namespace of the run.
     pub namespace_id: Uuid,
-    /// When its first attempt started.
+    /// When the first attempt of the run started.
     pub started_at: Timestamp,
 }
 
-/// The live runs of schedules of these namespaces that started before an instant: at most `limit`,
-/// longest-running first.
+/// The live runs of schedules in these namespaces that started before
+/// an instant, longest-running first: at most `limit`.
 pub async fn at_work(
     store: &Store,
     namespaces: &[Uuid],
@@ -244,7 +243,7 @@ pub async fn at_work(
     Ok(LongRun::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// Which of these runs are still live.
+/// The runs among these that are still live.
 pub async fn still_at_work(store: &Store, runs: &[Uuid]) -> Result<HashSet<Uuid>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -261,7 +260,7 @@ pub async fn still_at_work(store: &Store, runs: &[Uuid]) -> Result<HashSet<Uuid>
     Ok(still)
 }
 
-/// A page of the enabled schedules of these namespaces, by key.
+/// A page of the enabled schedules in these namespaces, by key.
 pub async fn enabled(
     store: &Store,
     namespaces: &[Uuid],
@@ -278,10 +277,10 @@ pub async fn enabled(
     Ok(query.all(store.read()).await?)
 }
 
-/// The condition for a run that has not settled, as in the partial index.
+/// The condition for a run that has not settled, in the same words as the partial index.
 const LIVE: &str = "r.state IN ('queued', 'running', 'retrying')";
 
-/// The condition for a run that waits for a node, as in the partial index.
+/// The condition for a run that waits for a node, in the same words as the partial index.
 const QUEUED: &str =
     "r.state IN ('queued', 'retrying') AND r.state = 'queued' AND r.group_id IS NULL";
 
@@ -293,8 +292,8 @@ pub async fn living_nodes(store: &Store) -> Result<Vec<String>, StoreError> {
     Ok(query.into_tuple().all(store.read()).await?)
 }
 
-/// The names of the schedules of a namespace that match the search, or of all schedules without a
-/// search. Deleted schedules are left out.
+/// The names of the schedules in a namespace that match the search, or of all schedules if there is
+/// no search. Deleted schedules are left out.
 pub async fn sought(
     store: &Store,
     namespace: Uuid,

@@ -1,4 +1,4 @@
-//! The audit log. It is only appended to and read; entries never change.
+//! The audit log. Entries are only added and read; they never change.
 
 use entity::{
     Timestamp,
@@ -12,20 +12,20 @@ use uuid::Uuid;
 
 use crate::store::{Page, PageWindow, StoreError};
 
-/// Selects entries. A field that is `None` does not narrow the selection.
+/// Selects entries of the audit log. A field that is `None` does not narrow the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Only entries of this namespace.
     pub namespace: Option<Uuid>,
     /// Only entries by this actor.
     pub actor: Option<String>,
-    /// Only this action, such as `schedule.pause`.
+    /// Only entries of this action, such as `schedule.pause`.
     pub action: Option<String>,
-    /// Only actions on this kind of object, such as `schedule`.
+    /// Only entries about this kind of object, such as `schedule`.
     pub kind: Option<String>,
-    /// Only actions on this object.
+    /// Only entries about the object with this key.
     pub subject_id: Option<Uuid>,
-    /// Only actions on objects that had this name at the time.
+    /// Only entries about objects that had this name at the time.
     pub subject: Option<String>,
     /// Only entries at this instant or later.
     pub after: Option<Timestamp>,
@@ -33,7 +33,7 @@ pub struct Filter {
     pub before: Option<Timestamp>,
 }
 
-/// A page of the entries, newest first.
+/// A page of entries, newest first.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     filter: &Filter,
@@ -63,7 +63,7 @@ pub async fn page<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
-/// Adds an entry.
+/// Adds an entry to the audit log.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())

@@ -19,7 +19,7 @@ use crate::store::{
 
 lookups!("calendar", kept: by_name, by_ids, of_module, lock);
 
-/// The versions of these calendars, and since when each is in force.
+/// The versions of these calendars, each with the time since when it has been in force.
 pub async fn versions<C: ConnectionTrait>(
     connection: &C,
     ids: &[Uuid],
@@ -33,7 +33,7 @@ pub async fn versions<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
-/// The versions of a namespace's calendars that are not deleted.
+/// The versions of those calendars in a namespace that are not deleted.
 pub async fn versions_in<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -47,8 +47,8 @@ pub async fn versions_in<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
-/// The calendars with these names that are not deleted. With a lock, they cannot be deleted before
-/// the transaction ends.
+/// The calendars with these names that are not deleted.
+/// With a lock, they cannot be deleted before the transaction ends.
 pub async fn by_names<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -60,13 +60,13 @@ pub async fn by_names<C: ConnectionTrait>(
         .filter(Column::Name.is_in(names))
         .filter(Column::DeletedAt.is_null());
     if are_held {
-        // Locks are taken in the order in which a deployment changes the calendars.
+        // Locks are taken in the order in which a deployment changes calendars.
         query = query.order_by_asc(Column::Name).lock_shared();
     }
     Ok(query.all(connection).await?)
 }
 
-/// The calendars of a namespace that are not deleted, by name.
+/// The calendars in a namespace that are not deleted, sorted by name.
 pub async fn all<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -78,7 +78,7 @@ pub async fn all<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// A page of the calendars that are not deleted, by case-insensitive name, then by key.
+/// A page of the calendars that are not deleted, sorted by case-insensitive name, then by key.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
@@ -123,10 +123,10 @@ pub async fn update_if_version<C: ConnectionTrait>(
     Ok(update.exec(tx).await?.rows_affected == 1)
 }
 
-/// How many versions of a calendar are kept. The oldest one also applies to earlier times.
+/// Number of versions of a calendar that are kept. The oldest one also applies to earlier times.
 const KEPT: i32 = 100;
 
-/// Stores the calendar's state before the change at an instant.
+/// Stores the calendar's state before a change that was made at this instant.
 pub async fn keep_version<C: ConnectionTrait>(
     tx: &C,
     was: &Model,
@@ -148,7 +148,7 @@ pub async fn keep_version<C: ConnectionTrait>(
     Ok(())
 }
 
-/// The former versions of these calendars, in version order.
+/// The former versions of these calendars, in order of version.
 pub async fn past<C: ConnectionTrait>(
     connection: &C,
     ids: &[Uuid],
@@ -159,8 +159,8 @@ pub async fn past<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// Deletes the calendar softly, which frees its name. No schedule refers to it, so its history no
-/// longer matters.
+/// Marks the calendar as deleted, which frees its name.
+/// No schedule refers to it, so its history no longer matters.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {
     calendar_version::Entity::delete_many()
         .filter(calendar_version::Column::CalendarId.eq(id))
@@ -174,8 +174,8 @@ pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Resu
     Ok(())
 }
 
-/// Schedules that refer to the calendar and are not deleted, by name, starting after `after`: at
-/// most `most`.
+/// Schedules that refer to the calendar and are not deleted, sorted by name
+/// and starting after `after`: at most `most`.
 pub async fn users<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,
@@ -186,7 +186,7 @@ pub async fn users<C: ConnectionTrait>(
     users_since(connection, dialect, calendar, None, after, most).await
 }
 
-/// The same for schedules that have changed since an instant, if one is given.
+/// Schedules that refer to the calendar and, if an instant is given, have changed since then.
 pub async fn users_since<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,
@@ -208,8 +208,8 @@ pub async fn users_since<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// Keys of schedules that refer to the calendar and are not deleted, starting after `after`: at
-/// most `most`.
+/// Keys of schedules that refer to the calendar and are not
+/// deleted, starting after `after`: at most `most`.
 pub async fn keys_of_users<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,
@@ -229,8 +229,8 @@ pub async fn keys_of_users<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
-/// How many schedules that are not deleted refer to each of these calendars; calendars without any
-/// are left out.
+/// The number of schedules that refer to each of these calendars and are not deleted.
+/// Calendars without such schedules are left out.
 pub async fn user_counts(store: &Store, ids: &[Uuid]) -> Result<Vec<(Uuid, i64)>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
@@ -276,7 +276,7 @@ pub async fn keys_named<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
-/// Maximum number of calendars with one name, over all namespaces, in a filter.
+/// Maximum number of calendars with one name, in all namespaces together, that a filter selects.
 const MAX_NAMED: u64 = 1_000;
 
 fn naming(dialect: &Dialect, calendar: &Model) -> Select<schedule::Entity> {

@@ -1,6 +1,6 @@
-//! The assumptions of a schedule that was composed before the transaction that writes it: the
-//! objects that names referred to, and the rules of its zone. It is written only if all assumptions
-//! still hold.
+//! The assumptions under which a schedule was composed, before the transaction that writes it:
+//! the objects that names referred to, and the rules of its zone.
+//! The schedule is written only if all assumptions still hold.
 
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
@@ -16,11 +16,11 @@ pub struct Expected {
     pub namespace: String,
     /// The namespace's key.
     pub namespace_id: Uuid,
-    /// The workflow, if it already exists.
+    /// The workflow, if it already existed.
     pub workflow: Option<ExpectedWorkflow>,
 }
 
-/// The state in which a workflow was found.
+/// The state of a workflow when it was found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExpectedWorkflow {
     /// The workflow's key.
@@ -31,8 +31,8 @@ pub struct ExpectedWorkflow {
     pub version: i32,
 }
 
-/// Whether all assumptions hold. The zone data and the workflows then cannot change until the
-/// transaction ends.
+/// Whether all assumptions hold.
+/// If so, the zone data and the workflows cannot change until the transaction ends.
 pub async fn holds<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -43,7 +43,7 @@ pub async fn holds<C: ConnectionTrait>(
     Ok(tx.query_one_raw(statement).await?.is_none())
 }
 
-/// The rows that [`broken`] examines.
+/// The assumptions as a table, for [`broken`].
 pub(in crate::store) fn table(expected: &[Expected]) -> Bulk {
     let workflows = || expected.iter().map(|one| one.workflow.as_ref());
     Bulk::default()
@@ -55,12 +55,12 @@ pub(in crate::store) fn table(expected: &[Expected]) -> Bulk {
         .int("version", workflows().map(|found| found.map(|one| i64::from(one.version))))
 }
 
-/// The condition that an expectation in a row of `table` no longer holds. If a workflow is found,
-/// it exists until the transaction ends: a schedule's foreign key alone would not ensure that,
-/// because a workflow that is being deleted keeps its row.
+/// The condition that an assumption in a row of `table` no longer holds.
+/// If the workflow is found, it exists until the transaction ends. The schedule's foreign key alone
+/// would not ensure that, because a workflow that is being deleted keeps its row.
 ///
-/// Each part looks up by key. PostgreSQL plans the statement once, when there may be few workflows,
-/// and with a join would read all of them from then on.
+/// Each part of the condition looks up rows by key. PostgreSQL plans the statement once, when there
+/// may be few workflows. With a join, it would read all of them from then on.
 pub(in crate::store) fn broken(dialect: &Dialect, table: &str) -> String {
     let other_zone_data = zone_rules::is_other(dialect, &format!("{table}.zone_data"));
     let lock = dialect.share();

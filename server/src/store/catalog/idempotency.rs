@@ -11,8 +11,8 @@ use sea_orm::{
 
 use crate::store::StoreError;
 
-/// Takes the key; returns false if it is taken. Waits for another transaction that is just taking
-/// it.
+/// Takes an idempotency key.
+/// Returns false if the key is taken. Waits for a transaction that is just taking it.
 pub async fn take_if_free<C: ConnectionTrait>(
     tx: &C,
     actor: &str,
@@ -34,8 +34,8 @@ pub async fn take_if_free<C: ConnectionTrait>(
     Ok(matches!(inserted, TryInsertResult::Inserted(1..)))
 }
 
-/// The caller who used the key, and the stored answer. Neither can change before the transaction
-/// ends.
+/// The request for which the key was used, and the stored answer.
+/// Neither can change before the transaction ends.
 pub async fn find<C: ConnectionTrait>(
     tx: &C,
     actor: &str,
@@ -45,8 +45,8 @@ pub async fn find<C: ConnectionTrait>(
     Ok(query.lock_exclusive().one(tx).await?)
 }
 
-/// The same without locking it. Only an answered call is seen: its key is committed together with
-/// its answer.
+/// The request and the answer for a key, without a lock.
+/// Only an answered call is seen, because a key is committed together with its answer.
 pub async fn peek<C: ConnectionTrait>(
     connection: &C,
     actor: &str,
@@ -56,7 +56,7 @@ pub async fn peek<C: ConnectionTrait>(
     Ok(query.one(connection).await?)
 }
 
-/// Stores the answer for a key that was taken.
+/// Stores the answer for an idempotency key that was taken.
 pub async fn answer<C: ConnectionTrait>(
     tx: &C,
     actor: &str,

@@ -1,7 +1,7 @@
 //! Writes many rows in one statement, from the same active models as single rows.
 //!
-//! A bulk request writes the same rows as many single requests. So callers compose rows in one way,
-//! and only the number of rows determines how many statements are needed.
+//! A bulk request writes the same rows as many single requests. So all callers compose rows in the
+//! same way, and only the number of rows determines how many statements are needed.
 
 use std::collections::HashSet;
 
@@ -16,29 +16,29 @@ use crate::store::{
     db::bulk::{Bulk, MAX_ROWS},
 };
 
-/// How rows are added.
+/// How the rows of objects are added.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::store) struct InsertOptions<'a> {
-    /// A column that the database fills, with the expression for its value.
+    /// A column that the database fills, and the expression for its value.
     pub(in crate::store) stamp: Option<(&'a str, &'a str)>,
-    /// The end of the statement: what to do about existing rows, and what to return.
+    /// The end of the statement: what happens to existing rows, and what the statement returns.
     pub(in crate::store) tail: &'a str,
 }
 
 /// New objects, with the first definition and the audit log entry of each.
 pub(in crate::store) struct Things<A, B, C> {
     pub(in crate::store) rows: (Vec<A>, Vec<B>, Vec<C>),
-    /// The columns of definitions and audit entries that contain the key of the object.
+    /// The columns of definitions and of audit entries that contain the key of the object.
     pub(in crate::store) keys: (&'static str, &'static str),
-    /// The column of definitions that audit entries contain as the state after the change. It is
-    /// sent only once; the value in the entries themselves is not written.
+    /// The column of definitions that audit entries contain as the state after the change.
+    /// Its value is sent once; the value in the entries themselves is ignored.
     pub(in crate::store) told: Option<&'static str>,
 }
 
 impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B, C> {
-    /// The statements that add them. If an object is not added, its definition and audit entry are
-    /// left out, too. All rows of a table set the same columns as its first row. Returns the
-    /// columns in the tail's RETURNING clause.
+    /// The statements that add the objects. If an object is not added, its definition and its audit
+    /// entry are left out, too. All rows of a table set the same columns as its first row.
+    /// The statements return the columns in the RETURNING clause of the tail.
     pub(in crate::store) fn insert(
         self,
         dialect: &Dialect,
@@ -66,9 +66,9 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
         Ok(statements)
     }
 
-    /// The same for PostgreSQL, which writes all three tables in one statement, because each
-    /// statement is a round trip for which others wait. Nothing is added unless all expectations
-    /// hold.
+    /// The statement that adds the objects on PostgreSQL. It writes all three tables at once,
+    /// because each statement is a round trip for which other transactions wait.
+    /// Nothing is added unless all assumptions hold.
     pub(in crate::store) fn insert_at_once(
         self,
         dialect: &Dialect,
@@ -106,7 +106,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
         Ok(statements)
     }
 
-    /// Splits the rows into parts that each fit into one statement.
+    /// Splits the rows into parts that fit into one statement each.
     fn in_parts(
         self,
         manner: InsertOptions<'_>,
@@ -131,17 +131,17 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
     }
 }
 
-/// A table's name.
+/// The name of a table.
 fn table<A: ActiveModelTrait>() -> &'static str {
     A::Entity::default().as_str()
 }
 
-/// Rows to be inserted into a table.
+/// Rows to insert into a table.
 struct Insert {
     table: &'static str,
     /// The columns to write.
     names: String,
-    /// The expressions for their values.
+    /// The expressions for the values of these columns.
     wanted: String,
     rows: Bulk,
 }
@@ -179,14 +179,14 @@ impl Insert {
         Ok(Self { table, names, wanted, rows: bulk })
     }
 
-    /// The statement on its own. `which` narrows the rows, and `tail` is appended.
+    /// The insert as a statement of its own. `which` narrows the rows, and `tail` is appended.
     fn statement(self, dialect: &Dialect, which: &str, tail: &str) -> Statement {
         let sql = self.sql("v", "", which, tail);
         self.rows.statement(dialect, &sql, vec![])
     }
 
-    /// The statement over a table of `rows` and its joins. "WHERE true" helps SQLite tell a
-    /// conflict clause from a join.
+    /// The insert from a table of `rows` and its joins.
+    /// "WHERE true" lets SQLite tell a conflict clause from a join.
     fn sql(&self, rows: &str, beside: &str, which: &str, tail: &str) -> String {
         let Self { table, names, wanted, .. } = self;
         format!(
@@ -196,7 +196,7 @@ impl Insert {
     }
 }
 
-/// Executes statements that return keys.
+/// Executes statements that return keys, and collects the keys.
 pub(in crate::store) async fn written<C: ConnectionTrait>(
     tx: &C,
     statements: Vec<Statement>,
@@ -210,7 +210,7 @@ pub(in crate::store) async fn written<C: ConnectionTrait>(
     Ok(ids)
 }
 
-/// Adds a column. Its values determine its type, because the driver's nulls have a type, too.
+/// Adds a column. Its values determine its type, because even nulls have a type in the driver.
 fn add(bulk: Bulk, name: &'static str, values: Vec<Value>) -> Result<Bulk, StoreError> {
     let odd = |value: &Value| {
         StoreError::from(DbErr::Type(format!("{name}: {value:?} cannot be written in bulk")))
@@ -236,7 +236,7 @@ fn add(bulk: Bulk, name: &'static str, values: Vec<Value>) -> Result<Bulk, Store
     }
 }
 
-/// An integer or a flag; the outer `None` means another type.
+/// An integer or a flag; the outer `None` means that the value has another type.
 fn number(value: &Value) -> Option<Option<i64>> {
     if let Value::BigInt(number) = value {
         Some(*number)

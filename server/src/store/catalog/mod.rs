@@ -1,8 +1,8 @@
-//! Objects that people and modules create: schedules, workflows and related objects.
+//! The objects that people and modules create: schedules, workflows and related objects.
 //!
-//! `many` writes rows of several objects in one statement; `expected` has the assumptions of a
-//! schedule that was composed earlier; `audit` is the log of all changes; `idempotency` stores the
-//! answers for repeated calls.
+//! `many` writes the rows of several objects in one statement.
+//! `expected` has the assumptions under which a schedule was composed.
+//! `audit` is the log of all changes. `idempotency` stores answers for repeated calls.
 
 pub mod audit;
 pub mod calendars;

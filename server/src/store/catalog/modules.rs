@@ -1,4 +1,4 @@
-//! Modules: their stored declarations, and the adoption of objects.
+//! Modules: their stored declarations, and the objects that they adopt.
 
 use entity::{
     Timestamp,
@@ -29,7 +29,7 @@ pub enum DeclaredKind {
     Schedule,
 }
 
-/// The module as it was last deployed.
+/// The module, as it was last deployed.
 pub async fn find<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -38,7 +38,7 @@ pub async fn find<C: ConnectionTrait>(
     Ok(Entity::find_by_id((namespace, name.to_owned())).one(connection).await?)
 }
 
-/// Stores what the module now declares.
+/// Stores the current declaration of the module.
 pub async fn keep<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -61,7 +61,7 @@ pub async fn keep<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Removes a module that no longer declares anything.
+/// Removes a module that declares nothing any more.
 pub async fn forget<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -84,7 +84,7 @@ impl DeclaredKind {
     }
 }
 
-/// Makes the module the owner of an object that people created.
+/// Makes the module the owner of an object that a person created.
 pub async fn adopt<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,

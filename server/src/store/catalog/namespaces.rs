@@ -1,4 +1,4 @@
-//! Namespaces.
+//! The namespaces.
 
 use entity::namespace::{ActiveModel, Column, Entity, Model};
 use sea_orm::{
@@ -19,12 +19,12 @@ pub async fn by_name<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::Name.eq(name)).one(connection).await?)
 }
 
-/// All namespaces, in the order of their creation.
+/// All namespaces, in order of creation.
 pub async fn all<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
     Ok(Entity::find().order_by_asc(Column::Id).all(connection).await?)
 }
 
-/// A page of the namespaces in creation order: all of them, or those with the given keys.
+/// A page of namespaces in order of creation: of all of them, or of those with the given keys.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     only: Option<&[Uuid]>,
@@ -42,7 +42,7 @@ pub async fn page<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
-/// Adds a namespace; fails with [`crate::store::Constraint::NamespaceName`] if the name exists.
+/// Adds a namespace. Fails with [`crate::store::Constraint::NamespaceName`] if the name is taken.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())
@@ -55,7 +55,7 @@ pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<
     Ok(())
 }
 
-/// Sets the quotas of a namespace; `None` for the configured defaults.
+/// Sets a namespace's own quotas; `None` applies the configured defaults.
 pub async fn set_quotas<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -66,7 +66,7 @@ pub async fn set_quotas<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Sets how long the namespace keeps its history; returns the previous value.
+/// Sets how long the namespace keeps its history. Returns the previous value.
 pub async fn set_retention<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,

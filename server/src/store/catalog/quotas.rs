@@ -1,4 +1,4 @@
-//! The quotas of namespaces, and their usage.
+//! The quotas of namespaces, and how much of them is used.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult};
@@ -6,28 +6,28 @@ use uuid::Uuid;
 
 use crate::store::{Store, StoreError};
 
-/// A namespace's own quotas.
+/// A namespace that has quotas of its own.
 #[derive(Clone, Debug, PartialEq, FromQueryResult)]
 pub struct Own {
-    /// Key.
+    /// The key of the namespace.
     pub id: Uuid,
-    /// Unique.
+    /// The name of the namespace.
     pub name: String,
-    /// See `entity::namespace`.
+    /// The quotas; see `entity::namespace`.
     pub quotas: Option<serde_json::Value>,
 }
 
-/// A namespace's usage by its schedules.
+/// How much of its quotas a namespace uses by its schedules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct Usage {
-    /// Schedules that are not deleted.
+    /// Number of schedules that are not deleted.
     pub schedules: i64,
-    /// The fires per hour of all schedules in total, each at the rate of its busiest minute.
+    /// Fires per hour of all schedules together, each at the rate of its busiest minute.
     pub fires_an_hour: i64,
 }
 
 impl Usage {
-    /// The sum of both.
+    /// The sum of two usages.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl Usage {
         }
     }
 
-    /// The difference of both.
+    /// The difference of two usages.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Usage {
 }
 
 impl Store {
-    /// The quotas that were set for namespaces.
+    /// The quotas of all namespaces that have their own.
     pub async fn own_quotas(&self) -> Result<Vec<Own>, StoreError> {
         let sql = "SELECT id, name, quotas FROM namespace WHERE quotas IS NOT NULL";
         let rows = Own::find_by_statement(self.dialect().statement(sql, []));
@@ -84,7 +84,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.namespace_id, row.runs)).collect())
     }
 
-    /// How many runs of a namespace are in progress.
+    /// Number of runs of a namespace that nodes are executing.
     pub async fn live_runs_of(&self, namespace: Uuid, now: Timestamp) -> Result<i64, StoreError> {
         let sql = format!(
             "SELECT count(*) AS runs FROM run WHERE run.state IN ('queued', 'running', 'retrying') \
@@ -96,8 +96,8 @@ impl Store {
         Ok(row.map(|row| row.try_get("", "runs")).transpose()?.unwrap_or_default())
     }
 
-    /// Prevents other transactions that take this lock from saving schedules in the namespace until
-    /// this one ends.
+    /// Prevents other transactions that take this lock from saving schedules
+    /// in the namespace until this transaction ends.
     pub async fn lock_quotas(
         &self,
         tx: &impl ConnectionTrait,
@@ -110,7 +110,7 @@ impl Store {
         Ok(())
     }
 
-    /// A namespace's usage by schedules, and its own quotas. At most `most` schedules are counted.
+    /// A namespace's usage by schedules, and its own quotas. Counts at most `most` schedules.
     pub async fn usage(
         &self,
         connection: &impl ConnectionTrait,

@@ -1,7 +1,8 @@
-//! Schedules: finding, listing and the writes of the control plane. The planner's claims are in a
-//! separate file.
+//! Finds, lists and writes schedules for the control plane.
+//! The claims of the planner are in a separate file.
 //!
-//! Each write stamps `changed`; otherwise, followers of the change feed would miss it.
+//! Each write stamps `changed`.
+//! Without the stamp, followers of the change feed would miss the write.
 
 use std::collections::{HashMap, HashSet};
 
@@ -44,7 +45,7 @@ pub async fn by_name<C: ConnectionTrait>(
 ) -> Result<Option<Model>, StoreError> {
     let query = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
-        // The index contains the name in lower case, for sorting, and the name itself.
+        // The condition repeats the name in lower case, because the index starts with it.
         .filter(Func::lower(Column::Name.into_expr()).eq(Func::lower(name)))
         .filter(Column::Name.eq(name))
         .filter(Column::DeletedAt.is_null());
@@ -64,8 +65,8 @@ pub async fn by_names<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// The schedules that are not deleted, whose cursors are before their catch-up windows at `now`,
-/// and that the module declared or that have one of these names.
+/// Schedules that the module declared or that have one of these names, that are not deleted, and
+/// whose cursors are before their catch-up windows at `now`.
 pub async fn far_behind<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -80,8 +81,8 @@ pub async fn far_behind<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// Moves these cursors to the start of their windows, as if earlier instants were accounted for.
-/// For a transaction that will be rolled back.
+/// Moves the cursors of these schedules to the start of their windows, as if earlier instants were
+/// recorded. Only for a transaction that will be rolled back.
 pub async fn pass_over_far_behind<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -102,7 +103,7 @@ fn window_begins(now: Timestamp) -> SimpleExpr {
     Expr::value(now.0).sub(Expr::col(Column::CatchUpWindowMs))
 }
 
-/// See the index `schedule_name`.
+/// The conflict clause for the index `schedule_name`.
 const IF_NAME_FREE: &str =
     "ON CONFLICT (namespace_id, lower(name), name) WHERE deleted_at IS NULL DO NOTHING";
 
@@ -110,7 +111,7 @@ const IF_NAME_FREE: &str =
 pub type NewRows =
     (Vec<ActiveModel>, Vec<schedule_version::ActiveModel>, Vec<audit_event::ActiveModel>);
 
-/// Adds the schedules whose names are free; returns which ones these are.
+/// Adds the schedules whose names are free. Returns the keys of those.
 pub async fn insert_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -120,7 +121,7 @@ pub async fn insert_if_names_free<C: ConnectionTrait>(
     many::written(tx, things(rows).insert(dialect, manner(&stamp, &tail))?).await
 }
 
-/// The same, returning their rows.
+/// Adds the schedules whose names are free. Returns their rows.
 pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -134,15 +135,15 @@ pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
     Ok(written)
 }
 
-/// The same in one statement that is its own transaction, for PostgreSQL. Nothing is added unless
-/// all expectations hold.
+/// Adds the schedules whose names are free, in one statement that is its own transaction, for
+/// PostgreSQL. Nothing is added unless all assumptions hold.
 pub async fn make_at_once_if_names_free(
     store: &Store,
     rows: NewRows,
     expected: &[Expected],
 ) -> Result<Vec<Model>, StoreError> {
     let dialect = store.dialect();
-    // The values that the database generates or normalises. The others are known.
+    // The statement returns only the values that the database generates or normalises.
     let (stamp, tail) = if_names_free(dialect, "id, changed, context, ping");
     let model = |row: &ActiveModel| ActiveModel { changed: Set(0), ..row.clone() }.try_into_model();
     let asked: Vec<Model> = rows.0.iter().map(model).collect::<Result<_, _>>()?;
@@ -208,8 +209,8 @@ pub async fn stamp<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Locks the schedules that are not deleted and that the module declared or that have one of these
-/// names, until the transaction ends.
+/// Locks, until the transaction ends, the schedules that the module declared or that have one of
+/// these names, and that are not deleted.
 pub async fn lock_declared<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -234,7 +235,7 @@ fn declared(namespace: Uuid, module: &str, names: &[String]) -> Condition {
         .add(theirs)
 }
 
-/// Deletes the schedule softly: it no longer fires, and its name becomes free.
+/// Marks the schedule as deleted: it no longer fires, and its name becomes free.
 pub async fn delete<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -253,7 +254,7 @@ pub async fn delete<C: ConnectionTrait>(
     Ok(())
 }
 
-/// A page of the schedules that are deleted but not purged yet, latest deletion first.
+/// A page of schedules that are deleted and not removed yet, latest deletion first.
 pub async fn deleted<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -285,8 +286,8 @@ pub async fn lock_deleted<C: ConnectionTrait>(
     Ok(query.one(tx).await?)
 }
 
-/// Restores a deleted schedule with the set columns of `row`. Fails with
-/// [`crate::store::Constraint::ScheduleName`] if the name is taken.
+/// Restores a deleted schedule with the set columns of `row`.
+/// Fails with [`crate::store::Constraint::ScheduleName`] if the name is taken.
 pub async fn undelete<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -313,7 +314,7 @@ pub async fn insert_version<C: ConnectionTrait>(
     Ok(())
 }
 
-/// One definition from the history.
+/// A single definition from the history.
 pub async fn version<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -322,7 +323,7 @@ pub async fn version<C: ConnectionTrait>(
     Ok(schedule_version::Entity::find_by_id((id, version)).one(connection).await?)
 }
 
-/// Some definitions from the history, unordered.
+/// Some definitions from the history, in no particular order.
 pub async fn versions_of<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -334,7 +335,7 @@ pub async fn versions_of<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// A page of a schedule's history, newest first. The key is the version.
+/// A page of a schedule's history, newest first. The key of a row is the version.
 pub async fn versions<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -350,7 +351,7 @@ pub async fn versions<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
-/// The schedules with these namespaces and names that are not deleted: key, namespace, name.
+/// The schedules with these namespaces and names that are not deleted: key, namespace and name.
 pub async fn by_paths(
     store: &Store,
     paths: &[(&str, &str)],
@@ -376,7 +377,7 @@ pub async fn by_paths(
     Ok(rows.into_iter().map(|row| (row.id, row.namespace, row.name)).collect())
 }
 
-/// Schedules with their own retention that are not deleted, by name: key, name, days.
+/// Schedules that have their own retention and are not deleted, sorted by name: key, name and days.
 pub async fn with_own_retention<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,

@@ -1,13 +1,13 @@
-//! The objects that may use secrets: definitions, watchdog addresses, and channels that mention
-//! any. The names of the secrets are in their templates, which this module does not parse.
+//! Finds the objects that may use secrets: definitions, watchdog addresses and channels that
+//! mention any. The names of the secrets are in templates, which this module does not parse.
 
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
 use crate::store::{Store, StoreError, db::bulk::Bulk};
 
-/// Maximum number of a namespace's workflows, and of its schedules with a watchdog, that are
-/// examined.
+/// Maximum number of workflows of a namespace, and of its
+/// schedules with a watchdog, that are examined.
 pub const MAX_EXAMINED: usize = 5_000;
 
 /// Maximum number of channels of a namespace that are examined.
@@ -16,7 +16,7 @@ pub const MAX_CHANNELS: u64 = 500;
 /// A workflow whose current definition mentions secrets.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Mention {
-    /// The workflow.
+    /// The key of the workflow.
     pub id: Uuid,
     /// The workflow's name.
     pub name: String,
@@ -27,22 +27,22 @@ pub struct Mention {
 /// A schedule that runs a workflow.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Runner {
-    /// The schedule.
+    /// The key of the schedule.
     pub id: Uuid,
     /// The schedule's name.
     pub name: String,
-    /// The workflow.
+    /// The workflow that the schedule runs.
     pub workflow_id: Uuid,
 }
 
 /// A schedule whose watchdog addresses mention secrets.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Pinger {
-    /// The schedule.
+    /// The key of the schedule.
     pub id: Uuid,
     /// The schedule's name.
     pub name: String,
-    /// The addresses.
+    /// The addresses of its watchdog.
     pub ping: serde_json::Value,
 }
 
@@ -61,8 +61,8 @@ pub async fn examined(store: &Store, namespace: Uuid) -> Result<Vec<Uuid>, Store
     Ok(rows.into_iter().map(|row| row.id).collect())
 }
 
-/// Which of these workflows mention secrets in their current definitions. Definitions may be large,
-/// so the caller should query a few workflows at a time.
+/// The workflows among these that mention secrets in their current definitions.
+/// Definitions may be large, so callers should query a few workflows at a time.
 pub async fn mentions(store: &Store, workflows: &[Uuid]) -> Result<Vec<Mention>, StoreError> {
     let workflows = Bulk::default().uuid("id", workflows.iter().copied());
     let statement = workflows.statement(
@@ -76,7 +76,7 @@ pub async fn mentions(store: &Store, workflows: &[Uuid]) -> Result<Vec<Mention>,
     Ok(Mention::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// The schedules that are not deleted and run one of these workflows, at most [`MAX_EXAMINED`].
+/// The schedules that run one of these workflows and are not deleted: at most [`MAX_EXAMINED`].
 pub async fn runners(store: &Store, workflows: &[Uuid]) -> Result<Vec<Runner>, StoreError> {
     if workflows.is_empty() {
         return Ok(vec![]);
@@ -91,8 +91,8 @@ pub async fn runners(store: &Store, workflows: &[Uuid]) -> Result<Vec<Runner>, S
     Ok(Runner::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// The schedules of a namespace whose watchdog addresses mention secrets, among the first
-/// [`MAX_EXAMINED`].
+/// The schedules of a namespace whose watchdog addresses mention
+/// secrets, among the first [`MAX_EXAMINED`].
 pub async fn pingers(store: &Store, namespace: Uuid) -> Result<Vec<Pinger>, StoreError> {
     let sql = format!(
         "SELECT s.id AS id, s.name AS name, s.ping AS ping FROM ( \
@@ -105,8 +105,8 @@ pub async fn pingers(store: &Store, namespace: Uuid) -> Result<Vec<Pinger>, Stor
     Ok(Pinger::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// Whether a namespace has more workflows, schedules with a watchdog, or channels than are
-/// examined.
+/// Whether a namespace has more workflows, schedules with
+/// a watchdog, or channels than are examined.
 pub async fn is_cut(store: &Store, namespace: Uuid) -> Result<bool, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

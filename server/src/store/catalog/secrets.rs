@@ -1,4 +1,4 @@
-//! Secrets, encrypted. This module cannot decrypt them.
+//! Encrypted secrets. This module cannot decrypt them.
 
 use entity::{
     run,
@@ -13,11 +13,11 @@ use crate::store::{
     DatabaseTransaction, Dialect, Page, PageWindow, StoreError, db::lookups::lookups,
 };
 
-/// The id of the advisory lock for decisions about the key that encrypts secrets.
+/// The id of the advisory lock for decisions about the encryption key.
 const SEALING: i64 = 0x6361_7269_7365_616c;
 
 /// Prevents other transactions from encrypting until this one ends, so that the set of keys in use
-/// cannot change. (On SQLite, the single writer already acts as that lock.)
+/// cannot change. On SQLite, the single writer already acts as that lock.
 pub async fn lock_sealing(tx: &DatabaseTransaction, dialect: &Dialect) -> Result<(), StoreError> {
     if dialect.is_postgres() {
         let lock = format!("SELECT pg_advisory_xact_lock({SEALING})");
@@ -53,7 +53,7 @@ pub async fn of_names<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// The secret with this name, locked.
+/// The secret with this name, locked until the transaction ends.
 pub async fn lock<C: ConnectionTrait>(
     tx: &C,
     namespace: Uuid,
@@ -74,7 +74,7 @@ pub async fn by_id<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// A page of a namespace's secrets by name.
+/// A page of a namespace's secrets, sorted by name.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -89,7 +89,7 @@ pub async fn page<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
-/// All secrets, by namespace and name.
+/// All secrets, sorted by namespace and name.
 pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find().order_by_asc(Column::NamespaceId).order_by_asc(Column::Name);
     Ok(query.all(connection).await?)
@@ -97,7 +97,7 @@ pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, Stor
 
 lookups!("secret", removed: lock_sealed_otherwise, insert, update, delete);
 
-/// Each encryption key in use, and the name of a secret that it encrypts.
+/// Each encryption key in use, with the name of one secret that it encrypts.
 pub async fn samples<C: ConnectionTrait>(
     connection: &C,
 ) -> Result<Vec<(String, String)>, StoreError> {

@@ -22,7 +22,7 @@ use crate::store::{
 
 lookups!("workflow", kept: by_name, by_ids, of_module, lock);
 
-/// The workflows of a namespace that are not deleted, by name, at most `most`.
+/// The workflows in a namespace that are not deleted, sorted by name: at most `most`.
 pub async fn all<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -36,7 +36,7 @@ pub async fn all<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// How many schedules that are not deleted run the workflow, not counting `except`.
+/// Number of schedules that run the workflow and are not deleted, without `except`.
 pub async fn users<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -51,7 +51,7 @@ pub async fn users<C: ConnectionTrait>(
     Ok(query.count(connection).await?)
 }
 
-/// The definitions of these versions, unordered.
+/// The definitions of these versions, in no particular order.
 pub async fn versions<C: ConnectionTrait>(
     connection: &C,
     keys: &[(Uuid, i32)],
@@ -64,7 +64,7 @@ pub async fn versions<C: ConnectionTrait>(
     Ok(Entity::find().filter(wanted).all(connection).await?)
 }
 
-/// One definition.
+/// The definition of one version.
 pub async fn version<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -73,7 +73,7 @@ pub async fn version<C: ConnectionTrait>(
     Ok(workflow_version::Entity::find_by_id((id, version)).one(connection).await?)
 }
 
-/// A page of the workflows that are not deleted, by case-insensitive name, then by key.
+/// A page of the workflows that are not deleted, sorted by case-insensitive name, then by key.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
@@ -97,7 +97,7 @@ fn folded() -> SimpleExpr {
     Func::lower(Expr::col((Entity, Column::Name))).into()
 }
 
-/// A page of a workflow's definitions, newest first. The key is the version.
+/// A page of a workflow's definitions, newest first. The key of a row is the version.
 pub async fn history<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -113,7 +113,7 @@ pub async fn history<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
-/// See the index `workflow_name`.
+/// The conflict clause for the index `workflow_name`.
 const IF_NAME_FREE: &str =
     "ON CONFLICT (namespace_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING id";
 
@@ -121,7 +121,7 @@ const IF_NAME_FREE: &str =
 pub type NewRows =
     (Vec<ActiveModel>, Vec<workflow_version::ActiveModel>, Vec<audit_event::ActiveModel>);
 
-/// Adds the workflows whose names are free; returns which ones these are.
+/// Adds the workflows whose names are free. Returns the keys of those.
 pub async fn insert_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
@@ -132,18 +132,18 @@ pub async fn insert_if_names_free<C: ConnectionTrait>(
     many::written(tx, things.insert(dialect, manner)?).await
 }
 
-/// A namespace, and one of its workflows.
+/// A namespace, and the workflow that was looked for in it.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct NamespaceWorkflow {
-    /// The namespace.
+    /// The key of the namespace.
     pub namespace_id: Uuid,
-    /// The workflow; `None` if the namespace has none with that name.
+    /// The key of the workflow; `None` if the namespace has no workflow with that name.
     pub workflow_id: Option<Uuid>,
-    /// The workflow's current version.
+    /// The current version of the workflow.
     pub version: Option<i32>,
 }
 
-/// The namespace with this name, with its workflow with the other name.
+/// The namespace with one name, and its workflow with the other name.
 pub async fn place(
     store: &Store,
     namespace: &str,
@@ -156,7 +156,7 @@ pub async fn place(
     Ok(NamespaceWorkflow::find_by_statement(statement).one(store.rounds()).await?)
 }
 
-/// Which of `names` belong to workflows that are not deleted.
+/// The names in `names` that workflows have which are not deleted.
 pub async fn taken_names<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -175,7 +175,7 @@ pub async fn taken_names<C: ConnectionTrait>(
     Ok(names.into_iter().collect())
 }
 
-/// Makes `version` the current definition.
+/// Makes `version` the current version of the workflow.
 pub async fn supersede<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -192,8 +192,8 @@ pub async fn supersede<C: ConnectionTrait>(
     insert_version(tx, version).await
 }
 
-/// Renames the workflow; fails with [`crate::store::Constraint::WorkflowName`] if the name is
-/// taken.
+/// Renames the workflow.
+/// Fails with [`crate::store::Constraint::WorkflowName`] if the name is taken.
 pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
     Entity::update_many()
         .col_expr(Column::Name, Expr::value(name))
@@ -203,8 +203,8 @@ pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<
     Ok(())
 }
 
-/// Restores a deleted workflow under this name; fails with
-/// [`crate::store::Constraint::WorkflowName`] if the name is taken.
+/// Restores a deleted workflow under this name.
+/// Fails with [`crate::store::Constraint::WorkflowName`] if the name is taken.
 pub async fn undelete<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
     Entity::update_many()
         .col_expr(Column::Name, Expr::value(name))
@@ -215,7 +215,7 @@ pub async fn undelete<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Resul
     Ok(())
 }
 
-/// Deletes the workflow softly.
+/// Marks the workflow as deleted.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {
     Entity::update_many()
         .col_expr(Column::DeletedAt, Expr::value(at))

@@ -1,13 +1,13 @@
-//! Calls between nodes, by PostgreSQL's LISTEN and NOTIFY.
+//! Calls between nodes, sent with PostgreSQL's LISTEN and NOTIFY.
 //!
-//! Each node receives and sends calls on a dedicated connection outside the pool, because a pooled
-//! connection that listens receives nothing while it is idle. A call is committed without waiting
-//! for the disk, because it carries nothing that must survive.
+//! Each node receives and sends calls on a connection of its own outside the pool,
+//! because a pooled connection receives nothing while it is idle.
+//! A call is committed without waiting for the disk, because it carries no data that must survive.
 //!
 //! The driver's listener reconnects on its own, but only after some errors, and does not report
-//! what it missed. So here every error ends the connection, and the caller opens another one and
-//! reads the tables. A half-open connection produces no error: only a periodic [`Wire::ping`]
-//! detects it.
+//! which calls it missed.
+//! So here every error ends the connection, and the caller opens another one and reads the tables.
+//! A half-open connection causes no error: only a regular [`Wire::ping`] detects it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,7 +32,7 @@ const CHANNEL: &str = "carillon";
 /// The connection's name in the server's list of sessions.
 const SESSION: &str = "carillon calls";
 
-/// How long the server may take to answer.
+/// How long the database server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection that receives and sends calls.
@@ -44,7 +44,8 @@ pub struct Wire {
 }
 
 impl Store {
-    /// Opens a wire to the other nodes; `None` on SQLite, which serves one process.
+    /// Opens a connection for calls to the other nodes;
+    /// `None` on SQLite, which serves only one process.
     pub async fn wire(&self) -> Result<Option<Wire>, StoreError> {
         let Some((server, held)) = self.read.server().await? else { return Ok(None) };
         let session = server
@@ -63,7 +64,7 @@ impl Store {
             listener.listen(CHANNEL).await?;
             Ok(listener)
         };
-        // A failure to open a new connection says nothing about the existing ones.
+        // A failure to open a new connection says nothing about existing ones.
         match Clock::system().timeout(PATIENCE * 2, open).await {
             Ok(Ok(listener)) => Ok(Some(Wire { listener, held, store: self.clone() })),
             Ok(Err(error)) => Err(broken(self, &held, of_driver(&error), error)),
@@ -75,11 +76,11 @@ impl Store {
 }
 
 impl Wire {
-    /// Waits for the next call, including this node's own. Cancel-safe: no call is lost.
+    /// Waits for the next call, including this node's own. Dropping this future loses no call.
     pub async fn heard(&mut self) -> Result<String, StoreError> {
         let heard = tokio::select! {
             heard = self.listener.try_recv() => heard,
-            // The reason was logged when the connection was given up.
+            // The reason was already logged when the connection was given up.
             () = self.held.lost.cancelled() => {
                 return Err(broken(&self.store, &self.held, None, sqlx::Error::WorkerCrashed));
             }
@@ -94,14 +95,14 @@ impl Wire {
         }
     }
 
-    /// Sends a call to all nodes.
+    /// Sends a call to all nodes, including this one.
     pub async fn call(&mut self, text: &str) -> Result<(), StoreError> {
         let call = sqlx::query("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(text);
         let called = async { call.execute(&mut self.listener).await.map(|_| ()) };
         in_time(&self.store, &self.held, called).await
     }
 
-    /// Whether the connection is alive.
+    /// Checks that the connection is alive.
     pub async fn ping(&mut self) -> Result<(), StoreError> {
         let asked = async { sqlx::query("SELECT 1").execute(&mut self.listener).await.map(|_| ()) };
         in_time(&self.store, &self.held, asked).await

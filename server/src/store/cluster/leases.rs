@@ -1,4 +1,4 @@
-//! Leases of services that one node runs for the whole cluster, by the database's clock.
+//! The leases of services that one node runs for the whole cluster, by the database's clock.
 
 use std::time::Duration;
 
@@ -14,67 +14,68 @@ use crate::store::{
 /// Which node holds a service's lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeaseState {
-    /// This node holds it, in this epoch, until its term ends.
+    /// This node holds the lease, in this epoch, until its term ends.
     Held(i64),
-    /// Another node holds it.
+    /// Another node holds the lease.
     Elsewhere,
 }
 
-/// Another node's lease, as it was read.
+/// The lease of another node, as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theirs {
-    /// The number of holders so far.
+    /// The epoch of the lease: the number of holders so far.
     pub epoch: i64,
-    /// When it ends, by the database's clock.
+    /// When the term ends, by the database's clock.
     pub until_at: Timestamp,
-    /// How much of the term was left when it was read.
+    /// How much of the term was left when the lease was read.
     pub left: Duration,
 }
 
 impl Theirs {
-    /// Whether it is still the same term, that is, has not been renewed.
+    /// Whether the term is still the same, so that it has not been renewed.
     pub fn is_still(&self, other: &Self) -> bool {
         (self.epoch, self.until_at) == (other.epoch, other.until_at)
     }
 }
 
-/// The holder and epoch that each write of a service names.
+/// The lease, holder and epoch that each write of a service names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fence {
-    /// The service.
+    /// The name of the service.
     pub name: &'static str,
-    /// The holder.
+    /// The node that holds the lease.
     pub holder: Uuid,
-    /// The epoch.
+    /// The epoch in which the node holds it.
     pub epoch: i64,
 }
 
 /// A lease that a node holds.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct HeldLease {
-    /// The service.
+    /// The name of the service.
     pub name: String,
-    /// The id of the node's life.
+    /// The key of the holder's life.
     pub holder: Uuid,
-    /// The number of holders so far.
+    /// The epoch of the lease: the number of holders so far.
     pub epoch: i64,
 }
 
-/// The result of trying to hold a lease.
+/// The result of an attempt to hold a lease.
 enum LeaseOutcome {
-    /// This node already held it, in this epoch, and has renewed it.
+    /// This node already held the lease, in this epoch, and has renewed it.
     Renewed(i64),
-    /// The lease was free or belonged to another node, and this node has taken it.
+    /// The lease was free or another node's, and this node has taken it.
     Taken {
         epoch: i64,
-        /// Nodes that were not marked as changed because their rows were locked by others.
+        /// Nodes that could not be marked as changed,
+        /// because other transactions had locked their rows.
         untold: Vec<Uuid>,
     },
-    /// Another node holds it.
+    /// Another node holds the lease.
     Theirs(Theirs),
 }
 
-/// The condition that the requesting node's life accepts new work.
+/// The condition that the life of the requesting node accepts new work.
 const TAKES_ON: &str = "SELECT 1 FROM node WHERE node.id = $2 AND node.state = 'alive' \
     AND node.draining_at IS NULL";
 
@@ -87,9 +88,9 @@ async fn epoch(tx: &DatabaseTransaction, statement: Statement) -> Result<Option<
 }
 
 impl Store {
-    /// Begins a transaction of a service that one node runs for the whole cluster. Returns `None`
-    /// if the node no longer holds the lease that `fence` names. No other node can take it before
-    /// the transaction ends.
+    /// Begins a transaction of a service that one node runs for the whole cluster.
+    /// Returns `None` if the node no longer holds the lease that `fence` names.
+    /// No other node can take the lease before the transaction ends.
     pub async fn begin_if_held(
         &self,
         fence: &Fence,
@@ -102,14 +103,14 @@ impl Store {
         Ok(None)
     }
 
-    /// Whether the lease is still the one that `fence` names; it stays so until the transaction
-    /// ends.
+    /// Whether the lease is still the one that `fence` names.
+    /// If so, it stays so until the transaction ends.
     pub async fn holds_lease(
         &self,
         tx: &DatabaseTransaction,
         fence: &Fence,
     ) -> Result<bool, StoreError> {
-        // On SQLite, the single writer acts as a lock on everything.
+        // On SQLite, the single writer acts as a lock on all rows.
         let lock = if self.dialect().is_postgres() { "FOR SHARE" } else { "" };
         let sql = format!(
             "SELECT epoch FROM lease WHERE name = $1 AND holder = $2 AND epoch = $3 \
@@ -132,8 +133,8 @@ impl Store {
         Ok(leases.all(self.read()).await?)
     }
 
-    /// Takes the lease if it is free or its term is over, or renews this node's own. A node whose
-    /// life is over cannot hold a lease.
+    /// Takes the lease if it is free or its term is over, or renews it if this node holds it.
+    /// A node whose life is over cannot hold a lease.
     ///
     /// If another node holds the lease, nothing is written, because nodes try this repeatedly.
     pub async fn hold_lease_if_free(
@@ -145,9 +146,9 @@ impl Store {
         Ok(self.hold_lease_if_over(name, holder, term, None).await?.0)
     }
 
-    /// The same, but also takes the lease if its term is still `over`, which has expired by a
-    /// monotonic clock. If it is not taken, also returns the other node's term, if that could be
-    /// read.
+    /// Takes or renews the lease, and also takes it if its term is still `over`,
+    /// which has expired by a monotonic clock.
+    /// If the lease is not taken, also returns the other node's term, if it could be read.
     pub async fn hold_lease_if_over(
         &self,
         name: &str,
@@ -158,7 +159,8 @@ impl Store {
         let term = i64::try_from(term.as_millis()).unwrap_or(i64::MAX);
         let tx = self.begin().await?;
         if self.dialect().is_postgres() {
-            // The holder is writing right now, or was frozen while it did, so do not wait for it.
+            // The holder is writing right now, or was frozen
+            // in the middle of a write, so do not wait for it.
             tx.execute_unprepared("SET LOCAL lock_timeout = '250ms'").await?;
         }
         match self.hold_in(&tx, name, holder, term, over).await {
@@ -170,8 +172,8 @@ impl Store {
             Ok(Some(LeaseOutcome::Taken { epoch, untold })) => {
                 self.commit(tx).await?;
                 if let Err(error) = self.tell_of(&untold).await {
-                    // Nodes that are writing their rows right now will announce it with their next
-                    // heartbeat.
+                    // Nodes that are writing their rows right now will
+                    // announce the new holder with their next heartbeat.
                     tracing::debug!(name, %error, "failed to tell that a lease has moved");
                 }
                 Ok((LeaseState::Held(epoch), None))
@@ -192,7 +194,7 @@ impl Store {
         }
     }
 
-    /// Renews or takes the lease.
+    /// Renews the lease if this node holds it, or takes it if it is free.
     async fn hold_in(
         &self,
         tx: &DatabaseTransaction,
@@ -212,7 +214,7 @@ impl Store {
         }
     }
 
-    /// Extends the term of the current holder; returns the epoch.
+    /// Extends the term of the current holder. Returns the epoch.
     async fn renew_lease(
         &self,
         tx: &DatabaseTransaction,
@@ -229,7 +231,7 @@ impl Store {
         epoch(tx, statement).await
     }
 
-    /// The term of another live node, if it holds the lease.
+    /// The term of another live node that holds the lease; `None` if there is none.
     async fn term_of_another(
         &self,
         tx: &DatabaseTransaction,
@@ -255,7 +257,8 @@ impl Store {
         Ok(row.one(tx).await?.map(theirs))
     }
 
-    /// Begins a term, unless another node was faster. The rows of both nodes count as changed.
+    /// Begins a term, unless another node was faster.
+    /// The rows of the old and the new holder are marked as changed.
     async fn take_lease(
         &self,
         tx: &DatabaseTransaction,
@@ -270,7 +273,7 @@ impl Store {
         let values = || -> [sea_orm::Value; 2] { [name.into(), holder.into()] };
         let concerns = self.dialect().statement(concerned, values());
         let mut untold = returned_ids(tx, concerns).await?;
-        // Skips rows that another transaction is writing, without waiting.
+        // Rows that another transaction is writing are skipped, without waiting for it.
         let sql = format!(
             "UPDATE node SET changed = {stamp} WHERE id IN ({concerned} {}) RETURNING id",
             self.dialect().skip_locked("node")
@@ -287,7 +290,7 @@ impl Store {
                OR (lease.epoch = $4 AND lease.until_at = $5) \
              RETURNING epoch"
         );
-        // No lease has this epoch.
+        // -1 is the epoch of no lease.
         let (epoch_over, until_over) = over.map_or((-1, 0), |over| (over.epoch, over.until_at.0));
         let values =
             [name.into(), holder.into(), term.into(), epoch_over.into(), until_over.into()];
@@ -296,8 +299,8 @@ impl Store {
         Ok(epoch.map(|epoch| LeaseOutcome::Taken { epoch, untold: untold.into_iter().collect() }))
     }
 
-    /// Marks these nodes as changed once more, because a follower may have read them between their
-    /// own write and that of the lease.
+    /// Marks these nodes as changed once more, because a follower may have read them between the
+    /// write of their row and that of the lease.
     async fn tell_of(&self, nodes: &[Uuid]) -> Result<(), StoreError> {
         if nodes.is_empty() {
             return Ok(());
@@ -315,7 +318,7 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// The name of the live node that holds the lease, if any.
+    /// The name of the live node that holds the lease; `None` if there is none.
     pub async fn lease_holder(&self, name: &str) -> Result<Option<String>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -331,12 +334,12 @@ impl Store {
         Ok(row.map(|row| row.name))
     }
 
-    /// The current time on the clock of the leases.
+    /// The current time on the clock by which leases end.
     pub async fn lease_time(&self) -> Result<Timestamp, StoreError> {
         self.lease_time_by(self.read()).await
     }
 
-    /// The same, through the caller's connection, without waiting for another.
+    /// The current time on the clock by which leases end, read through the caller's connection.
     pub async fn lease_time_by<C: ConnectionTrait>(
         &self,
         connection: &C,

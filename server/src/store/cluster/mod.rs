@@ -1,5 +1,5 @@
-//! The nodes: their heartbeats, the leases of services that one node runs for the whole cluster,
-//! and the calls between them.
+//! The nodes: their heartbeats, the leases of services that one node runs for the
+//! whole cluster, and the calls between nodes.
 
 pub mod calls;
 pub mod leases;

@@ -1,4 +1,4 @@
-//! The nodes' lives and heartbeats, by the database's clock.
+//! The lives and heartbeats of nodes, by the database's clock.
 
 use std::time::Duration;
 
@@ -17,63 +17,63 @@ use crate::store::{
     db::bulk::{Bulk, returned_ids},
 };
 
-/// The data of a node that joins.
+/// The data of a node that joins the cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Joining {
-    /// The key of this life.
+    /// The key of the node's new life.
     pub id: Uuid,
     /// The name by which operators know the node.
     pub name: String,
-    /// The version of the program.
+    /// The version of the Carillon program.
     pub version: String,
-    /// The version of its zone data.
+    /// The release of the node's zone data.
     pub zone_data: String,
-    /// Identifies the process on its machine; empty if the system does not provide it.
+    /// A text that identifies the process on its machine; empty if the system does not provide one.
     pub process: String,
     /// The node's roles.
     pub roles: Vec<String>,
-    /// The tags that runs can require.
+    /// The node's tags, which runs can require.
     pub tags: Vec<String>,
-    /// The maximum number of runs that it executes at once.
+    /// Maximum number of runs that the node executes at once.
     pub capacity: i32,
-    /// How far its clock is ahead of the database's.
+    /// How far the node's clock is ahead of the database's.
     pub clock_offset_ms: i64,
-    /// Where the node sends its heartbeats.
+    /// Where the node's heartbeats are written.
     pub beats_in: BeatsIn,
 }
 
-/// Whether a node may continue.
+/// Whether a node may continue after its heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeatOutcome {
-    /// The node may continue; the time is from the database's clock.
+    /// The node may continue. The time is that of the database's clock.
     Alive(Timestamp),
-    /// The node was declared dead: other nodes may hold its work by now.
+    /// The node was declared dead, so other nodes may hold its work by now.
     Lost,
 }
 
 /// The payload of a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beat {
-    /// How many runs it holds.
+    /// Number of runs that the node holds.
     pub held: i32,
-    /// How far its clock was ahead of the database's at the last comparison.
+    /// How far the node's clock was ahead of the database's at the last comparison.
     pub clock_offset_ms: i64,
-    /// Why it cannot reach Redis, if it is configured to use it.
+    /// Why the node cannot reach Redis, if it is configured to use it.
     pub redis_problem: Option<String>,
 }
 
 /// The period before the start of a node during which no scheduler may have been running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct SchedulerGap {
-    /// When any other scheduler was last seen, if one ever was.
+    /// When another scheduler was last seen, if one ever was.
     pub last_before: Option<Timestamp>,
     /// When this node started.
     pub started_at: Timestamp,
 }
 
 impl Store {
-    /// When a node started, and when any other scheduler was last seen. `None` if the table cannot
-    /// tell, because heartbeats that go to Redis leave no trace in it.
+    /// When a node started, and when another scheduler was last seen.
+    /// `None` if the table cannot tell, because heartbeats in Redis leave no trace in it.
     pub async fn scheduler_gap(
         &self,
         tx: &DatabaseTransaction,
@@ -92,25 +92,25 @@ impl Store {
     }
 }
 
-/// A life that has not ended, with how long it has been silent.
+/// A life that has not ended, and how long it has been silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Living {
     /// The node's row.
     pub node: node::Model,
-    /// The time since its last heartbeat.
+    /// The time since the node's last heartbeat.
     pub silence: Duration,
-    /// The number of its last heartbeat outside the database.
+    /// The number of the node's last heartbeat in Redis.
     pub beat: Option<u64>,
-    /// When a heartbeat was last written into its row.
+    /// When a heartbeat was last written to the node's row.
     pub written_at: Timestamp,
     /// The time on the database's clock when the row was read.
     pub read_at: Timestamp,
 }
 
 impl Living {
-    /// Whether its silence proves that its life is over. If a node's heartbeats do not go into its
-    /// row, the row alone proves nothing: such a node must also have left a doubt unanswered for as
-    /// long.
+    /// Whether the node's silence proves that its life is over.
+    /// If its heartbeats do not go into its row, the row alone proves nothing:
+    /// the node must also have left a doubt unanswered for as long as the expiry.
     pub fn is_over(&self, expiry: Duration) -> bool {
         let unanswered = |doubted: Timestamp| self.read_at.0.saturating_sub(doubted.0) > ms(expiry);
         self.silence > expiry
@@ -120,52 +120,52 @@ impl Living {
             }
     }
 
-    /// How old its row is.
+    /// The age of the last heartbeat in the node's row.
     pub fn row_age(&self) -> Duration {
         let age = self.read_at.0.saturating_sub(self.written_at.0);
         Duration::from_millis(u64::try_from(age).unwrap_or(0))
     }
 }
 
-/// Who drained a node, and why.
+/// The user who drained a node, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drain {
-    /// A user's name.
+    /// The name of the user who drained the node.
     pub by: String,
-    /// The reason, in their words.
+    /// The reason, in the user's words.
     pub reason: String,
 }
 
-/// A doubt whether a node is still alive. Only for nodes whose heartbeats do not go into their
-/// rows.
+/// A doubt whether a node is still alive.
+/// It is only for nodes whose heartbeats do not go into their rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// The id of its life.
+    /// The key of the node's life.
     pub node: Uuid,
-    /// How long the node has already been silent: this part of its time to answer is over.
+    /// How long the node has already been silent. This part of its time to answer has passed.
     pub heard: Duration,
 }
 
-/// A life whose row had no heartbeat for the length of the expiry, as observed by a monotonic
-/// clock.
+/// A life whose row had no new heartbeat for the length
+/// of the expiry, as observed by a monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SilentNode {
-    /// The node's key.
+    /// The key of the node's life.
     pub node: Uuid,
-    /// The last heartbeat in its row.
+    /// The last heartbeat in the node's row.
     pub since: Timestamp,
-    /// Whether the observer saw that heartbeat unchanged for the whole expiry: if so, the node is
-    /// silent whatever the database's clock shows.
+    /// Whether the observer saw that heartbeat unchanged for the whole expiry.
+    /// If so, the node is silent whatever the database's clock shows.
     pub is_watched: bool,
-    /// Whether the node left a doubt unanswered for as long.
+    /// Whether the node has left a doubt unanswered for as long as the expiry.
     pub is_unanswered: bool,
 }
 
-/// A node whose heartbeats do not go into its row is doubted after this fraction of the expiry.
+/// A node whose heartbeats do not go into its row is doubted after the expiry divided by this.
 pub const DOUBTED_AFTER: u32 = 3;
 
 impl Store {
-    /// Begins a new life with the node's name. Earlier lives with that name end.
+    /// Begins a new life under the node's name. Earlier lives under that name end.
     pub async fn join(&self, node: &Joining) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
@@ -174,7 +174,7 @@ impl Store {
              WHERE name = $1 AND state = 'alive'"
         );
         tx.execute_raw(self.dialect().statement(sql, [node.name.clone().into()])).await?;
-        // A process that begins a new life because it was declared dead stays drained.
+        // A process that begins a new life because it was declared dead remains drained.
         let before = |column: &str| {
             format!(
                 "(SELECT n.{column} FROM node n WHERE n.name = $2 AND n.process = $6 \
@@ -210,7 +210,7 @@ impl Store {
     }
 
     /// Writes a heartbeat to the node's row, unless the node was declared dead. This answers every
-    /// doubt. It does not wake followers of the nodes; they read it a moment later.
+    /// doubt. It does not wake followers of the nodes, which read the row a moment later.
     pub async fn beat_if_alive(&self, node: Uuid, beat: Beat) -> Result<BeatOutcome, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -231,12 +231,12 @@ impl Store {
         Ok(row.map_or(BeatOutcome::Lost, |row| BeatOutcome::Alive(row.heartbeat_at)))
     }
 
-    /// The lives that have not ended, by name, including those that have been silent for long.
+    /// The lives that have not ended, sorted by name, including those that have long been silent.
     pub async fn living_nodes(&self) -> Result<Vec<Living>, StoreError> {
         self.living_nodes_by(self.read()).await
     }
 
-    /// The same, through the caller's connection.
+    /// The lives that have not ended, read through the caller's connection.
     pub(crate) async fn living_nodes_by<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -264,12 +264,12 @@ impl Store {
         Ok(rows.all(connection).await?.into_iter().map(living).collect())
     }
 
-    /// One life.
+    /// The row of one life.
     pub async fn node(&self, id: Uuid) -> Result<Option<node::Model>, StoreError> {
         Ok(node::Entity::find_by_id(id).one(self.read()).await?)
     }
 
-    /// Marks the node as only finishing the work that it holds, and releases its leases.
+    /// Records that the node only finishes the work that it holds, and releases its leases.
     pub async fn drain(&self, node: Uuid) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
@@ -283,8 +283,8 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Starts or ends a node's drain, which also ends its leases. Returns its previous row, if it
-    /// is alive.
+    /// Starts or ends a node's drain, which also releases its leases.
+    /// Returns the node's previous row if it is alive.
     pub async fn set_drain_if_alive(
         &self,
         tx: &DatabaseTransaction,
@@ -316,7 +316,7 @@ impl Store {
         Ok(Some(before))
     }
 
-    /// Ends the node's life in an orderly way.
+    /// Ends the node's life in good order.
     pub async fn leave(&self, node: Uuid) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
@@ -328,9 +328,10 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Records doubts, unless the row got a heartbeat within `silence`; returns how many are new. A
-    /// heartbeat that is further in the future than that was written before the database's clock
-    /// was stepped back. All nodes lock the rows in the same order, to prevent deadlocks.
+    /// Records doubts, unless the row got a heartbeat within `silence`.
+    /// Returns the number of new ones. A heartbeat that is further in the future than `silence` was
+    /// written before the database's clock was stepped back.
+    /// All nodes lock the rows in the same order, to prevent deadlocks.
     pub async fn doubt_if_silent(
         &self,
         doubts: &[Doubt],
@@ -353,7 +354,7 @@ impl Store {
             doubted += done.rows_affected();
         }
         if doubted > 0 {
-            // A visible commit would notify all followers on all nodes.
+            // A commit that followers see would notify all of them on all nodes.
             self.commit_unseen(tx).await?;
         } else {
             tx.rollback().await?;
@@ -361,11 +362,12 @@ impl Store {
         Ok(doubted)
     }
 
-    /// Declares those of the `silent` nodes dead whose rows still have the same heartbeat, and
+    /// Declares dead those of the `silent` nodes whose rows still have the same heartbeat, and
     /// returns them. If a silence began before it was observed, the database's clock must confirm
-    /// it. A node whose heartbeats go elsewhere must also have left a doubt unanswered for as long:
-    /// heartbeats elsewhere can be lost, so their absence proves nothing. Never declares `own`
-    /// dead: after a suspension or a step of the clock, this node may look before it sends its next
+    /// it. A node whose heartbeats go to Redis must also have left a doubt unanswered for as long:
+    /// heartbeats in Redis can be lost, so their absence proves nothing. `own` is never declared
+    /// dead: after a suspension or a step of the clock, this node may call this before it sends its
+    /// next heartbeat.
     /// heartbeat.
     pub async fn expire_other_nodes(
         &self,

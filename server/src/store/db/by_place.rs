@@ -1,12 +1,12 @@
-//! Rows that are read by column position.
+//! Reads rows by column position instead of column name.
 //!
-//! A derived reader looks up each column of each row by name. A claim has hundreds of rows with
-//! more than two dozen columns, and reading their values took an eighth of the engine's samples in
-//! a storm on SQLite. Here, one list defines the columns of the statement and the fields into which
-//! they are read.
+//! A derived reader looks up each column of each row by name.
+//! A claim has hundreds of rows with more than two dozen columns, and reading them took an eighth
+//! of the engine's samples in a storm on SQLite. Here, one list defines both the columns
+//! of the statement and the fields into which they are read.
 
-/// Defines a constant with the columns to select, first and in this order, and the reader of such
-/// rows.
+/// Defines a constant with the columns to select, which come first
+/// and in this order, and the reader of such rows.
 macro_rules! by_place {
     (
         $(#[$doc:meta])*

@@ -1,11 +1,11 @@
-//! The change feed: followers of runs or schedules read them in the order of their last write.
+//! The change feed: followers read runs or schedules in the order of their last write.
 //!
 //! Each write of such a row stamps `changed`. On PostgreSQL, the stamp is the transaction's id, and
 //! a reader stops below the oldest transaction that is still open
-//! ([`crate::store::Dialect::horizon`]), so a later commit can never put a row before a cursor.
+//! ([`crate::store::Dialect::horizon`]). So a later commit can never put a row before a cursor.
 //! SQLite commits one transaction after another, so a counter is enough. The feed contains states,
 //! not history: a row that changed twice between two reads is read once, in its current state.
-//! Nothing is lost and nothing is delivered twice, however often the reader disconnects.
+//! Nothing is lost and nothing is delivered twice, however often a reader disconnects.
 
 use std::{fmt, str::FromStr};
 
@@ -17,7 +17,7 @@ use uuid::Uuid;
 pub struct Cursor {
     /// The stamp of the row.
     pub changed: i64,
-    /// The row.
+    /// The key of the row.
     pub id: Uuid,
 }
 
@@ -49,33 +49,34 @@ impl FromStr for Cursor {
     }
 }
 
-/// Signals that something was written, but not what: a reader continues from its cursor.
+/// Signals that something was written, but not what was. A reader continues from its cursor.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Writes by this process or by another node.
+    /// Signals writes by this process or by another node.
     any: watch::Sender<u64>,
-    /// Writes by this process.
+    /// Signals writes by this process.
     own: watch::Sender<u64>,
 }
 
 impl Changes {
-    /// This process has written: wakes all followers, and the relay to the other nodes.
+    /// Called when this process has written: wakes all followers, and the relay to the other nodes.
     pub fn wake(&self) {
         bump(&self.any);
         bump(&self.own);
     }
 
-    /// Another node reports a write: wakes all followers.
+    /// Called when another node reports a write: wakes all followers.
     pub fn heard(&self) {
         bump(&self.any);
     }
 
-    /// Follows all writes. Register before reading, so that no write in between is missed.
+    /// Follows all writes.
+    /// Callers must follow before they read, so that no write in between is missed.
     pub fn follow(&self) -> watch::Receiver<u64> {
         self.any.subscribe()
     }
 
-    /// Signals the writes of this process from now on.
+    /// Follows the writes of this process.
     pub fn written(&self) -> watch::Receiver<u64> {
         self.own.subscribe()
     }

@@ -1,5 +1,5 @@
-//! The file of a SQLite database: identifies the open file, and holds the lock that lets only one
-//! server write to it.
+//! The file of a SQLite database: identifies the open file, and holds
+//! the lock that lets only one server write to it.
 
 use std::{
     fs::{File, Metadata, OpenOptions, TryLockError},
@@ -11,20 +11,20 @@ use std::{
 
 use crate::store::StoreError;
 
-/// The suffix of the lock file's name. A separate file is needed because SQLite's own locks on the
-/// database file would be lost if this process closed another file descriptor of it.
+/// The suffix of the lock file's name. A separate file is needed: SQLite's own locks on the
+/// database file would be lost if this process closed another descriptor of that file.
 const ENDING: &str = "-server";
 
-/// Maximum number of symbolic links to follow to a file that does not exist yet.
+/// Maximum number of symbolic links that are followed to a file that does not exist yet.
 const MAX_LINKS: usize = 40;
 
-/// The file that was opened.
+/// The database file that this process has opened.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct DatabaseFile {
     path: PathBuf,
-    /// Device and inode; `None` if they could not be read.
+    /// Device and inode of the file; `None` if they could not be read.
     identity: Option<(u64, u64)>,
-    /// Released when the file is closed, however the process ends.
+    /// The server's lock, which is released when the process ends, in whatever way.
     _lock: Option<Arc<File>>,
 }
 
@@ -35,7 +35,7 @@ impl DatabaseFile {
         Self { path: path.to_owned(), identity, _lock: lock.map(Arc::new) }
     }
 
-    /// Whether there is now another file at the path, or none.
+    /// Whether the path now leads to another file or to none.
     pub(in crate::store) fn is_replaced(&self) -> bool {
         let Some(opened) = self.identity else { return false };
         match std::fs::metadata(&self.path) {
@@ -49,8 +49,8 @@ fn identity(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// Takes the lock that a server holds for as long as it runs. Programs that run alongside, such as
-/// backups, need no lock. It is the same one by whichever path the file is reached.
+/// Takes the lock that a server holds for as long as it runs. Programs that run beside the server,
+/// such as backups, need no lock. The lock is the same whichever path leads to the file.
 pub(in crate::store) fn lock(database: &Path) -> Result<File, StoreError> {
     let mut path = canonical(database).into_os_string();
     path.push(ENDING);
@@ -61,7 +61,7 @@ pub(in crate::store) fn lock(database: &Path) -> Result<File, StoreError> {
     let mut file = options.open(&path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {
-            // For the error message of the next process.
+            // The process id is for the error message of the next process.
             let written = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
             written.map_err(failed)?;
             Ok(file)
@@ -88,7 +88,7 @@ fn canonical(database: &Path) -> PathBuf {
     }
     match (folder(&path).canonicalize(), path.file_name()) {
         (Ok(folder), Some(name)) => folder.join(name),
-        // Opening the lock file reports what is wrong.
+        // Opening the lock file will report the problem.
         (Ok(_) | Err(_), _) => path,
     }
 }
@@ -142,7 +142,7 @@ mod tests {
                 assert_eq!(canonical(&folder.join(spelling)), path, "{spelling}");
             }
         };
-        // Before the file exists, and afterwards.
+        // Check the paths before the file exists, and again afterwards.
         all_lead_there();
         std::fs::write(&path, "").unwrap();
         all_lead_there();

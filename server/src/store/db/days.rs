@@ -1,23 +1,23 @@
-//! The days that a statement touches.
+//! The days of the ledger that a statement touches.
 //!
-//! On PostgreSQL the ledger is partitioned by day: fires by their scheduled instant, runs with
-//! their attempts and log lines by the time in the run's key. A statement that changes rows by key
-//! names the days of these keys as constants: then the other partitions cost nothing, not even at
-//! planning time, and its text stays the same all day. Without the constants, a batch searches
-//! every partition for every row.
+//! On PostgreSQL the ledger is partitioned by day: fires by their scheduled instant,
+//! runs with their attempts and log lines by the time in the run's key.
+//! A statement that changes rows by key names the days of these keys as constants.
+//! Then the other partitions cost nothing, not even at planning time, and the text of the statement
+//! stays the same all day. Without the constants, a batch searches every partition for every row.
 
 use entity::Timestamp;
 use uuid::Uuid;
 
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// The lowest key of a row created at an instant.
+/// The lowest key that a row created at an instant can have.
 pub(crate) fn first_key(ms: i64) -> Uuid {
     let ms = u128::try_from(ms).unwrap_or(0).min((1 << 48) - 1);
     Uuid::from_u128(ms << 80)
 }
 
-/// The start of an instant's day.
+/// The start of the day that contains an instant.
 pub(crate) fn day_of(ms: i64) -> i64 {
     ms.div_euclid(DAY_MS) * DAY_MS
 }
@@ -32,7 +32,7 @@ pub(crate) fn made_at(key: Uuid) -> i64 {
 pub(crate) struct Days {
     column: &'static str,
     kind: Kind,
-    /// The first day's start, and the last one's end.
+    /// The start of the first day and the end of the last one.
     range: Option<(i64, i64)>,
 }
 
@@ -43,17 +43,17 @@ enum Kind {
 }
 
 impl Days {
-    /// The days of runs, by their keys.
+    /// The days of runs, from their keys.
     pub(crate) fn of_keys(column: &'static str, keys: impl Iterator<Item = Uuid>) -> Self {
         Self { column, kind: Kind::Keys, range: range(keys.map(made_at)) }
     }
 
-    /// The days of fires, by their instants.
+    /// The days of fires, from their instants.
     pub(crate) fn of_instants(column: &'static str, at: impl Iterator<Item = Timestamp>) -> Self {
         Self { column, kind: Kind::Instants, range: range(at.map(|at| at.0)) }
     }
 
-    /// The condition, to be appended to another.
+    /// The condition that rows are in these days, to be appended to another condition.
     pub(crate) fn condition(self) -> String {
         let Self { column, kind, range } = self;
         let Some((from, to)) = range else { return String::new() };

@@ -15,13 +15,13 @@ use crate::clock::Clock;
 /// value, so that the text of the statement stays the same and need not be parsed again.
 const OWN_NOW: &str = ":own_now";
 
-/// The pieces of SQL that the two databases spell differently.
+/// Writes the pieces of SQL that differ between the two databases.
 #[derive(Clone, Debug)]
 pub struct Dialect {
     backend: DbBackend,
     clock: Option<Clock>,
     live: LiveDays,
-    /// Set only in a simulation.
+    /// The faults to inject; set only in a simulation.
     faults: Option<Faults>,
 }
 
@@ -39,23 +39,24 @@ impl Dialect {
         Self { faults: Some(faults), live: LiveDays::default(), ..self }
     }
 
-    /// Which database it is.
+    /// The kind of database.
     pub fn backend(&self) -> DbBackend {
         self.backend
     }
 
-    /// Whether it is PostgreSQL.
+    /// Whether the database is PostgreSQL.
     pub fn is_postgres(&self) -> bool {
         self.backend == DbBackend::Postgres
     }
 
-    /// `sqlite` or `postgres`.
+    /// The name of the database's kind: `sqlite` or `postgres`.
     pub fn name(&self) -> &'static str {
         if self.is_postgres() { "postgres" } else { "sqlite" }
     }
 
-    /// The time in milliseconds on the clock for leases and heartbeats: the database's own, so that
-    /// nodes need not agree on the time. For [`Dialect::statement`].
+    /// The current time in milliseconds on the clock for leases and heartbeats.
+    /// This is the database's clock, so that nodes need not agree on the time.
+    /// For use in [`Dialect::statement`].
     pub fn now(&self) -> String {
         match (&self.clock, self.is_postgres()) {
             (Some(_), _) => OWN_NOW.to_owned(),
@@ -64,20 +65,20 @@ impl Dialect {
         }
     }
 
-    /// Prevents the rows that a SELECT reads from being changed before the transaction ends. On
-    /// SQLite, the single writer ensures that.
+    /// The clause that keeps the rows that a SELECT reads from being changed before the transaction
+    /// ends. It is empty on SQLite, where the single writer ensures that.
     pub fn share(&self) -> &'static str {
         if self.is_postgres() { "FOR SHARE" } else { "" }
     }
 
-    /// Locks the rows of this table that a query finds, in the query's order, and waits for each.
-    /// Empty on SQLite, where one writer excludes all others.
+    /// The clause that locks the rows of a table that a query finds, in the query's order, and
+    /// waits for each lock. It is empty on SQLite, where one writer excludes all others.
     pub fn for_update(&self, table: &str) -> String {
         if self.is_postgres() { format!("FOR UPDATE OF {table}") } else { String::new() }
     }
 
-    /// Locks the rows that a SELECT reads, and skips rows that another transaction has locked.
-    /// Empty on SQLite, where one writer excludes all others.
+    /// The clause that locks the rows that a SELECT reads, and skips those that another transaction
+    /// has locked. It is empty on SQLite, where one writer excludes all others.
     pub fn skip_locked(&self, table: &str) -> String {
         if self.is_postgres() {
             format!("FOR UPDATE OF {table} SKIP LOCKED")
@@ -86,10 +87,10 @@ impl Dialect {
         }
     }
 
-    /// To be appended to a table in FROM: joins each of its rows with the first rows of `table`
-    /// that match `which`, in the given order. The expression `own` is their number for each row,
-    /// at most `most`. If an index has that order, no other rows are read. The rows are locked as
-    /// by [`Dialect::skip_locked`].
+    /// The clause, to be appended to a table in FROM, that joins each of its rows with the first
+    /// rows of `table` that match `which`, in the given order. For each row, the expression `own`
+    /// is the number of rows to join, at most `most`. If an index has that order, no other rows are
+    /// read. The rows are locked as by [`Dialect::skip_locked`].
     pub fn first_of_each(
         &self,
         table: &str,
@@ -105,7 +106,7 @@ impl Dialect {
                 self.skip_locked(table)
             )
         } else {
-            // LIMIT cannot refer to another table here.
+            // Here LIMIT cannot refer to another table.
             format!(
                 "CROSS JOIN {table} ON {table}.id IN (SELECT id FROM \
                    (SELECT id, row_number() OVER () AS place FROM \
@@ -115,9 +116,9 @@ impl Dialect {
         }
     }
 
-    /// To be appended to a table in FROM: joins each of its rows with the first `limit` rows of
-    /// `table` that match `which`, in the given order. If an index has that order, no other rows
-    /// are read.
+    /// The clause, to be appended to a table in FROM, that joins each of its rows with the first
+    /// `limit` rows of `table` that match `which`, in the given order.
+    /// If an index has that order, no other rows are read.
     pub fn newest_of_each(&self, table: &str, which: &str, order: &str, limit: &str) -> String {
         let (what, first) = if self.is_postgres() {
             ("*", format!("CROSS JOIN LATERAL ({{}}) {table}"))
@@ -130,19 +131,19 @@ impl Dialect {
         first.replace("{}", &rows)
     }
 
-    /// The condition that rows lie in `days`, to be appended to another. SQLite's tables are not
-    /// partitioned.
+    /// The condition that rows are in `days`, to be appended to another condition.
+    /// It is empty on SQLite, whose tables are not partitioned.
     pub(crate) fn within(&self, days: Days) -> String {
         if self.is_postgres() { days.condition() } else { String::new() }
     }
 
-    /// The condition that a run can be live at `now`, by the key in `column`; to be appended to a
-    /// condition that says that it is live. See `live`.
+    /// The condition that a run with the key in `column` can be live at `now`, to be appended to
+    /// the condition that it is live. See `live`.
     pub(crate) fn live_runs(&self, column: &'static str, now: Timestamp) -> String {
         self.live.of_runs(column, now)
     }
 
-    /// The condition that a fire can be pending at `now`, by the instant in `column`.
+    /// The condition that a fire with the instant in `column` can be pending at `now`.
     pub(crate) fn pending_fires(
         &self,
         column: &'static str,
@@ -157,9 +158,9 @@ impl Dialect {
     }
 
     /// A condition on rows that a statement finds by key, written so that PostgreSQL does not
-    /// estimate how many rows match it. There may be a handful of pending or running rows when a
-    /// table is analyzed, and thousands a second later; PostgreSQL would then search for those rows
-    /// first and compare each with every key.
+    /// estimate how many rows match it. When a table is analyzed, it may contain a handful
+    /// of pending or running rows, and thousands a second later.
+    /// PostgreSQL would then search for those rows first and compare each of them with every key.
     pub(crate) fn of_found(&self, condition: &str) -> String {
         if self.is_postgres() {
             format!("CASE WHEN {condition} THEN true ELSE false END")
@@ -168,9 +169,9 @@ impl Dialect {
         }
     }
 
-    /// The stamp for `changed` in a statement that writes `table`. For runs, it is also greater
-    /// than all stamps that were counted, even those of removed runs, because the roll-ups continue
-    /// from there.
+    /// The stamp for `changed` in a statement that writes `table`.
+    /// For runs, it is also greater than all stamps that were counted, even those of removed runs,
+    /// because the statistics continue from there.
     pub fn stamp(&self, table: &str) -> String {
         if self.is_postgres() {
             "pg_current_xact_id()::text::bigint".to_owned()
@@ -183,8 +184,8 @@ impl Dialect {
         }
     }
 
-    /// The stamp that the last statement of this transaction that wrote `table` has assigned. It is
-    /// the greatest, because stamps increase and SQLite has one writer.
+    /// The stamp that the last statement of this transaction that wrote `table` has assigned.
+    /// It is the greatest stamp, because stamps increase and SQLite has one writer.
     pub fn last_stamp(&self, table: &str) -> String {
         if self.is_postgres() {
             self.stamp(table)
@@ -193,7 +194,8 @@ impl Dialect {
         }
     }
 
-    /// All stamps below this one are complete: no open transaction can still write one.
+    /// All stamps below this expression are complete:
+    /// no open transaction can still write such a stamp.
     pub fn horizon(&self) -> &'static str {
         if self.is_postgres() {
             "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
@@ -202,14 +204,14 @@ impl Dialect {
         }
     }
 
-    /// A column whose index would match many rows, although another condition narrows them to a
-    /// few. PostgreSQL knows this from its statistics; SQLite has none, and a plus sign keeps it
-    /// from using that index.
+    /// A column whose index would match many rows, although another condition narrows them
+    /// to a few. PostgreSQL knows this from its statistics.
+    /// SQLite has no statistics, so a plus sign keeps it from using that index.
     pub(crate) fn of_few(&self, column: &'static str) -> String {
         if self.is_postgres() { column.to_owned() } else { format!("+{column}") }
     }
 
-    /// Whether the JSON list in `column` contains the text in the placeholder.
+    /// The condition that the JSON list in `column` contains the text in the placeholder.
     pub fn list_has(&self, column: &str, placeholder: &str) -> String {
         if self.is_postgres() {
             format!("jsonb_exists({column}, {placeholder})")
@@ -218,13 +220,14 @@ impl Dialect {
         }
     }
 
-    /// Whether the JSON list in `column` has no items.
+    /// The condition that the JSON list in `column` is empty.
     pub fn list_is_empty(&self, column: &str) -> String {
         let kind = if self.is_postgres() { "jsonb" } else { "json" };
         format!("{kind}_array_length({column}) = 0")
     }
 
-    /// Whether the JSON list in `column` contains any text of the placeholder's JSON list.
+    /// The condition that the JSON list in `column`
+    /// contains any text of the list in the placeholder.
     pub fn list_has_any(&self, column: &str, placeholder: &str) -> String {
         if self.is_postgres() {
             let asked = format!("jsonb_array_elements_text(CAST({placeholder} AS jsonb))");
@@ -237,7 +240,8 @@ impl Dialect {
         }
     }
 
-    /// Whether the JSON list in the placeholder contains all texts of the JSON list in `column`.
+    /// The condition that the JSON list in the placeholder
+    /// contains all texts of the list in `column`.
     pub fn list_within(&self, column: &str, placeholder: &str) -> String {
         if self.is_postgres() {
             format!("{column} <@ CAST({placeholder} AS jsonb)")
@@ -260,8 +264,8 @@ impl Dialect {
                 (sql.into(), values.into_iter().collect());
             if let Some(clock) = self.clock.as_ref().filter(|_| sql.contains(OWN_NOW)) {
                 values.push(clock.now().timestamp_millis().into());
-                // A batch on SQLite binds numbered parameters, and named ones would be numbered,
-                // too.
+                // If a statement with a batch on SQLite binds numbered
+                // parameters, named ones would get numbers, too.
                 let mark = if self.is_postgres() { '$' } else { '?' };
                 let now = format!("CAST({mark}{} AS bigint)", values.len());
                 sql = sql.replace(OWN_NOW, &now);

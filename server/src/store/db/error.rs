@@ -3,7 +3,7 @@ use std::{borrow::Cow, io, path::PathBuf, time::Duration};
 use crate::store::Refusing;
 use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr, SqlErr, SqlxError};
 
-/// Why the store failed. Messages read after "failed to".
+/// Why the store could not do something. Messages are printed after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The URL does not name a database that Carillon supports.
@@ -12,31 +12,31 @@ pub enum StoreError {
          set it in the configuration file, by CARILLON_DATABASE__URL or --database-url"
     )]
     UnknownUrl {
-        /// The URL as given, with its password masked.
+        /// The given URL, with its password masked.
         url: String,
     },
-    /// The URL names a database in memory: each connection would have its own, which would end with
-    /// the connection.
+    /// The URL names a database in memory.
+    /// Each connection would have its own, which would end with the connection.
     #[error(
         "use database.url: '{url}' names no file, and a database in memory is not enough; give \
          sqlite:PATH"
     )]
     NoFile {
-        /// The URL as given.
+        /// The given URL.
         url: String,
     },
     /// The servers in the URL cannot be parsed.
     #[error("use database.url: '{url}' {problem}")]
     BadUrl {
-        /// The URL as given, with its password masked.
+        /// The given URL, with its password masked.
         url: String,
-        /// The problem, and what to do.
+        /// The problem, and how to solve it.
         problem: String,
     },
-    /// No server answers at the address, or its answer is not as expected.
+    /// No server answers at the address, or its answer is not that of a database.
     #[error("reach the database at {url}: {source}; check database.url and that it is running")]
     Unreachable {
-        /// The URL as given, with its password masked.
+        /// The given URL, with its password masked.
         url: String,
         /// The driver's error.
         source: DbErr,
@@ -47,9 +47,9 @@ pub enum StoreError {
          version of Carillon does not know; run the newer version, or restore a backup"
     )]
     SchemaNewer {
-        /// The URL as given, with its password masked.
+        /// The given URL, with its password masked.
         url: String,
-        /// The first unknown migration.
+        /// The first migration that this program does not know.
         migration: String,
     },
     /// The database has pending migrations.
@@ -58,12 +58,12 @@ pub enum StoreError {
          or start with database.migrate = true"
     )]
     SchemaOlder {
-        /// The URL as given, with its password masked.
+        /// The given URL, with its password masked.
         url: String,
-        /// The number of pending migrations.
+        /// Number of pending migrations.
         pending: usize,
     },
-    /// Another server has the file open.
+    /// Another server has the database file open.
     #[error(
         "open the database {}: another server{} has it open; stop that server, or give this one \
          a database of its own; several servers need PostgreSQL",
@@ -71,33 +71,33 @@ pub enum StoreError {
         process.map(|id| format!(" (process {id})")).unwrap_or_default()
     )]
     ServedAlready {
-        /// The database.
+        /// The path of the database file.
         path: PathBuf,
-        /// The other server's process id.
+        /// The process id of the other server.
         process: Option<u32>,
     },
-    /// The lock on the file cannot be taken.
+    /// The server's lock cannot be taken.
     #[error(
         "lock {}: {source}; the server needs to write beside its database, and one server writes \
          to it alone",
         path.display()
     )]
     NoLock {
-        /// The lock file.
+        /// The path of the lock file.
         path: PathBuf,
-        /// The system's error.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A row violates a constraint of the database.
     #[error("write a row that breaks {constraint:?}")]
     Broken {
-        /// The constraint.
+        /// The constraint that the row violates.
         constraint: Constraint,
     },
     /// A text contains a NUL character, which PostgreSQL cannot store.
     #[error("query the database: a text has a NUL character")]
     Nul,
-    /// The database has no room for the data.
+    /// The disk of the database is full.
     #[error(
         "write to the database: the disk of the database is full; make room, and everything goes \
          on by itself ({source})"
@@ -106,10 +106,10 @@ pub enum StoreError {
         /// The driver's error.
         source: DbErr,
     },
-    /// A search found no result within its time limit.
+    /// A search did not finish within its time limit.
     #[error("search: it took longer than {} s and was given up", .limit.as_secs_f64())]
     SearchTooLong {
-        /// The time limit.
+        /// The time limit of searches.
         limit: Duration,
     },
     /// Any other error that the driver reports.
@@ -126,32 +126,32 @@ pub enum Constraint {
     WorkflowName,
     /// The namespace has another calendar with that name.
     CalendarName,
-    /// Another namespace has the name.
+    /// Another namespace has that name.
     NamespaceName,
-    /// Another user has the name, or one that looks like it.
+    /// Another user has that name, or one that looks like it.
     UserName,
-    /// Another user has that identity at the provider.
+    /// Another user has that identity at the identity provider.
     UserIdentity,
-    /// Another token of the same owner, or another token without an owner, has the name.
+    /// Another token of the same owner, or another token without an owner, has that name.
     TokenName,
-    /// Another feed of the same owner has the name.
+    /// Another feed of the same owner has that name.
     FeedName,
-    /// Another concurrency group of the namespace has the name.
+    /// Another concurrency group of the namespace has that name.
     GroupName,
-    /// Another secret of the namespace has the name.
+    /// Another secret of the namespace has that name.
     SecretName,
-    /// Another channel of the namespace has the name.
+    /// Another channel of the namespace has that name.
     ChannelName,
-    /// Another alert rule of the namespace has the name.
+    /// Another alert rule of the namespace has that name.
     AlertRuleName,
-    /// The fire already exists.
+    /// The schedule already has a fire for that instant.
     FireSlot,
     /// The caller has already used this idempotency key.
     IdempotencyKey,
 }
 
-/// PostgreSQL reports the index; SQLite reports the table and columns, or the index if it contains
-/// expressions.
+/// Each constraint, as the databases report it. PostgreSQL reports the index.
+/// SQLite reports the table and columns, or the index if it contains expressions.
 const CONSTRAINTS: [(Constraint, &str, &str); 16] = [
     (Constraint::ScheduleName, "schedule_name", "index 'schedule_name'"),
     (Constraint::WorkflowName, "workflow_name", "workflow.namespace_id, workflow.name"),
@@ -189,7 +189,7 @@ impl From<DbErr> for StoreError {
                 }
             }
         }
-        // SQLSTATE 22021 for a text, 22P05 for JSON.
+        // The code is 22021 for a text and 22P05 for JSON.
         let text = error.to_string();
         if text.contains("invalid byte sequence for encoding \"UTF8\": 0x00")
             || text.contains("\\u0000 cannot be converted to text")
@@ -204,12 +204,12 @@ impl From<DbErr> for StoreError {
 }
 
 impl StoreError {
-    /// The error if the database did not answer for as long as a caller waits.
+    /// The error if the database did not answer for as long as the caller waits.
     pub fn unanswered() -> Self {
         Self::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))
     }
 
-    /// The database's own error, if this error is not a more specific one.
+    /// The database's own error; `None` if this error is a more specific one.
     fn database_error(&self) -> Option<&DbErr> {
         match self {
             Self::Database(error) => Some(error),
@@ -228,7 +228,7 @@ impl StoreError {
         }
     }
 
-    /// Whether a lock was not granted within the transaction's lock timeout.
+    /// Whether a lock was not granted within the lock timeout of the transaction.
     pub fn is_lock_refused(&self) -> bool {
         matches!(self, Self::Database(error) if code(error).as_deref() == Some("55P03"))
     }
@@ -253,8 +253,8 @@ impl StoreError {
         }
     }
 
-    /// Why the database cannot serve a call now, as a text for the caller, if the reason passes on
-    /// its own or after an operator's action. The call is valid and may be sent again.
+    /// Why the database cannot serve a call now, as a text for the caller. The reason will pass on
+    /// its own or after an operator's action, and the call may be sent again.
     pub fn unavailable(&self) -> Option<&'static str> {
         if matches!(self, Self::DiskFull { .. }) {
             return Some(Refusing::DiskFull.problem());
@@ -270,8 +270,8 @@ impl StoreError {
         self.is_transient().then_some(AWAY)
     }
 
-    /// Whether the database refuses the data, so that the same call can never succeed: because no
-    /// column can store a value, a constraint is violated, or there is too much data.
+    /// Whether the database refuses the data, so that the same call can never succeed: no column
+    /// can store a value, a constraint is violated, or there is too much data.
     pub fn is_refusal(&self) -> bool {
         let error = match self {
             Self::Broken { .. } | Self::Nul => return true,
@@ -291,22 +291,22 @@ impl StoreError {
     }
 }
 
-/// The text for a database that is away. After an error in the middle of a change, it is unknown
-/// whether the change was made.
+/// The text for callers when the database does not answer.
+/// After an error in the middle of a change, it is unknown whether the change was made.
 pub const AWAY: &str = "the database does not answer; if this was a change, look whether it was \
     made before it is sent again, or send it with an idempotency key";
 
-/// The text for a lock that was not granted in time.
+/// The text for callers when a lock was not granted in time.
 const LOCKED: &str = "what this call needs is locked in the database; nothing was changed, and it \
     may be sent again";
 
-/// SQLite's BUSY and LOCKED.
+/// Whether a code is SQLite's BUSY or LOCKED.
 fn is_busy(code: &str) -> bool {
     code.len() < 5 && code.parse::<u32>().is_ok_and(|number| matches!(number & 0xff, 5 | 6))
 }
 
-/// Whether a value that was read does not fit its column's type: the next read will fail in the
-/// same way.
+/// Whether a value that was read does not fit the type of its
+/// column: the next read will fail in the same way.
 fn is_unreadable(error: &SqlxError) -> bool {
     matches!(
         error,
@@ -318,9 +318,9 @@ fn is_unreadable(error: &SqlxError) -> bool {
     )
 }
 
-/// Whether the condition behind a code is transient. For PostgreSQL: lost connections, rollbacks in
+/// Whether the condition behind a code is transient. On PostgreSQL: lost connections, rollbacks in
 /// favour of other transactions, lack of resources, lock timeouts, operator interventions,
-/// standbys, and transactions that were idle for too long. For SQLite: BUSY and LOCKED.
+/// standbys, and transactions that were idle for too long. On SQLite: BUSY and LOCKED.
 fn passes(code: &str) -> bool {
     const CLASSES: [&str; 4] = ["08", "40", "53", "57"];
     const CODES: [&str; 3] = ["25006", "25P03", "55P03"];
@@ -333,7 +333,7 @@ fn passes(code: &str) -> bool {
     }
 }
 
-/// The database's own error code.
+/// The error code that the database reported.
 pub(in crate::store) fn code(error: &DbErr) -> Option<Cow<'_, str>> {
     let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) =
         error
@@ -343,17 +343,18 @@ pub(in crate::store) fn code(error: &DbErr) -> Option<Cow<'_, str>> {
     error.as_database_error()?.code()
 }
 
-/// PostgreSQL's `disk_full`; SQLite's FULL, and the code for a WAL index that cannot grow.
+/// Whether a code is PostgreSQL's `disk_full`, SQLite's FULL,
+/// or SQLite's code for a WAL index that cannot grow.
 pub(in crate::store) fn is_disk_full(code: &str) -> bool {
     matches!(code, "53100" | "13" | "4874")
 }
 
-/// Whether a code means that the database refuses the data. PostgreSQL's codes have five
-/// characters, of which the first two are a class; SQLite's are numbers whose lowest byte is the
-/// kind.
+/// Whether a code means that the database refuses the data.
+/// PostgreSQL's codes have five characters, of which the first two name a class.
+/// SQLite's codes are numbers whose lowest byte is the kind.
 fn refuses(code: &str) -> bool {
     const CLASSES: [&str; 4] = ["21", "22", "23", "54"];
-    /// TOOBIG, CONSTRAINT, MISMATCH.
+    /// SQLite's TOOBIG, CONSTRAINT and MISMATCH.
     const KINDS: [u32; 3] = [18, 19, 20];
     match code.parse::<u32>() {
         Ok(number) if code.len() < 5 => KINDS.contains(&(number & 0xff)),
@@ -382,7 +383,8 @@ mod tests {
 
     #[test]
     fn transient_errors_are_distinguished_from_permanent_ones() {
-        // Deadlock, shutdown, standby, lock timeout, idle transaction; busy, locked.
+        // On PostgreSQL: deadlock, shutdown, standby, lock timeout, idle transaction.
+        // On SQLite: busy, locked.
         for code in ["40P01", "57P01", "25006", "55P03", "25P03", "5", "517", "6"] {
             assert!(passes(code), "{code}");
         }
@@ -393,12 +395,13 @@ mod tests {
 
     #[test]
     fn values_that_can_never_be_stored_are_distinguished_from_temporary_failures() {
-        // Text with NUL, a violated constraint, a value too large; a trigger, a value too large on
-        // SQLite.
+        // On PostgreSQL: a text with NUL, a violated constraint, a value that is too large.
+        // On SQLite: a trigger, a value that is too large.
         for code in ["22P05", "22021", "23514", "54000", "1811", "18"] {
             assert!(refuses(code), "{code}");
         }
-        // Deadlock, disk full, no such table, shutdown; busy, an error on disk, disk full.
+        // On PostgreSQL: deadlock, disk full, no such table, shutdown.
+        // On SQLite: busy, a disk error, disk full.
         for code in ["40P01", "53100", "42P01", "57P01", "5", "10", "13", "1"] {
             assert!(!refuses(code), "{code}");
         }

@@ -1,5 +1,5 @@
-//! Faults that a simulation injects into a store: errors, delays and crashes, at the places where a
-//! database and its answers can really be lost. A store outside a simulation has no faults.
+//! Faults that a simulation injects into a store: errors, delays and crashes, at places where a
+//! database or its answers can really be lost. Outside a simulation, a store has no faults.
 
 use std::{fmt, sync::Arc};
 
@@ -8,18 +8,18 @@ use sea_orm::Statement;
 
 use crate::store::StoreError;
 
-/// A moment between two database operations of a transaction.
+/// A moment in a transaction at which a fault can occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// Before it begins.
+    /// Before the transaction begins.
     Begin,
-    /// Before it commits: an error, or a crash of the caller, rolls it back.
+    /// Before the commit: an error, or a crash of the caller, rolls the transaction back.
     Commit,
-    /// After it has committed: an error, or a crash of the caller, loses the answer.
+    /// After the commit: an error, or a crash of the caller, loses the answer.
     Committed,
 }
 
-/// Called at each edge and for each statement.
+/// The functions that a store calls at each edge and for each statement.
 #[derive(Clone)]
 pub struct Faults {
     edge: Arc<dyn Fn(Edge) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
@@ -27,8 +27,8 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// `edge` may wait, fail or never return; `statement` may return a failing statement to be
-    /// executed instead.
+    /// `edge` may wait, fail or never return.
+    /// `statement` may return a statement that fails, to be executed instead.
     pub fn new(
         edge: impl Fn(Edge) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
         statement: impl Fn() -> Option<Statement> + Send + Sync + 'static,

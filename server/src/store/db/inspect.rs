@@ -1,5 +1,5 @@
-//! Inspects a database without changing it, to find out why a server would not start on it or not
-//! run well.
+//! Inspects a database without changing it, to find out why
+//! a server would not start on it or not run well.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseConnection, FromQueryResult};
@@ -7,28 +7,28 @@ use sea_orm::{ConnectionTrait, DatabaseConnection, FromQueryResult};
 use super::open::{DatabaseLocation, schema};
 use crate::store::{Dialect, Options, Schema, StoreError};
 
-/// The result of an inspection.
+/// The results of an inspection.
 #[derive(Debug)]
 pub struct Inspection {
-    /// `sqlite` or `postgres`.
+    /// The database's kind: `sqlite` or `postgres`.
     pub kind: &'static str,
-    /// The database's version, as reported.
+    /// The database's version, in its own words.
     pub version: String,
-    /// The same as PostgreSQL's number: 15.18 is 150018.
+    /// The version as a number in PostgreSQL's form: 15.18 is 150018.
     pub version_number: i64,
-    /// The time on its clock.
+    /// The time on the database's clock.
     pub now: Timestamp,
-    /// The state of its schema.
+    /// The state of the schema.
     pub schema: Result<Schema, StoreError>,
-    /// Why it does not accept Carillon's writes; `None` if it does.
+    /// Why the database does not accept Carillon's writes; `None` if it does.
     pub refuses: Option<String>,
-    /// Settings that are off, although commits are not safe without them.
+    /// Settings that are off although commits are not safe without them.
     pub unsafe_settings: Vec<String>,
-    /// Open connections, and the maximum; only for PostgreSQL.
+    /// Number of open connections, and the maximum; only for PostgreSQL.
     pub connections: Option<(i64, i64)>,
 }
 
-/// PostgreSQL's information about itself.
+/// The facts that PostgreSQL reports about itself.
 #[derive(FromQueryResult)]
 struct PostgresFacts {
     version: String,
@@ -42,7 +42,7 @@ struct PostgresFacts {
     closed: Option<String>,
 }
 
-/// The query checks the privileges for each table, so that a missing one can be named.
+/// The query checks the privileges on each table, so that a missing privilege can be named.
 const SERVER: &str = "SELECT current_setting('server_version') AS version, \
        current_setting('server_version_num')::bigint AS version_number, \
        (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, \
@@ -59,14 +59,14 @@ const SERVER: &str = "SELECT current_setting('server_version') AS version, \
             AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'))) \
          AS closed";
 
-/// A SQLite file's information about itself.
+/// The facts that SQLite reports about a file.
 #[derive(FromQueryResult)]
 struct SqliteFacts {
     version: String,
     now: i64,
 }
 
-/// Connects and inspects. The file of a SQLite database must exist.
+/// Connects to the database and inspects it. The file of a SQLite database must exist.
 pub async fn look(options: &Options) -> Result<Inspection, StoreError> {
     let single = DatabaseLocation::of(&options.url)?.open_one(options).await?;
     let dialect = Dialect::new(single.get_database_backend());
@@ -115,8 +115,8 @@ async fn look_at_file(
     let sql = format!("SELECT sqlite_version() AS version, {} AS now", dialect.now());
     let file = SqliteFacts::find_by_statement(dialect.statement(sql, [])).one(single).await?;
     let file = file.ok_or_else(nothing)?;
-    // A table that never becomes visible: the statement waits for its turn to write and is rolled
-    // back.
+    // The table never becomes visible: the statement waits
+    // for its turn to write, and is rolled back.
     let attempt = "BEGIN IMMEDIATE; CREATE TABLE carillon_doctor (x INTEGER); ROLLBACK";
     let refuses = single.execute_unprepared(attempt).await.err().map(|error| error.to_string());
     Ok(Inspection {

@@ -1,16 +1,16 @@
-//! The days that can contain live rows.
+//! The days of the ledger that can contain live rows.
 //!
 //! On PostgreSQL, the ledger is partitioned by day. A statement that looks for live rows has no key
-//! that determines a day, so it would be planned across all of them, which takes longer than
-//! running it. So each process queries every few seconds where the oldest and the newest live rows
-//! are, and such statements name the days in between as constants.
+//! that determines a day, so it would be planned across all days, which takes longer than running
+//! it. So each process finds out every few seconds where the oldest and the newest live rows are,
+//! and such statements name the days in between as constants.
 //!
-//! Rows that become live after a scan have just been created, so they lie within a day of the
-//! present, which every range includes. There are three exceptions. A run has the key of its fire,
-//! so pending fires also count among the runs by their keys. Rows that this process itself writes
-//! widen the range at once. And an instant that is caught up on may be long past, so a caller that
-//! decides by a schedule's live rows states how far back it catches up. A result that has not been
-//! refreshed for a minute is not used; instead, all days are searched.
+//! Rows that become live after a scan have just been created.
+//! So they are within a day of the present, which every range includes. There are three exceptions.
+//! A run has the key of its fire, so pending fires also count among the runs, by their keys. Rows
+//! that this process itself writes widen the range immediately. An instant that is caught up on may
+//! be long past, so a caller that decides by a schedule's live rows states how far back it catches
+//! up. A result that has not been refreshed for a minute is not used: then all days are searched.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,11 +21,11 @@ use uuid::Uuid;
 use super::days::{DAY_MS, Days, first_key, made_at};
 use crate::store::{Store, StoreError};
 
-/// How far new rows are from the present at most, in milliseconds. The clocks of nodes differ by
-/// less.
+/// The largest distance of new rows from the present, in milliseconds.
+/// The clocks of nodes differ by less.
 const MARGIN: i64 = DAY_MS;
 
-/// How long a scan result stays valid, in milliseconds.
+/// How long the result of a scan stays valid, in milliseconds.
 const VALID: i64 = 60_000;
 
 /// The days that can contain live rows. Cheap to clone; clones share their state.
@@ -35,8 +35,8 @@ pub(crate) struct LiveDays(Arc<Mutex<ScanState>>);
 #[derive(Clone, Copy, Debug, Default)]
 struct ScanState {
     found: Option<ScannedRanges>,
-    /// The rows that this process has written since the last scan, and between the two scans before
-    /// that: a scan may have begun before they were committed.
+    /// The rows that this process has written since the last scan, and between the two scans
+    /// before: a scan may have begun before these rows were committed.
     written: [Spans; 2],
 }
 
@@ -64,7 +64,7 @@ impl Default for Spans {
     }
 }
 
-/// A range from the first to the last value, in milliseconds.
+/// A range from a first to a last instant, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct InstantRange {
     first: i64,
@@ -85,16 +85,16 @@ impl InstantRange {
 }
 
 impl LiveDays {
-    /// The condition that a run, by the key in `column`, can be live at `now`; to be appended to
-    /// another one.
+    /// The condition that a run with the key in `column` can be live at
+    /// `now`, to be appended to another condition.
     pub(crate) fn of_runs(&self, column: &'static str, now: Timestamp) -> String {
         let Some(spans) = self.believed(now) else { return String::new() };
         let InstantRange { first, last } = spans.runs.around(now.0);
         Days::of_keys(column, [first, last].map(first_key).into_iter()).condition()
     }
 
-    /// The condition that a fire, by the instant in `column`, can be pending at `now`. `since` says
-    /// how far back recent writes of others may lie.
+    /// The condition that a fire with the instant in `column` can be pending at `now`.
+    /// `since` says how far back the recent writes of other nodes may lie.
     pub(crate) fn of_fires(&self, column: &'static str, now: Timestamp, since: Since) -> String {
         let Some(spans) = self.believed(now) else { return String::new() };
         let caught_up = match since {
@@ -114,7 +114,7 @@ impl LiveDays {
         known.written = [Spans::default(), known.written[0]];
     }
 
-    /// Adds rows that this process writes: pending fires, by their keys and instants.
+    /// Adds rows that this process writes: pending fires, with their keys and instants.
     pub(in crate::store) fn widen(&self, fires: impl Iterator<Item = (Uuid, Timestamp)>) {
         let at = |at: i64| InstantRange { first: at, last: at };
         let spans =
@@ -135,14 +135,14 @@ impl LiveDays {
     }
 }
 
-/// How far back rows may lie that others have written since the last scan.
+/// How far back rows may lie that other nodes have written since the last scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// At most as far as the margin, or it does no harm if they are seen a moment later.
+    /// At most as far back as the margin, or it does no harm to see older rows a moment later.
     Margin,
-    /// Not before this instant.
+    /// Not before the given instant.
     Instant(Timestamp),
-    /// Anywhere.
+    /// Anywhere in the ledger.
     Anything,
 }
 
@@ -156,15 +156,15 @@ struct Row {
 }
 
 impl Store {
-    /// Scans where the live rows are, for later statements. Does nothing on SQLite, where the
-    /// ledger is one table.
+    /// Scans where the live rows are, for later statements.
+    /// Does nothing on SQLite, where the ledger is a single table.
     pub async fn refresh_live_days(&self, now: Timestamp) -> Result<(), StoreError> {
         if !self.dialect().is_postgres() {
             return Ok(());
         }
-        // Without a parameter, so that each connection plans it only once, although across all
-        // days. The text form of keys sorts like the keys, but has no index that could mislead the
-        // planner into reading history.
+        // The statement has no parameter, so that each connection plans it only once, although
+        // across all days. The text form of keys sorts like the keys, but has no index that could
+        // mislead the planner into reading history.
         let sql = "SELECT r.first_run, r.last_run, f.first_intent, f.first_fire, f.last_fire \
              FROM (SELECT min(id::text) AS first_run, max(id::text) AS last_run FROM run \
                     WHERE state IN ('queued', 'running', 'retrying')) r, \
@@ -180,7 +180,7 @@ impl Store {
                      WHERE verdict = 'pending' AND queue_position IS NOT NULL) p) f";
         let row =
             Row::find_by_statement(self.dialect().statement(sql, [])).one(self.rounds()).await;
-        // If the result is unknown, all days are searched.
+        // If the result is unknown, later statements search all days.
         let found = row.as_ref().ok().and_then(Option::as_ref).map(|row| {
             let made = |key: &Option<String>| {
                 let key = key.as_deref().and_then(|key| Uuid::try_parse(key).ok());

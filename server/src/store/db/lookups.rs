@@ -1,17 +1,19 @@
-//! How the rows of an object type are found and written one by one, in the same way for each type.
+//! Defines how the rows of each type of object are found and written one by one.
 
-/// Defines the lookups of an object type, in the module that has its `Entity`, `Column` and `Model`
-/// in scope; for lookups that write, also its `ActiveModel`.
+/// Defines the lookups of a type of object, in a module that has its `Entity`, `Column` and `Model`
+/// in scope. Lookups that write also need its `ActiveModel`.
 ///
-/// Rows of the first kind are `kept` when they are deleted, because history refers to them; rows of
-/// the other kind are `removed`.
+/// Rows marked `kept` remain when they are deleted, because history refers to them.
+/// Rows marked `removed` do not.
 ///
-/// - `by_ids`: the rows with these keys, unordered; including deleted ones, if they are kept
+/// - `by_ids`: the rows with these keys, in no particular
+///   order, including deleted rows that are kept
 /// - `by_name`: the row with this name in a namespace that is not deleted
-/// - `of_module`: the rows that a module declared and that are not deleted, by name
-/// - `lock`: the row with this key that is not deleted, locked until the transaction ends;
-///   `lock_all`: all rows of a namespace; `lock_sealed_otherwise`: a step of a key rotation
-/// - `insert`, `update`, `delete`: one row
+/// - `of_module`: the rows that a module declared and that are not deleted, sorted by name
+/// - `lock`: the row with this key that is not deleted,
+///   locked until the transaction ends; `lock_all`: all rows of a namespace;
+///   `lock_sealed_otherwise`: the rows for one step of a key rotation
+/// - `insert`, `update`, `delete`: writes a single row
 macro_rules! lookups {
     ($what:literal, $rows:ident: $($lookup:ident),+) => {
         $(crate::store::db::lookups::lookups!(@$lookup $what, $rows);)+

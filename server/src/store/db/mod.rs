@@ -1,15 +1,14 @@
-//! Access to the database, and the building blocks of every statement.
+//! Access to the database, and the building blocks of statements.
 //!
-//! - `primary`: follows a fail-over; `open`: connects and migrates; `inspect`, `stored`, `backup`,
-//!   `database_file`: other operations on a database as a whole
-//! - `dialect`: what differs between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
-//!   `by_place`: rows read by column position; `lookups`: the lookup functions of each object type
+//! - `primary`: connects to the writable server; `open`: opens and migrates a database; `inspect`,
+//!   `stored`, `backup`, `database_file`: other operations on a whole database
+//! - `dialect`: the differences between SQLite and PostgreSQL; `bulk`: a batch of rows as a table;
+//!   `by_place`: reads rows by column position; `lookups`: the lookups of each type of object
 //! - `days`: the days that a statement touches; `live`: the days that can contain live rows
-//! - `page`, `total`: lists; `within`: the namespaces from which they are read; `changes`: changed
-//!   rows, for followers
-//! - `searching`: how long a caller may let the database search
+//! - `page`, `total`: lists; `within`: the namespaces of a list; `changes`: the change feed
+//! - `searching`: the time limit of searches
 //! - `error`, `writes`: errors, and whether the database accepts writes
-//! - `faults`: the faults that a simulation injects; `sizes`: the sizes of tables
+//! - `faults`: the faults that a simulation injects; `sizes`: the number of schedules and runs
 
 pub mod backup;
 pub(crate) mod bulk;

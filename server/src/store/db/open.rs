@@ -1,4 +1,4 @@
-//! Opens the database: connects, checks or migrates the schema, then builds the pools.
+//! Opens a database: connects, checks or migrates the schema, and then builds the pools.
 
 use std::{
     fmt,
@@ -22,32 +22,33 @@ use super::{
 };
 use crate::store::{Changes, Dialect, Store, StoreError};
 
-/// How to treat pending migrations.
+/// The policy for pending migrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Migrations {
-    /// Apply them.
+    /// Pending migrations are applied.
     Apply,
-    /// Refuse to open.
+    /// The database is not opened if migrations are pending.
     Refuse,
 }
 
-/// How to open a database.
+/// The options for opening a database.
 #[derive(Clone)]
 pub struct Options {
-    /// `sqlite:PATH` or `postgres://...`, with several hosts if there are standbys.
+    /// The database's URL: `sqlite:PATH`,
+    /// or `postgres://...` with several hosts if there are standbys.
     pub url: String,
-    /// See [`Migrations`].
+    /// The policy for pending migrations. See [`Migrations`].
     pub migrations: Migrations,
-    /// The total number of connections: on PostgreSQL, half of them are for writing; on SQLite,
-    /// this is the number of readers besides the one writer, half of them for the API.
+    /// The total number of connections. On PostgreSQL, half of them are for writing. On SQLite,
+    /// this is the number of readers besides the one writer, and half of these are for the API.
     pub connections: u32,
-    /// How long to wait for a connection.
+    /// How long a caller waits for a connection.
     pub acquire_timeout: Duration,
-    /// How long a PostgreSQL transaction can be idle before it is ended.
+    /// How long a transaction may be idle on PostgreSQL before the server ends it.
     pub idle_transaction: Duration,
     /// The time limit of a search.
     pub search_limit: Duration,
-    /// Whether this is the one server of a SQLite database: a second one is rejected.
+    /// Whether a server opens the SQLite database. A second server is rejected.
     pub is_server: bool,
 }
 
@@ -58,7 +59,7 @@ impl fmt::Debug for Options {
 }
 
 impl Options {
-    /// The defaults for a server: migrate, ten connections.
+    /// The defaults for a server: apply migrations, use ten connections.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -66,15 +67,15 @@ impl Options {
             connections: 10,
             acquire_timeout: Duration::from_secs(10),
             idle_transaction: Duration::from_secs(15),
-            // Less than the time after which a slow answer makes the store check whether the server
-            // is still the primary.
+            // This is less than the time after which a slow answer makes the store check whether
+            // the server is still the primary.
             search_limit: Duration::from_secs(4),
             is_server: false,
         }
     }
 }
 
-/// The state of a database's schema: names of migrations, in order.
+/// The state of a database's schema, as names of migrations in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schema {
     /// The applied migrations.
@@ -89,8 +90,8 @@ impl Store {
         Migrator::migrations().last().map_or_else(String::new, |last| last.name().to_owned())
     }
 
-    /// The state of a database's schema. Creates the database if it is a file, and changes nothing
-    /// else.
+    /// Reads the state of a database's schema.
+    /// Creates the database if it is a file, and changes nothing else.
     pub async fn schema(options: &Options) -> Result<Schema, StoreError> {
         let place = DatabaseLocation::of(&options.url)?;
         let single = place.open_one(options).await?;
@@ -99,15 +100,15 @@ impl Store {
         schema
     }
 
-    /// Connects, brings the schema up to date or checks that it is, and opens the pools.
+    /// Connects, updates or checks the schema, and opens the pools.
     pub async fn open(options: &Options) -> Result<Self, StoreError> {
         let place = DatabaseLocation::of(&options.url)?;
-        // Locked before anything is read, because a migration must not surprise a running server.
+        // The lock comes before any read, because a migration must not surprise a running server.
         let path = place.path(&options.url);
         let locked = path.filter(|_| options.is_server).map(database_file::lock).transpose()?;
-        // A SQLite connection does not see an index that another connection has created since it
-        // was opened until its next statement. So migrate on a separate connection, and close it
-        // before the pools open.
+        // A SQLite connection sees an index that another connection has created since it was opened
+        // only after its next statement.
+        // So migrate on a separate connection, and close that one before the pools open.
         let single = place.open_one(options).await?;
         let checked = migrate(&single, options).await;
         single.close().await?;
@@ -136,7 +137,7 @@ impl Store {
     }
 }
 
-/// The kind of database that a URL leads to.
+/// The kind of database to which a URL leads.
 pub(in crate::store) enum DatabaseLocation {
     File,
     Servers(Address),
@@ -156,7 +157,7 @@ impl DatabaseLocation {
         Ok(Self::Servers(Address::parse(url).map_err(bad)?))
     }
 
-    /// The path of the file, if the URL refers to one.
+    /// The path of the database file; `None` if the URL leads to servers.
     fn path<'a>(&self, url: &'a str) -> Option<&'a Path> {
         match self {
             Self::File => Some(path_in(url)),
@@ -175,7 +176,8 @@ impl DatabaseLocation {
         opened.map_err(|source| StoreError::Unreachable { url: masked(&options.url), source })
     }
 
-    /// The links for reading (the engine's and the API's), for writing, and for searches.
+    /// The links for reading (the engine's and the API's),
+    /// the one for writing, and the ones for searches.
     async fn open(self, options: &Options) -> Result<(Link, Link, Link, Searching), DbErr> {
         let limit = options.search_limit;
         match self {
@@ -199,7 +201,7 @@ impl DatabaseLocation {
     }
 }
 
-/// Whether a URL leads to a file.
+/// Whether a URL leads to a database file.
 pub(in crate::store) fn is_file(url: &str) -> Result<bool, StoreError> {
     Ok(backend(url)? == DbBackend::Sqlite)
 }
@@ -219,7 +221,7 @@ fn backend(url: &str) -> Result<DbBackend, StoreError> {
     }
 }
 
-/// A connection to a SQLite file for searches, with the deadline of its statements.
+/// A connection to a SQLite file for searches, and the deadline of the statements on it.
 async fn lane(options: &Options) -> Result<(DatabaseConnection, Until), DbErr> {
     let until = Until::new();
     let kept = until.clone();
@@ -238,10 +240,10 @@ async fn lane(options: &Options) -> Result<(DatabaseConnection, Until), DbErr> {
     Ok((Database::connect(connect).await?, kept))
 }
 
-/// Maximum number of rows buffered from SQLite.
+/// Maximum number of rows that are buffered from SQLite.
 const ROWS: usize = 500;
 
-/// How a SQLite file is opened.
+/// The options with which a SQLite file is opened.
 fn file(options: &Options, connections: u32) -> ConnectOptions {
     let mut connect = ConnectOptions::new(&options.url);
     connect
@@ -250,22 +252,23 @@ fn file(options: &Options, connections: u32) -> ConnectOptions {
         .sqlx_logging(false)
         .test_before_acquire(false)
         .map_sqlx_sqlite_opts(|sqlite| {
-            // FULL means that an acknowledged commit is on the disk, on which the guarantee
-            // depends.
+            // FULL means that an acknowledged commit is on the
+            // disk, on which Carillon's guarantee depends.
             sqlite
                 .create_if_missing(true)
                 .pragma("journal_mode", "WAL")
                 .pragma("synchronous", "FULL")
                 .pragma("busy_timeout", "10000")
                 .pragma("cache_size", "-32768")
-                // A batch is unpacked into a temporary table, which should be in memory instead of
-                // a new file each time.
+                // A batch is unpacked into a temporary table, which should be
+                // in memory and not in a new file each time.
                 .pragma("temp_store", "MEMORY")
                 .foreign_keys(true)
-                // Lets SQLite's thread read a whole claim instead of waiting after every 50 rows.
+                // This lets SQLite's thread read a whole
+                // claim instead of waiting after every 50 rows.
                 .row_buffer_size(ROWS)
         });
-    // A connection that is still in a transaction is closed, and the pool opens another.
+    // A connection that is still in a transaction is closed, and the pool opens another one.
     connect.map_sqlx_sqlite_before_acquire(|connection, _| {
         let is_clean = is_outside_transactions(&*connection);
         Box::pin(async move { Ok(is_clean) })
@@ -273,17 +276,17 @@ fn file(options: &Options, connections: u32) -> ConnectOptions {
     connect
 }
 
-/// Whether the driver, too, considers a pooled connection to be outside a transaction. If SQLite
-/// runs out of space or fails, it rolls a transaction back itself. The driver's own rollback then
-/// fails, and the driver still counts that transaction as open: it would treat the next one as
-/// nested, and a later one would run in a transaction that is never committed.
+/// Whether the driver also considers a pooled connection to be outside a transaction.
+/// If SQLite runs out of space or fails, it rolls a transaction back itself. The driver's own
+/// rollback then fails, and the driver still counts that transaction as open. It would treat
+/// the next one as nested, and a later one would run in a transaction that is never committed.
 fn is_outside_transactions(connection: &impl Connection) -> bool {
     !connection.is_in_transaction()
 }
 
-/// The id of the lock that is held while the schema is checked and migrated, so that only one of
-/// several servers that start at once does it. The lock belongs to the connection and always ends
-/// with it.
+/// The id of the lock that is held while the schema is checked and migrated,
+/// so that only one of several servers that start at once does so.
+/// The lock belongs to the connection and always ends with it.
 const MIGRATING: i64 = 0x6361_7269_6d69_6772;
 
 async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(), StoreError> {
@@ -306,14 +309,15 @@ pub(in crate::store) async fn schema(
     connection: &DatabaseConnection,
     url: &str,
 ) -> Result<Schema, StoreError> {
-    // An inspection must change nothing, and the first migration creates the table of migrations.
+    // An inspection must change nothing, but the first
+    // migration would create the table of migrations.
     let is_there = SchemaManager::new(connection).has_table("seaql_migrations").await?;
     let applied =
         if is_there { Migrator::get_migration_models(connection).await? } else { Vec::new() };
     compare(applied.into_iter().map(|row| row.version).collect(), url)
 }
 
-/// The schema state of a database that has applied these migrations.
+/// The state of the schema of a database that has applied these migrations.
 pub(in crate::store) fn compare(applied: Vec<String>, url: &str) -> Result<Schema, StoreError> {
     let known = Migrator::migrations();
     let known = known.iter().map(|migration| migration.name().to_owned());
@@ -324,18 +328,18 @@ pub(in crate::store) fn compare(applied: Vec<String>, url: &str) -> Result<Schem
     }
 }
 
-/// The file that a database URL refers to, if it is one.
+/// The file to which a database URL leads; `None` if it leads to servers.
 pub fn file_of(url: &str) -> Option<PathBuf> {
     matches!(is_file(url), Ok(true)).then(|| path_in(url).to_owned())
 }
 
-/// The path in the URL of a SQLite file.
+/// The path in the URL of a SQLite database.
 fn path_in(url: &str) -> &Path {
     let path = url.trim_start_matches("sqlite:").trim_start_matches("//");
     Path::new(path.split('?').next().unwrap_or(path))
 }
 
-/// Creates the file for this user alone, if it does not exist, because it contains contexts,
+/// Creates the database file for this user alone, if it does not exist: it contains contexts,
 /// outputs and password hashes. SQLite gives its companion files the same mode.
 fn make_file(url: &str) -> Result<(), StoreError> {
     let path = path_in(url);
@@ -352,8 +356,8 @@ fn make_file(url: &str) -> Result<(), StoreError> {
     }
 }
 
-/// Creates the folder of a SQLite file for its owner alone, if it is missing, because it contains
-/// the inputs and outputs of runs.
+/// Creates the folder of a SQLite database for its owner alone, if it does not exist: the database
+/// contains the inputs and outputs of runs.
 fn make_folder(url: &str) -> Result<(), StoreError> {
     let Some(folder) = path_in(url).parent().filter(|folder| !folder.as_os_str().is_empty()) else {
         return Ok(());

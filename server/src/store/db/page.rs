@@ -1,36 +1,36 @@
-//! Pages by keyset: a page begins after a key, not after a number of rows. So its cost does not
-//! depend on its position, and inserted or deleted rows never shift it.
+//! Pages by keyset: a page begins after a key, not after a number of rows. So the cost of a page
+//! does not depend on its position, and inserted or deleted rows never shift it.
 
 use sea_orm::{EntityTrait, Select};
 
 use crate::store::Total;
 
-/// Which rows of an ordered list to read.
+/// The rows of an ordered list that are to be read.
 #[derive(Clone, Debug)]
 pub struct PageWindow<K> {
-    /// Only rows after this key.
+    /// Only rows after this key are read.
     pub after: Option<K>,
-    /// Only rows before this key.
+    /// Only rows before this key are read.
     pub before: Option<K>,
-    /// The maximum number of rows.
+    /// Maximum number of rows.
     pub limit: u64,
-    /// Whether to read the rows nearest to the end of the list instead of the first.
+    /// Whether the rows nearest to the end of the list are read instead of the first.
     pub from_end: bool,
 }
 
 impl<K> PageWindow<K> {
-    /// The first `limit` rows.
+    /// The first `limit` rows of a list.
     pub fn first(limit: u64) -> Self {
         Self { after: None, before: None, limit, from_end: false }
     }
 
-    /// The number of rows to read: one more than requested, to see whether there are more.
+    /// Number of rows to read: one more than requested, to see whether there are more.
     pub(crate) fn reach(&self) -> u64 {
         self.limit.saturating_add(1)
     }
 
-    /// Makes a page of the rows that were read, which are at most [`PageWindow::reach`], in reading
-    /// order.
+    /// Makes a page of the rows that were read.
+    /// These are at most [`PageWindow::reach`], in the order in which they were read.
     pub(crate) fn page<T>(&self, mut rows: Vec<T>) -> Page<T> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let more = rows.len() > limit;
@@ -43,7 +43,7 @@ impl<K> PageWindow<K> {
         } else {
             (self.after.is_some(), more)
         };
-        // A window that begins or ends at a key does not show what is beyond that key.
+        // A window that begins or ends at a key does not show the rows beyond that key.
         let is_open = self.after.is_none() && self.before.is_none();
         let is_whole = is_open && !has_previous && !has_next;
         let known = i64::try_from(rows.len()).ok().filter(|_| is_whole);
@@ -51,21 +51,21 @@ impl<K> PageWindow<K> {
     }
 }
 
-/// A page in the list's order.
+/// A page of a list, in the list's order.
 #[derive(Clone, Debug)]
 pub struct Page<T> {
-    /// The rows.
+    /// The rows of the page.
     pub rows: Vec<T>,
-    /// Whether there are rows before them.
+    /// Whether the list has rows before these.
     pub has_previous: bool,
-    /// Whether there are rows after them.
+    /// Whether the list has rows after these.
     pub has_next: bool,
-    /// The total number of rows in the list, if the page shows it or can count it.
+    /// The total number of rows in the list, if it is known or can be counted.
     pub total: Option<Total>,
 }
 
 impl<T> Page<T> {
-    /// The same page, with a total counted by this query.
+    /// The same page, with a total that counts the rows of this query.
     pub(crate) fn of_list<E: EntityTrait>(self, list: Select<E>) -> Self {
         self.counted(|| Total::of(list, false))
     }

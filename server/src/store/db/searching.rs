@@ -1,12 +1,12 @@
 //! The time limit of database searches.
 //!
 //! A search may have no index. Then rows are compared one by one until a page is full, and if
-//! hardly any match, that means all rows. So a search ends after a while with an error that says
-//! how to narrow it, whether or not the caller is still waiting.
+//! hardly any row matches, that means all rows. So a search ends after a while with an error that
+//! says how to narrow it, whether or not its caller is still waiting.
 //!
-//! PostgreSQL enforces the limit itself. SQLite periodically calls a handler that decides whether
-//! to continue; the handler belongs to a connection, so SQLite searches have dedicated connections:
-//! lanes. This has a second benefit: searches take no connections from other readers.
+//! PostgreSQL enforces the limit itself. SQLite calls a handler at intervals, which decides whether
+//! to continue. The handler belongs to a connection, so searches on SQLite have connections of
+//! their own, called lanes. As a second benefit, searches take no connections from other readers.
 
 use std::{
     sync::{
@@ -31,19 +31,19 @@ use crate::{
 
 /// Maximum number of concurrent searches on SQLite.
 pub(in crate::store) const LANES: usize = 2;
-/// The approximate number of steps between two calls of SQLite's handler: every few tenths of a
-/// millisecond.
+/// The approximate number of steps between two calls of SQLite's handler.
+/// It is called every few tenths of a millisecond.
 pub(in crate::store) const STEPS: i32 = 10_000;
 
 /// The time limit, and the connections for searches.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Searching {
     limit: Duration,
-    /// `None` on PostgreSQL.
+    /// The connections for searches; `None` on PostgreSQL.
     lanes: Option<SearchLanes>,
 }
 
-/// The deadline of the statement on a connection. Clones share it.
+/// The deadline of the statement on a connection. Clones share the deadline.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Until {
     origin: Instant,
@@ -56,13 +56,13 @@ impl Until {
         Self { origin: Clock::system().instant(), nanos: Arc::default() }
     }
 
-    /// Allows this time for statements from now on.
+    /// Sets the deadline to this time from now.
     fn allow(&self, time: Duration) {
         let until = self.origin.elapsed().saturating_add(time).as_nanos();
         self.nanos.store(u64::try_from(until).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Ends the current statement, because its caller has stopped waiting.
+    /// Ends the current statement, because its caller no longer waits.
     fn end(&self) {
         self.nanos.store(0, Ordering::Relaxed);
     }
@@ -86,7 +86,7 @@ struct SearchLanes {
     places: Arc<Semaphore>,
 }
 
-/// A lane in use. Its user may return it before its search has ended.
+/// A lane in use. Its user may return the lane before the search on it has ended.
 struct Busy {
     lane: Option<SearchLane>,
     free: Arc<Mutex<Vec<SearchLane>>>,
@@ -112,12 +112,12 @@ impl SearchLanes {
 }
 
 impl Searching {
-    /// Searches on the connections for reading, with the limit enforced by the server.
+    /// Searches on the connections for reading: the server enforces the limit.
     pub(in crate::store) fn by_server(limit: Duration) -> Self {
         Self { limit, lanes: None }
     }
 
-    /// Searches on connections that check the deadline themselves.
+    /// Searches on connections of their own, which check the deadline.
     pub(in crate::store) fn in_lanes(
         limit: Duration,
         lanes: Vec<(DatabaseConnection, Until)>,
@@ -128,7 +128,7 @@ impl Searching {
         Self { limit, lanes: Some(SearchLanes { free, places }) }
     }
 
-    /// The same with changed links to the same connections.
+    /// The same searches, with changed links to the same connections.
     pub(in crate::store) fn mapped(self, change: impl Fn(Link) -> Link) -> Self {
         if let Some(lanes) = &self.lanes {
             let mut free = lanes.free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -139,7 +139,7 @@ impl Searching {
         self
     }
 
-    /// Closes its connections.
+    /// Closes the connections for searches.
     pub(in crate::store) async fn close(self) -> Result<(), DbErr> {
         let Some(lanes) = self.lanes else { return Ok(()) };
         let free = std::mem::take(&mut *lanes.free.lock().unwrap_or_else(PoisonError::into_inner));
@@ -151,7 +151,8 @@ impl Searching {
 }
 
 impl Store {
-    /// The result of a statement. If it contains a search, the time limit of searches applies.
+    /// The rows that a statement finds.
+    /// If the statement is a search, the time limit of searches applies.
     pub(in crate::store) async fn found<M: FromQueryResult>(
         &self,
         statement: Statement,
@@ -165,7 +166,7 @@ impl Store {
         let too_long = || StoreError::SearchTooLong { limit };
         let Some(lanes) = &self.searching.lanes else {
             let tx = self.read().begin(TransactionOptions::default()).await?;
-            // PostgreSQL would treat 0 as no limit.
+            // PostgreSQL would take 0 as no limit.
             let most = limit.as_millis().max(1);
             tx.execute_unprepared(&format!("SET LOCAL statement_timeout = {most}")).await?;
             let found = rows.all(&tx).await;
@@ -182,7 +183,7 @@ impl Store {
         found.map_err(|error| if is_ended(&error) { too_long() } else { error.into() })
     }
 
-    /// The same for a query of keys, in a column `id`.
+    /// The keys that a query of a column `id` finds, within the time limit of searches.
     pub(in crate::store) async fn found_keys<E: EntityTrait>(
         &self,
         query: Select<E>,
@@ -198,10 +199,11 @@ impl Store {
     }
 }
 
-/// The minimum time to wait for a lane.
+/// The shortest time that a search waits for a lane.
 const MIN_WAIT: Duration = Duration::from_secs(1);
 
-/// Whether a statement was ended early: PostgreSQL's `query_canceled`, SQLite's INTERRUPT.
+/// Whether a statement was ended early, by PostgreSQL's
+/// code `query_canceled` or SQLite's INTERRUPT.
 fn is_ended(error: &DbErr) -> bool {
     matches!(code(error).as_deref(), Some("57014" | "9"))
 }

@@ -5,19 +5,19 @@ use sea_orm::FromQueryResult;
 
 use crate::store::{Store, StoreError};
 
-/// The number of schedules and waiting runs.
+/// The sizes of an installation, for metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct Sizes {
-    /// Schedules that are not deleted.
+    /// Number of schedules that are not deleted.
     pub schedules: i64,
-    /// Schedules that will fire.
+    /// Number of schedules that will fire.
     pub active: i64,
-    /// Runs that wait for a place.
+    /// Number of runs that wait for a place.
     pub queued: i64,
 }
 
 impl Store {
-    /// Reads the sizes. This counts rows, so call it rarely.
+    /// Reads the sizes. They are counted row by row, so call this rarely.
     pub async fn sizes(&self, now: Timestamp) -> Result<Sizes, StoreError> {
         let sql = "SELECT \
              (SELECT count(*) FROM schedule WHERE deleted_at IS NULL) AS schedules, \

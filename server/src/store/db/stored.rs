@@ -1,4 +1,4 @@
-//! Reads what another version has stored, without requiring this version's schema.
+//! Reads data that another version has stored, without requiring this version's schema.
 
 use migration::SchemaManager;
 use sea_orm::{DatabaseConnection, FromQueryResult, Value};
@@ -14,20 +14,20 @@ pub struct Stored {
     dialect: Dialect,
 }
 
-/// What the database keeps as JSON and a version must parse to use it. Left out is what lasts for
-/// minutes or days, and whose loss costs a sign-in or a repeated message: sessions, answers of
-/// repeated calls, messages on their way, jobs of workers.
+/// The data that the database keeps as JSON and that a version must parse to use it.
+/// Short-lived data is left out, because its loss only costs a sign-in or a repeated message:
+/// sessions, answers of repeated calls, messages to be sent, and jobs of workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredKind {
-    /// When a schedule fires.
+    /// The timing of a schedule.
     Schedule,
     /// The tags of a schedule.
     ScheduleTags,
-    /// The keys of the calendars of a schedule.
+    /// The keys of a schedule's calendars.
     ScheduleCalendars,
-    /// The addresses that a schedule calls about its runs.
+    /// The addresses of the watchdog that a schedule calls.
     Ping,
-    /// The versions of a schedule.
+    /// The former versions of a schedule.
     ScheduleVersion,
     /// The definition of a workflow.
     Workflow,
@@ -35,37 +35,37 @@ pub enum StoredKind {
     Calendar,
     /// The earlier versions of a calendar.
     CalendarVersion,
-    /// What a module declared.
+    /// The declaration of a module.
     Module,
     /// An alert rule.
     AlertRule,
-    /// The part of an alert channel that is not sealed.
+    /// The unencrypted part of an alert channel.
     AlertChannel,
     /// The quotas of a namespace.
     Quotas,
-    /// The console settings of a user, with their saved views.
+    /// The settings of a user's console, with the saved views.
     UserSettings,
-    /// The permissions of a user that an identity provider gave.
+    /// The permissions that a user has from an identity provider.
     UserGrants,
-    /// The queues that a token opens.
+    /// The queues to which a token gives access.
     TokenQueues,
 }
 
-/// One stored text. It is not parsed yet: one that cannot be parsed must not hide the others.
+/// One stored text. It is not parsed yet: a text that cannot be parsed must not hide the others.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct StoredText {
-    /// The object; for a module its namespace.
+    /// The key of the object; for a module, that of its namespace.
     pub id: Uuid,
-    /// The version, for what is kept in several.
+    /// The version, for objects that are kept in several versions.
     pub version: i32,
     /// The object's name.
     pub name: String,
-    /// The name of its namespace; `None` for what belongs to none.
+    /// The name of the object's namespace; `None` for objects outside of namespaces.
     pub namespace: Option<String>,
     /// The text to parse.
     pub json: String,
-    /// What the parser needs besides: a schedule's zone, a channel's kind, a calendar's mode. For a
-    /// workflow, whether it is the current version.
+    /// The other facts that the parser needs: a schedule's zone, a channel's kind, a calendar's
+    /// mode. For a workflow, whether this is the current version.
     pub about: Option<String>,
 }
 
@@ -74,46 +74,46 @@ pub struct StoredText {
 pub struct StoredNode {
     /// The node's name.
     pub name: String,
-    /// The version of its program.
+    /// The version of the node's program.
     pub version: String,
 }
 
-/// Where texts of a kind are stored. The table is `r` in all parts.
+/// The place of stored texts of one kind. Their table is called `r` in all parts.
 struct Source {
     table: &'static str,
     column: &'static str,
-    /// Its other tables; `n` is the namespace.
+    /// The joins with other tables; `n` is the namespace.
     join: &'static str,
     condition: &'static str,
-    /// The key of the object, and what follows it in the key of the row.
+    /// The column with the object's key, and the rest of the row's key.
     id: &'static str,
     then: KeyEnd,
     name: &'static str,
     namespace: &'static str,
     about: &'static str,
-    /// How many rows are read at once.
+    /// Number of rows that are read at once.
     page: i64,
 }
 
-/// The second part of a key.
+/// The second part of a row's key.
 enum KeyEnd {
     Nothing,
     Version,
     Name,
 }
 
-/// How many rows of a few bytes are read at once.
+/// Number of rows that are read at once if each has only a few bytes.
 const PAGE: i64 = 1_000;
-/// The same for definitions, which may be large.
+/// Number of definitions that are read at once: they may be large.
 const LARGE_PAGE: i64 = 200;
-/// The same for modules, which contain definitions.
+/// Number of modules that are read at once: they contain definitions.
 const MODULES_PAGE: i64 = 20;
 
 const NAMESPACE: &str = "JOIN namespace n ON n.id = r.namespace_id";
 const NOTHING: &str = "CAST(NULL AS text)";
 
 impl Source {
-    /// Of an object in a namespace.
+    /// The place of texts of objects in a namespace.
     const fn of(table: &'static str, column: &'static str) -> Self {
         Self {
             table,
@@ -129,18 +129,18 @@ impl Source {
         }
     }
 
-    /// Of a schedule.
+    /// The place of texts of schedules.
     const fn of_schedule(column: &'static str, condition: &'static str) -> Self {
         Self { condition, page: PAGE, ..Self::of("schedule", column) }
     }
 
-    /// Of a table that belongs to no namespace.
+    /// The place of texts in a table outside of namespaces.
     const fn of_all(table: &'static str, column: &'static str, condition: &'static str) -> Self {
         Self { join: "", namespace: NOTHING, condition, ..Self::of(table, column) }
     }
 
-    /// The statement that reads the rows after a key. Its values are the parts of that key, and the
-    /// limit.
+    /// The statement that reads the rows after a key.
+    /// Its values are the parts of that key, and the limit.
     fn sql(&self) -> String {
         let Self { table, column, join, condition, id, then, name, namespace, about, page: _ } =
             self;
@@ -159,7 +159,7 @@ impl Source {
 }
 
 impl StoredKind {
-    /// All of them, in the order in which they are read.
+    /// All kinds, in the order in which they are read.
     pub const ALL: [Self; 15] = [
         Self::Schedule,
         Self::ScheduleTags,
@@ -255,22 +255,22 @@ impl StoredKind {
 }
 
 impl Stored {
-    /// Connects. The file of a SQLite database must exist.
+    /// Connects to the database. The file of a SQLite database must exist.
     pub async fn open(options: &Options) -> Result<Self, StoreError> {
         let single = DatabaseLocation::of(&options.url)?.open_one(options).await?;
         let dialect = Dialect::new(single.get_database_backend());
         Ok(Self { single, dialect })
     }
 
-    /// Whether the schema has a place for this kind already. An earlier one may not: then none is
-    /// stored.
+    /// Whether the schema can store this kind.
+    /// An earlier schema may not: then no text of this kind is stored.
     pub async fn has(&self, kind: StoredKind) -> Result<bool, StoreError> {
         let Source { table, column, .. } = kind.source();
         Ok(SchemaManager::new(&self.single).has_column(table, column).await?)
     }
 
-    /// Some texts of this kind, in the order of their keys, after the last one that was read; none
-    /// at the end. Deleted objects are left out.
+    /// Some texts of this kind, in the order of their keys, after the last one that was read.
+    /// At the end, there are none. Texts of deleted objects are left out.
     pub async fn after(
         &self,
         kind: StoredKind,

@@ -1,4 +1,5 @@
-//! The length of a list, counted on demand up to a limit, because a page does not need it.
+//! The length of a list.
+//! It is counted on demand and up to a limit, because a page does not need it.
 
 use sea_orm::{
     EntityTrait, FromQueryResult, QuerySelect, QueryTrait, Select, Statement,
@@ -10,25 +11,25 @@ use crate::store::{Store, StoreError};
 /// Lists are counted up to this length.
 pub const MAX_TOTAL: u64 = 10_000;
 
-/// The number of rows in the list of a page.
+/// The number of rows in the whole list of a page.
 #[derive(Clone, Debug)]
 pub enum Total {
-    /// The page itself shows it.
+    /// The number is known from the page itself.
     Known(i64),
-    /// The number of rows of this query, without an order. With `is_search`, the query may read
-    /// many more rows than it counts.
+    /// The number of rows of a query without an order.
+    /// If `is_search` is true, the query may read many more rows than it counts.
     Counted {
-        /// The list's rows, at most [`MAX_TOTAL`] of them.
+        /// The rows of the list, at most [`MAX_TOTAL`] of them.
         rows: Box<SelectStatement>,
-        /// Whether it is a search.
+        /// Whether the query is a search.
         is_search: bool,
     },
-    /// A statement that returns the number as `rows`.
+    /// A statement that returns the number in a column `rows`.
     Asked(Box<Statement>),
 }
 
 impl Total {
-    /// The rows of this query.
+    /// Counts the rows of this query.
     pub(in crate::store) fn of<E: EntityTrait>(query: Select<E>, is_search: bool) -> Self {
         let rows = query.select_only().expr_as(Expr::val(1), "one").limit(MAX_TOTAL);
         Self::Counted { rows: Box::new(rows.into_query()), is_search }

@@ -7,10 +7,10 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-/// The namespaces from which a list is read.
+/// The namespaces from which rows are read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Within {
-    /// This namespace.
+    /// Only this namespace.
     One(Uuid),
     /// Only these namespaces.
     Some(Vec<Uuid>),
@@ -19,7 +19,7 @@ pub enum Within {
 }
 
 impl Within {
-    /// The namespaces; `None` if they are all.
+    /// The namespaces of the scope; `None` if it is all.
     pub fn few(&self) -> Option<&[Uuid]> {
         match self {
             Self::One(id) => Some(std::slice::from_ref(id)),
@@ -28,7 +28,7 @@ impl Within {
         }
     }
 
-    /// The only namespace, if there is one.
+    /// The only namespace of the scope; `None` if there are several.
     pub fn one(&self) -> Option<Uuid> {
         match self {
             Self::One(id) => Some(*id),
@@ -40,7 +40,7 @@ impl Within {
         }
     }
 
-    /// The condition that a row lies in one of them.
+    /// The condition that a row is in one of the scope's namespaces.
     pub(in crate::store) fn holds<C: ColumnTrait>(&self, namespace: C) -> Condition {
         match self {
             Self::One(id) => Condition::all().add(namespace.eq(*id)),
@@ -49,8 +49,8 @@ impl Within {
         }
     }
 
-    /// The same, written so that an index that begins with the namespace is used even for all
-    /// namespaces.
+    /// The condition that a row is in one of the scope's namespaces, written so that an index that
+    /// begins with the namespace is used even for all namespaces.
     pub(in crate::store) fn holds_each<C: ColumnTrait>(&self, namespace: C) -> Condition {
         match self {
             Self::One(_) | Self::Some(_) => self.holds(namespace),
@@ -58,8 +58,8 @@ impl Within {
         }
     }
 
-    /// The operand with which a statement compares a column of namespaces, whose keys are added to
-    /// `values`; `None` for all namespaces.
+    /// The operand with which a statement compares a column of namespaces.
+    /// Their keys are added to `values`. `None` for all namespaces.
     pub(in crate::store) fn compared(&self, values: &mut Vec<Value>) -> Option<String> {
         let mut bound = |id: &Uuid| {
             values.push((*id).into());
@@ -76,7 +76,7 @@ impl Within {
         }
     }
 
-    /// A query for their keys.
+    /// A query for the keys of the scope's namespaces.
     pub(in crate::store) fn keys(&self) -> SelectStatement {
         namespace::Entity::find()
             .select_only()

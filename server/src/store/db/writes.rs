@@ -1,8 +1,8 @@
-//! Whether the database accepts writes.
+//! Records whether the database accepts writes.
 //!
-//! Even when nothing can be written, much can often still be read: on a full disk, on a standby, in
-//! a folder with changed permissions. Each service that fails because of this logs it repeatedly.
-//! The health check reports it once, with advice, from the state recorded here.
+//! Even when nothing can be written, much can often still be read: on a full disk, on a standby, or
+//! in a folder with changed permissions. Each service that fails because of this logs it
+//! repeatedly. The health check reports it once, with advice, from the state recorded here.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -25,16 +25,16 @@ pub enum Refusing {
     Forbidden,
     /// The database's disk returns errors.
     Failing,
-    /// The file at its path was removed or replaced.
+    /// The database file was removed or replaced.
     FileReplaced,
 }
 
-/// Even after a rejected write, some writes may succeed because they find a little room. So the
-/// database counts as healthy again only when no write was rejected for this long.
+/// How long after a rejected write the database counts as unhealthy.
+/// After such a write, some writes may still succeed because they find a little room.
 const LINGERS: Duration = Duration::from_secs(5);
 
 impl Refusing {
-    /// The problem, and what to do.
+    /// The problem, and how to solve it.
     pub fn problem(self) -> &'static str {
         match self {
             Self::DiskFull => {
@@ -61,21 +61,21 @@ impl Refusing {
         }
     }
 
-    /// The reason, if this error affects all writes.
+    /// The reason that an error gives; `None` if the error does not affect all writes.
     pub(in crate::store) fn of(error: &DbErr) -> Option<Self> {
         let code = code(error)?;
         if is_disk_full(&code) {
             return Some(Self::DiskFull);
         }
         match code.parse::<u32>() {
-            // SQLite's codes: the lowest byte is the kind. PERM, READONLY, IOERR.
+            // SQLite's codes PERM, READONLY and IOERR, whose lowest byte is the kind.
             Ok(number) if code.len() < 5 => match number & 0xff {
                 3 => Some(Self::Forbidden),
                 8 => Some(Self::ReadOnly),
                 10 => Some(Self::Failing),
                 _ => None,
             },
-            // read_only_sql_transaction, insufficient_privilege, io_error.
+            // PostgreSQL's codes read_only_sql_transaction, insufficient_privilege and io_error.
             Ok(_) | Err(_) => match &*code {
                 "25006" => Some(Self::ReadOnly),
                 "42501" => Some(Self::Forbidden),
@@ -86,7 +86,7 @@ impl Refusing {
     }
 }
 
-/// The results of the latest writes.
+/// The outcome of the latest writes.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Writes {
     last: Mutex<LastWrites>,
@@ -99,13 +99,13 @@ struct LastWrites {
 }
 
 impl Writes {
-    /// Records an error, if it affects all writes.
+    /// Records an error if it affects all writes.
     pub(in crate::store) fn failed(&self, error: &DbErr) {
         self.refused(Refusing::of(error));
     }
 
-    /// The same for a statement that changes tables: a user without permission to change a table
-    /// may still be able to write its rows.
+    /// Records an error of a statement that changes a table's structure.
+    /// A user who may not do that may still be able to write rows.
     pub(in crate::store) fn failed_order(&self, error: &DbErr) {
         self.refused(Refusing::of(error).filter(|why| !matches!(why, Refusing::Forbidden)));
     }
@@ -117,13 +117,13 @@ impl Writes {
         }
     }
 
-    /// Records that something was written and committed.
+    /// Records that a write was committed.
     pub(in crate::store) fn taken(&self) {
         let now = Clock::system().instant();
         self.last.lock().unwrap_or_else(PoisonError::into_inner).taken = Some(now);
     }
 
-    /// Why writes are rejected, if they are.
+    /// Why writes are rejected; `None` if they are accepted.
     pub(in crate::store) fn refusing(&self) -> Option<Refusing> {
         let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.refusing(Clock::system().instant())

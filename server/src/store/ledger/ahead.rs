@@ -1,4 +1,4 @@
-//! What falls due next: the planner sleeps until then.
+//! Finds the next instant at which work is due. The planner sleeps until then.
 
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
@@ -6,26 +6,26 @@ use sea_orm::FromQueryResult;
 use super::candidates::{Candidate, but};
 use crate::store::{Store, StoreError, db::live::Since};
 
-/// A cursor that will fall due, for the planner.
+/// A cursor that will become due, for the planner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CursorAhead {
-    /// The schedule's shard; `None` for work that no node owns first.
+    /// The schedule's shard; `None` for work that does not belong to a node first.
     pub shard: Option<u8>,
-    /// When it falls due, or fell due.
+    /// When the cursor becomes or became due.
     pub at: Timestamp,
 }
 
-/// How many cursors are read on each side of now.
+/// Number of cursors that are read on each side of now.
 pub const LOOKED_AT: usize = 64;
 
 impl Store {
-    /// The first instant at which a schedule must be claimed, an intent has waited for its time, or
-    /// a pause ends. Overdue instants count, too.
+    /// The first instant at which a schedule must be claimed, an intent becomes due, or a pause
+    /// ends. Overdue instants count, too.
     pub async fn next_due_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         self.next_due_but(now, &[]).await
     }
 
-    /// The same without the schedules in `passed`.
+    /// The first instant at which work is due, without the schedules in `passed`.
     pub async fn next_due_but(
         &self,
         now: Timestamp,
@@ -53,8 +53,8 @@ impl Store {
         Ok(row.and_then(|row| row.at).map(Timestamp))
     }
 
-    /// The same for one of several nodes: the first cursors that are due at `now`, the first that
-    /// come after it, and the first of the work that no node owns first.
+    /// The next work of one of several nodes: the first cursors that are due at `now`, the first
+    /// ones that come after it, and the first work that does not belong to a node first.
     pub async fn due_ahead_but(
         &self,
         now: Timestamp,

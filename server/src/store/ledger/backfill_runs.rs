@@ -1,5 +1,5 @@
-//! A backfill's hand-off: writes the ledger rows, the runs and the backfill's own rows in one
-//! transaction that locks the schedule and the backfill.
+//! The hand-off of a backfill: one transaction locks the schedule and the backfill, and writes the
+//! ledger rows, the runs and the backfill's own rows.
 
 use std::collections::HashSet;
 
@@ -18,17 +18,17 @@ use crate::store::{
 /// A run to queue for an instant.
 #[derive(Clone, Debug)]
 pub struct BackfillRun {
-    /// Key.
+    /// The key of the run.
     pub id: Uuid,
-    /// The instant's position.
+    /// The instant's position in the backfill.
     pub position: i32,
-    /// The instant that it represents.
+    /// The instant for which the run is started.
     pub scheduled_at: Timestamp,
-    /// The effect of a clock change at that instant.
+    /// The effect of a clock change at the instant.
     pub kind: fire::Kind,
     /// The instant's own ledger row, if it has one.
     pub fire_id: Option<Uuid>,
-    /// The key by which the receiver recognises duplicates.
+    /// The key by which targets recognise duplicates.
     pub idempotency_key: String,
 }
 
@@ -37,36 +37,36 @@ pub struct BackfillRun {
 pub struct BackfillRuns {
     /// The key of the backfill.
     pub backfill_id: Uuid,
-    /// The namespace.
+    /// The namespace of the backfill.
     pub namespace_id: Uuid,
-    /// The schedule.
+    /// The schedule of the backfill.
     pub schedule_id: Uuid,
-    /// The schedule's version.
+    /// The version of the schedule.
     pub schedule_version: i32,
-    /// The workflow.
+    /// The workflow that the runs execute.
     pub workflow_id: Uuid,
-    /// The workflow's version.
+    /// The version of the workflow.
     pub workflow_version: i32,
-    /// The maximum number of attempts.
+    /// Maximum number of attempts of a run.
     pub max_attempts: i32,
-    /// The runs' context.
+    /// The context of the runs.
     pub context: serde_json::Value,
-    /// The tags that their node must have.
+    /// The tags that a node must have to take the runs.
     pub runs_on: Option<Strings>,
-    /// See `entity::run`.
+    /// The target of the first task; see `entity::run`.
     pub origin: Option<String>,
-    /// The group whose limit applies to them.
+    /// The group whose limit applies to the runs.
     pub group_id: Option<Uuid>,
-    /// See `entity::run`.
+    /// The priority of the runs; see `entity::run`.
     pub priority: i16,
-    /// The node that starts them.
+    /// The node that starts the runs.
     pub node_id: Uuid,
 }
 
 impl Store {
-    /// Writes the ledger rows of runs whose fire has the run's key, unless the instant has got a
-    /// row in the meantime. Returns the rows that were written; the unique key left the others to
-    /// another writer.
+    /// Writes the ledger rows of runs that have the key of their fire, unless the instant has got a
+    /// row in the meantime. Returns the rows that were written; for the others, the unique key
+    /// shows that another writer was first.
     pub async fn insert_backfilled_fires(
         &self,
         tx: &DatabaseTransaction,
@@ -128,8 +128,8 @@ impl Store {
         self.queue_backfill_runs(tx, of, runs, now).await
     }
 
-    /// Writes the runs into the rows of fires that did not run themselves, so that the ledger shows
-    /// what made up for them. Their verdict stays, because it was their outcome at the time.
+    /// Writes the runs into the rows of fires that had no run of their own, so that the ledger
+    /// shows which run made up for each. The verdict stays, because it was the outcome at the time.
     async fn link_made_up_fires(
         &self,
         tx: &DatabaseTransaction,
@@ -166,7 +166,7 @@ impl Store {
         runs: &[BackfillRun],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        // They share one context, which can be large, so only the first row contains it.
+        // All runs share one context, which can be large, so only the first row contains it.
         let context = (0..runs.len()).map(|row| (row == 0).then(|| of.context.clone()));
         let sql = format!(
             "INSERT INTO run (id, namespace_id, schedule_id, fire_id, workflow_id, \

@@ -1,7 +1,7 @@
-//! Backfills: creating them, changing their state, and the operations of their service.
+//! Backfills: creates them, changes their state, and provides the operations of their service.
 //!
-//! Every write of a backfill's rows is in a transaction that locks the backfill's row. A
-//! transaction that also locks the schedule locks it first.
+//! Every write of a backfill's rows is in a transaction that locks the backfill's row.
+//! A transaction that also locks the schedule locks it first.
 
 use std::collections::HashSet;
 
@@ -18,30 +18,30 @@ use uuid::Uuid;
 
 use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
-/// A backfill that has something left to do.
+/// A backfill that still has work to do.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct OpenBackfill {
-    /// Key.
+    /// The key of the backfill.
     pub id: Uuid,
     /// The backfill's schedule.
     pub schedule_id: Uuid,
 }
 
-/// The next instant to run.
+/// The next instant of a backfill to run.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct NextFire {
-    /// The fire's position.
+    /// The instant's position in the backfill.
     pub position: i32,
     /// The instant.
     pub scheduled_at: Timestamp,
-    /// The effect of a clock change at that instant.
+    /// The effect of a clock change at the instant.
     pub kind: fire::Kind,
 }
 
-/// An instant whose run was live when last read, with that run.
+/// An instant whose run was live when it was last read, and that run.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct FireAtWork {
-    /// The fire's position.
+    /// The instant's position in the backfill.
     pub position: i32,
     /// The run.
     pub run_id: Uuid,
@@ -49,28 +49,28 @@ pub struct FireAtWork {
     pub state: Option<run::State>,
     /// When the run settled.
     pub finished_at: Option<Timestamp>,
-    /// When its cancellation was requested.
+    /// When the cancellation of the run was requested.
     pub cancel_requested_at: Option<Timestamp>,
 }
 
 /// An instant that has ended.
 #[derive(Clone, Debug)]
 pub struct EndedFire {
-    /// The fire's position.
+    /// The instant's position in the backfill.
     pub position: i32,
-    /// The fire's final state.
+    /// The final state of the instant.
     pub state: backfill_fire::State,
     /// The reason for that state.
     pub detail: Option<String>,
-    /// When it ended.
+    /// When the instant ended.
     pub at: Timestamp,
 }
 
-/// Maximum number of rows written per statement.
+/// Maximum number of rows that one statement writes.
 const CHUNK: usize = 1_000;
 
 impl Store {
-    /// Writes a backfill with its fires, in the order in which they are to run.
+    /// Writes a backfill and its fires, in the order in which they are to run.
     pub async fn insert_backfill(
         &self,
         tx: &DatabaseTransaction,
@@ -118,7 +118,7 @@ impl Store {
         Ok(())
     }
 
-    /// Settles the waiting fires of a locked backfill as cancelled; returns how many.
+    /// Settles the waiting fires of a locked backfill as cancelled. Returns their number.
     pub async fn cancel_pending_fires(
         &self,
         tx: &DatabaseTransaction,
@@ -134,7 +134,7 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// The backfills of a schedule that may still start runs, locked.
+    /// The backfills of a schedule that may still start runs, locked until the transaction ends.
     pub async fn lock_backfills_of(
         &self,
         tx: &DatabaseTransaction,
@@ -147,9 +147,9 @@ impl Store {
         Ok(query.all(tx).await?)
     }
 
-    /// Backfills with something to do now, in creation order: those with room for a run, those with
-    /// a run that has ended or must be stopped, and those with nothing left. Backfills that only
-    /// wait for a run are not included.
+    /// Backfills with something to do now, in order of creation: those with room for a run,
+    /// those with a run that has ended or must be stopped, and those with nothing left to do.
+    /// Backfills that only wait for a run are left out.
     pub async fn open_backfills(
         &self,
         after: Uuid,
@@ -177,7 +177,7 @@ impl Store {
         Ok(OpenBackfill::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// The runs for which open backfills wait, according to the backfills' rows.
+    /// The runs for which open backfills wait, as the backfills' rows say.
     pub async fn backfill_runs_at_work(&self) -> Result<HashSet<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -192,7 +192,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| row.run_id).collect())
     }
 
-    /// The fires of a locked backfill whose runs are live, with these runs.
+    /// The fires of a locked backfill that have a live run, each with that run.
     pub async fn fires_at_work(
         &self,
         tx: &DatabaseTransaction,
@@ -223,7 +223,7 @@ impl Store {
         Ok(NextFire::find_by_statement(statement).all(tx).await?)
     }
 
-    /// Which of these instants have a backfill row whose run is live.
+    /// The instants among these that have a live run of any backfill.
     pub async fn instants_at_work(
         &self,
         tx: &DatabaseTransaction,
@@ -247,7 +247,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| Timestamp(row.at)).collect())
     }
 
-    /// Ends fires of a locked backfill that have not ended yet.
+    /// Ends those of the given fires of a locked backfill that have not ended yet.
     pub async fn end_fires(
         &self,
         tx: &DatabaseTransaction,

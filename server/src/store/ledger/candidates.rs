@@ -1,5 +1,5 @@
-//! The schedules that a node is about to claim, read before they are locked: for nodes that use
-//! locks elsewhere to decide which of them goes first.
+//! Reads the schedules that a node is about to claim, before it locks them: for nodes that use
+//! locks in Redis to decide which of them goes first.
 
 use std::collections::HashSet;
 
@@ -10,19 +10,19 @@ use uuid::Uuid;
 use super::claims::{DUE_COLUMNS, DueSchedule, MAX_AHEAD_MS, ShardTurns};
 use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
-/// A schedule that is due.
+/// A schedule that is due, as a candidate for a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Candidate {
-    /// The schedule.
+    /// The key of the schedule.
     pub id: Uuid,
     /// The schedule's cursor.
     pub at: Timestamp,
 }
 
 impl Store {
-    /// The schedules that [`Store::lock_due_schedules`] would lock, without locking them. Leaves
-    /// out the few in `long`, which are left out for some time, and those in `passed`, which are
-    /// only left out now and may be many.
+    /// The schedules that [`Store::lock_due_schedules`] would lock, without locks.
+    /// Leaves out those in `long`, which are few and left out for some time, and those in `passed`,
+    /// which may be many and are left out only now.
     pub async fn due_candidates(
         &self,
         now: Timestamp,
@@ -51,7 +51,7 @@ impl Store {
         lock: &str,
     ) -> Statement {
         let mut values = vec![now.0.into(), limit.cast_signed().into()];
-        // Without an index on shards: see docs/decisions/0004.
+        // No index on shards is used: see docs/decisions/0004.
         let turn = if let Some(turns) = turns {
             values.extend([turns.of_shards.into(), turns.second.0.into(), turns.last.0.into()]);
             "AND next_fire_at <= CASE substr(CAST($3 AS text), shard + 1, 1) \
@@ -70,7 +70,8 @@ impl Store {
         self.dialect().statement(sql, values)
     }
 
-    /// Which of `schedules` are due at `now`, whichever node owns them. They are not locked.
+    /// The schedules among these that are due at `now`, whichever node owns them.
+    /// They are not locked.
     pub async fn due_of(
         &self,
         now: Timestamp,
@@ -91,8 +92,8 @@ impl Store {
         Ok(Candidate::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// The candidates whose cursor has not moved, locked for this transaction. Candidates that
-    /// another node is just claiming are left out.
+    /// The candidates whose cursor has not moved, locked until the transaction ends.
+    /// Candidates that another node is just claiming are left out.
     pub async fn lock_if_still_due(
         &self,
         tx: &DatabaseTransaction,
@@ -118,8 +119,8 @@ impl Store {
     }
 }
 
-/// A condition that leaves out schedules while their cursors are at these positions. It should be
-/// used for few, because each adds two values to the statement.
+/// The condition that leaves out schedules as long as their cursors are at these positions.
+/// It is meant for few schedules, because each adds two values to the statement.
 pub(in crate::store) fn but(passed: &[Candidate], values: &mut Vec<Value>) -> String {
     let mut condition = String::new();
     for Candidate { id, at } in passed {

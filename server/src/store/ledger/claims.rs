@@ -1,5 +1,5 @@
-//! Claims due schedules: reads and locks them, writes their fires, moves their cursors. The planner
-//! calls these functions inside one transaction; the guarantee depends on that.
+//! Claims due schedules: locks and reads them, writes their fires, and moves their cursors. The
+//! planner calls these functions inside one transaction, and the central guarantee depends on that.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,17 +22,17 @@ use crate::store::{
     },
 };
 
-/// The part of a schedule that the planner needs. The context is left out, because it can be large
-/// and the hand-off copies it inside the database.
+/// The part of a schedule that the planner needs. It does not include the context, which can be
+/// large and which the hand-off copies inside the database.
 #[derive(Clone, Debug)]
 pub struct DueSchedule {
-    /// Key.
+    /// The key of the schedule.
     pub id: Uuid,
-    /// The namespace.
+    /// The namespace of the schedule.
     pub namespace_id: Uuid,
-    /// The claimed version.
+    /// The version that is claimed.
     pub version: i32,
-    /// See `entity::schedule`, also for the fields that follow.
+    /// The expressions. For these and the fields that follow, see `entity::schedule`.
     pub expressions: Strings,
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub zone: String,
@@ -76,9 +76,9 @@ pub struct DueSchedule {
     pub created_at: Timestamp,
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub updated_at: Timestamp,
-    /// The cursor.
+    /// The cursor: the next instant without a row.
     pub next_scheduled_at: Timestamp,
-    /// When it falls due; `None` if it has no cursor.
+    /// When the cursor becomes due; `None` if there is no cursor.
     pub next_fire_at: Option<Timestamp>,
 }
 
@@ -92,26 +92,26 @@ by_place! {
         next_scheduled_at, next_fire_at,
 }
 
-/// A fire to write.
+/// A fire that is to be written.
 #[derive(Clone, Debug)]
 pub struct NewFire {
-    /// Key.
+    /// The key of the fire.
     pub id: Uuid,
-    /// The namespace.
+    /// The namespace of the schedule.
     pub namespace_id: Uuid,
-    /// The schedule.
+    /// The key of the schedule.
     pub schedule_id: Uuid,
-    /// The schedule's version.
+    /// The version of the schedule.
     pub schedule_version: i32,
-    /// The instant.
+    /// The instant of the fire.
     pub scheduled_at: Timestamp,
-    /// When it is due.
+    /// When the fire is due.
     pub due_at: Timestamp,
-    /// The last instant of the range.
+    /// The last instant of a range; for a single fire, the same instant.
     pub last_scheduled_at: Timestamp,
-    /// How many instants it accounts for.
+    /// Number of instants that the row stands for.
     pub count: i64,
-    /// The effect of a clock change at that instant.
+    /// The effect of a clock change at the instant.
     pub kind: Kind,
     /// The fire's verdict.
     pub verdict: Verdict,
@@ -119,54 +119,54 @@ pub struct NewFire {
     pub reason: Reason,
     /// Details of the reason.
     pub detail: Option<String>,
-    /// The node that will hand it over. `None` means any node, once it is due.
+    /// The node that will hand the fire over; `None` for any node, once the fire is due.
     pub claimed_by: Option<Uuid>,
     /// The fire's position in the buffer, if it waits there.
     pub queue_position: Option<i64>,
-    /// For a catch-up, the reason why it is made up for; also set on a fire that follows one.
+    /// Why a late fire was missed; also set on a fire that waits for such fires.
     pub made_up_for: Option<MadeUpFor>,
 }
 
 /// The new position of a schedule's cursor.
 #[derive(Clone, Copy, Debug)]
 pub struct Advance {
-    /// The schedule.
+    /// The key of the schedule.
     pub schedule_id: Uuid,
-    /// The next instant that is not accounted for.
+    /// The next instant without a row.
     pub next_scheduled_at: Option<Timestamp>,
-    /// When to claim that instant.
+    /// When the next instant is to be claimed.
     pub next_fire_at: Option<Timestamp>,
-    /// The last instant that is accounted for.
+    /// The last instant that has a row.
     pub last_fire_at: Option<Timestamp>,
-    /// How many more fires have started or will start.
+    /// Number of further fires that have started or will start.
     pub fires: i64,
 }
 
-/// A node whose clock differs from the database's by more than this schedules nothing. Smaller
-/// differences are corrected.
+/// A node whose clock differs from the database's by more than this does not schedule.
+/// Smaller differences are corrected.
 pub const MAX_OFFSET_MS: i64 = 5_000;
 
-/// If the time of a claim is ahead of the database's clock by more than this, nothing is due, so
-/// that no fire starts earlier.
+/// If the time of a claim is ahead of the database's clock by more than this, nothing counts as
+/// due, so that no fire starts earlier.
 pub const MAX_AHEAD_MS: i64 = 100;
 
 /// When a node may claim due schedules, by shard.
 #[derive(Clone, Copy, Debug)]
 pub struct ShardTurns<'a> {
-    /// One digit per shard: `1` if this node claims at once, `2` or `3` if schedules must have been
-    /// due for some time.
+    /// One digit for each shard: `1` if this node claims at once, `2` or `3` if
+    /// schedules must have been due for some time.
     pub of_shards: &'a str,
-    /// Schedules in shards with `2` must have been due by then.
+    /// The time by which schedules in shards with the digit `2` must have been due.
     pub second: Timestamp,
-    /// Schedules in shards with `3` must have been due by then.
+    /// The time by which schedules in shards with the digit `3` must have been due.
     pub last: Timestamp,
 }
 
 impl Store {
-    /// The schedules that are due at `now`, most overdue first, locked for this transaction. Leaves
-    /// out schedules that another node is claiming, those that are not yet this node's turn, and
-    /// those in `passed`. Nothing is due if `now` is ahead of the database's clock, because a node
-    /// whose clock was just stepped must not claim anything.
+    /// The schedules that are due at `now`, most overdue first, locked until the transaction ends.
+    /// Leaves out schedules that another node is claiming, those whose turn for this node has not
+    /// come, and those in `passed`. Nothing is due if `now` is ahead of the database's clock: a
+    /// node whose clock was just stepped must not claim anything.
     pub async fn lock_due_schedules(
         &self,
         tx: &DatabaseTransaction,
@@ -180,9 +180,9 @@ impl Store {
         Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
     }
 
-    /// The number of live runs, and of intents that will become runs, for each of `schedules` that
-    /// has any, and the latest of them. Runs of backfills do not count, because they have a limit
-    /// of their own.
+    /// For each of `schedules`, the number of live runs and of intents that will become runs,
+    /// and the latest of them. Schedules without any are left out.
+    /// Runs of backfills do not count, because they have a limit of their own.
     pub async fn live_by_schedule(
         &self,
         tx: &DatabaseTransaction,
@@ -193,7 +193,7 @@ impl Store {
         if schedules.is_empty() {
             return Ok(HashMap::new());
         }
-        // PostgreSQL has no `max` for keys, but their text form has the same order.
+        // PostgreSQL has no `max` for keys, but their text form sorts in the same order.
         let text = if self.dialect().is_postgres() { "l.id::text" } else { "hex(l.id)" };
         let sql = format!(
             "SELECT l.schedule_id AS schedule_id, count(*) AS runs, max({text}) AS latest FROM ( \
@@ -222,11 +222,12 @@ impl Store {
         Ok(rows.into_iter().map(live).collect())
     }
 
-    /// Writes the fires that do not exist yet, and returns them. If an instant already has a row,
-    /// another writer was first, as the unique key decided.
+    /// Writes the fires whose instants have no row yet, and returns them.
+    /// If an instant already has a row, the unique key shows that another writer was first.
     ///
-    /// Usually all are written, as the row count shows. Returning a key for each row, here, in the
-    /// hand-off and in the settlement, took a seventh of the time of a storm on SQLite.
+    /// Usually all fires are written, as the number of rows shows.
+    /// Returning a key for each row, here, in the hand-off and in the settlement,
+    /// took a seventh of the time of a storm on SQLite.
     pub async fn insert_fires_if_absent(
         &self,
         tx: &DatabaseTransaction,
@@ -281,7 +282,7 @@ impl Store {
         if tx.execute_raw(statement).await?.rows_affected() == fires.len() as u64 {
             return Ok(fires.iter().map(|fire| fire.id).collect());
         }
-        // The keys are new, so a row with one of them was written by this statement.
+        // The keys are new, so only this statement can have written a row with one of them.
         let statement = Bulk::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
             .int("scheduled_at", fires.iter().map(|fire| fire.scheduled_at.0))
@@ -296,7 +297,7 @@ impl Store {
     }
 
     /// Moves the cursors of schedules that this transaction has locked, and counts the fires that
-    /// start. A schedule that has reached its limit of fires has no more.
+    /// start. A schedule that has reached its limit of fires gets no cursor.
     pub async fn advance_cursors(
         &self,
         tx: &DatabaseTransaction,
@@ -328,12 +329,12 @@ impl Store {
     }
 }
 
-/// The live runs of a schedule.
+/// The live runs of a schedule, and intents that will become runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
-    /// The number of the runs.
+    /// Number of live runs and intents.
     pub runs: i64,
-    /// The latest one.
+    /// The key of the latest run or intent.
     pub latest: Uuid,
 }
 

@@ -1,5 +1,5 @@
-//! Runs that must give way to a fire of their schedule: they are asked to stop, or ended. Runs of
-//! backfills do not block fires and are left alone.
+//! Stops runs that must make way for a fire of their schedule: they are asked to stop, or ended.
+//! Runs of backfills do not block fires and are left alone.
 
 use std::collections::HashSet;
 
@@ -15,29 +15,29 @@ use crate::store::{
     },
 };
 
-/// A fire, and the schedule whose other runs block it.
+/// A fire that other runs of its schedule block.
 #[derive(Clone, Debug)]
 pub struct BlockedFire {
-    /// The schedule.
+    /// The key of the schedule.
     pub schedule_id: Uuid,
-    /// The fire.
+    /// The key of the fire.
     pub fire_id: Uuid,
-    /// The reason for stopping the runs, which names the fire.
+    /// The reason for stopping the runs. It names the fire.
     pub reason: String,
 }
 
-/// A live run that does not belong to a backfill.
+/// The condition for a live run that does not belong to a backfill.
 const IS_ALIVE: &str =
     "run.state IN ('queued', 'running', 'retrying') AND run.trigger <> 'backfill'";
 
-/// When a run ends: not before it began or was created, because either may just have happened on
-/// another node with a different clock.
+/// The time at which a run ends: not before it was created or began, because either may just have
+/// happened on another node with a different clock.
 const FINISHED: &str = "CASE WHEN coalesce(run.started_at, run.created_at) > {0} \
     THEN coalesce(run.started_at, run.created_at) ELSE {0} END";
 
 impl Store {
-    /// Asks at most `most` live runs to stop that block the fires in `ways`, unless they have
-    /// already been asked. Waiting runs are cancelled at once, running ones through their node.
+    /// Asks at most `most` live runs that block the fires in `ways` to stop, unless they have
+    /// already been asked. Waiting runs are cancelled immediately, running ones through their node.
     /// Returns these runs.
     pub async fn cancel_live(
         &self,
@@ -76,8 +76,8 @@ impl Store {
         if ways.is_empty() {
             return Ok(HashSet::new());
         }
-        // The fires come first: a hand-off in progress has locked them, and the runs that its
-        // commit creates are among those that the next statement reads.
+        // The fires come first: a hand-off in progress has locked them, and the next statement also
+        // reads the runs that its commit creates.
         let intents = ways_of(ways).statement(
             self.dialect(),
             "UPDATE fire SET verdict = 'skipped', reason = 'replaced', detail = v.detail, \
@@ -120,8 +120,8 @@ impl Store {
         Ok(ended)
     }
 
-    /// The live runs that block the fires in `ways`, at most `most`, each with the reason for
-    /// stopping it.
+    /// The live runs that block the fires in `ways`, at most
+    /// `most`, each with the reason for stopping it.
     async fn in_the_way(
         &self,
         tx: &DatabaseTransaction,
@@ -143,7 +143,7 @@ impl Store {
     }
 }
 
-/// A run that must give way.
+/// A run that must make way for a fire.
 #[derive(FromQueryResult)]
 struct InTheWay {
     run_id: Uuid,

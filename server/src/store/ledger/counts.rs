@@ -1,5 +1,5 @@
-//! The totals of a minute of a namespace, or of several minutes: the columns of `run_stat`, each
-//! defined once, and how two values are merged.
+//! The totals of one or several minutes: the columns of `run_stat`,
+//! each defined once, and how two values are merged.
 
 use entity::run;
 use sea_orm::FromQueryResult;
@@ -9,43 +9,43 @@ use super::{spread::Spread, stats::SettledRun};
 /// Totals of runs and fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct Counts {
-    /// Runs that ended, by state.
+    /// Number of runs that succeeded.
     pub succeeded: i64,
-    /// See `run::State`, like the next two.
+    /// Number of runs that failed. The next two fields count the other final states.
     pub failed: i64,
     #[expect(missing_docs, reason = "run::State says it")]
     pub timed_out: i64,
     #[expect(missing_docs, reason = "run::State says it")]
     pub cancelled: i64,
-    /// How many of these runs recovery had started or taken over.
+    /// How many of the ended runs had been started or taken over by recovery.
     pub recovered: i64,
-    /// How many of these runs had started: only these have durations.
+    /// How many of the ended runs had ever started. Only these have durations.
     pub started: i64,
-    /// The sum of their durations, from start to end.
+    /// Sum of the durations of these runs, from start to end.
     pub duration_sum_ms: i64,
     /// The longest duration.
     pub duration_max_ms: i64,
-    /// How many of these runs a fire had started: only these have latenesses.
+    /// How many of the ended runs a fire had started. Only these have latenesses.
     pub fired: i64,
-    /// The sum of their latenesses, from the due time to the hand-off.
+    /// Sum of the latenesses of these runs, from due time to hand-off.
     pub lateness_sum_ms: i64,
     /// The greatest lateness.
     pub lateness_max_ms: i64,
-    /// Instants whose verdict was missed.
+    /// Number of instants with the verdict `missed`.
     pub missed: i64,
-    /// Instants whose verdict was skipped.
+    /// Number of instants with the verdict `skipped`.
     pub skipped: i64,
-    /// Fires that were abandoned before they had a run.
+    /// Number of fires that were abandoned before they had a run.
     pub abandoned: i64,
 }
 
 impl Counts {
-    /// Runs that ended.
+    /// Number of runs that ended.
     pub fn ended(&self) -> i64 {
         self.succeeded + self.failed + self.timed_out + self.cancelled
     }
 
-    /// Adds another total.
+    /// Merges other totals into these.
     pub fn join(&mut self, other: &Self) {
         *self = Self {
             succeeded: self.succeeded + other.succeeded,
@@ -65,16 +65,16 @@ impl Counts {
         };
     }
 
-    /// How many runs failed or timed out.
+    /// Number of runs that failed or timed out.
     pub fn ended_badly(&self) -> i64 {
         self.failed + self.timed_out
     }
 }
 
-/// The totals, with the distribution of durations and latenesses.
+/// The totals, with the distributions of durations and latenesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rollup {
-    /// The totals.
+    /// The totals without distributions.
     pub counts: Counts,
     /// The durations of the runs, from start to end.
     pub durations: Spread,
@@ -83,14 +83,14 @@ pub struct Rollup {
 }
 
 impl Rollup {
-    /// Adds another roll-up.
+    /// Merges another roll-up into this one.
     pub fn join(&mut self, other: &Self) {
         self.counts.join(&other.counts);
         self.durations.join(&other.durations);
         self.latenesses.join(&other.latenesses);
     }
 
-    /// Counts a run, if it has settled.
+    /// Counts a run if it has settled.
     pub fn add(&mut self, run: &SettledRun) {
         let Self { counts, durations, latenesses } = self;
         match run.state {
@@ -102,7 +102,7 @@ impl Rollup {
         }
         counts.recovered += i64::from(run.is_recovery);
         if let Some(started_at) = run.started_at {
-            // The two times may come from the clocks of two nodes.
+            // The two times may come from the clocks of different nodes.
             let took = (run.finished_at.0 - started_at.0).max(0);
             counts.started += 1;
             counts.duration_sum_ms += took;
@@ -119,16 +119,16 @@ impl Rollup {
     }
 }
 
-/// How two values are merged.
+/// How two values of a column are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum MergeRule {
     /// The values are added.
     Sum,
-    /// The greater one is kept.
+    /// The greater value is kept.
     Greatest,
 }
 
-/// A column with a count.
+/// A column of totals, and how it is merged and read.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::store) struct CountColumn {
     pub(in crate::store) name: &'static str,
@@ -136,7 +136,7 @@ pub(in crate::store) struct CountColumn {
     pub(in crate::store) of: fn(&Counts) -> i64,
 }
 
-/// All columns.
+/// All columns of totals.
 pub(in crate::store) const COLUMNS: [CountColumn; 14] = [
     CountColumn { name: "succeeded", way: MergeRule::Sum, of: |counts| counts.succeeded },
     CountColumn { name: "failed", way: MergeRule::Sum, of: |counts| counts.failed },
@@ -170,7 +170,7 @@ pub(in crate::store) const COLUMNS: [CountColumn; 14] = [
     CountColumn { name: "abandoned", way: MergeRule::Sum, of: |counts| counts.abandoned },
 ];
 
-/// The SELECT list that merges the columns over several minutes.
+/// The SELECT list that merges all columns over several minutes.
 pub(in crate::store) fn added_up() -> String {
     let columns = COLUMNS.iter().map(|column| match (column.name, column.way) {
         (name, MergeRule::Sum) => format!("CAST(coalesce(sum({name}), 0) AS bigint) AS {name}"),

@@ -1,4 +1,4 @@
-//! The definitions that runs keep until they end.
+//! The definitions of workflow versions, which runs keep until they end.
 
 use entity::workflow_version;
 use sea_orm::{ConnectionTrait, EntityTrait};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::store::{Store, StoreError};
 
 impl Store {
-    /// One definition, if it exists. It never changes.
+    /// The definition of one version, if it exists. A definition never changes.
     pub async fn definition(
         &self,
         connection: &impl ConnectionTrait,

@@ -1,5 +1,5 @@
 //! Runs of several tasks: reads the history of a run, and writes its next step. Every step names
-//! its hold (run, attempt, node, epoch); zero rows means that the node has lost the run.
+//! its hold (run, attempt, node, epoch). If it changes no row, the node has lost the run.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -22,40 +22,40 @@ use crate::store::{
 /// The changes to a run that are written together.
 #[derive(Clone, Debug)]
 pub struct FlowStep {
-    /// The hold.
+    /// The hold under which the step is made.
     pub hold: RunLease,
-    /// What happens to the run.
+    /// The change to the run itself.
     pub turn: RunChange,
     /// Attempts that have ended.
     pub ended: Vec<EndedTask>,
-    /// Attempts that begin: the task and the attempt's number.
+    /// Attempts that begin: the name of the task and the number of the attempt.
     pub begun: Vec<(String, i32)>,
-    /// Tasks that will never run, and why.
+    /// Tasks that will never run, each with the reason.
     pub skipped: Vec<(String, String)>,
-    /// When the step happens.
+    /// When the step is made.
     pub at: Timestamp,
 }
 
-/// What happens to a run in a step.
+/// The change to a run in a step.
 #[derive(Clone, Debug)]
 pub enum RunChange {
     /// The run remains with the node.
     Held {
-        /// How long until any node may treat it as stuck.
+        /// How long until any node may treat the run as stuck.
         hard_limit: Duration,
     },
-    /// The run is parked, so that any node can take it later.
+    /// The run is parked, so that any node may take it later.
     Parked {
-        /// No node may take it before this time.
+        /// The time before which no node may take the run.
         until: Timestamp,
-        /// The last error.
+        /// The error of the last attempt.
         error: Option<String>,
     },
     /// The run has ended.
     Settled {
         /// The run's final state.
         state: run::State,
-        /// The error, if it did not succeed.
+        /// The error of a run that did not succeed.
         error: Option<String>,
     },
 }
@@ -63,17 +63,17 @@ pub enum RunChange {
 /// An attempt at a task that has ended.
 #[derive(Clone, Debug)]
 pub struct EndedTask {
-    /// The task.
+    /// The name of the task.
     pub task: String,
     /// The attempt's number.
     pub attempt: i32,
-    /// How it ended.
+    /// The final state of the attempt.
     pub state: task_run::State,
-    /// The error, if it did not succeed.
+    /// The error of an attempt that did not succeed.
     pub error: Option<String>,
-    /// The target's output.
+    /// The output of the target.
     pub output: Option<serde_json::Value>,
-    /// When it ended.
+    /// When the attempt ended.
     pub at: Timestamp,
 }
 
@@ -109,12 +109,12 @@ impl RunChange {
 }
 
 impl Store {
-    /// All attempts of a run; the attempts of each task are in order.
+    /// All attempts of a run, in order for each task.
     pub async fn attempts_of(&self, run: Uuid) -> Result<Vec<task_run::Model>, StoreError> {
         self.attempts_in(self.read(), run).await
     }
 
-    /// The same within a transaction.
+    /// All attempts of a run, in order for each task, read in a transaction.
     pub async fn attempts_in(
         &self,
         connection: &impl ConnectionTrait,
@@ -127,8 +127,8 @@ impl Store {
         Ok(query.all(connection).await?)
     }
 
-    /// The tasks of a run that are being executed, with the numbers of the attempts, but without
-    /// the results of other tasks.
+    /// The tasks of a run that are being executed, with the number of the
+    /// attempt, but without the results of other tasks.
     pub async fn tasks_at_work(&self, run: Uuid) -> Result<Vec<(String, i32)>, StoreError> {
         let query = task_run::Entity::find()
             .select_only()
@@ -140,9 +140,9 @@ impl Store {
         Ok(query.all(self.read()).await?)
     }
 
-    /// Writes the steps whose hold has not changed, and returns their holds. For the other runs
-    /// another node decides, so their steps are not written. A batch may contain steps of two holds
-    /// on the same run.
+    /// Writes the steps whose hold has not changed, and returns their holds.
+    /// Another node decides about the other runs, so their steps are not written.
+    /// A batch may contain steps of two holds on the same run.
     pub async fn step_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -151,8 +151,8 @@ impl Store {
         if steps.is_empty() {
             return Ok(HashSet::new());
         }
-        // A run with a cancel request is not parked, even if the request came too late to reach its
-        // node.
+        // A run with a cancel request is not parked, even if
+        // the request came too late to reach its node.
         let stopped = "v.state = 'retrying' AND run.cancel_requested_at IS NOT NULL";
         let sql = format!(
             "UPDATE run SET error = v.error, \
@@ -222,8 +222,8 @@ impl Store {
         Ok(())
     }
 
-    /// Rows that already exist were written by this hold: the answer to a commit was lost, so the
-    /// step is repeated.
+    /// Writes attempts that begin. Rows that already exist were written under this hold: the answer
+    /// to a commit was lost, so the step is repeated.
     async fn begin_tasks(
         &self,
         tx: &DatabaseTransaction,
@@ -296,7 +296,7 @@ impl Store {
         Ok(())
     }
 
-    /// Copies the last successes of another run's tasks to `run`.
+    /// Copies the last successful attempts of another run's tasks to `run`.
     pub async fn keep_successes(
         &self,
         tx: &DatabaseTransaction,

@@ -1,4 +1,4 @@
-//! Concurrency groups: how many runs of several schedules may be in progress at once.
+//! Concurrency groups limit how many runs of several schedules may be running at once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,24 +21,24 @@ use crate::store::{
 /// The load of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct GroupUsage {
-    /// The group.
+    /// The key of the group.
     pub id: Uuid,
-    /// Runs in progress.
+    /// Number of running runs.
     pub running: i64,
-    /// Runs that wait: for room in the group, for a node, or for their next attempt.
+    /// Number of runs that wait: for room in the group, for a node, or for their next attempt.
     pub waiting: i64,
-    /// Schedules that refer to it and are not deleted.
+    /// Number of schedules that refer to the group and are not deleted.
     pub schedules: i64,
 }
 
-/// A waiting run of any group. The partial indexes have the same condition.
+/// The condition for a waiting run of any group, in the same words as the partial indexes.
 pub(in crate::store) const GROUPED: &str =
     "run.group_id IS NOT NULL AND run.state IN ('queued', 'retrying')";
-/// A group's run in progress.
+/// The condition for a running run of any group.
 const AT_WORK: &str = "run.group_id IS NOT NULL AND run.state = 'running'";
 
-/// The first group with a queue after the group in `behind`. The query uses the order, because for
-/// an existence check PostgreSQL might read all waiting runs.
+/// The first group with a queue after the group in `behind`. The query asks for the first in order,
+/// because PostgreSQL might read all waiting runs for a check of existence.
 pub(in crate::store) fn first_group(behind: &str, live: &str) -> String {
     format!(
         "(SELECT run.group_id FROM run WHERE {GROUPED}{behind}{live} \
@@ -46,9 +46,10 @@ pub(in crate::store) fn first_group(behind: &str, live: &str) -> String {
     )
 }
 
-/// `room(id, free)`, for use after `WITH RECURSIVE`: for each group with a queue, how many more of
-/// its runs may start. The groups are found by skipping from one to the next in the index of their
-/// queues, whose cost does not depend on the length of the queues. A deleted group has no limit.
+/// The table `room(id, free)`, for use after `WITH RECURSIVE`: for each group with a queue,
+/// how many more of its runs may start.
+/// The query skips from one group to the next in the index of their queues, so its cost does not
+/// depend on the length of the queues. A deleted group has no limit.
 pub(in crate::store) fn room(dialect: &Dialect, now: Timestamp) -> String {
     let live = dialect.live_runs("run.id", now);
     format!(
@@ -83,8 +84,8 @@ impl Store {
         }
         let ids = || Bulk::default().uuid("id", groups.iter().copied());
         if self.dialect().is_postgres() {
-            // A separate statement, because the count below must see what the last holder of the
-            // lock wrote.
+            // The lock is a separate statement, because the count below must
+            // see the writes of the lock's previous holder.
             let lock = ids().statement(
                 self.dialect(),
                 "SELECT g.id FROM concurrency_group g WHERE g.id IN (SELECT id FROM v) \
@@ -107,7 +108,7 @@ impl Store {
 
 lookups!("group", removed: by_ids, by_name, of_module, lock);
 
-/// The groups of a namespace by case-insensitive name, at most `limit`.
+/// The groups of a namespace, sorted by case-insensitive name: at most `limit`.
 pub async fn list<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -116,7 +117,7 @@ pub async fn list<C: ConnectionTrait>(
     list_within(connection, &Within::One(namespace), limit).await
 }
 
-/// The same for several namespaces.
+/// The groups of several namespaces, sorted by case-insensitive name: at most `limit`.
 pub async fn list_within<C: ConnectionTrait>(
     connection: &C,
     within: &Within,
@@ -131,7 +132,7 @@ pub async fn list_within<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// How many groups a namespace has.
+/// Number of groups in a namespace.
 pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Result<u64, StoreError> {
     Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
 }
@@ -180,7 +181,7 @@ pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreErr
     Ok(())
 }
 
-/// The group's runs in progress, earliest start first; at most `limit`.
+/// The running runs of the group, earliest start first: at most `limit`.
 pub async fn at_work(
     store: &Store,
     group: Uuid,
@@ -196,7 +197,7 @@ pub async fn at_work(
     Ok(query.all(store.read()).await?)
 }
 
-/// How many schedules that are not deleted refer to the group.
+/// Number of schedules that refer to the group and are not deleted.
 pub async fn users<C: ConnectionTrait>(connection: &C, id: Uuid) -> Result<u64, StoreError> {
     use entity::schedule;
     let query = schedule::Entity::find()

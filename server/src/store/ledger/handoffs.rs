@@ -1,4 +1,4 @@
-//! The hand-off: turns an intent in the ledger into a run. This is phase 2 of a fire.
+//! The hand-off, phase 2 of a fire: turns an intent in the ledger into a run.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,73 +24,73 @@ use crate::store::{
     },
 };
 
-/// An intent to hand over.
+/// An intent that is to be handed over.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Intent {
-    /// The id of the fire, and of the run that it becomes.
+    /// The key of the fire, and of the run that it becomes.
     pub id: Uuid,
-    /// The namespace.
+    /// The namespace of the schedule.
     pub namespace_id: Uuid,
-    /// The schedule.
+    /// The key of the schedule.
     pub schedule_id: Uuid,
-    /// The claimed version.
+    /// The version of the schedule from which the fire was claimed.
     pub schedule_version: i32,
-    /// The instant.
+    /// The instant of the fire.
     pub scheduled_at: Timestamp,
-    /// When it was due.
+    /// When the fire was due.
     pub due_at: Timestamp,
-    /// When it was claimed.
+    /// When the fire was claimed.
     pub claimed_at: Timestamp,
-    /// How often recovery has tried to hand it over.
+    /// How many times recovery has tried to hand the fire over.
     pub recovery_attempts: i32,
     /// The fire's position in the buffer, while it waits there.
     pub queue_position: Option<i64>,
-    /// Whether it waits, or has waited, for a blocking run.
+    /// Whether the fire waits, or has waited, for a blocking run.
     pub waited: bool,
-    /// For a catch-up, the reason why it is made up for; also set on a fire that follows one.
+    /// Why a late fire was missed; also set on a fire that waits for such fires.
     pub made_up_for: Option<MadeUpFor>,
-    /// The cause of its delay, as its claim found it; for a waiting fire, the run that blocks it.
+    /// The cause of the delay, as the claim found it; for a waiting fire, the run that blocks it.
     pub detail: Option<String>,
 }
 
-/// The columns of [`Intent`].
+/// The columns of [`Intent`], for a SELECT.
 pub(in crate::store) const INTENT_COLUMNS: &str = "fire.id, fire.namespace_id, fire.schedule_id, \
     fire.schedule_version, fire.scheduled_at, fire.due_at, fire.claimed_at, \
     fire.recovery_attempts, fire.queue_position, (fire.reason = 'buffered') AS waited, \
     fire.made_up_for, fire.detail";
 
-/// The current state of a schedule, as far as the hand-off needs it.
+/// The part of a schedule's current state that the hand-off needs.
 #[derive(Clone, Debug)]
 pub struct CurrentSchedule {
-    /// The schedule.
+    /// The key of the schedule.
     pub id: Uuid,
-    /// The schedule's name, for the targets.
+    /// The name of the schedule, which targets receive.
     pub name: String,
-    /// The schedule's version.
+    /// The version of the schedule.
     pub version: i32,
-    /// See `entity::schedule`.
+    /// The last version that changed the fires; see `entity::schedule`.
     pub fires_version: i32,
     /// Whether the schedule may fire.
     pub enabled: bool,
-    /// Set if the schedule was deleted.
+    /// When the schedule was deleted.
     pub deleted_at: Option<Timestamp>,
-    /// See `entity::schedule`.
+    /// The start deadline; see `entity::schedule`.
     pub start_deadline_ms: Option<i64>,
-    /// See `entity::schedule`.
+    /// The maximum jitter; see `entity::schedule`.
     pub jitter_ms: i64,
-    /// The workflow.
+    /// The workflow that the schedule runs.
     pub workflow_id: Uuid,
-    /// The workflow's version.
+    /// The current version of the workflow.
     pub workflow_version: i32,
-    /// The namespace's name, for the targets.
+    /// The name of the namespace, which targets receive.
     pub namespace: String,
-    /// The context of the run, if this node starts it at once.
+    /// The context of the run, in case this node starts it immediately.
     pub context: serde_json::Value,
-    /// See `entity::schedule`.
+    /// The concurrency group; see `entity::schedule`.
     pub group_id: Option<Uuid>,
-    /// See `entity::schedule`.
+    /// The priority of runs; see `entity::schedule`.
     pub priority: i16,
-    /// Whether the requesting node may start runs.
+    /// Whether the node that asks may start runs.
     pub node_is_alive: bool,
 }
 
@@ -102,62 +102,62 @@ by_place! {
         group_id, priority, node_is_alive,
 }
 
-/// A run that a fire starts.
+/// A run that is to be written for a fire.
 #[derive(Clone, Debug)]
 pub struct NewRun {
-    /// The fire's key.
+    /// The key of the fire and of the run.
     pub id: Uuid,
-    /// The namespace.
+    /// The namespace of the schedule.
     pub namespace_id: Uuid,
-    /// The schedule.
+    /// The key of the schedule.
     pub schedule_id: Uuid,
-    /// The workflow.
+    /// The workflow that the run executes.
     pub workflow_id: Uuid,
-    /// The workflow's version.
+    /// The version of the workflow.
     pub workflow_version: i32,
-    /// The instant.
+    /// The instant of the fire.
     pub scheduled_at: Timestamp,
-    /// When it was due.
+    /// When the fire was due.
     pub due_at: Timestamp,
-    /// The maximum number of attempts.
+    /// Maximum number of attempts.
     pub max_attempts: i32,
-    /// The tags that its node must have.
+    /// The tags that a node must have to take the run.
     pub runs_on: Option<Strings>,
-    /// See `entity::run`.
+    /// The target of the first task; see `entity::run`.
     pub origin: Option<Arc<str>>,
     /// The run's context, if it differs from the schedule's, which is copied inside the database.
     pub context: Option<serde_json::Value>,
-    /// Whether recovery starts it.
+    /// Whether recovery starts the run.
     pub is_recovery: bool,
-    /// The key by which the receiver recognises duplicates.
+    /// The key by which targets recognise duplicates.
     pub idempotency_key: String,
-    /// Why its fire starts.
+    /// Why the fire starts.
     pub reason: Reason,
     /// Details of the reason.
     pub detail: Option<String>,
-    /// The group whose limit applies to it. A run with a group never starts with the hand-off,
+    /// The group whose limit applies to the run. A run with a group never starts with the hand-off,
     /// because the dispatcher enforces the limit.
     pub group_id: Option<Uuid>,
     /// The run's priority while it waits.
     pub priority: i16,
-    /// Set when this node starts it in the same transaction.
+    /// Set if this node starts the run in the same transaction.
     pub start: Option<Start>,
 }
 
-/// A run that starts with the hand-off.
+/// The start of a run in the transaction of its hand-off.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// The task whose first attempt starts with it; `None` for a flow, which starts its tasks
-    /// itself.
+    /// The task whose first attempt starts with the run;
+    /// `None` for a flow, which starts its tasks itself.
     pub task: Option<String>,
-    /// How long until any node may declare it timed out.
+    /// How long until any node may declare the attempt timed out.
     pub hard_limit: Duration,
 }
 
-/// A fire that will not run after all.
+/// A fire that will not run after all, and why.
 #[derive(Clone, Debug)]
 pub struct Decided {
-    /// The fire.
+    /// The key of the fire.
     pub id: Uuid,
     /// The fire's instant.
     pub scheduled_at: Timestamp,
@@ -169,7 +169,7 @@ pub struct Decided {
     pub detail: Option<String>,
 }
 
-/// The condition for an intent that is still undecided.
+/// The condition for an intent that is still undecided and has no run.
 const PENDING: &str = "fire.verdict = 'pending' AND fire.run_id IS NULL";
 
 impl Store {
@@ -199,8 +199,8 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.id, row)).collect())
     }
 
-    /// Links the intents to their runs, unless they already have one; returns the intents that were
-    /// linked.
+    /// Links the intents to their runs, unless they already have one.
+    /// Returns the intents that were linked.
     pub async fn start_fires_if_pending(
         &self,
         tx: &DatabaseTransaction,
@@ -230,15 +230,15 @@ impl Store {
         if tx.execute_raw(statement).await?.rows_affected() == runs.len() as u64 {
             return Ok(runs.iter().map(|run| run.id).collect());
         }
-        // An intent that was linked before already has its run, because both are written in one
-        // transaction.
+        // An intent that was linked earlier already has
+        // its run, because one transaction writes both.
         let sql = "SELECT fire.id FROM v JOIN fire ON fire.id = v.id \
                AND fire.scheduled_at = v.scheduled_at {days} \
              WHERE fire.run_id = v.id AND NOT EXISTS (SELECT 1 FROM run WHERE run.id = v.id)";
         returned_ids(tx, fires().statement(self.dialect(), sql, vec![])).await
     }
 
-    /// Writes the verdicts of intents that will not run, unless they already have one.
+    /// Writes the verdicts of intents that will not run, unless these already have one.
     pub async fn decide_fires_if_pending(
         &self,
         tx: &DatabaseTransaction,
@@ -267,8 +267,8 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the runs of fires that this transaction has just linked: those with a `start` as
-    /// running on `node`, with their first attempt; the others as queued.
+    /// Writes the runs of fires that this transaction has just linked. Those with a `start` are
+    /// written as running on `node`, with their first attempt; the others are queued.
     pub async fn insert_fired_runs(
         &self,
         tx: &DatabaseTransaction,

@@ -1,9 +1,9 @@
-//! How much history a namespace has, for its quotas of rows and of log bytes.
+//! The amount of history in each namespace, for its quotas of rows and of log bytes.
 //!
-//! It is counted in periods of ten minutes, separately for each retention that schedules of the
-//! namespace have, so that a period stops counting when retention has removed it. Fires are read
-//! once by their keys, settled runs with their attempts from the change feed, and log bytes are
-//! added by the nodes that wrote them: firing writes nothing extra.
+//! History is counted in periods of ten minutes, separately for each retention that schedules
+//! of the namespace have. So a period stops counting when retention has removed it.
+//! Fires are read once by their keys, and settled runs with their attempts from the change feed.
+//! Log bytes are added by the nodes that wrote them. Firing itself writes nothing extra.
 
 use std::collections::BTreeMap;
 
@@ -25,10 +25,10 @@ use crate::store::{
 /// The length of a period in milliseconds.
 pub const PERIOD_MS: i64 = 600_000;
 
-/// A period in which rows are counted that are kept equally long.
+/// A period, for rows that are kept equally long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Period {
-    /// The namespace.
+    /// The namespace of the rows.
     pub namespace_id: Uuid,
     /// When the period starts.
     pub period: Timestamp,
@@ -36,61 +36,61 @@ pub struct Period {
     pub days: i32,
 }
 
-/// The number of rows of a period.
+/// The number of history rows in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct PeriodRows {
     /// When the period starts.
     pub period: Timestamp,
     /// The retention of the rows' schedules in days; 0 if these have none of their own.
     pub days: i32,
-    /// Fires, runs and attempts.
+    /// Number of fires, runs and attempts.
     pub row_count: i64,
 }
 
-/// How much history a namespace has.
+/// The amount of history in a namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct History {
-    /// Fires, runs and attempts.
+    /// Number of fires, runs and attempts.
     pub row_count: i64,
-    /// Bytes of log lines.
+    /// Number of bytes of log lines.
     pub log_bytes: i64,
 }
 
-/// How far back a quota has cut a namespace's history.
+/// The last time that a quota has cut a namespace's history.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Cut {
-    /// The namespace.
+    /// The name of the namespace.
     pub name: String,
-    /// Settled history from before this instant was removed.
+    /// The instant before which settled history was removed.
     pub until: Timestamp,
 }
 
-/// Log bytes that a node has written.
+/// The bytes of log lines that a node has written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenLog {
     /// The name of the namespace.
     pub namespace: String,
     /// The schedule, if the run had one.
     pub schedule_id: Option<Uuid>,
-    /// The bytes.
+    /// Number of bytes.
     pub bytes: i64,
 }
 
-/// The fires of a batch by period, and the key of the last fire.
+/// The fires of a batch, counted by period, and the key of the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedFires {
-    /// The counts.
+    /// The number of fires in each period.
     pub rows: BTreeMap<Period, i64>,
-    /// Counting continues after this key.
+    /// The key after which counting continues.
     pub last: Uuid,
-    /// The number of fires.
+    /// Number of fires in the batch.
     pub count: usize,
 }
 
-/// Maximum number of entries of written log that are added in one statement.
+/// Maximum number of entries that one statement adds to the counts of log bytes.
 pub const LOG_BATCH: usize = MAX_ROWS;
 
-/// The name under which the position of the fires is stored.
+/// The name under which the position of counted fires is stored.
 const FEED: &str = "fire";
 
 /// The start of the period that contains an instant.
@@ -99,7 +99,7 @@ pub fn period_of(at: Timestamp) -> Timestamp {
 }
 
 impl Store {
-    /// The key of the last counted fire; nil before the first time.
+    /// The key of the last fire that was counted; nil if none was counted yet.
     pub async fn fires_counted_until(&self) -> Result<Uuid, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -111,8 +111,8 @@ impl Store {
         Ok(row.map_or(Uuid::nil(), |row| row.id))
     }
 
-    /// The fires after `after` that were claimed before `until`, up to `limit`; `None` if there are
-    /// none.
+    /// The fires after `after` that were claimed before
+    /// `until`, up to `limit`; `None` if there are none.
     pub async fn fires_between(
         &self,
         after: Uuid,
@@ -143,7 +143,7 @@ impl Store {
     }
 
     /// Adds counted fires and moves the position, unless another node has already counted beyond
-    /// `after`. Returns whether it did so.
+    /// `after`. Returns whether it did.
     pub async fn add_fires_if_at(
         &self,
         tx: &DatabaseTransaction,
@@ -168,7 +168,7 @@ impl Store {
         Ok(true)
     }
 
-    /// The rows that settled runs have, including their attempts, by period.
+    /// The number of rows of settled runs and their attempts, by period.
     pub async fn rows_of_settled(
         &self,
         runs: &[SettledRun],
@@ -206,8 +206,8 @@ impl Store {
         Ok(rows)
     }
 
-    /// Adds to the rows of periods. Every statement that changes several of them does so in the
-    /// order of their keys, because otherwise two statements could wait for each other.
+    /// Adds to the rows of periods. Every statement that changes several of these rows does so in
+    /// the order of their keys, because otherwise two statements could wait for each other.
     pub async fn add_history(
         &self,
         tx: &DatabaseTransaction,
@@ -234,7 +234,7 @@ impl Store {
         Ok(())
     }
 
-    /// Adds bytes of log lines that this node has written to the period that contains `now`, at
+    /// Adds bytes of log lines that this node has written to the period that contains `now`: at
     /// most [`LOG_BATCH`] entries at once.
     pub async fn add_log_bytes(
         &self,
@@ -265,8 +265,8 @@ impl Store {
         Ok(())
     }
 
-    /// The periods of a namespace that are not too old at `now`, oldest first. `usual` is the
-    /// retention of a namespace without its own.
+    /// The periods of a namespace that still count at `now`, oldest first.
+    /// `usual` is the retention of a namespace without its own.
     pub async fn history_periods(
         &self,
         namespace: Uuid,
@@ -284,8 +284,8 @@ impl Store {
         Ok(PeriodRows::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// How much history a namespace has at `now`. `usual` is the retention of a namespace without
-    /// its own.
+    /// The amount of history in a namespace at `now`.
+    /// `usual` is the retention of a namespace without its own.
     pub async fn history_of(
         &self,
         namespace: Uuid,
@@ -304,7 +304,7 @@ impl Store {
         Ok(History::find_by_statement(statement).one(self.read()).await?.unwrap_or_default())
     }
 
-    /// How many rows of history these namespaces have at `now`; namespaces without rows are left
+    /// The number of history rows in these namespaces at `now`. Namespaces without rows are left
     /// out. `usual` is the retention of a namespace without its own.
     pub async fn history_rows(
         &self,
@@ -335,7 +335,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// The bytes of log lines that these namespaces have at `now`, by name.
+    /// The size of the log lines in these namespaces at `now`, by the namespace's name.
     pub async fn log_bytes_kept(
         &self,
         namespaces: &[Uuid],
@@ -364,9 +364,9 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.name, row.log_bytes)).collect())
     }
 
-    /// The bytes of log lines from before `until` that a namespace keeps after a cut, by the
-    /// retention of their schedules: they belong to runs with keys after `first` that were still
-    /// live then.
+    /// The bytes of log lines from before `until` that a namespace keeps after a cut,
+    /// by the retention of their schedules.
+    /// They belong to runs with keys after `first` that were still live at `until`.
     pub async fn log_bytes_left(
         &self,
         namespace: Uuid,
@@ -411,8 +411,8 @@ impl Store {
         }
     }
 
-    /// Records that a namespace's settled history from before `until` was removed at `now`. The
-    /// bytes of log lines in `left`, by days, count as if they were written then.
+    /// Records that settled history of a namespace from before `until` was removed at `now`.
+    /// The bytes of log lines in `left`, by days, count as if they had been written at that time.
     pub async fn record_cut(
         &self,
         tx: &DatabaseTransaction,
@@ -423,7 +423,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let values = || [Value::from(namespace), until.0.into()];
         if self.dialect().is_postgres() {
-            // In the order in which other statements change them.
+            // The rows are locked in the order in which other statements change them.
             let sql = "SELECT period FROM history_stat WHERE namespace_id = $1 AND period < $2 \
                  ORDER BY period, days FOR UPDATE";
             tx.execute_raw(self.dialect().statement(sql, values())).await?;
@@ -453,7 +453,7 @@ impl Store {
         Ok(())
     }
 
-    /// Which of the namespaces had their history cut at or after `since`.
+    /// The namespaces whose history was cut at `since` or later.
     pub async fn cuts_since(
         &self,
         within: &Within,
@@ -470,14 +470,14 @@ impl Store {
         Ok(Cut::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// How far back a quota has cut a namespace's history, if it ever has.
+    /// The instant up to which a quota has cut a namespace's history; `None` if it never has.
     pub async fn cut_of(&self, namespace: Uuid) -> Result<Option<Timestamp>, StoreError> {
         let since = Timestamp(i64::MIN);
         let cut = self.cuts_since(&Within::One(namespace), since).await?.pop();
         Ok(cut.map(|cut| cut.until))
     }
 
-    /// The bytes of a run's log lines.
+    /// Number of bytes in a run's log lines.
     pub async fn log_bytes_of_run(&self, run: Uuid) -> Result<i64, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -490,8 +490,8 @@ impl Store {
     }
 }
 
-/// The SQL condition that a period is not too old, with the parameters for the current time and for
-/// the retention of a namespace without its own.
+/// The condition that a period still counts, with the parameters for the current time and for the
+/// retention of a namespace without its own.
 fn kept(now: &str, usual: &str) -> String {
     format!(
         "h.period > {now} - (CASE WHEN h.days > 0 THEN h.days \

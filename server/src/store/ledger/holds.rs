@@ -1,5 +1,5 @@
-//! A node's holds on attempts: settling, querying and ending them. Every write of a holder names
-//! its hold (run, attempt, node, epoch); zero rows means that the node has lost the run.
+//! A node's holds on attempts: settles, queries and ends them. Every write of a holder names its
+//! hold (run, attempt, node, epoch). If it changes no row, the node has lost the run.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -16,50 +16,50 @@ use crate::{
     telemetry::TracedRun,
 };
 
-/// A node's hold on an attempt. A write has an effect only if none of these values has changed.
+/// A node's hold on an attempt. A write has an effect only if all of these values are unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
 pub struct RunLease {
-    /// The run.
+    /// The key of the run.
     pub run_id: Uuid,
-    /// The attempt.
+    /// The number of the attempt.
     pub attempt: i32,
-    /// The node.
+    /// The node that holds the run.
     pub node_id: Uuid,
     /// The epoch of the hold.
     pub epoch: i64,
 }
 
-/// How an attempt ended, and what happens to its run.
+/// The end of an attempt, and what happens to its run.
 #[derive(Clone, Debug)]
 pub struct Settlement {
-    /// The hold.
+    /// The hold under which the attempt ended.
     pub hold: RunLease,
-    /// The task.
+    /// The name of the task.
     pub task: String,
-    /// How the attempt ended.
+    /// The final state of the attempt.
     pub task_state: task_run::State,
     /// The run's new state.
     pub run_state: run::State,
     /// When the next attempt may start, if the run continues.
     pub available_at: Option<Timestamp>,
-    /// The error, if it did not succeed.
+    /// The error of an attempt that did not succeed.
     pub error: Option<String>,
-    /// The target's output.
+    /// The output of the target.
     pub output: Option<serde_json::Value>,
-    /// The attempt's last lines, which are written with it.
+    /// The last log lines of the attempt, which are written together with it.
     pub lines: Option<NewChunk>,
-    /// Added to the maximum number of attempts: 1 for an attempt that was lost without being at
-    /// fault.
+    /// Added to the maximum number of attempts: 1 for an attempt
+    /// that was lost through no fault of its own.
     pub extra_attempts: i32,
     /// When the attempt ended.
     pub at: Timestamp,
     /// How long the attempt took, for the metrics.
     pub took: Duration,
-    /// The run's trace data, to be reported once this is written.
+    /// The trace of the run, to be reported once the settlement is written.
     pub traced: Option<TracedRun>,
 }
 
-/// The columns that a write of holders returns: their holds.
+/// The columns that the writes of holders return: the holds.
 pub(in crate::store) const RETURNED: &str = "run.id AS run_id, run.attempt, run.node_id, run.epoch";
 
 /// The holds for which a write took effect.
@@ -81,11 +81,11 @@ pub(in crate::store) fn of_holds(holds: impl Iterator<Item = RunLease> + Clone) 
 }
 
 impl Store {
-    /// Settles the attempts whose hold has not changed, and returns their holds. The others were
-    /// lost: another node decides about their runs.
+    /// Settles the attempts whose hold has not changed, and returns their holds.
+    /// The others were lost: another node decides about their runs.
     ///
-    /// A batch may contain two settlements of one run: one for a lost hold, and one for the next.
-    /// So results are reported by hold, never by run.
+    /// A batch may contain two settlements of one run: one for a lost hold, and one for the next
+    /// hold. So results are reported by hold, never by run.
     pub async fn settle_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -94,8 +94,8 @@ impl Store {
         if settlements.is_empty() {
             return Ok(HashSet::new());
         }
-        // A run with a cancel request gets no further attempt, even if the request came too late to
-        // reach this one.
+        // A run with a cancel request gets no further attempt, even if
+        // the request came too late to reach this attempt.
         let stopped = "v.state = 'retrying' AND run.cancel_requested_at IS NOT NULL";
         let sql = format!(
             "UPDATE run SET error = v.error, \
@@ -130,8 +130,8 @@ impl Store {
         Ok(held)
     }
 
-    /// Those of `settlements` that are already written, because the answer to an earlier commit was
-    /// lost. No other writer records the same outcome of the same attempt at the same millisecond.
+    /// The settlements that were already written because the answer to an earlier commit was lost.
+    /// No other writer records the same outcome of the same attempt at the same millisecond.
     pub async fn settled_before(
         &self,
         tx: &DatabaseTransaction,
@@ -167,7 +167,7 @@ impl Store {
         Ok(holds.filter(|hold| rows.contains(&row(hold))).collect())
     }
 
-    /// Those of `holds` whose runs the previous statement has changed, as their stamp shows.
+    /// The holds whose runs the previous statement has changed, as their stamp shows.
     async fn just_written(
         &self,
         tx: &DatabaseTransaction,
@@ -211,12 +211,12 @@ impl Store {
         Ok(())
     }
 
-    /// The holds of `node`, according to the tables.
+    /// The holds of `node` that the tables contain.
     pub async fn held_by(&self, node: Uuid) -> Result<Vec<RunLease>, StoreError> {
         self.held_if(node, "").await
     }
 
-    /// The same while that life is alive, because other nodes take over the holds of a dead life.
+    /// The holds of `node` if that life is alive: other nodes take over the holds of a dead life.
     pub async fn held_alive(&self, node: Uuid) -> Result<Vec<RunLease>, StoreError> {
         let goes_on = "AND EXISTS (SELECT 1 FROM node WHERE node.id = $1 AND node.state = 'alive')";
         self.held_if(node, goes_on).await
@@ -232,8 +232,8 @@ impl Store {
         Ok(RunLease::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Ends holds of a node that the node does not know: their runs become orphans, like those of a
-    /// dead node. Returns how many still existed.
+    /// Ends holds that the tables contain and the node does not know. Their runs become orphans,
+    /// like those of a dead node. Returns how many of the holds still existed.
     pub async fn disown_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -256,7 +256,7 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// The runs in progress on `node` that have a cancel request.
+    /// The runs on `node` that are in progress and have a cancel request.
     pub async fn cancel_requests(&self, node: Uuid) -> Result<Vec<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {

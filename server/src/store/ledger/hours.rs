@@ -1,8 +1,8 @@
-//! Hourly roll-ups of old minutes: one per namespace and hour instead of one per minute, so that a
-//! chart over weeks reads a bounded number of small rows.
+//! Hourly roll-ups of old minutes: one row per namespace and hour instead of one per minute, so
+//! that a chart over weeks reads a bounded number of rows.
 //!
-//! If runs are counted later for a minute of such an hour, that minute is a separate row until the
-//! next merge.
+//! If runs are counted later for a minute of such an hour,
+//! that minute is a row of its own until the next merge.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
@@ -19,18 +19,18 @@ use crate::store::{DatabaseTransaction, Dialect, Store, StoreError};
 /// An hour in milliseconds. The statements below and their index contain it as a literal.
 pub const HOUR_MS: i64 = 3_600_000;
 
-/// How long roll-ups are kept per minute.
+/// How long roll-ups are kept for single minutes.
 const BY_MINUTE: TimeDelta = TimeDelta::days(2);
 
-/// The start of the per-minute roll-ups at `now`: those before it are hourly.
+/// The instant from which roll-ups are for single minutes at `now`; earlier ones are hourly.
 pub fn by_minute_since(now: DateTime<Utc>) -> Timestamp {
     let ms = Timestamp::from(now - BY_MINUTE).0;
     Timestamp(ms - ms.rem_euclid(HOUR_MS))
 }
 
 impl Store {
-    /// The hours before `until` that still have minute rows, oldest first, of the first `most` such
-    /// minutes.
+    /// The hours before `until` that still have rows for minutes,
+    /// oldest first: those of the first `most` minutes.
     pub async fn hours_by_minute(
         &self,
         until: Timestamp,
@@ -76,7 +76,7 @@ impl Store {
     }
 }
 
-/// The totals per step of a period, for one namespace or all.
+/// The totals for each step of a period, for one namespace or for all.
 pub(in crate::store) async fn steps_in<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,

@@ -1,5 +1,5 @@
-//! The facts in the tables about given instants of a schedule: ledger rows and runs. Each instant
-//! is looked up in an index, so the cost does not depend on the size of the schedule's ledger.
+//! Reads the facts about given instants of a schedule: ledger rows and runs. Each instant is looked
+//! up in an index, so the cost does not depend on the size of the schedule's ledger.
 
 use std::collections::HashSet;
 
@@ -13,48 +13,48 @@ use crate::store::{
     db::{bulk::Bulk, days::Days},
 };
 
-/// The ledger row of exactly this instant. It may be the first of a range.
+/// The ledger row of exactly one instant. It may be the first instant of a range.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct RowAt {
     /// The instant.
     pub at: Timestamp,
-    /// The row.
+    /// The key of the row.
     pub fire_id: Uuid,
-    /// How many instants it accounts for.
+    /// Number of instants that the row stands for.
     pub count: i64,
-    /// The fire's verdict.
+    /// The verdict on the fire.
     pub verdict: Verdict,
 }
 
 /// A run for an instant, whatever started it.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct RunAt {
-    /// The instant.
+    /// The instant for which the run was started.
     pub at: Timestamp,
-    /// The run.
+    /// The key of the run.
     pub run_id: Uuid,
     /// The run's state.
     pub state: run::State,
 }
 
-/// A ledger row that accounts for many instants.
+/// A ledger row that stands for a range of instants.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct RangeOver {
-    /// The row.
+    /// The key of the row.
     pub fire_id: Uuid,
-    /// The version whose timing produced its instants.
+    /// The version of the schedule whose timing produced the instants.
     pub schedule_version: i32,
-    /// The range's first instant.
+    /// The first instant of the range.
     pub scheduled_at: Timestamp,
-    /// The range's last instant.
+    /// The last instant of the range.
     pub last_scheduled_at: Timestamp,
 }
 
-/// Maximum number of instants queried per statement.
+/// Maximum number of instants per statement.
 const CHUNK: usize = 1_000;
 
 impl Store {
-    /// The ledger rows of exactly these instants.
+    /// The ledger rows that are exactly at these instants.
     pub async fn rows_at(
         &self,
         connection: &impl ConnectionTrait,
@@ -74,7 +74,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// The runs for these instants: those of fires, and those outside the timing.
+    /// The runs for these instants, whether a fire or something else started them.
     pub async fn runs_at(
         &self,
         connection: &impl ConnectionTrait,
@@ -98,7 +98,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// The ranges that overlap the time from `first` to `last`, both inclusive.
+    /// The ranges that overlap the period from `first` to `last`, both inclusive.
     pub async fn ranges_over(
         &self,
         connection: &impl ConnectionTrait,
@@ -115,11 +115,11 @@ impl Store {
         Ok(RangeOver::find_by_statement(statement).all(connection).await?)
     }
 
-    /// The last instant of a schedule that had passed when its row was written. Instants that were
-    /// skipped in advance on request do not count.
+    /// The last instant of a schedule that had passed when its row was written.
+    /// Instants that were skipped in advance on request do not count.
     ///
-    /// A range that begins before other rows may end after them. There are few ranges, and they
-    /// have their own index.
+    /// A range that begins before other rows may end after them.
+    /// There are few ranges, and they have an index of their own.
     pub async fn last_past_instant(
         &self,
         connection: &impl ConnectionTrait,
@@ -143,7 +143,7 @@ impl Store {
         Ok(row.and_then(|row| row.at))
     }
 
-    /// Which of these schedules have rows between two instants, both inclusive.
+    /// The schedules among these that have rows between two instants, both inclusive.
     pub async fn schedules_with_rows(
         &self,
         connection: &impl ConnectionTrait,
@@ -172,8 +172,8 @@ impl Store {
         Ok(rows.into_iter().map(|row| row.schedule_id).collect())
     }
 
-    /// The instants of a schedule from `first` to `last`, both inclusive, that have a row, in
-    /// ascending order, up to a limit.
+    /// The instants of a schedule from `first` to `last`, both inclusive,
+    /// that have a row, in ascending order, up to a limit.
     pub async fn instants_taken(
         &self,
         connection: &impl ConnectionTrait,

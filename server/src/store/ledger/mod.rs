@@ -1,16 +1,17 @@
-//! Fires, runs and attempts: what was due, and its outcome.
+//! The ledger: fires, runs and attempts.
 //!
-//! - `ahead`, `candidates`, `claims`: due schedules, and claiming them
-//! - `handoffs`, `handoff_lock`: from an intent to a run
+//! - `ahead`, `candidates`, `claims`: finds due schedules, and claims them
+//! - `handoffs`, `handoff_lock`: turns intents into runs
 //! - `runs`, `queue`, `groups`, `untaken`: live runs and waiting runs
 //! - `holds`, `flows`, `definitions`: attempts in progress, and runs of several tasks
-//! - `buffers`, `clearing`, `pauses`, `instants`: waiting fires, runs that must give way, pauses
-//! - `backfills`, `backfill_runs`: past instants
-//! - `recoveries`: failures that the tables show
+//! - `buffers`, `clearing`, `pauses`, `instants`: waiting fires,
+//!   runs that must make way, pauses, past instants
+//! - `backfills`, `backfill_runs`: runs for past instants on request
+//! - `recoveries`: finds failures that the tables show
 //! - `logs`: the output of attempts
-//! - `stats`, `hours`, `counts`, `spread`: roll-ups for charts
-//! - `history`, `recount`: how much history a namespace has, for its quotas
-//! - `retention`: removal of old history
+//! - `stats`, `hours`, `counts`, `spread`: statistics for charts
+//! - `history`, `recount`: the amount of history in a namespace, for its quotas
+//! - `retention`: removes old history
 //! - `zone_rules`: the zone data by which cursors are computed
 
 pub mod ahead;

@@ -1,4 +1,4 @@
-//! Pauses: how automatic pauses begin, and how pauses end.
+//! Begins automatic pauses, and ends pauses.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult};
@@ -15,11 +15,11 @@ struct Id {
     id: Uuid,
 }
 
-/// A pause that should have ended by `$1`. The partial index has the first part of this condition.
+/// The condition for a pause that should have ended by `$1`. A partial index has its first part.
 const IS_OVER: &str = "paused_until IS NOT NULL AND paused_until <= $1 AND NOT enabled \
     AND deleted_at IS NULL";
 
-/// The time of a change of a schedule. It is later than that of the previous change, even if a
+/// The time of a change to a schedule. It is later than that of the previous change, even if a
 /// clock was set back, because it shows the instant from which the cursor was computed.
 fn later(now: &str) -> String {
     format!("CASE WHEN updated_at >= {now} THEN updated_at + 1 ELSE {now} END")
@@ -46,7 +46,8 @@ impl Store {
         Ok(())
     }
 
-    /// A paused schedule, locked. If it has no cursor, it gets one that is never reached.
+    /// A paused schedule, locked until the transaction ends.
+    /// If it has no cursor, it gets one that is never reached.
     pub async fn lock_paused_schedule(
         &self,
         tx: &DatabaseTransaction,
@@ -56,8 +57,8 @@ impl Store {
         self.with_cursor(tx, schedule, &format!("AND NOT enabled {lock}")).await
     }
 
-    /// A schedule that is not deleted, paused or not, which this transaction has locked or only
-    /// reads. If it has no cursor, it gets one that is never reached.
+    /// A schedule that is not deleted, paused or not. The transaction may have locked it, or may
+    /// only read it. If it has no cursor, it gets one that is never reached.
     pub async fn schedule_with_cursor<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -99,12 +100,12 @@ impl Store {
         Ok(())
     }
 
-    /// Schedules whose pause should have ended by `now`, at most `limit`, longest overdue first.
+    /// Schedules whose pause should have ended by `now`, longest overdue first: at most `limit`.
     pub async fn pauses_over(&self, now: Timestamp, limit: u64) -> Result<Vec<Uuid>, StoreError> {
         self.find_pauses_over(self.rounds(), now, limit, "").await
     }
 
-    /// The same, locked. Schedules that another transaction has locked are skipped.
+    /// Locks schedules whose pause should have ended by `now`. Skips those that others have locked.
     pub async fn lock_pauses_over(
         &self,
         tx: &DatabaseTransaction,
@@ -114,8 +115,8 @@ impl Store {
         self.find_pauses_over(tx, now, limit, &self.dialect().skip_locked("schedule")).await
     }
 
-    /// Locks a schedule if its pause should have ended by `now`. Returns false if it should not, or
-    /// no longer, or if another transaction has locked the schedule.
+    /// Locks a schedule if its pause should have ended by `now`.
+    /// Returns false if it should not have, or if another transaction has locked the schedule.
     pub async fn lock_pause_if_over(
         &self,
         tx: &DatabaseTransaction,

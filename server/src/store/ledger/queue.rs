@@ -1,9 +1,9 @@
-//! Runs that wait for a node, and their order.
+//! The runs that wait for a node, in the order in which nodes take them.
 //!
-//! Runs that wait in groups are queried group by group, each up to the room that it has. An index
-//! contains their queues one after another. So the cost of a round depends on the runs that it
-//! takes, plus one lookup per group with a queue, but not on the length of the queues. Runs without
-//! a group have a separate index, so group queues do not slow them down.
+//! Runs that wait in groups are queried group by group, each group up to the room that it has.
+//! One index contains the queues of all groups. So the cost of a round depends on the runs
+//! that it takes, plus one look-up per group with a queue, but not on the length of the queues.
+//! Runs without a group have an index of their own, so the queues of groups do not slow them down.
 
 use std::cmp::Reverse;
 
@@ -17,76 +17,77 @@ use crate::store::{DatabaseTransaction, Store, StoreError};
 /// The part of a waiting run that a node needs.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct WaitingRun {
-    /// The run.
+    /// The key of the run.
     pub id: Uuid,
     /// The schedule, if the run has one.
     pub schedule_id: Option<Uuid>,
-    /// The schedule's name.
+    /// The name of the schedule.
     pub schedule: Option<String>,
-    /// The namespace's name.
+    /// The name of the namespace.
     pub namespace: String,
-    /// The namespace's key.
+    /// The key of the namespace.
     pub namespace_id: Uuid,
-    /// The workflow.
+    /// The workflow that the run executes.
     pub workflow_id: Uuid,
     /// The workflow's version.
     pub workflow_version: i32,
-    /// See [`run::Trigger`].
+    /// How the run was started. See [`run::Trigger`].
     pub trigger: run::Trigger,
-    /// The instant that the run represents.
+    /// The scheduled instant for which the run was started.
     pub scheduled_at: Timestamp,
     /// When the run was due.
     pub due_at: Timestamp,
-    /// See `entity::schedule`, also for the next field; `None` without a schedule.
+    /// The start deadline of the schedule, as in `entity::schedule`.
+    /// `None` if the schedule has no start deadline.
     pub start_deadline_ms: Option<i64>,
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub jitter_ms: Option<i64>,
-    /// When its first attempt started.
+    /// When the run's first attempt started.
     pub started_at: Option<Timestamp>,
-    /// Attempts so far.
+    /// Number of attempts so far.
     pub attempt: i32,
-    /// The maximum number of attempts.
+    /// Maximum number of attempts.
     pub max_attempts: i32,
     /// The epoch of the last hold.
     pub epoch: i64,
     /// The run's context.
     pub context: serde_json::Value,
-    /// The key by which the receiver recognises duplicates.
+    /// The key by which targets recognise duplicates.
     pub idempotency_key: String,
-    /// The group whose limit applies to it.
+    /// The group whose limit applies to the run.
     pub group_id: Option<Uuid>,
-    /// The tags that its node must have.
+    /// The tags that a node must have to take the run.
     pub runs_on: Option<Strings>,
     /// Since when the run has been able to start.
     pub available_at: Timestamp,
-    /// Among waiting runs, the highest priority is taken first.
+    /// The run's priority. Of the waiting runs, those with the highest priority are taken first.
     pub priority: i16,
 }
 
-/// The work that still waits after a dispatcher's round.
+/// The runs that still wait after a round of the dispatcher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// When the next run may start that no group holds back. Overdue runs count, too.
+    /// When the next run may start, without runs that their group holds back. Overdue runs count.
     pub next: Option<Timestamp>,
     /// Whether a run of any group could start, but waits for another run of its group.
     pub grouped: bool,
 }
 
-/// A node that takes runs.
+/// A node that takes waiting runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Taker<'a> {
     /// The node's current life.
     pub node: Uuid,
-    /// The tags that runs can require of it.
+    /// The node's tags, which runs can require.
     pub tags: &'a [String],
-    /// The holders whose runs it does not take now.
+    /// The holders of places whose runs the node does not take now.
     pub without: &'a Without,
 }
 
 /// Holders that have used up their share of a node's places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Without {
-    /// See `entity::run`.
+    /// The targets of first tasks; see `entity::run`.
     pub origins: Vec<String>,
     /// Keys of schedules.
     pub schedules: Vec<Uuid>,
@@ -95,7 +96,7 @@ pub struct Without {
 }
 
 impl Without {
-    /// The condition, to be appended to another; its values are appended to `values`.
+    /// The condition, to be appended to another one. Its values are appended to `values`.
     fn condition(&self, values: &mut Vec<Value>) -> String {
         let mut condition = String::new();
         let origins = self.origins.iter().map(|origin| Value::from(origin.clone()));
@@ -119,14 +120,14 @@ impl Without {
     }
 }
 
-/// The order in which they are taken.
+/// The order in which nodes take waiting runs.
 const ORDER: &str = "run.priority DESC, run.available_at, run.id";
 
 impl Store {
-    /// The waiting runs that may start, locked: highest priority first, and longest waiting first
-    /// among equals. Of each group, only as many are included as it has room for, so that the runs
-    /// that it holds back do not block others; [`Store::lock_room`] checks whether the room still
-    /// exists.
+    /// The waiting runs that may start, locked until the transaction ends: highest priority first,
+    /// and longest waiting first among equals. Of each group, only as many runs are included as the
+    /// group has room for, so that others of its runs do not block other groups.
+    /// [`Store::lock_room`] checks whether the room still exists.
     pub async fn lock_waiting_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -200,8 +201,8 @@ impl Store {
         Ok(row.map(|row| row.try_get("", "found")).transpose()?.unwrap_or_default())
     }
 
-    /// When the next run may start that is not yet due at `now`, of those for a node with these
-    /// tags.
+    /// When the next run may start that is not yet due at
+    /// `now`, among those for a node with these tags.
     pub async fn next_available(
         &self,
         tags: &[String],
@@ -224,7 +225,7 @@ impl Store {
         Ok(row.and_then(|row| row.next).map(Timestamp))
     }
 
-    /// The work that still waits at `now` for a node with these tags.
+    /// The runs that still wait at `now`, among those for a node with these tags.
     pub async fn backlog(&self, tags: &[String], now: Timestamp) -> Result<Backlog, StoreError> {
         #[derive(FromQueryResult)]
         struct Free {

@@ -1,8 +1,8 @@
-//! Counts the rows of history that a namespace really has.
+//! Counts the history rows that a namespace really has.
 //!
 //! The counts for quotas assume that a row is kept as long as its schedule's retention required
-//! when it was counted. If that retention is shortened, rows that still count are already gone. So
-//! nothing is removed for a quota before the counts have been corrected by the real rows.
+//! when it was counted. If that retention is shortened, rows that still count are already gone.
+//! So nothing is removed for a quota before the counts have been corrected by the real rows.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ use crate::store::{
     db::days::{DAY_MS, day_of, first_key},
 };
 
-/// The counts of a namespace's history at one moment, and how far had been counted by then.
+/// The counts of a namespace's history at one moment, and how far had been counted by that moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedHistory {
-    /// The namespace.
+    /// The namespace whose history was counted.
     pub namespace_id: Uuid,
-    /// The counts.
+    /// The number of rows in each period.
     pub rows: BTreeMap<Period, i64>,
     /// The position up to which settled runs had been counted.
     pub runs: Cursor,
@@ -46,7 +46,7 @@ impl CountedHistory {
 }
 
 /// The days, as ranges of milliseconds, whose rows can be in the periods from `oldest` on at `now`:
-/// a run settles up to a day after its key was created, and a clock may be ahead.
+/// a run may settle up to a day after its key was created, and a clock may be ahead.
 pub fn days_to_recount(oldest: Timestamp, now: Timestamp) -> impl Iterator<Item = (i64, i64)> {
     let (from, to) = (day_of(oldest.0 - DAY_MS), now.0.saturating_add(DAY_MS));
     let starts = std::iter::successors(Some(from), |from| from.checked_add(DAY_MS));
@@ -54,8 +54,8 @@ pub fn days_to_recount(oldest: Timestamp, now: Timestamp) -> impl Iterator<Item 
 }
 
 impl Store {
-    /// A namespace's counts, including those that no longer count because of their age; `None` if
-    /// there are none yet.
+    /// The counts of a namespace, including periods that are too
+    /// old to count; `None` if there are none yet.
     pub async fn counted_history(
         &self,
         namespace: Uuid,
@@ -69,7 +69,7 @@ impl Store {
             run_id: Uuid,
             fire_id: Uuid,
         }
-        // One statement, because the counts and the positions must be of the same moment.
+        // This is one statement, because the counts and the positions must be of the same moment.
         let sql = "SELECT h.period, h.days, h.row_count, r.changed, r.id AS run_id, \
                f.id AS fire_id \
              FROM history_stat h JOIN stat_position r ON r.feed = 'run' \
@@ -91,8 +91,8 @@ impl Store {
         }))
     }
 
-    /// Adds to `real` the rows of the namespace whose keys were created between these instants, as
-    /// far as they had been counted.
+    /// Adds to `real` the rows of the namespace whose keys were created between these
+    /// instants, as far as they had been counted.
     pub async fn recount_history(
         &self,
         counted: &CountedHistory,
@@ -102,8 +102,9 @@ impl Store {
     ) -> Result<(), StoreError> {
         let namespace_id = counted.namespace_id;
         let keys = [Value::from(namespace_id), first_key(from).into(), first_key(to).into()];
-        // The keys bound the search, also for attempts. `CASE` keeps SQLite from using an index that
-        // begins with the namespace: it would read the whole history of the namespace for each day.
+        // The keys bound the search, also for attempts.
+        // `CASE` keeps SQLite from using an index that begins with the namespace:
+        // it would read the whole history of the namespace for each day.
         let runs = format!(
             "SELECT t.period, t.days, CAST(sum(t.row_count) AS bigint) AS row_count FROM ( \
                SELECT coalesce(r.finished_at, r.created_at) / {PERIOD_MS} * {PERIOD_MS} AS period, \

@@ -1,5 +1,5 @@
-//! Queries for failures that the tables show: intents that were never handed over, runs on dead
-//! nodes, attempts that have exceeded every limit.
+//! Finds failures that the tables show: intents that were never handed over, runs on dead nodes,
+//! and attempts that have exceeded every limit.
 
 use std::time::Duration;
 
@@ -19,73 +19,73 @@ use crate::store::{
 /// A running attempt that its node will not finish.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Stray {
-    /// The run.
+    /// The key of the run.
     pub id: Uuid,
-    /// The fire that started it.
+    /// The fire that started the run.
     pub fire_id: Option<Uuid>,
     /// The run's schedule, if it has one.
     pub schedule_id: Option<Uuid>,
-    /// The workflow.
+    /// The workflow that the run executes.
     pub workflow_id: Uuid,
     /// The workflow's version.
     pub workflow_version: i32,
-    /// The instant that the run represents.
+    /// The scheduled instant for which the run was started.
     pub scheduled_at: Timestamp,
-    /// When the run was handed over.
+    /// When the run was created by the hand-off.
     pub created_at: Timestamp,
-    /// The start of its first attempt.
+    /// When the first attempt of the run started.
     pub started_at: Option<Timestamp>,
-    /// The attempt.
+    /// The number of the attempt.
     pub attempt: i32,
-    /// The maximum number of attempts.
+    /// Maximum number of attempts.
     pub max_attempts: i32,
-    /// How often recovery has taken it over.
+    /// How many times recovery has taken the run over.
     pub recovery_attempts: i32,
-    /// How often recovery has taken the run over.
-    pub node_id: Uuid,
     /// The node that held the run.
+    pub node_id: Uuid,
+    /// The epoch of the node's hold.
     pub epoch: i64,
     /// When the attempt exceeds every limit, by the database's clock.
     pub hard_deadline_at: Option<Timestamp>,
     /// The run's context.
     pub context: serde_json::Value,
-    /// When its cancellation was requested.
+    /// When the cancellation of the run was requested.
     pub cancel_requested_at: Option<Timestamp>,
-    /// The task at work.
+    /// The task that was being executed.
     pub task: Option<String>,
-    /// Whether its schedule was deleted; false if it has none.
+    /// Whether the run's schedule was deleted; false if the run has none.
     pub deleted: bool,
-    /// Whether its schedule is paused; false if it has none.
+    /// Whether the run's schedule is paused; false if the run has none.
     pub paused: bool,
 }
 
 /// An attempt that is past its hard deadline by the database's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
 pub struct OverdueAttempt {
-    /// The hold.
+    /// The hold on the attempt.
     #[sea_orm(nested)]
     pub hold: RunLease,
-    /// The deadline. In a run of several tasks, each step has its own.
+    /// The hard deadline. In a run of several tasks, each step has a deadline of its own.
     pub hard_deadline_at: Timestamp,
-    /// The workflow.
+    /// The workflow that the run executes.
     pub workflow_id: Uuid,
     /// The workflow's version.
     pub workflow_version: i32,
 }
 
-/// What needs to be recovered.
+/// Which kinds of work need recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Astray {
-    /// Nodes whose heartbeat has expired, or runs whose node is gone.
+    /// Whether there are nodes whose heartbeat has expired, or runs whose node is gone.
     pub orphans: bool,
-    /// Attempts past their hard deadline.
+    /// Whether there are attempts past their hard deadline.
     pub overruns: bool,
-    /// Intents without a run.
+    /// Whether there are intents without a run.
     pub intents: bool,
 }
 
 /// Since when the present owner has had an intent. When recovery takes an intent over, `claimed_at`
-/// stays unchanged, because the intent's age counts from there.
+/// stays unchanged, because the age of the intent counts from it.
 const OWNED_SINCE: &str = "coalesce(fire.recovery_at, fire.claimed_at)";
 
 const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.schedule_id, run.workflow_id, \
@@ -97,13 +97,13 @@ const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.schedule_id, run.workflow_
     (run.trigger = 'schedule' AND NOT coalesce(s.enabled, true)) AS paused";
 
 impl Astray {
-    /// Assumes that everything needs recovery, for use after the check failed.
+    /// All kinds of work. Used if the check for work to recover failed.
     pub const ANY: Self = Self { orphans: true, overruns: true, intents: true };
 }
 
 impl Store {
-    /// Whether there is anything to recover, checked without locks: usually there is not, and a
-    /// lock is a write for which others would have to wait.
+    /// Whether there is anything to recover. The check takes no locks: usually there is nothing,
+    /// and a lock is a write for which others would have to wait.
     pub async fn astray(
         &self,
         own: Uuid,
@@ -146,8 +146,8 @@ impl Store {
         }))
     }
 
-    /// Intents without a run whose owner is gone, or whose owner has had them since before
-    /// `before`; locked.
+    /// Intents without a run whose owner is gone, or whose owner got them before `before`.
+    /// They are locked until the transaction ends.
     pub async fn lock_lost_intents(
         &self,
         tx: &DatabaseTransaction,
@@ -180,7 +180,8 @@ impl Store {
         Ok(Intent::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Counts a recovery attempt for intents that this transaction has locked, and takes them over.
+    /// Counts a recovery attempt for intents that this
+    /// transaction has locked, and makes `node` their owner.
     pub async fn count_recovery(
         &self,
         tx: &DatabaseTransaction,
@@ -202,7 +203,7 @@ impl Store {
         Ok(())
     }
 
-    /// Running attempts whose node is dead or has left; locked.
+    /// Running attempts whose node is dead or has left, locked until the transaction ends.
     pub async fn lock_orphaned_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -220,8 +221,8 @@ impl Store {
         Ok(Stray::find_by_statement(statement).all(tx).await?)
     }
 
-    /// Running attempts past their hard deadline by the database's clock, on live nodes other than
-    /// `own`; not locked.
+    /// Running attempts past their hard deadline by the database's clock,
+    /// on live nodes other than `own`. They are not locked.
     pub async fn overdue_elsewhere(
         &self,
         own: Uuid,
@@ -240,7 +241,7 @@ impl Store {
         Ok(OverdueAttempt::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// Running attempts whose hold has not changed; locked.
+    /// Running attempts whose hold has not changed, locked until the transaction ends.
     pub async fn lock_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -263,7 +264,7 @@ impl Store {
     }
 
     /// Marks runs that this transaction has settled as taken over by recovery, also in their
-    /// context, and ends the epoch of the old hold.
+    /// context. Ends the epoch of the old hold.
     pub async fn mark_recovered(
         &self,
         tx: &DatabaseTransaction,
@@ -284,7 +285,7 @@ impl Store {
         Ok(())
     }
 
-    /// Sets the verdict of started fires whose run recovery gave up.
+    /// Sets the verdict of started fires whose run recovery has given up.
     pub async fn abandon_started_fires(
         &self,
         tx: &DatabaseTransaction,

@@ -1,5 +1,5 @@
-//! Live runs: creating, taking and cancelling them. `queue` finds the waiting ones; `holds` writes
-//! what a node does about its attempts.
+//! Creates, takes and cancels live runs.
+//! `queue` finds waiting runs, and `holds` writes what a node does about its attempts.
 
 use std::time::Duration;
 
@@ -12,23 +12,23 @@ use crate::store::{
     db::{bulk::Bulk, days::Days},
 };
 
-/// A run that a node takes: its next attempt begins.
+/// A run that a node takes, which begins its next attempt.
 #[derive(Clone, Debug)]
 pub struct Take {
-    /// The run.
+    /// The key of the run.
     pub run_id: Uuid,
-    /// The task whose attempt begins with it; `None` for a flow, which starts its tasks itself.
+    /// The task whose attempt begins; `None` for a flow, which begins its tasks itself.
     pub task: Option<String>,
-    /// The new attempt's number.
+    /// The number of the new attempt.
     pub attempt: i32,
-    /// The new hold's epoch.
+    /// The epoch of the new hold.
     pub epoch: i64,
-    /// How long until any node may declare it timed out.
+    /// How long until any node may declare the attempt timed out.
     pub hard_limit: Duration,
 }
 
 impl Store {
-    /// Begins an attempt of each of the runs that this transaction has locked.
+    /// Begins an attempt of each of these runs, which this transaction has locked.
     pub async fn take_locked_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -73,7 +73,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends runs that this transaction has locked and that no node can execute.
+    /// Ends runs that this transaction has locked and no node can execute.
     pub async fn fail_locked_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -97,8 +97,8 @@ impl Store {
         Ok(())
     }
 
-    /// Ends runs that this transaction has locked and whose fires have waited for a place past
-    /// their start deadline: the fires are skipped.
+    /// Ends runs that this transaction has locked and whose fires have waited for a place beyond
+    /// their start deadline. The fires are skipped.
     pub async fn skip_locked_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -130,7 +130,7 @@ impl Store {
         Ok(())
     }
 
-    /// One run.
+    /// The run with this key.
     pub async fn run(
         &self,
         connection: &impl ConnectionTrait,
@@ -139,7 +139,7 @@ impl Store {
         Ok(run::Entity::find_by_id(id).one(connection).await?)
     }
 
-    /// Writes a requested run to the queue.
+    /// Writes a requested run as queued.
     pub async fn insert_queued_run(
         &self,
         tx: &DatabaseTransaction,
@@ -155,7 +155,7 @@ impl Store {
         Ok(row)
     }
 
-    /// Cancels a run at once if it is not running, or else asks its node to stop it.
+    /// Cancels a run immediately if it is not running, or else asks its node to stop it.
     pub async fn cancel_if_live(
         &self,
         tx: &DatabaseTransaction,
@@ -175,9 +175,9 @@ impl Store {
         Ok(result.rows_affected() > 0)
     }
 
-    /// The same for those of `runs` that are live and not locked by another transaction. It never
-    /// waits, so the caller may hold other locks. A caller that needs all of them must call it
-    /// again.
+    /// Cancels those of `runs` that are live and that no other transaction has locked.
+    /// It never waits, so the caller may hold other locks.
+    /// To cancel all of them, the caller must call it again.
     pub async fn cancel_if_live_and_free(
         &self,
         tx: &DatabaseTransaction,
@@ -203,8 +203,8 @@ impl Store {
         Ok(())
     }
 
-    /// The columns to write for a run that should be stopped. If it was already requested, the
-    /// first requester stays.
+    /// The columns to write for a run that should be stopped.
+    /// If the stop was already requested, the first request stays.
     fn cancelled(&self, at: &str, by: &str, reason: &str) -> String {
         format!(
             "cancel_requested_at = coalesce(cancel_requested_at, {at}), \
@@ -217,7 +217,7 @@ impl Store {
     }
 }
 
-/// A duration as stored in the tables.
+/// A duration in milliseconds, as the tables store it.
 pub(in crate::store) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2)
 }

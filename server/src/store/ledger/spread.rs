@@ -1,13 +1,13 @@
-//! The distribution of durations: counts by size class, small enough to fit in a row.
+//! The distribution of durations: counts by size class, small enough for a column.
 //!
-//! Durations below 16 ms are counted per millisecond, longer ones in eight classes per doubling, so
-//! its values are off by at most a sixteenth, however long the duration. As text, it is
-//! `size:count` separated by spaces. A size may appear several times, so two distributions are
-//! added by concatenating them, in SQL as well.
+//! Durations below 16 ms are counted by millisecond, longer ones in eight classes per doubling. So
+//! values read from a distribution are off by at most a sixteenth, however long the durations are.
+//! The text form is `size:count` pairs separated by spaces. A size may occur several times, so two
+//! distributions are added by joining their texts, which SQL can also do.
 
 use std::{collections::BTreeMap, fmt};
 
-/// The distribution of durations.
+/// A distribution of durations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spread(BTreeMap<u16, i64>);
 
@@ -16,13 +16,13 @@ pub struct Spread(BTreeMap<u16, i64>);
 #[error("read how durations are spread: {0:?} is no size and count")]
 pub struct NotASpread(String);
 
-/// Below this, each millisecond has a size class of its own.
+/// Below this number of milliseconds, each millisecond is a size class of its own.
 const EXACT: u64 = 16;
-/// The number of classes per doubling, as a power of two.
+/// Number of size classes per doubling, as a power of two.
 const PARTS: u32 = 3;
 
 impl Spread {
-    /// Counts a duration; a negative one counts as zero.
+    /// Counts a duration. A negative one counts as zero.
     pub fn add(&mut self, ms: i64) {
         *self.0.entry(size(ms)).or_default() += 1;
     }
@@ -34,7 +34,7 @@ impl Spread {
         }
     }
 
-    /// Parses the text form.
+    /// Parses the text form of a distribution.
     pub fn read(text: &str) -> Result<Self, NotASpread> {
         let mut spread = Self::default();
         for part in text.split_ascii_whitespace() {
@@ -47,8 +47,8 @@ impl Spread {
         Ok(spread)
     }
 
-    /// The duration in milliseconds that `percent` per cent of the durations do not exceed; `None`
-    /// if there are none.
+    /// The duration in milliseconds that `percent` per cent of the durations do
+    /// not exceed; `None` if there are no durations.
     pub fn percentile(&self, percent: i64) -> Option<i64> {
         let count: i64 = self.0.values().sum();
         let rank = (count.saturating_mul(percent) + 99) / 100;
@@ -81,7 +81,7 @@ fn size(ms: i64) -> u16 {
     u16::try_from(u64::from(shift << PARTS) + (ms >> shift)).unwrap_or(u16::MAX)
 }
 
-/// The middle duration of a size class.
+/// The duration in the middle of a size class.
 fn middle(size: u16) -> i64 {
     let size = u64::from(size);
     if size < EXACT {

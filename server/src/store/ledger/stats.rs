@@ -1,9 +1,9 @@
-//! Roll-ups for charts: what settled in a namespace, by minute.
+//! Roll-ups for charts: the runs and fires that settled, by namespace and minute.
 //!
-//! They are counted from the change feed of runs, so that firing writes nothing extra: a settled
-//! run never changes again, and appears in the feed once as settled. One transaction writes the
-//! counts and the new position in the feed, and checks the old position. So nothing is counted
-//! twice after a crash, or if there is another writer. Old minutes are merged into hours (`hours`).
+//! Runs are counted from the change feed, so firing writes nothing extra. A settled run never
+//! changes again, so it appears in the feed as settled only once. One transaction writes the counts
+//! and the new position in the feed, and checks the old position. So nothing is counted twice after
+//! a crash, or if another node also writes. Old minutes are merged into hours (`hours`).
 
 use std::collections::HashSet;
 
@@ -20,66 +20,67 @@ use crate::store::{
     db::bulk::{Bulk, MAX_ROWS},
 };
 
-/// A run that has settled.
+/// A settled run, with the facts that are counted.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct SettledRun {
-    /// The run.
+    /// The key of the run.
     pub id: Uuid,
     /// The run's stamp in the feed.
     pub changed: i64,
-    /// The namespace.
+    /// The namespace of the run.
     pub namespace_id: Uuid,
     /// The schedule, if the run had one.
     pub schedule_id: Option<Uuid>,
-    /// How the run ended.
+    /// The final state of the run.
     pub state: run::State,
-    /// See [`run::Trigger`].
+    /// How the run was started. See [`run::Trigger`].
     pub trigger: run::Trigger,
     /// Whether recovery started the run or took it over.
     pub is_recovery: bool,
     /// When the run was due.
     pub due_at: Timestamp,
-    /// When the run was handed over.
+    /// When the run was created by the hand-off.
     pub created_at: Timestamp,
-    /// The start of the first attempt.
+    /// When the first attempt started.
     pub started_at: Option<Timestamp>,
     /// When the run settled.
     pub finished_at: Timestamp,
 }
 
-/// A minute of a namespace.
+/// A minute, and the namespace to which its counts belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NamespaceMinute {
-    /// The namespace.
+    /// The namespace of the counts.
     pub namespace_id: Uuid,
     /// When the minute starts.
     pub minute: Timestamp,
 }
 
-/// The verdicts of a minute and namespace without a run.
+/// The number of verdicts without a run in one minute of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct UnrunVerdicts {
-    /// The namespace.
+    /// The namespace of the fires.
     pub namespace_id: Uuid,
     /// When the minute starts.
     pub minute: Timestamp,
-    /// Instants that were missed.
+    /// Number of instants that were missed.
     pub missed: i64,
-    /// Instants that were skipped: because of a live run, a calendar, a pause or a request.
+    /// Number of instants that were skipped:
+    /// because of a live run, a calendar, a pause or a request.
     pub skipped: i64,
-    /// Fires that were abandoned before they had a run; an abandoned run counts as a run that
-    /// ended.
+    /// Number of fires that were abandoned before they had a run.
+    /// An abandoned run counts as a run that ended.
     pub abandoned: i64,
 }
 
 /// Selects one of a roll-up's distributions.
 type DistributionOf = fn(&Rollup) -> &Spread;
 
-/// The name of the feed.
+/// The name of the feed whose position is stored.
 const FEED: &str = "run";
 
 impl Store {
-    /// How far runs have been counted; `None` before the first time.
+    /// How far the feed of runs has been counted; `None` before the first count.
     pub async fn counted_until(&self) -> Result<Option<Cursor>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -92,7 +93,7 @@ impl Store {
         Ok(row.map(|Row { changed, id }| Cursor { changed, id }))
     }
 
-    /// The settled runs between `after` and `end` in the feed, in feed order.
+    /// The settled runs between `after` and `end`, in the order of the feed.
     pub async fn settled_between(
         &self,
         after: Cursor,
@@ -111,7 +112,7 @@ impl Store {
     }
 
     /// Adds the totals of the runs between two positions, unless another node has already counted
-    /// beyond the first. Returns whether it did so.
+    /// beyond the first position. Returns whether it did.
     pub async fn add_counts_if_at(
         &self,
         tx: &DatabaseTransaction,
@@ -144,7 +145,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Adds to the existing totals.
+    /// Adds roll-ups to those in the table.
     pub(in crate::store) async fn add_rollups(
         &self,
         tx: &DatabaseTransaction,
@@ -195,10 +196,10 @@ impl Store {
         Ok(())
     }
 
-    /// The verdicts without a run, by namespace and minute, in minutes that start at `since` or
-    /// later.
+    /// The verdicts without a run, by namespace and minute,
+    /// for minutes that start at `since` or later.
     pub async fn unrun_since(&self, since: Timestamp) -> Result<Vec<UnrunVerdicts>, StoreError> {
-        // Each verdict uses its own index.
+        // Each verdict is found through an index of its own.
         let sql = "SELECT namespace_id, minute, CAST(sum(missed) AS bigint) AS missed, \
                CAST(sum(skipped) AS bigint) AS skipped, \
                CAST(sum(abandoned) AS bigint) AS abandoned \
@@ -214,7 +215,7 @@ impl Store {
         Ok(UnrunVerdicts::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Sets the counts of verdicts without a run in these minutes; replaces earlier values.
+    /// Sets the counts of verdicts without a run in these minutes, in place of earlier counts.
     pub async fn set_unrun(
         &self,
         tx: &DatabaseTransaction,

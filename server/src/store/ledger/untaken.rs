@@ -1,5 +1,6 @@
-//! Runs that have waited for a node for too long. A node that takes such a run would notice, but
-//! there may be no node that can: none has its tags or a free place, or its group is full.
+//! Finds and ends runs that have waited for a node for too long.
+//! A node that takes such a run would notice that, but perhaps no node can take it:
+//! none has its tags or a free place, or its group is full.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult, Statement};
@@ -16,40 +17,40 @@ use crate::store::{
 /// A queued run whose fire is past its start deadline.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct Late {
-    /// The id of the run, and of its fire.
+    /// The key of the run, and of its fire.
     pub id: Uuid,
     /// The schedule.
     pub schedule_id: Option<Uuid>,
-    /// The instant.
+    /// The instant of the fire.
     pub scheduled_at: Timestamp,
 }
 
 /// A run that has begun, waits for another attempt, and has used up its time limit.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct OverdueRun {
-    /// The run.
+    /// The key of the run.
     pub id: Uuid,
     /// The schedule, if the run has one.
     pub schedule_id: Option<Uuid>,
-    /// When its first attempt started.
+    /// When the run's first attempt started.
     pub started_at: Timestamp,
     /// The run's time limit in milliseconds.
     pub limit_ms: i64,
 }
 
-/// The time limit of runs of a workflow version.
+/// The time limit of runs of one workflow version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowed {
-    /// The workflow.
+    /// The key of the workflow.
     pub workflow_id: Uuid,
-    /// The schedule's version.
+    /// The version of the workflow.
     pub version: i32,
-    /// The limit in milliseconds from the start of the first attempt.
+    /// The time limit in milliseconds, counted from the start of the first attempt.
     pub limit_ms: i64,
 }
 
-/// A run without any attempt whose fire is past its start deadline at `$1`, as the engine computes
-/// it. The partial index has the first part of this condition. The schedule is looked up for each
+/// The condition for a run without any attempt whose fire is past its start deadline at `$1`, as
+/// the engine computes it. A partial index has its first part. The schedule is looked up for each
 /// such run, because with a join PostgreSQL might start from all schedules.
 const IS_LATE: &str = "run.state IN ('queued', 'retrying') AND run.state = 'queued' \
     AND run.trigger = 'schedule' AND run.attempt = 0 \
@@ -57,11 +58,11 @@ const IS_LATE: &str = "run.state IN ('queued', 'retrying') AND run.state = 'queu
         THEN run.due_at ELSE run.scheduled_at + s.jitter_ms END \
       FROM schedule s WHERE s.id = run.schedule_id) < $1";
 
-/// A run that waits for another attempt.
+/// The condition for a run that waits for another attempt.
 const WAITS_AGAIN: &str = "run.state IN ('queued', 'retrying') AND run.state = 'retrying'";
 
 impl Store {
-    /// Whether a queued run is past its start deadline; checked without locks.
+    /// Whether any queued run is past its start deadline. The check takes no locks.
     pub async fn is_any_late(&self, now: Timestamp) -> Result<bool, StoreError> {
         let days = self.dialect().live_runs("run.id", now);
         let sql = format!("SELECT EXISTS (SELECT 1 FROM run WHERE {IS_LATE}{days}) AS found");
@@ -70,7 +71,7 @@ impl Store {
         Ok(row.map(|row| row.try_get("", "found")).transpose()?.unwrap_or_default())
     }
 
-    /// The queued runs that are past their start deadline, locked.
+    /// The queued runs that are past their start deadline, locked until the transaction ends.
     pub async fn lock_late_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -88,7 +89,7 @@ impl Store {
         Ok(Late::find_by_statement(statement).all(tx).await?)
     }
 
-    /// The workflow versions of runs that wait for another attempt.
+    /// The workflow versions that have runs which wait for another attempt.
     pub async fn versions_that_wait_again(
         &self,
         now: Timestamp,
@@ -107,8 +108,8 @@ impl Store {
         Ok(rows.into_iter().map(|row| (row.workflow_id, row.workflow_version)).collect())
     }
 
-    /// Whether a run that waits for another attempt has used up its time limit; checked without
-    /// locks.
+    /// Whether any run that waits for another attempt has used up its time limit.
+    /// The check takes no locks.
     pub async fn is_any_overdue(
         &self,
         allowed: &[Allowed],
@@ -122,7 +123,8 @@ impl Store {
         Ok(false)
     }
 
-    /// The runs that have used up their time limit, locked, up to `limit` per `MAX_ROWS` versions.
+    /// Locks the runs that have used up their time limit:
+    /// up to `limit` for each `MAX_ROWS` versions.
     pub async fn lock_overdue_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -154,8 +156,8 @@ impl Store {
             .statement(self.dialect(), &sql, vec![now.0.into(), limit.cast_signed().into()])
     }
 
-    /// Ends runs that this transaction has locked and that have used up their time limit, each with
-    /// its error text.
+    /// Ends runs that this transaction has locked and that have used up
+    /// their time limit, each with its own error text.
     pub async fn time_out_locked_runs(
         &self,
         tx: &DatabaseTransaction,

@@ -1,8 +1,8 @@
-//! The zone data by which cursors are computed: one release for all nodes.
+//! The release of the zone data by which all nodes compute cursors.
 //!
 //! A transaction that moves a cursor by its zone's rules checks that the release is still in use.
-//! On PostgreSQL, the answer holds until that transaction ends, so a change of the release waits
-//! for transactions that computed by the old one.
+//! On PostgreSQL, the answer holds until that transaction ends.
+//! So a change of the release waits for transactions that compute by the old one.
 
 use entity::{Timestamp, zone_rules};
 use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
@@ -14,30 +14,30 @@ use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::bulk::Bu
 /// A schedule whose cursor depends on its zone's rules.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct ZonedCursor {
-    /// The schedule with its cursor.
+    /// The schedule, with its cursor.
     #[sea_orm(nested)]
     pub schedule: DueSchedule,
-    /// The last instant that is accounted for.
+    /// The last instant that has a row.
     pub last_fire_at: Option<Timestamp>,
 }
 
-/// A cursor whose place differs under other rules.
+/// A cursor that has another position under other rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MovedCursor {
-    /// The schedule.
+    /// The key of the schedule.
     pub schedule_id: Uuid,
-    /// The version that was examined.
+    /// The version of the schedule for which the position was computed.
     pub version: i32,
-    /// Where the cursor was.
+    /// The old position of the cursor.
     pub from: Timestamp,
-    /// Where the cursor belongs.
+    /// The new position of the cursor.
     pub to: Option<Timestamp>,
-    /// When to claim it there.
+    /// When the planner claims the instant at the new position.
     pub fire_at: Option<Timestamp>,
 }
 
-/// The condition that the nodes schedule by a release other than the one in `column`. If they do
-/// not, that holds until the transaction ends.
+/// The condition that the nodes schedule by a release other than the one in `column`.
+/// If they do not, that stays so until the transaction ends.
 pub(in crate::store) fn is_other(dialect: &Dialect, column: &str) -> String {
     let lock = dialect.share();
     let theirs = format!("SELECT zone_data FROM zone_rules WHERE id = 1 {lock}");
@@ -45,13 +45,13 @@ pub(in crate::store) fn is_other(dialect: &Dialect, column: &str) -> String {
 }
 
 impl Store {
-    /// The rules by which the nodes schedule; `None` before the first node starts.
+    /// The release by which the nodes schedule; `None` before the first node starts.
     pub async fn zone_rules(&self) -> Result<Option<zone_rules::Model>, StoreError> {
         Ok(zone_rules::Entity::find_by_id(1).one(self.read()).await?)
     }
 
-    /// The release by which the nodes schedule, if it is not `own`; this holds until the
-    /// transaction ends.
+    /// The release by which the nodes schedule, if it is not `own`.
+    /// The answer holds until the transaction ends.
     pub async fn other_zone_rules(
         &self,
         tx: &DatabaseTransaction,
@@ -67,7 +67,7 @@ impl Store {
         Ok(row.map(|row| row.zone_data).filter(|theirs| theirs != own))
     }
 
-    /// Makes this the release by which the nodes schedule. No cursor has been checked by it yet.
+    /// Sets the release by which the nodes schedule. No cursor has been checked by it yet.
     pub async fn set_zone_rules(&self, zone_data: &str) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let sql = "INSERT INTO zone_rules (id, zone_data) VALUES (1, $1) \
@@ -77,7 +77,7 @@ impl Store {
         self.commit_unseen(tx).await
     }
 
-    /// Records that all cursors have been checked by this release, if it is still in use.
+    /// Records that all cursors have been checked by this release, if the release is still in use.
     pub async fn zone_rules_checked(
         &self,
         tx: &DatabaseTransaction,
@@ -90,7 +90,7 @@ impl Store {
         Ok(())
     }
 
-    /// The last of the next `limit` schedules after a key; `None` if there are fewer.
+    /// The last of the next `limit` schedules after a key; `None` if fewer are left.
     pub async fn page_end(&self, after: Uuid, limit: u64) -> Result<Option<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -102,8 +102,8 @@ impl Store {
         Ok(row.one(self.read()).await?.map(|row| row.id))
     }
 
-    /// The schedules after a key, up to another key or the last one, that have a cursor and a zone
-    /// whose rules may change; without deleted ones.
+    /// The schedules after a key, up to another key or the last one, that are not deleted and have
+    /// a cursor and a zone whose rules may change.
     pub async fn placed_by_zones(
         &self,
         after: Uuid,
@@ -119,7 +119,7 @@ impl Store {
         Ok(rows.all(self.read()).await?)
     }
 
-    /// Moves cursors that have not been moved in the meantime; returns how many.
+    /// Moves cursors that have not been moved in the meantime. Returns their number.
     pub async fn replace_cursors(
         &self,
         tx: &DatabaseTransaction,

@@ -1,4 +1,4 @@
-//! The browsers in which users have signed in before. Keys are passed hashed.
+//! The browsers in which users have signed in before. Callers pass keys as hashes.
 
 use entity::{
     Timestamp,
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::store::StoreError;
 
-/// Whether a user has signed in with this device.
+/// Whether the user has signed in with this device before.
 pub async fn is_known<C: ConnectionTrait>(connection: &C, id: &str) -> Result<bool, StoreError> {
     Ok(Entity::find_by_id(id).one(connection).await?.is_some())
 }

@@ -1,4 +1,4 @@
-//! Feeds that programs read: calendars and badges.
+//! Feeds that programs read with a secret URL: calendars and badges.
 
 use entity::{
     Timestamp,
@@ -28,7 +28,7 @@ pub async fn by_id<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// The feeds of a user by name, at most `most`.
+/// The feeds of a user, sorted by name: at most `most`.
 pub async fn of_user<C: ConnectionTrait>(
     connection: &C,
     owner: Uuid,
@@ -38,19 +38,19 @@ pub async fn of_user<C: ConnectionTrait>(
     Ok(query.limit(most).all(connection).await?)
 }
 
-/// How many feeds a user has.
+/// Number of feeds that a user has.
 pub async fn count_of<C: ConnectionTrait>(connection: &C, owner: Uuid) -> Result<u64, StoreError> {
     Ok(Entity::find().filter(Column::UserId.eq(owner)).count(connection).await?)
 }
 
-/// Adds a feed; fails with [`crate::store::Constraint::FeedName`] if its owner has one with that
-/// name.
+/// Adds a feed.
+/// Fails with [`crate::store::Constraint::FeedName`] if its owner has a feed with that name.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())
 }
 
-/// Removes a feed; returns false if it did not exist.
+/// Removes a feed. Returns false if it did not exist.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<bool, StoreError> {
     Ok(Entity::delete_by_id(id).exec(tx).await?.rows_affected > 0)
 }

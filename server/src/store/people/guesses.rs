@@ -1,50 +1,50 @@
-//! Wrong guesses at passwords, by the database's clock, so that all nodes agree.
+//! Counts wrong passwords by the database's clock, so that all nodes agree.
 //!
-//! Rows are written in key order, so that two writers of the same rows cannot deadlock, and the
-//! removal of rows never waits.
+//! Rows are written in the order of their keys, so that two writers of the same rows cannot
+//! deadlock. The removal of rows never waits.
 
 use sea_orm::{ConnectionTrait, FromQueryResult, Value};
 
 use crate::store::{Store, StoreError};
 
-/// An allowance from which a guess is taken.
+/// An allowance from which one guess is to be taken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Guess {
-    /// The subject of the allowance.
+    /// The key of the allowance: a hash of the name or address.
     pub id: String,
-    /// How long it takes until one more guess is available.
+    /// How long the allowance takes to refill by one guess.
     pub pause_ms: i64,
-    /// The size of the allowance: the sum of its pauses, in milliseconds.
+    /// The size of the allowance in milliseconds: the sum of its pauses.
     pub room_ms: i64,
 }
 
-/// The rest of an allowance.
+/// The rest of an allowance after a guess.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct AllowanceLeft {
-    /// The subject of the allowance.
+    /// The key of the allowance.
     pub id: String,
-    /// How long it takes until the allowance is full again; more than its size if nothing was left.
+    /// The time until the allowance is full again. More than its size if nothing was left.
     pub missing_ms: i64,
 }
 
-/// The result of a guess.
+/// The result of an attempt to take a guess.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuessOutcome {
-    /// The guess was taken from all allowances.
+    /// A guess was taken from all allowances.
     Taken(Vec<AllowanceLeft>),
-    /// One allowance has nothing left, and nothing was taken. Contains the allowances as if the
-    /// guess had been taken.
+    /// One of the allowances was used up, so nothing was taken.
+    /// Contains the allowances as if the guess had been taken.
     Refused(Vec<AllowanceLeft>),
 }
 
-/// Takes one guess from each allowance, or from none if one of them has nothing left.
+/// Takes one guess from each allowance, or from none if one of them is used up.
 pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<GuessOutcome, StoreError> {
     let mut guesses = guesses.to_vec();
     guesses.sort_unstable();
     let tx = store.begin().await?;
     let now = store.dialect().now();
-    // No row extends further than its allowance, so that a clock that was set back locks no user
-    // out.
+    // No row extends further than the size of its allowance,
+    // so that a clock that was set back locks no user out.
     let most = guesses.iter().map(|guess| guess.room_ms).max().unwrap_or_default();
     let rows = rows(&guesses, |pause| format!("{now} + {pause}"));
     let sql = format!(
@@ -71,8 +71,9 @@ pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<GuessOutco
 /// How far the database's clock may advance between the start and the end of a statement.
 const MOMENT_MS: i64 = 1_000;
 
-/// Shortens rejected allowances that extend further than `most`, as they do after a clock was set
-/// back. Otherwise each attempt would find them as far away as before, however long the user waits.
+/// Shortens used-up allowances that extend further than `most`, as they do after a clock was set
+/// back.
+/// Otherwise each attempt would find them as far from full as before, however long the user waits.
 async fn cut_back(
     store: &Store,
     guesses: &[Guess],
@@ -98,7 +99,7 @@ async fn cut_back(
     store.commit_unseen(tx).await
 }
 
-/// Returns one guess to each allowance.
+/// Gives one guess back to each allowance.
 pub async fn give_back(store: &Store, guesses: &[Guess]) -> Result<(), StoreError> {
     let mut guesses = guesses.to_vec();
     guesses.sort_unstable();
@@ -112,8 +113,8 @@ pub async fn give_back(store: &Store, guesses: &[Guess]) -> Result<(), StoreErro
     store.commit_unseen(tx).await
 }
 
-/// Removes allowances that are full, and all others except the `most` that are furthest from full.
-/// So guesses at many names do not reset the count of a name that is under attack.
+/// Removes allowances that are full, and all others except for the `most` that are furthest from
+/// full. So guesses at many names do not reset the count of a name that is under attack.
 pub async fn remove_needless(store: &Store, most: u32) -> Result<u64, StoreError> {
     let tx = store.begin().await?;
     let (now, skip) = (store.dialect().now(), store.dialect().skip_locked("guess"));

@@ -1,4 +1,4 @@
-//! Memberships: the permissions of users per namespace.
+//! The memberships of users in namespaces, which give them permissions.
 
 use entity::membership::{ActiveModel, Column, Entity, Model};
 use sea_orm::{
@@ -38,7 +38,7 @@ pub async fn first_of_users(
     Ok(Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
-/// The members of a namespace in the order in which they were created, after one of them.
+/// The members of a namespace after the given one, in the order in which their users were created.
 pub async fn of_namespace<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -52,7 +52,7 @@ pub async fn of_namespace<C: ConnectionTrait>(
     Ok(query.order_by_asc(Column::UserId).limit(limit).all(connection).await?)
 }
 
-/// A page of the members, in the order of their users.
+/// A page of the members of a namespace, in the order of their users.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -72,7 +72,7 @@ pub async fn find<C: ConnectionTrait>(
     Ok(Entity::find_by_id((user, namespace)).one(connection).await?)
 }
 
-/// Sets the permissions of a user in a namespace, replacing earlier ones.
+/// Sets the permissions of a user in a namespace, in place of earlier ones.
 pub async fn put<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     let mut same = OnConflict::columns([Column::UserId, Column::NamespaceId]);
     same.update_columns([Column::Role, Column::SeesPayloads]);
@@ -80,7 +80,7 @@ pub async fn put<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), Sto
     Ok(())
 }
 
-/// Removes a user from a namespace; returns false if the user was not in it.
+/// Removes a user from a namespace. Returns false if the user was not a member.
 pub async fn remove<C: ConnectionTrait>(
     tx: &C,
     user: Uuid,

@@ -1,4 +1,4 @@
-//! Users and programs: how they authenticate, and what they may do.
+//! Users and programs: how they authenticate, and their permissions.
 
 pub mod devices;
 pub mod feeds;

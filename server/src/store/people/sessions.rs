@@ -1,5 +1,5 @@
-//! Signed-in browsers. Keys are passed hashed, so that reading the table does not allow anyone to
-//! take over a session.
+//! Sessions of signed-in browsers.
+//! Callers pass keys as hashes, so that reading the table lets no one take over a session.
 
 use entity::{
     Timestamp,
@@ -23,7 +23,7 @@ pub async fn live<C: ConnectionTrait>(
     Ok(query.one(connection).await?)
 }
 
-/// Adds a session; returns false if the key is taken.
+/// Adds a session. Returns false if the key is taken.
 pub async fn insert_if_new<C: ConnectionTrait>(
     tx: &C,
     row: ActiveModel,
@@ -33,8 +33,8 @@ pub async fn insert_if_new<C: ConnectionTrait>(
     Ok(matches!(inserted.await?, TryInsertResult::Inserted(1..)))
 }
 
-/// Updates an existing session. A session that has ended in the meantime stays ended, because a
-/// request in progress must not restore it.
+/// Updates an existing session. If the session has ended in the meantime, it stays ended: a request
+/// in progress must not restore it.
 pub async fn save_if_there<C: ConnectionTrait>(
     tx: &C,
     id: &str,
@@ -44,7 +44,7 @@ pub async fn save_if_there<C: ConnectionTrait>(
     Ok(update.exec(tx).await?.rows_affected > 0)
 }
 
-/// A user's sessions that have not expired, latest start first.
+/// The sessions of a user that have not expired, latest start first.
 pub async fn of_user<C: ConnectionTrait>(
     connection: &C,
     user: Uuid,
@@ -55,7 +55,7 @@ pub async fn of_user<C: ConnectionTrait>(
     Ok(query.order_by_desc(Column::BeganAt).limit(limit).all(connection).await?)
 }
 
-/// Ends a user's sessions except one.
+/// Ends the sessions of a user, except for one.
 pub async fn delete_all_of<C: ConnectionTrait>(
     tx: &C,
     user: Uuid,
@@ -68,7 +68,7 @@ pub async fn delete_all_of<C: ConnectionTrait>(
     Ok(delete.exec(tx).await?.rows_affected)
 }
 
-/// Sets the password mark with which the session remains valid.
+/// Sets the password mark for which the session remains valid.
 pub async fn set_mark<C: ConnectionTrait>(tx: &C, id: &str, mark: &str) -> Result<(), StoreError> {
     let update = Entity::update_many().col_expr(Column::Mark, Expr::value(mark));
     update.filter(Column::Id.eq(id)).exec(tx).await?;

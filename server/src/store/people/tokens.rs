@@ -24,12 +24,12 @@ pub async fn live_by_hash<C: ConnectionTrait>(
     Ok(query.filter(unexpired).one(connection).await?)
 }
 
-/// All tokens, by name.
+/// All tokens, sorted by name.
 pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
     Ok(Entity::find().order_by_asc(Column::Name).all(connection).await?)
 }
 
-/// A page of the tokens in creation order; of all owners, or only those of `owner`.
+/// A page of tokens in order of creation: those of all owners, or those of `owner` only.
 pub async fn page<C: ConnectionTrait>(
     connection: &C,
     owner: Option<Uuid>,
@@ -55,7 +55,7 @@ pub async fn by_id<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// How many of a user's tokens are not revoked.
+/// Number of a user's tokens that are not revoked.
 pub async fn count_of<C: ConnectionTrait>(connection: &C, owner: Uuid) -> Result<u64, StoreError> {
     let query = Entity::find().filter(Column::UserId.eq(owner));
     Ok(query.filter(Column::RevokedAt.is_null()).count(connection).await?)
@@ -73,7 +73,7 @@ pub async fn revoke_all_of<C: ConnectionTrait>(
     Ok(())
 }
 
-/// The token with this name that belongs to `owner`, or to no user if that is absent.
+/// The token with this name that belongs to `owner`; without `owner`, one that belongs to no user.
 pub async fn by_name<C: ConnectionTrait>(
     connection: &C,
     owner: Option<Uuid>,
@@ -86,7 +86,7 @@ pub async fn by_name<C: ConnectionTrait>(
     Ok(Entity::find().filter(owned).filter(Column::Name.eq(name)).one(connection).await?)
 }
 
-/// How many tokens a user has, including revoked ones.
+/// Number of a user's tokens, including revoked ones.
 pub async fn count_all_of<C: ConnectionTrait>(
     connection: &C,
     owner: Uuid,
@@ -101,13 +101,13 @@ pub async fn forget_revoked_of<C: ConnectionTrait>(tx: &C, owner: Uuid) -> Resul
     Ok(())
 }
 
-/// Adds a token; fails with [`crate::store::Constraint::TokenName`] if the name exists.
+/// Adds a token. Fails with [`crate::store::Constraint::TokenName`] if the name is taken.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())
 }
 
-/// Revokes the token; returns false if it was already revoked.
+/// Revokes the token. Returns false if it was already revoked.
 pub async fn revoke_if_live<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,

@@ -1,4 +1,4 @@
-//! The console settings of users.
+//! The settings of users' consoles.
 
 use entity::{
     Timestamp,
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::store::StoreError;
 
-/// The settings of those users who have any, unordered.
+/// The settings of those users who have any, in no particular order.
 pub async fn by_users<C: ConnectionTrait>(
     connection: &C,
     users: &[Uuid],

@@ -28,7 +28,7 @@ pub async fn by_name<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::Name.eq(name)).one(connection).await?)
 }
 
-/// Whether a user's name has this normal form.
+/// Whether a user has a name with this normal form.
 pub async fn is_name_taken<C: ConnectionTrait>(
     connection: &C,
     name_key: &str,
@@ -36,12 +36,12 @@ pub async fn is_name_taken<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::NameKey.eq(name_key)).one(connection).await?.is_some())
 }
 
-/// All users, by name.
+/// All users, sorted by name.
 pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
     Ok(Entity::find().order_by_asc(Column::Name).all(connection).await?)
 }
 
-/// The users with these keys, unordered.
+/// The users with these keys, in no particular order.
 pub async fn by_ids<C: ConnectionTrait>(
     connection: &C,
     ids: &[Uuid],
@@ -62,9 +62,9 @@ pub async fn page<C: ConnectionTrait>(
     Ok(window.page(query.all(connection).await?).of_list(Entity::find()))
 }
 
-/// Administrators of the instance who can sign in with a password, locked, so that two concurrent
-/// removals cannot remove the last one. Users of an identity provider do not count, because the
-/// provider may be away or be removed.
+/// The administrators of the instance who can sign in with a password, locked until the transaction
+/// ends, so that two concurrent removals cannot remove the last one. Users of an identity provider
+/// do not count, because the provider may be unreachable or may be removed.
 pub async fn lock_administrators<C: ConnectionTrait>(tx: &C) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find()
         .filter(Column::Role.eq(Role::Admin))
@@ -76,12 +76,12 @@ pub async fn lock_administrators<C: ConnectionTrait>(tx: &C) -> Result<Vec<Model
     Ok(query.all(tx).await?)
 }
 
-/// The user with this key, locked.
+/// The user with this key, locked until the transaction ends.
 pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
 }
 
-/// The user with this subject at this issuer, locked.
+/// The user with this subject at this issuer, locked until the transaction ends.
 pub async fn lock_by_identity<C: ConnectionTrait>(
     tx: &C,
     issuer: &str,
@@ -94,7 +94,7 @@ pub async fn lock_by_identity<C: ConnectionTrait>(
     Ok(query.one(tx).await?)
 }
 
-/// Sets the permissions from a user's groups at the identity provider, as of `at`.
+/// Sets the permissions that a user has from groups at the identity provider, as of `at`.
 pub async fn set_given_elsewhere<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -134,13 +134,13 @@ pub async fn is_empty<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreE
     Ok(Entity::find().limit(1).one(connection).await?.is_none())
 }
 
-/// Whether a user has ever signed in.
+/// Whether any user has ever signed in.
 pub async fn has_anyone_signed_in<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
     let found = Entity::find().filter(Column::SignedInAt.is_not_null()).limit(1);
     Ok(found.one(connection).await?.is_some())
 }
 
-/// The administrator who was added first, of those who can sign in.
+/// Among the administrators who can sign in, the one who was added first.
 pub async fn first_administrator<C: ConnectionTrait>(
     connection: &C,
 ) -> Result<Option<Model>, StoreError> {
@@ -153,14 +153,14 @@ pub async fn first_administrator<C: ConnectionTrait>(
     Ok(found.one(connection).await?)
 }
 
-/// Adds a user; fails with [`crate::store::Constraint::UserName`] if the name exists or looks like
-/// an existing one.
+/// Adds a user. Fails with [`crate::store::Constraint::UserName`] if
+/// the name is taken or looks like an existing one.
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())
 }
 
-/// Changes the password of the user with this key; returns false if there is none.
+/// Changes the password of the user with this key. Returns false if there is no such user.
 pub async fn set_password_hash<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -170,8 +170,8 @@ pub async fn set_password_hash<C: ConnectionTrait>(
     Ok(update.filter(Column::Id.eq(id)).exec(tx).await?.rows_affected > 0)
 }
 
-/// Disables the user from `at` on, which also ends existing sessions; `None` enables the user
-/// again.
+/// Disables the user from `at` on, which also ends the user's sessions.
+/// `None` enables the user again.
 pub async fn set_disabled<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,

@@ -1,4 +1,4 @@
-//! Backfills, newest first, and their fires in the order in which they start.
+//! Reads backfills, newest first, and their fires in the order in which they start.
 
 use std::collections::HashMap;
 
@@ -24,20 +24,20 @@ pub struct Filter {
     pub state: Option<State>,
 }
 
-/// The progress of a backfill: its fires by state.
+/// The progress of a backfill: the number of its fires in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FiresByState {
-    /// Fires waiting for their turn.
+    /// Number of fires that wait for their turn.
     pub pending: i64,
-    /// Fires with live runs.
+    /// Number of fires with a live run.
     pub running: i64,
-    /// Fires whose runs succeeded.
+    /// Number of fires whose run succeeded.
     pub succeeded: i64,
-    /// Fires whose runs failed.
+    /// Number of fires whose run failed.
     pub failed: i64,
-    /// Fires that were stopped.
+    /// Number of fires that were stopped.
     pub cancelled: i64,
-    /// Fires that were no longer needed.
+    /// Number of fires that were no longer needed.
     pub skipped: i64,
 }
 
@@ -46,13 +46,13 @@ pub async fn by_id(store: &Store, id: Uuid) -> Result<Option<Model>, StoreError>
     Ok(Entity::find_by_id(id).one(store.read()).await?)
 }
 
-/// The backfills with these keys, unordered.
+/// The backfills with these keys, in no particular order.
 pub async fn by_ids(store: &Store, ids: &[Uuid]) -> Result<Vec<Model>, StoreError> {
     let query = Entity::find().filter(Column::Id.is_in(ids.iter().copied()));
     Ok(query.all(store.read()).await?)
 }
 
-/// A page of the backfills, newest first.
+/// A page of backfills, newest first.
 pub async fn page(
     store: &Store,
     within: &Within,
@@ -73,7 +73,8 @@ pub async fn page(
     Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
-/// A page of a backfill's fires, in the order in which they start. The key is the position.
+/// A page of a backfill's fires, in the order in which they start.
+/// The key of a fire is its position.
 pub async fn fires(
     store: &Store,
     backfill: Uuid,
@@ -92,8 +93,8 @@ pub async fn fires(
     Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
-/// The progress of each of these backfills. It is counted in an index, so it is always consistent
-/// with the fires.
+/// The progress of each of these backfills.
+/// It is counted from an index, so it always agrees with the fires.
 pub async fn progress(
     store: &Store,
     backfills: &[Uuid],

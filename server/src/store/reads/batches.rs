@@ -1,4 +1,4 @@
-//! Rows by many keys, with one statement per kind of row, for the API's data loaders.
+//! Reads rows by many keys, with one statement per kind of row, for the API's data loaders.
 
 use std::collections::HashMap;
 
@@ -11,25 +11,25 @@ use crate::store::{
     db::{bulk::Bulk, days::Days},
 };
 
-/// Runs by key.
+/// The runs with these keys.
 pub async fn runs(store: &Store, ids: &[Uuid]) -> Result<Vec<run::Model>, StoreError> {
     let query = run::Entity::find().filter(run::Column::Id.is_in(ids.iter().copied()));
     Ok(query.all(store.read()).await?)
 }
 
-/// Fires by key.
+/// The fires with these keys.
 pub async fn fires(store: &Store, ids: &[Uuid]) -> Result<Vec<fire::Model>, StoreError> {
     let query = fire::Entity::find().filter(fire::Column::Id.is_in(ids.iter().copied()));
     Ok(query.all(store.read()).await?)
 }
 
-/// Nodes by key.
+/// The nodes with these keys.
 pub async fn nodes(store: &Store, ids: &[Uuid]) -> Result<Vec<node::Model>, StoreError> {
     let query = node::Entity::find().filter(node::Column::Id.is_in(ids.iter().copied()));
     Ok(query.all(store.read()).await?)
 }
 
-/// The first attempts of each of those runs, in order.
+/// The first attempts of each of these runs, in order.
 pub async fn first_task_runs(
     store: &Store,
     runs: &[Uuid],
@@ -51,21 +51,21 @@ pub async fn first_task_runs(
     Ok(task_run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
-/// How the latest attempt of a run ended, as texts from its output, because a worker may return any
-/// value under these names.
+/// How the latest attempt of a run ended.
+/// The values are texts from its output, because a worker may return any value under these names.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct AttemptEnding {
-    /// The run.
+    /// The key of the run.
     pub run_id: Uuid,
-    /// The exit code of a program that was not killed.
+    /// The exit code of a program that was not killed by a signal.
     pub exit_code: Option<String>,
-    /// The status of the response to a request.
+    /// The HTTP status of the response to a request.
     pub status: Option<String>,
     /// The signal that killed a program.
     pub signal: Option<String>,
 }
 
-/// How the last attempt of each of these runs ended. Tasks that never ran do not count.
+/// How the latest attempt of each of these runs ended. Tasks that never ran do not count.
 pub async fn endings(store: &Store, runs: &[Uuid]) -> Result<Vec<AttemptEnding>, StoreError> {
     if runs.is_empty() {
         return Ok(vec![]);
@@ -87,7 +87,7 @@ pub async fn endings(store: &Store, runs: &[Uuid]) -> Result<Vec<AttemptEnding>,
     Ok(AttemptEnding::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// How many attempts each of these runs has had.
+/// The number of attempts that each of these runs has had.
 pub async fn task_run_counts(
     store: &Store,
     runs: &[Uuid],
@@ -111,7 +111,7 @@ pub async fn task_run_counts(
     Ok(rows.into_iter().map(|row| (row.run_id, row.found)).collect())
 }
 
-/// The attempts of runs, in order.
+/// The attempts of these runs, in order.
 pub async fn task_runs(store: &Store, runs: &[Uuid]) -> Result<Vec<task_run::Model>, StoreError> {
     let query = task_run::Entity::find()
         .filter(task_run::Column::RunId.is_in(runs.iter().copied()))
@@ -153,7 +153,7 @@ pub async fn last_settled_runs(
     Ok(run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
-/// How many runs of each of these schedules are live.
+/// The number of live runs of each of these schedules.
 pub async fn live_runs(
     store: &Store,
     schedules: &[Uuid],
@@ -177,7 +177,7 @@ pub async fn live_runs(
     Ok(rows.into_iter().map(|row| (row.schedule_id, row.runs)).collect())
 }
 
-/// The newest fires of each of these schedules, by scheduled instant.
+/// The newest fires of each of these schedules, by scheduled time.
 pub async fn newest_fires(
     store: &Store,
     schedules: &[Uuid],

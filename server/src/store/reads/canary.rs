@@ -1,13 +1,13 @@
-//! The server's own schedule, which measures the lateness of fires.
+//! The canary: the server's own schedule, which measures the lateness of fires.
 
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
 
 use crate::store::{Store, StoreError};
 
-/// The canary's namespace.
+/// The name of the canary's namespace.
 pub const NAMESPACE: &str = "carillon-canary";
-/// The canary's name.
+/// The name of the canary's schedule.
 pub const NAME: &str = "canary";
 
 /// An enabled canary.
@@ -15,16 +15,16 @@ pub const NAME: &str = "canary";
 pub struct Canary {
     /// Since when the canary has existed or been enabled.
     pub since: Timestamp,
-    /// When its last successful fire was due.
+    /// When the canary's last successful fire was due.
     pub due_at: Option<Timestamp>,
     /// When the run of that fire settled.
     pub finished_at: Option<Timestamp>,
 }
 
 impl Store {
-    /// The canary, if there is an enabled one.
+    /// The canary; `None` if there is none or it is not enabled.
     pub async fn canary(&self) -> Result<Option<Canary>, StoreError> {
-        // The last successful run is the last one by key, or close to it.
+        // The last successful run is the last one by key, or close to the last.
         let sql = "WITH its AS (SELECT s.id, s.updated_at FROM schedule s \
                JOIN namespace n ON n.id = s.namespace_id \
                WHERE n.name = $1 AND s.name = $2 AND lower(s.name) = $2 \

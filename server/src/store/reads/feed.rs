@@ -1,8 +1,8 @@
-//! Changes since a cursor, in the order of the changes.
+//! Reads the rows that have changed since a cursor, in the order of their changes.
 //!
-//! A read first determines up to where the feed is complete, and then reads up to there. When it
-//! has read everything, its position is that point, not the last row that matched its filter, so
-//! that the rows in between need not be read again.
+//! A read first finds out up to which point the feed is complete, and then reads up to that point.
+//! When it has read everything, its position is that point and not the last row that matched its
+//! filter. So the rows in between need not be read again.
 
 use entity::{node, run, schedule};
 use sea_orm::{
@@ -15,14 +15,14 @@ use uuid::Uuid;
 use super::within::Within;
 use crate::store::{Cursor, Store, StoreError};
 
-/// Changed rows.
+/// Rows that have changed, and the position to continue from.
 #[derive(Debug)]
 pub struct ChangedRows<T> {
     /// The rows, in the order of their last change.
     pub rows: Vec<T>,
     /// The position from which to continue.
     pub position: Cursor,
-    /// Whether there is more to read from there.
+    /// Whether there is more to read after that position.
     pub more: bool,
 }
 
@@ -35,17 +35,17 @@ pub struct RunFilter {
     pub run_id: Option<Uuid>,
 }
 
-/// The end of the feed of runs; later changes follow it.
+/// The end of the feed of runs. Later changes come after it.
 pub async fn end_of_runs(store: &Store) -> Result<Cursor, StoreError> {
     end(store, "run").await
 }
 
-/// The end of the feed of schedules.
+/// The end of the feed of schedules. Later changes come after it.
 pub async fn end_of_schedules(store: &Store) -> Result<Cursor, StoreError> {
     end(store, "schedule").await
 }
 
-/// The end of the feed of nodes.
+/// The end of the feed of nodes. Later changes come after it.
 pub async fn end_of_nodes(store: &Store) -> Result<Cursor, StoreError> {
     end(store, "node").await
 }
@@ -63,7 +63,7 @@ pub async fn nodes(
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
 }
 
-/// The runs that changed after `after`.
+/// The runs that have changed since `after`.
 pub async fn runs(
     store: &Store,
     within: &Within,
@@ -82,7 +82,7 @@ pub async fn runs(
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
 }
 
-/// The schedules, including deleted ones, that changed after `after`.
+/// The schedules, including deleted ones, that have changed since `after`.
 pub async fn schedules(
     store: &Store,
     within: &Within,
@@ -100,8 +100,8 @@ pub async fn schedules(
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
 }
 
-/// The rows of a query that changed after one position and up to another, in the order of the
-/// changes.
+/// The rows of a query that have changed after one position and
+/// up to another, in the order of the changes.
 fn between<E: EntityTrait>(
     query: Select<E>,
     [changed, id]: [E::Column; 2],
@@ -116,8 +116,8 @@ fn between<E: EntityTrait>(
         .order_by_asc(id)
 }
 
-/// Whether rows have stamps that this database has not assigned yet. They come from a dump of
-/// another PostgreSQL cluster, and followers wait until this one has caught up with them.
+/// Whether rows have stamps that this database has not assigned yet. Such rows come from a dump of
+/// another PostgreSQL cluster, and followers wait until this cluster's stamps have passed them.
 pub async fn is_ahead(store: &Store) -> Result<bool, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

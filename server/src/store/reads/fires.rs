@@ -1,4 +1,4 @@
-//! The ledger of a schedule, newest first by scheduled time, which is unique per schedule.
+//! Reads the ledger of a schedule, newest first by scheduled time, which is unique for a schedule.
 
 use entity::{
     Timestamp,
@@ -20,7 +20,7 @@ pub struct Filter {
     pub before: Option<Timestamp>,
 }
 
-/// A page of the schedule's fires. The key is the scheduled time.
+/// A page of the schedule's fires. The key of a fire is its scheduled time.
 pub async fn page(
     store: &Store,
     schedule: Uuid,

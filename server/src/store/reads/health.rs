@@ -1,4 +1,4 @@
-//! The figures of the health checks.
+//! Reads the figures that the health checks judge.
 
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult, Value};
@@ -6,7 +6,7 @@ use sea_orm::{ConnectionTrait, FromQueryResult, Value};
 use super::within::Within;
 use crate::store::{Store, StoreError};
 
-/// The scope of the figures.
+/// The schedules that the figures cover.
 #[derive(Clone, Debug)]
 pub struct HealthScope {
     /// Only schedules of these namespaces.
@@ -16,33 +16,33 @@ pub struct HealthScope {
 }
 
 impl Default for HealthScope {
-    /// All schedules.
+    /// The scope of all schedules.
     fn default() -> Self {
         Self { within: Within::All, tag: None }
     }
 }
 
-/// The figures.
+/// The figures that the health checks judge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct Figures {
-    /// Fires of the last hour that were missed or abandoned.
+    /// Number of fires in the last hour that were missed or abandoned.
     pub missed: i64,
-    /// Runs that failed or timed out in the last hour.
+    /// Number of runs in the last hour that failed or timed out.
     pub failed: i64,
-    /// Runs past their hard deadline, or held by a node that is gone.
+    /// Number of runs past their hard deadline, or held by a node that is gone.
     pub stalled: i64,
     /// How long the oldest due schedule has waited to be claimed.
     pub oldest_unclaimed_ms: Option<i64>,
-    /// Claimed fires without a run.
+    /// Number of claimed fires that have no run.
     pub pending_handoffs: i64,
-    /// Nodes that have not been declared dead: a silent node counts until its heartbeat has
-    /// expired.
+    /// Number of nodes that have not been declared dead.
+    /// A silent node counts until its heartbeat has expired.
     pub nodes_alive: i64,
 }
 
 pub(super) const HOUR_MS: i64 = 60 * 60 * 1_000;
 
-/// Whether a schedule in the scope's namespace has the scope's tag.
+/// Whether any schedule in the scope's namespaces has the scope's tag.
 pub async fn has_tag(store: &Store, scope: &HealthScope) -> Result<bool, StoreError> {
     let Some(tag) = &scope.tag else { return Ok(true) };
     let has = store.dialect().list_has("s.tags", "$1");
@@ -73,7 +73,7 @@ pub async fn figures(
         let has = dialect.list_has("s.tags", &format!("${}", values.len()));
         of_schedule.push_str(&format!(" AND {has}"));
     }
-    // For all schedules, schedules need not be read, and runs without a schedule count, too.
+    // If the scope is all schedules, schedules need not be read, and runs without one count, too.
     let within = |row: &str| {
         if of_schedule.is_empty() {
             String::new()

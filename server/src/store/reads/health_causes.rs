@@ -1,4 +1,5 @@
-//! The schedules behind a health figure, and since when: read only if the figure is bad.
+//! Reads the schedules that cause a bad health figure, and since when.
+//! Only read if the figure is bad.
 
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
@@ -7,7 +8,7 @@ use uuid::Uuid;
 use super::{health::HOUR_MS, within::Within};
 use crate::store::{Store, StoreError};
 
-/// A figure that counts rows of schedules.
+/// A health figure that counts rows of schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HealthFigure {
     /// Fires of the last hour that were missed or abandoned.
@@ -25,15 +26,15 @@ pub enum HealthFigure {
 /// A schedule's contribution to a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct FigureCause {
-    /// The schedule.
+    /// The key of the schedule.
     pub schedule_id: Uuid,
-    /// The amount.
+    /// The number of its rows that count; for unclaimed schedules, always 1.
     pub count: i64,
     /// Since when the schedule has contributed.
     pub since: Timestamp,
 }
 
-/// The schedules that contribute most to a figure at `now`, up to `limit`.
+/// The schedules that contribute most to a figure at `now`: up to `limit`.
 pub async fn causes(
     store: &Store,
     counted: HealthFigure,
@@ -46,7 +47,7 @@ pub async fn causes(
     let home = within.compared(&mut values);
     let home = home.unwrap_or_else(|| "IN (SELECT id FROM namespace)".to_owned());
     let column = match counted {
-        // An index contains them by namespace and end.
+        // An index contains failed runs by namespace and end.
         HealthFigure::Failed => "namespace_id".to_owned(),
         HealthFigure::Missed
         | HealthFigure::Stalled
@@ -93,7 +94,7 @@ pub async fn causes(
         HealthFigure::PendingHandoffs => ("schedule_id", "claimed_at"),
         HealthFigure::Unclaimed => ("id", "next_fire_at"),
     };
-    // Of the due schedules, the one that has waited longest is the worst.
+    // Among unclaimed schedules, the one that has waited longest is the worst.
     let order = if counted == HealthFigure::Unclaimed { "since" } else { "count DESC, since" };
     let sql = format!(
         "SELECT {id} AS schedule_id, CAST({what} AS bigint) AS count, min({at}) AS since \

@@ -1,9 +1,9 @@
-//! The ledger of one, several or all namespaces, newest first by scheduled time, then by key.
+//! Reads the ledger of one, several or all namespaces, newest first by scheduled time, then by key.
 //!
-//! A page of one namespace is a scan along the index `fire_ledger`. A page of several namespaces
-//! takes the first rows of each in that order and merges them, so it reads at most one page of rows
-//! per namespace. A filter may match few of many rows, so the time limit of searches applies to
-//! filtered pages and to totals.
+//! A page of one namespace is a scan of the index `fire_ledger`.
+//! A page of several namespaces takes the first rows of each in that order and merges them,
+//! so it reads at most one page of rows for each namespace. A filter may match few of many rows,
+//! so the time limit of searches applies to filtered pages and to totals.
 
 use entity::{
     Timestamp,
@@ -37,34 +37,34 @@ pub struct Filter {
     pub search: Option<Sought>,
 }
 
-/// The key of a page: the scheduled time, and the fire.
+/// The key of a row in a page: the scheduled time and the fire's key.
 pub type Key = (Timestamp, Uuid);
 
-/// Maximum number of rows counted for totals: the newest ones.
+/// Maximum number of rows that totals count: the newest ones.
 pub const MAX_COUNTED: u64 = 200_000;
 
-/// Instants of the ledger with the same verdict and reason.
+/// The instants in the ledger that share a verdict and a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerdictGroup {
     /// The verdict of the group's fires.
     pub verdict: Verdict,
     /// The reason for the verdict.
     pub reason: Reason,
-    /// The number of instants.
+    /// Number of instants.
     pub count: i64,
 }
 
-/// The counts of the fires that match a filter.
+/// The number of fires that match a filter, by verdict and reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// The groups by verdict and reason, the most frequent first.
+    /// The groups of fires, the most frequent first.
     pub groups: Vec<VerdictGroup>,
-    /// The earliest row that was counted; `None` if all rows were.
+    /// The instant of the earliest row that was counted; `None` if all rows were counted.
     pub counted_from: Option<Timestamp>,
 }
 
 impl Filter {
-    /// Whether the query may skip many rows before a page is full.
+    /// Whether a query with this filter may skip many rows before a page is full.
     fn is_search(&self) -> bool {
         self.verdicts.is_some()
             || self.reasons.is_some()
@@ -129,7 +129,7 @@ fn matching(store: &Store, within: &Within, filter: &Filter) -> Select<Entity> {
     narrowed(store, within, filter).filter(within.holds_each(Column::NamespaceId))
 }
 
-/// The same, for the namespace in the joined row `home`.
+/// The fires that match the filter in the namespace of the joined row `home`.
 fn matching_in_each(store: &Store, within: &Within, filter: &Filter) -> Select<Entity> {
     narrowed(store, within, filter).filter(Expr::cust("fire.namespace_id = home.id"))
 }
@@ -162,7 +162,8 @@ fn windowed(list: Select<Entity>, window: &PageWindow<Key>) -> Select<Entity> {
         .apply_if(window.before, |query, key| query.filter(beyond(key, &Order::Asc)))
 }
 
-/// The rows after the key. A separate condition on the instant lets the database use the index.
+/// The condition for rows after a key.
+/// A separate condition on the instant lets the database use the index.
 fn beyond((at, id): Key, order: &Order) -> Condition {
     let (from, further, later) = if matches!(order, Order::Desc) {
         (Column::ScheduledAt.lte(at), Column::ScheduledAt.lt(at), Column::Id.lt(id))
@@ -179,7 +180,7 @@ fn ordered(list: Select<Entity>, window: &PageWindow<Key>) -> Select<Entity> {
         .limit(window.reach())
 }
 
-/// The first rows of each namespace, merged.
+/// A query that takes the first rows of each namespace and merges them.
 fn merged(
     store: &Store,
     within: &Within,
@@ -194,7 +195,7 @@ fn merged(
         let always = Expr::cust("true").into_condition();
         query.join_lateral(JoinType::InnerJoin, first.into_query(), fire, always);
     } else {
-        // SQLite has no LATERAL; it reads the keys per namespace and then their rows.
+        // SQLite has no LATERAL, so it reads the keys of each namespace first and then their rows.
         let keys = first.select_only().column(Column::Id).into_query();
         query.cross_join(Entity).and_where(Column::Id.in_subquery(keys));
     }

@@ -1,4 +1,4 @@
-//! The lines of a run, oldest first.
+//! Reads the log lines of a run, oldest first.
 
 use entity::task_log::Model;
 use sea_orm::Statement;
@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::store::{MAX_TOTAL, Page, PageWindow, Store, StoreError, Total};
 
-/// A page of the run's lines. The key is the line's number.
+/// A page of a run's lines. The key of a line is its number.
 pub async fn page(
     store: &Store,
     run: Uuid,
@@ -17,8 +17,8 @@ pub async fn page(
     Ok(window.page(lines).counted(|| Total::Asked(Box::new(counting(store, run)))))
 }
 
-/// The statement that counts the lines: a row contains one line, or several separated by line
-/// feeds.
+/// The statement that counts a run's lines.
+/// A row contains one line, or several lines separated by line feeds.
 fn counting(store: &Store, run: Uuid) -> Statement {
     let most = i64::try_from(MAX_TOTAL).unwrap_or(i64::MAX);
     store.dialect().statement(

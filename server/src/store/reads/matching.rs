@@ -1,5 +1,5 @@
-//! Conditions on columns of texts and numbers. Every word is a bound value, and LIKE patterns are
-//! escaped.
+//! Builds conditions on columns of texts and numbers.
+//! Every word is a bound value, and LIKE patterns are escaped.
 
 use entity::schedule;
 use sea_orm::{
@@ -17,7 +17,7 @@ pub(super) fn any_of(condition: impl IntoCondition) -> Condition {
     Condition::any().add(condition.into_condition())
 }
 
-/// The column has a value, and the condition holds for it.
+/// The condition that a column has a value for which `condition` holds.
 pub(super) fn some<C: ColumnTrait>(column: C, condition: impl IntoCondition) -> Condition {
     any_of(Condition::all().add(column.is_not_null()).add(condition.into_condition()))
 }
@@ -26,13 +26,13 @@ fn lower<C: ColumnTrait>(column: C) -> SimpleExpr {
     Func::lower(column.into_simple_expr()).into()
 }
 
-/// A text in lower case. The database converts it, so that it follows the same rules as the column;
-/// on SQLite, these only cover ASCII.
+/// A text in lower case. The database converts it, so that the text follows the same rules as the
+/// column; on SQLite, these rules only cover ASCII.
 fn folded(text: impl Into<String>) -> SimpleExpr {
     Func::lower(Expr::val(text.into())).into()
 }
 
-/// The column equals one of the words, ignoring case.
+/// The condition that a column equals one of the words, ignoring case.
 pub(super) fn is<C: ColumnTrait>(column: C, words: &[String]) -> Condition {
     any_of(lower(column).is_in(words.iter().map(folded)))
 }
@@ -41,26 +41,26 @@ pub(super) fn is_some<C: ColumnTrait>(column: C, words: &[String]) -> Condition 
     some(column, is(column, words))
 }
 
-/// The column contains the text, ignoring case.
+/// The condition that a column contains the text, ignoring case.
 pub(super) fn contains<C: ColumnTrait>(column: C, text: &str) -> Condition {
     any_of(lower(column).binary(BinOper::Like, part(text)))
 }
 
-/// The name or the note of a schedule contains the text, ignoring case.
+/// The condition that the name or the note of a schedule contains the text, ignoring case.
 pub(super) fn in_name_or_note(dialect: &Dialect, text: &str) -> Condition {
     let like = |column: SimpleExpr| column.binary(BinOper::Like, part(text));
     if dialect.is_postgres() {
-        // A stored column contains both in lower case.
+        // On PostgreSQL, a stored column contains both in lower case.
         any_of(like(Expr::col((schedule::Entity, "search_text"))))
     } else {
-        // LIKE ignores case in the same way as lower(), so lower() need not be called for each row.
+        // SQLite's LIKE ignores case as lower() does, so lower() need not be called for each row.
         let (name, note) = (schedule::Column::Name, schedule::Column::Note);
         any_of(like(name.into_simple_expr())).add(like(note.into_simple_expr()))
     }
 }
 
-/// The LIKE pattern for texts that contain the given one. A subquery converts it to lower case
-/// once; in a generic plan, PostgreSQL would otherwise convert it for each row.
+/// The LIKE pattern for texts that contain the given one. A subquery converts the text to lower
+/// case once. In a generic plan, PostgreSQL would otherwise convert it for each row.
 fn part(text: &str) -> SimpleExpr {
     let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     let once = Query::select().expr(folded(format!("%{escaped}%"))).take();

@@ -1,26 +1,26 @@
-//! The reads of the control plane: pages, batches for the data loaders, figures, the change feed.
+//! The queries of the control plane: pages, batches for data loaders, figures, and the change feed.
 //!
-//! Every list has a limit and a key order. Every batch looks up many keys in one statement, so a
-//! page needs the same number of statements however long it is.
+//! Every list has a limit and is ordered by a key. A batch looks up many keys in one statement.
+//! So a page needs the same number of statements however long it is.
 //!
-//! - `schedules`: the list with its filters; `schedule_groups`: its schedules counted by tag or
-//!   module
-//! - `runs`, `fires`, `logs`: history; `ledger`: the fires of all schedules
-//! - `sorted`: pages in the order of a number
-//! - `search`: what the terms of a search mean in SQL; `matching`: conditions on columns
+//! - `schedules`: the list of schedules with its filters;
+//!   `schedule_groups`: schedules counted by tag or module
+//! - `runs`, `fires`, `logs`: the history of a schedule; `ledger`: the fires of all schedules
+//! - `sorted`: pages that are sorted by a number
+//! - `search`: translates a search to SQL; `matching`: conditions on columns
 //! - `backfills`: backfills and their progress
-//! - `batches`: the rows of many keys at once
-//! - `schedule_stats`: outcomes of schedules' runs
-//! - `tally`: fires by outcome
-//! - `overview`: counts and what comes next
-//! - `stats`: roll-ups, added up for charts; `run_series`: the same for a tag or a schedule
+//! - `batches`: rows by many keys at once
+//! - `schedule_stats`: figures about the runs of schedules
+//! - `tally`: fires counted by outcome
+//! - `overview`: counts of schedules and runs, and the next fires
+//! - `stats`: roll-ups, added up for charts; `run_series`: the same figures for a tag or a schedule
 //! - `canary`: the server's own schedule
-//! - `health`: the figures of the health checks
-//! - `health_causes`: the schedules behind these figures; `problems`: schedules that fail or lose
-//!   fires
+//! - `health`: the figures that the health checks judge
+//! - `health_causes`: the schedules that cause a bad figure;
+//!   `problems`: schedules that fail or lose fires
 //! - `modules`: the deployed modules
 //! - `placement`: runs that wait for nodes with certain tags
-//! - `feed`: changes since a cursor
+//! - `feed`: the rows that have changed since a cursor
 
 pub mod backfills;
 pub mod batches;

@@ -1,4 +1,4 @@
-//! The deployed modules of a namespace, by name.
+//! Reads the deployed modules of a namespace, sorted by name.
 
 use entity::Timestamp;
 use sea_orm::{FromQueryResult, Statement, Value};
@@ -7,26 +7,25 @@ use uuid::Uuid;
 use super::within::Within;
 use crate::store::{MAX_TOTAL, Page, PageWindow, Store, StoreError, Total};
 
-/// A module with at least one existing schedule or workflow.
+/// A module that has declared at least one object which still exists.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Module {
-    /// The namespace in which it is deployed.
+    /// The namespace into which the module was deployed.
     pub namespace_id: Uuid,
-    /// The module's name, unique in its namespace.
+    /// The module's name, unique in the namespace.
     pub name: String,
-    /// How many schedules it declares, without deleted ones.
+    /// Number of schedules that the module declares, without deleted ones.
     pub schedules: i64,
-    /// How many workflows it declares, without deleted ones.
+    /// Number of workflows that the module declares, without deleted ones.
     pub workflows: i64,
-    /// When one of these objects last changed.
+    /// When one of the module's objects last changed.
     pub changed_at: Timestamp,
 }
 
-/// The key of a page: the name and the namespace.
+/// The key of a row in a page: the module's name and the namespace's key.
 pub type Key = (String, Uuid);
 
-/// The tables of the objects that a module can declare, and whether deleted objects stay in the
-/// table.
+/// The tables of objects that a module can declare, and whether deleted objects stay in the table.
 const TABLES: [(&str, bool); 6] = [
     ("schedule", true),
     ("workflow", true),
@@ -36,7 +35,7 @@ const TABLES: [(&str, bool); 6] = [
     ("alert_rule", false),
 ];
 
-/// A page of the modules by name; read forward only.
+/// A page of modules, sorted by name. It can only be read forward.
 pub async fn page(
     store: &Store,
     within: &Within,
@@ -59,7 +58,7 @@ pub async fn page(
     Ok(window.page(rows).counted(|| Total::Asked(Box::new(counting(store, within)))))
 }
 
-/// The statement that counts the modules.
+/// The statement that counts the modules of the list.
 fn counting(store: &Store, within: &Within) -> Statement {
     let (declared, mut values) = declared(within);
     values.push(i64::try_from(MAX_TOTAL).unwrap_or(i64::MAX).into());
@@ -71,8 +70,8 @@ fn counting(store: &Store, within: &Within) -> Statement {
     store.dialect().statement(sql, values)
 }
 
-/// A subquery with a row for each object that a module has declared, and its bound values. It must
-/// precede the rest of a statement, because SQLite numbers values in the order of the text.
+/// A subquery with one row for each object that a module has declared, and its bound values.
+/// It must come first in a statement, because SQLite numbers values in the order of the text.
 fn declared(within: &Within) -> (String, Vec<Value>) {
     let (lies_within, values) = lies_within(within);
     let of = |(table, is_kept): (&str, bool)| {

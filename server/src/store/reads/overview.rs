@@ -12,16 +12,16 @@ use uuid::Uuid;
 use super::within::Within;
 use crate::store::{Store, StoreError};
 
-/// Counts of schedules and runs.
+/// The number of schedules and of live runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct OverviewCounts {
-    /// Schedules that are not deleted.
+    /// Number of schedules that are not deleted.
     pub schedules: i64,
-    /// Schedules of these that will fire.
+    /// Number of schedules that will fire.
     pub active: i64,
-    /// Schedules of these that are paused.
+    /// Number of schedules that are paused.
     pub paused: i64,
-    /// Runs that have not settled.
+    /// Number of runs that have not settled.
     pub live_runs: i64,
 }
 
@@ -47,7 +47,7 @@ pub async fn counts(store: &Store, within: &Within) -> Result<OverviewCounts, St
     Ok(query.into_model().one(store.read()).await?.unwrap_or_default())
 }
 
-/// The schedules that fire next, soonest first.
+/// The schedules that fire next, the soonest first.
 pub async fn soonest(
     store: &Store,
     within: &Within,
@@ -63,7 +63,7 @@ pub async fn soonest(
     Ok(query.all(store.read()).await?)
 }
 
-/// The runs that ended without success since an instant, newest first.
+/// The runs that have ended without success since an instant, newest first.
 pub async fn failures(
     store: &Store,
     within: &Within,
@@ -81,7 +81,7 @@ pub async fn failures(
     Ok(query.all(store.read()).await?)
 }
 
-/// The latest life of each node that is alive or ended within a day.
+/// The latest life of each node that is alive or ended at most a day ago.
 pub async fn nodes(store: &Store) -> Result<Vec<node::Model>, StoreError> {
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
     let sql = format!(
@@ -94,14 +94,14 @@ pub async fn nodes(store: &Store) -> Result<Vec<node::Model>, StoreError> {
     Ok(node::Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
-/// How many runs each node is executing.
+/// The number of runs that each node is executing.
 pub async fn runs_by_node(store: &Store) -> Result<HashMap<Uuid, i64>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
         node_id: Uuid,
         runs: i64,
     }
-    // All live states are listed, because otherwise the partial index could not be used.
+    // All live states are listed, because otherwise the database would not use the partial index.
     let statement = store.dialect().statement(
         "SELECT node_id, count(*) AS runs FROM run \
          WHERE state IN ('queued', 'running', 'retrying') AND state = 'running' \

@@ -7,21 +7,21 @@ use uuid::Uuid;
 use super::health::HealthScope;
 use crate::store::{Store, StoreError};
 
-/// How many runs wait for a node with the same tags.
+/// The number of runs that wait for a node with the same tags.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct WaitingCount {
-    /// The tags.
+    /// The tags that the runs require.
     pub runs_on: Strings,
-    /// The number of runs.
+    /// Number of runs.
     pub runs: i64,
 }
 
-/// A holder with a share of the places of a node.
+/// A holder that may have only a share of a node's places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// See `entity::run`.
+    /// The target of a run's first task; see `entity::run`.
     Origin(String),
-    /// The schedule's key.
+    /// The schedule with this key.
     Schedule(Uuid),
     /// The namespace's key.
     Namespace(Uuid),
@@ -30,7 +30,7 @@ pub enum Sharing {
 /// Maximum number of waiting runs that are counted.
 pub const MAX_COUNTED: i64 = 10_000;
 
-/// How many of a holder's waiting runs could start by `now`.
+/// The number of a holder's waiting runs that could start by `now`.
 pub async fn waiting_for_share(
     store: &Store,
     sharing: &Sharing,
@@ -51,7 +51,7 @@ pub async fn waiting_for_share(
     Ok(row.map(|row| row.try_get("", "runs")).transpose()?.unwrap_or_default())
 }
 
-/// The runs in `scope` that could start by `now` and require tags, counted by tags.
+/// The number of runs in `scope` that could start by `now` and require tags, for each set of tags.
 pub async fn waiting(
     store: &Store,
     scope: &HealthScope,

@@ -1,4 +1,4 @@
-//! Schedules that fail or lose fires: recent failures, grouped by schedule and error.
+//! Finds schedules that fail or lose fires: recent failures, grouped by schedule and error.
 
 use std::collections::{HashMap, HashSet, hash_map::Entry};
 
@@ -19,45 +19,45 @@ use crate::store::{Store, StoreError, db::bulk::Bulk};
 
 /// Maximum number of runs, and of fires, that are examined: the newest ones.
 pub const MAX_LOOKED_AT: u64 = 2_000;
-/// The number of characters by which errors are compared.
+/// Number of characters of an error that are compared.
 const COMPARED: i32 = 500;
 
-/// Runs of one schedule that failed with the same first line of the error, or its fires that were
-/// lost for the same reason.
+/// The runs of a schedule that failed with the same first line of the error, or the fires of a
+/// schedule that were lost for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProblemGroup {
-    /// The schedule.
+    /// The key of the schedule.
     pub schedule_id: Uuid,
     /// The common cause of the runs or fires.
     pub what: What,
-    /// The number of runs or instants.
+    /// Number of runs or instants.
     pub count: i64,
-    /// When the first of them occurred.
+    /// When the first failure of the group occurred.
     pub since: Timestamp,
-    /// When the last of them occurred.
+    /// When the last failure of the group occurred.
     pub last: Timestamp,
 }
 
-/// The common cause of failures.
+/// The common cause of the failures in a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Runs failed or timed out.
+    /// Runs have failed or timed out.
     Failing {
         /// The first line of the error.
         error: String,
         /// The last of these runs.
         last_run: Uuid,
     },
-    /// Fires were missed or abandoned.
+    /// Fires have been missed or abandoned.
     Losing {
-        /// The reason.
+        /// The reason that the ledger gives.
         reason: Reason,
     },
 }
 
 impl ProblemGroup {
-    /// A key for the schedule and the common cause of its failures. It stays the same while the
-    /// cause does, and reveals nothing of the error.
+    /// A key for the schedule and the common cause of its failures.
+    /// It stays the same as long as the cause does, and reveals nothing about the error.
     pub fn key(&self) -> Uuid {
         let (kind, text) = match &self.what {
             What::Failing { error, .. } => ("failing", error.clone()),
@@ -74,7 +74,7 @@ impl ProblemGroup {
     }
 }
 
-/// The problems since then, latest first.
+/// The problems that have occurred since an instant, latest first.
 pub async fn since(
     store: &Store,
     within: &Within,
@@ -114,7 +114,7 @@ async fn failing(
         .limit(MAX_LOOKED_AT);
     let rows: Vec<Row> = store.found(newest.build(store.dialect().backend()), true).await?;
     let mut groups: HashMap<(Uuid, String), ProblemGroup> = HashMap::new();
-    // The latest row of a group comes first.
+    // The latest row of a group comes first, so it determines the last failure.
     for row in rows {
         let unsaid = if row.state == State::TimedOut { "timed out" } else { "failed" };
         let error = row.error.unwrap_or_default();
@@ -138,7 +138,7 @@ async fn failing(
     Ok(groups.into_values().collect())
 }
 
-/// The condition that a fire belongs to a namespace, for a query that finds few fires.
+/// The condition that a fire belongs to these namespaces, for a query that finds few fires.
 fn of_few_in(store: &Store, within: &Within) -> Condition {
     use sea_orm::sea_query::ExprTrait;
     let column = Expr::cust(store.dialect().of_few("fire.namespace_id"));
@@ -169,7 +169,7 @@ async fn losing(
             Column::Count,
         ])
         .filter(of_few_in(store, within))
-        // The condition must match that of the index over such fires.
+        // The condition must be in the same words as that of the index on lost fires.
         .filter(Expr::cust("fire.verdict IN ('missed', 'abandoned')"))
         .filter(Column::DecidedAt.gte(since))
         .order_by_desc(Column::DecidedAt)
@@ -191,8 +191,8 @@ async fn losing(
     Ok(groups.into_values().collect())
 }
 
-/// The indexes of the problems that are over, because a later run of the schedule has succeeded or
-/// a later fire of it has started.
+/// The indexes of the problems that are over: a later run of the schedule has
+/// succeeded, or a later fire of it has started.
 pub async fn over(store: &Store, problems: &[ProblemGroup]) -> Result<HashSet<i64>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

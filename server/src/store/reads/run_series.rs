@@ -1,6 +1,6 @@
-//! Ended runs, and fires without a run, per step of a chart, for the schedules with a tag or for
-//! one schedule. Roll-ups are kept by namespace, so the runs and fires themselves are read here:
-//! the newest ones up to a limit, and within the time limit of searches.
+//! Counts ended runs, and fires without a run, for each step of a chart: for the schedules with a
+//! tag, or for one schedule. Roll-ups are kept by namespace, so the runs and fires themselves are
+//! read here: the newest ones up to a limit, and within the time limit of searches.
 
 use std::collections::BTreeMap;
 
@@ -28,28 +28,28 @@ use crate::store::{
 /// Maximum number of runs, and of fires, that are read.
 pub const MAX_READ: u64 = 50_000;
 
-/// The subject of a chart.
+/// The schedules that a chart covers.
 #[derive(Clone, Debug)]
 pub struct ChartSubject {
-    /// The namespaces.
+    /// The namespaces of the schedules.
     pub within: Within,
-    /// Only schedules with this tag.
+    /// Only schedules with this tag, if it is set.
     pub tag: Option<String>,
-    /// Only this schedule.
+    /// Only this schedule, if it is set.
     pub schedule: Option<Uuid>,
 }
 
-/// The totals by step, numbered from 0.
+/// The totals of each step of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// The steps in ascending order; steps without events are left out.
+    /// The steps with their numbers from 0, in ascending order. Steps without events are left out.
     pub steps: Vec<(i64, Rollup)>,
-    /// Whether everything was read.
+    /// Whether all runs and fires were read.
     pub is_complete: bool,
 }
 
 impl ChartSubject {
-    /// Whether it covers all schedules.
+    /// Whether the chart covers all schedules of the namespaces.
     pub fn is_whole(&self) -> bool {
         self.tag.is_none() && self.schedule.is_none()
     }
@@ -98,7 +98,7 @@ pub async fn steps(
     Ok(Series { steps: steps.into_iter().collect(), is_complete })
 }
 
-/// The runs that ended in the range and were created at most a day before it.
+/// The runs that ended in the period and were created at most a day before it.
 async fn settled(
     store: &Store,
     of: &ChartSubject,
@@ -131,7 +131,7 @@ async fn settled(
     store.found(query.build(store.dialect().backend()), true).await
 }
 
-/// A fire without a run.
+/// A fire that has no run.
 #[derive(FromQueryResult)]
 struct UnrunFire {
     verdict: Verdict,
@@ -139,8 +139,8 @@ struct UnrunFire {
     count: i64,
 }
 
-/// The fires that were decided within the range, have no run, and were scheduled at most a day
-/// before the range.
+/// The fires that were decided in the period, have no run, and were
+/// scheduled at most a day before the period.
 async fn unrun(
     store: &Store,
     of: &ChartSubject,
@@ -156,7 +156,7 @@ async fn unrun(
         .filter(C::DecidedAt.gte(from))
         .filter(C::DecidedAt.lt(until))
         .filter(C::Verdict.is_in([Verdict::Skipped, Verdict::Missed, Verdict::Abandoned]))
-        // An abandoned run counts as a run that ended.
+        // An abandoned run is left out here, because it counts as a run that ended.
         .filter(Condition::any().add(C::Verdict.ne(Verdict::Abandoned)).add(C::RunId.is_null()))
         .order_by_desc(C::ScheduledAt)
         .limit(MAX_READ);

@@ -1,4 +1,4 @@
-//! Runs, newest first. Keys are UUID v7, so the order of the keys is the order of creation.
+//! Reads runs, newest first. Keys are UUID v7, so runs sort by key in order of creation.
 
 use entity::{
     Timestamp,
@@ -41,14 +41,14 @@ pub const LIVE: [State; 3] = [State::Queued, State::Running, State::Retrying];
 /// The states of runs that ended without success.
 const ENDED_BADLY: [State; 3] = [State::Failed, State::TimedOut, State::Cancelled];
 
-/// The condition that a run ended without success. It must match that of the index over such runs,
-/// or the index is not used.
+/// The condition that a run ended without success.
+/// The index on such runs is used only if its condition is in the same words.
 pub(super) fn ended_badly() -> SimpleExpr {
     Expr::cust("run.state IN ('failed', 'timed_out', 'cancelled')")
 }
 
 impl Filter {
-    /// Whether it selects only live runs.
+    /// Whether the filter selects only live runs.
     fn is_of_live(&self) -> bool {
         let are_live = |states: &Vec<State>| states.iter().all(|state| LIVE.contains(state));
         self.live == Some(true)
@@ -57,7 +57,7 @@ impl Filter {
     }
 
     /// The key by which runs are sorted. If only live runs are selected, which are few, SQLite must
-    /// not scan the key index of all runs; an expression prevents that.
+    /// not scan the key index of all runs. An expression in place of the column prevents that.
     fn key(&self, store: &Store) -> SimpleExpr {
         if self.is_of_live() && !store.dialect().is_postgres() {
             Expr::cust("+run.id")
@@ -67,12 +67,12 @@ impl Filter {
     }
 }
 
-/// The condition that a run is live. It matches that of the indexes over such runs.
+/// The condition that a run is live, in the same words as that of the indexes on such runs.
 pub(super) fn alive() -> SimpleExpr {
     Expr::cust("run.state IN ('queued', 'running', 'retrying')")
 }
 
-/// A page of the matching runs.
+/// A page of the runs that match the filter.
 pub async fn page(
     store: &Store,
     within: &Within,
@@ -98,7 +98,7 @@ pub async fn page(
 pub enum ByFigure {
     /// The start of the first attempt.
     Started,
-    /// The time from start to end, for runs that have ended.
+    /// The duration from start to end, for runs that have ended.
     Duration,
 }
 
@@ -125,7 +125,7 @@ impl ByFigure {
     }
 }
 
-/// A page of the newest `MAX_SORTED` matching runs, sorted by a figure.
+/// A page of the newest `MAX_SORTED` runs that match the filter, sorted by a figure.
 pub async fn page_by_figure(
     store: &Store,
     within: &Within,
@@ -139,12 +139,12 @@ pub async fn page_by_figure(
     let sorted = Sorted::by(by.number(), Expr::col((Entity, Column::Id)), descending);
     let mut query = sorted.rows(Entity::find(), window).into_query();
     query.from_clear().from_subquery(newest.into_query(), Entity);
-    // All of them are read before the first is known, so the time limit of searches applies.
+    // All of these runs are read before the first is known, so the time limit of searches applies.
     let rows = store.found(store.dialect().backend().build(&query), true).await?;
     Ok(window.page(rows).counted(|| Total::of(list, filter.search.is_some())))
 }
 
-/// The keys of the matching runs, newest first, at most `most`.
+/// The keys of the runs that match the filter, newest first: at most `most`.
 pub async fn keys(
     store: &Store,
     within: &Within,
@@ -164,8 +164,8 @@ fn matching(store: &Store, within: &Within, filter: &Filter) -> Select<Entity> {
         .filter(within.holds(Column::NamespaceId))
         .apply_if(filter.is_of_live().then(alive), |query, alive| query.filter(alive))
         .apply_if(filter.states.clone(), |query, states| {
-            // Among the runs of one schedule, the states are compared directly: SQLite has no
-            // statistics, and would otherwise scan those of all other schedules.
+            // Among the runs of one schedule, states are compared directly: SQLite has no
+            // statistics, and would otherwise scan the runs of all other schedules.
             let is_of_few = filter.schedule_id.is_some() && !store.dialect().is_postgres();
             let ended_so = states.iter().all(|state| ENDED_BADLY.contains(state));
             let query = if ended_so && !is_of_few { query.filter(ended_badly()) } else { query };

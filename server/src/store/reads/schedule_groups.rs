@@ -1,4 +1,4 @@
-//! Schedules counted by tag or by module.
+//! Counts schedules by tag or by module.
 
 use entity::schedule::Column;
 use sea_orm::{FromQueryResult, QuerySelect, QueryTrait, Statement};
@@ -9,36 +9,36 @@ use super::{
 };
 use crate::store::{Store, StoreError, Total};
 
-/// Maximum number of groups: the largest ones.
+/// Maximum number of groups that are returned: the largest ones.
 pub const MAX_GROUPS: usize = 200;
 
 /// How schedules are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// Groups by tag: a schedule is in the group of each of its tags.
+    /// Schedules are grouped by tag. A schedule is in the group of each of its tags.
     Tag,
-    /// Groups by the module that declares the schedule.
+    /// Schedules are grouped by the module that declares them.
     Module,
 }
 
 /// A group of schedules.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Group {
-    /// The tag or the module.
+    /// The name of the tag or module.
     pub name: String,
-    /// The number of its schedules.
+    /// Number of schedules in the group.
     pub schedules: i64,
 }
 
 /// The groups of a list of schedules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// The largest groups, by name.
+    /// The largest groups, sorted by name.
     pub groups: Vec<Group>,
-    /// The number of schedules that are in no group, counted up to
+    /// Number of schedules that are in no group, counted up to
     /// [`MAX_TOTAL`](crate::store::MAX_TOTAL).
     pub without: i64,
-    /// Whether there are more groups.
+    /// Whether there are more groups than these.
     pub is_cut: bool,
 }
 
@@ -68,7 +68,7 @@ pub async fn groups(
         list.sql,
         MAX_GROUPS + 1
     );
-    // All of them are read, so the time limit of searches applies.
+    // All schedules of the list are read, so the time limit of searches applies.
     let mut groups: Vec<Group> = store.found(Statement { sql, ..list }, true).await?;
     let is_cut = groups.len() > MAX_GROUPS;
     groups.truncate(MAX_GROUPS);
@@ -81,7 +81,7 @@ pub async fn groups(
             (Filter { declared: Some(false), ..filter.clone() }, filter.declared == Some(true))
         }
     };
-    // If the filter selects schedules in a group, none are outside.
+    // If the filter only selects schedules in a group, none are outside.
     let without = if is_empty {
         0
     } else {

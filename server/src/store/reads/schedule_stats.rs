@@ -1,5 +1,5 @@
-//! Figures about the runs of schedules over a range, read from the runs themselves: from the newest
-//! of each schedule, through the index over a schedule's runs.
+//! Computes figures about the runs of schedules in a period. The runs themselves are read, from the
+//! newest of each schedule on, through the index on a schedule's runs.
 
 use std::collections::HashMap;
 
@@ -9,29 +9,29 @@ use uuid::Uuid;
 
 use crate::store::{Store, StoreError, days::first_key, db::bulk::Bulk};
 
-/// Maximum number of runs read per schedule.
+/// Maximum number of runs that are read for each schedule.
 pub const MAX_RUNS: u64 = 500;
 
 /// Figures about the runs of a schedule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFigures {
-    /// Runs created in the range, live or settled.
+    /// Number of runs that were created in the period, live or settled.
     pub runs: i64,
-    /// Runs that succeeded.
+    /// Number of runs that succeeded.
     pub succeeded: i64,
-    /// Runs that failed or timed out.
+    /// Number of runs that failed or timed out.
     pub failed: i64,
-    /// Runs that were stopped.
+    /// Number of runs that were stopped.
     pub cancelled: i64,
     /// Durations from start to end, in ascending order.
     pub durations: Vec<i64>,
-    /// Durations of the successful runs.
+    /// Durations of the successful runs, from start to end.
     pub successes: Vec<i64>,
-    /// Times from the due time to the start, for ended runs that fires started, in ascending order.
+    /// Times from due time to start in ascending order, for ended runs that fires started.
     pub waits: Vec<i64>,
-    /// Times from the due time to the end, for the same runs, in ascending order.
+    /// Times from due time to end in ascending order, for the same runs.
     pub spans: Vec<i64>,
-    /// Times from the due time to the hand-off, for runs that fires started, in ascending order.
+    /// Times from due time to hand-off in ascending order, for runs that fires started.
     pub latenesses: Vec<i64>,
 }
 
@@ -46,8 +46,8 @@ struct Row {
     fire_id: Option<Uuid>,
 }
 
-/// The figures of each of these schedules, over its newest `limit` runs created from `from` up to
-/// `until`.
+/// The figures of each of these schedules, from its newest `limit` runs
+/// that were created from `from` up to `until`.
 pub async fn of_schedules(
     store: &Store,
     schedules: &[Uuid],
@@ -58,7 +58,7 @@ pub async fn of_schedules(
     if schedules.is_empty() {
         return Ok(HashMap::new());
     }
-    // The first 48 bits of a run's key are its creation time.
+    // The bounds are keys: the first 48 bits of a run's key are its creation time.
     let which = "run.schedule_id = v.id AND run.id >= {0} AND run.id < {1}";
     let first = store.dialect().newest_of_each("run", which, "run.id DESC", "{2}");
     let sql = format!(

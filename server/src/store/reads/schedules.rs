@@ -1,4 +1,4 @@
-//! The list of schedules, sorted by name (ignoring case) or by a time, and then by key.
+//! Reads the list of schedules, sorted by name (ignoring case) or by a time, and then by key.
 
 use entity::{
     schedule::{Column, Entity, Model},
@@ -24,7 +24,7 @@ use crate::store::{Page, PageWindow, Store, StoreError, Total};
 pub enum ScheduleStatus {
     /// The schedule will fire.
     Active,
-    /// A user paused it.
+    /// A user paused the schedule.
     Paused,
     /// The schedule's timing has no instants left.
     Finished,
@@ -43,32 +43,32 @@ pub struct Filter {
     pub standing: Option<ScheduleStatus>,
     /// Only schedules that run the workflow with this name.
     pub workflow: Option<String>,
-    /// With true, only the schedules with these keys; with false, only all others.
+    /// With true, only the schedules with these keys; with false, only the schedules without them.
     pub among: Option<(Vec<Uuid>, bool)>,
     /// Only schedules that refer to one of these calendars.
     pub calendars: Option<Vec<Uuid>>,
-    /// Only schedules with a tag, or, with false, only schedules without one.
+    /// With true, only schedules that have a tag; with false, only schedules without tags.
     pub tagged: Option<bool>,
-    /// Only schedules that a module declares, or, with false, only others.
+    /// With true, only schedules that a module declares; with false, only the others.
     pub declared: Option<bool>,
     /// Only schedules that match this search.
     pub search: Option<Sought>,
 }
 
-/// The key of a page: the name in lower case, and the schedule.
+/// The key of a row in a page: the name in lower case and the schedule's key.
 pub type Key = (String, Uuid);
 
 /// A time by which schedules are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByTime {
-    /// The next instant of their timing; none while paused.
+    /// The next instant of the schedule's timing; none while the schedule is paused.
     Next,
-    /// The last instant that is accounted for.
+    /// The last instant that has a row in the ledger.
     Last,
 }
 
 impl ByTime {
-    /// The key of a schedule in a list sorted by this time.
+    /// The key of a schedule in a list that is sorted by this time.
     pub fn key(self, row: &Model, descending: bool) -> sorted::Key {
         let at = match self {
             Self::Next => row.next_scheduled_at.filter(|_| row.enabled),
@@ -99,12 +99,13 @@ pub async fn page_by_time(
     let list = matching(store, within, filter);
     let sorted = Sorted::by(by.number(), Expr::col((Entity, Column::Id)), descending);
     let query = sorted.rows(list.clone(), window);
-    // All of them are read before the first is known, so the time limit of searches applies.
+    // All schedules of the list are read before the first
+    // is known, so the time limit of searches applies.
     let rows = store.found(query.build(store.dialect().backend()), true).await?;
     Ok(window.page(rows).counted(|| Total::of(list, filter.search.is_some())))
 }
 
-/// A page of the schedules that are not deleted, by name.
+/// A page of the schedules that are not deleted, sorted by name.
 pub async fn page(
     store: &Store,
     within: &Within,
@@ -128,13 +129,13 @@ pub async fn page(
     Ok(window.page(rows.await?).counted(|| Total::of(list, is_search)))
 }
 
-/// The list without its rows, to be counted.
+/// An empty page of the list, which only serves to count it.
 pub fn length(store: &Store, within: &Within, filter: &Filter) -> Page<Model> {
     let total = Total::of(matching(store, within, filter), filter.search.is_some());
     Page { rows: Vec::new(), has_previous: false, has_next: false, total: Some(total) }
 }
 
-/// The schedules that match a filter and fire next, soonest first.
+/// The schedules that match a filter and fire next, the soonest first.
 pub async fn soonest(
     store: &Store,
     within: &Within,
@@ -149,7 +150,7 @@ pub async fn soonest(
     store.found(query.build(store.dialect().backend()), filter.search.is_some()).await
 }
 
-/// The keys of the schedules that are not deleted, by name, at most `most`.
+/// The keys of the schedules that are not deleted, sorted by name: at most `most`.
 pub async fn keys(
     store: &Store,
     within: &Within,
@@ -165,7 +166,7 @@ pub async fn keys(
     store.found_keys(query, filter.search.is_some()).await
 }
 
-/// The condition that a schedule only has the manual timing, so that it is never finished.
+/// The condition that a schedule has only the manual timing, so that it is never finished.
 pub(in crate::store) fn is_manual() -> SimpleExpr {
     Expr::cust("lower(CAST(schedule.expressions AS text)) = '[\"@manually\"]'")
 }
@@ -243,7 +244,8 @@ fn spent() -> SimpleExpr {
     most.is_not_null().and(spent)
 }
 
-/// The rows after the key. A separate condition on the name lets the database use the index.
+/// The condition for rows after a key.
+/// A separate condition on the name lets the database use the index.
 fn beyond((name, id): &Key, order: Order) -> Condition {
     let id_column = Expr::col((Entity, Column::Id));
     let same_name = folded().eq(name.as_str());

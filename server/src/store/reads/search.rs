@@ -1,14 +1,14 @@
-//! Translates the terms of a search to SQL. Every word is a bound value; all statement text comes
-//! from this module.
+//! Translates the terms of a search to SQL.
+//! Every word is a bound value; all text of statements comes from this module.
 //!
-//! A condition is never NULL, because its negation would then be NULL, too, and match nothing: so
-//! every nullable column is checked first.
+//! A condition is never NULL, because its negation would then be NULL, too, and match nothing.
+//! So every nullable column is checked first.
 //!
-//! Indexes: the lists themselves are read in the order of an index (`schedule_name`, the key of
-//! runs) until the page is full. `next` also uses `schedule_due`; `state` uses, for live runs and
-//! unsuccessful ones, the partial indexes over such runs; a schedule, workflow, group or node is
-//! looked up once by its name; `lost` uses the partial index over lost fires, and `late` of a
-//! schedule the key of its newest run. Everything else is compared row by row.
+//! The lists are read in the order of an index (`schedule_name`, or the key of runs) until the page
+//! is full. Some terms use other indexes: `next` uses `schedule_due`; `state` uses the partial
+//! indexes on live and on unsuccessful runs; a schedule, workflow, group or node is looked up once
+//! by its name; `lost` uses the partial index on lost fires; `late` of a schedule uses the key of
+//! its newest run. All other terms are compared row by row.
 
 use super::{
     matching::{
@@ -32,21 +32,21 @@ use sea_orm::{
     sea_query::{Expr, ExprTrait, Func, SelectStatement, SimpleExpr},
 };
 
-/// A search, and the instant from which its relative times count.
+/// A search, and the instant to which its relative times refer.
 #[derive(Clone, Debug)]
 pub struct Sought {
-    /// The search.
+    /// The terms of the search.
     pub search: Search,
-    /// The current time.
+    /// The current time, to which relative times refer.
     pub at: Timestamp,
-    /// Whether to search error texts, too.
+    /// Whether error texts are searched, too.
     pub in_errors: bool,
 }
 
 /// A day in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-/// The inputs of a condition.
+/// The inputs of every condition.
 struct ConditionInputs<'a> {
     dialect: &'a Dialect,
     within: &'a Within,
@@ -55,13 +55,13 @@ struct ConditionInputs<'a> {
 }
 
 impl Sought {
-    /// The condition for matching schedules.
+    /// The condition for schedules that match the search.
     pub(super) fn schedules(&self, dialect: &Dialect, within: &Within) -> Condition {
         let scope = ConditionInputs { dialect, within, now: self.at.0, in_errors: self.in_errors };
         self.all(|test| scope.of_schedule(test))
     }
 
-    /// The condition for matching runs.
+    /// The condition for runs that match the search.
     pub(super) fn runs(&self, dialect: &Dialect, within: &Within) -> Condition {
         let scope = ConditionInputs { dialect, within, now: self.at.0, in_errors: self.in_errors };
         self.all(|test| scope.of_run(test))
@@ -94,7 +94,7 @@ impl ConditionInputs<'_> {
             }
             Test::Time(field, moment) => self.schedule_time(*field, *moment),
             Test::Span(field, order, span) => self.schedule_span(*field, *order, *span),
-            // Schedules do not have these; the parser rejects them.
+            // Schedules do not have these terms; the parser rejects them.
             Test::Id(_) | Test::Trigger(_) => nothing(),
         }
     }
@@ -175,7 +175,7 @@ impl ConditionInputs<'_> {
         }
     }
 
-    /// The schedule has no value in the field.
+    /// The condition that a schedule has no value in the field.
     fn schedule_no(&self, field: WordField) -> Condition {
         use schedule::Column as C;
         match field {
@@ -183,7 +183,7 @@ impl ConditionInputs<'_> {
             WordField::Module => any_of(C::Module.is_null()),
             WordField::Group => any_of(C::GroupId.is_null()),
             WordField::Note => any_of(C::Note.eq("")),
-            // Schedules always have these, or never; the parser rejects them.
+            // Schedules always have these fields, or never; the parser rejects the term.
             WordField::Workflow
             | WordField::Schedule
             | WordField::Name
@@ -193,7 +193,8 @@ impl ConditionInputs<'_> {
         }
     }
 
-    /// The run has no value in the field. One whose schedule is gone has no tag and no module.
+    /// The condition that a run has no value in the field.
+    /// A run without a schedule has no tag and no module.
     fn run_no(&self, field: WordField) -> Condition {
         use run::Column as C;
         match field {
@@ -202,7 +203,7 @@ impl ConditionInputs<'_> {
             }
             WordField::Group => any_of(C::GroupId.is_null()),
             WordField::Node => any_of(C::NodeId.is_null()),
-            // The parser rejects these.
+            // The parser rejects the term for these fields.
             WordField::Workflow
             | WordField::Schedule
             | WordField::Name
@@ -216,7 +217,7 @@ impl ConditionInputs<'_> {
         use schedule::Column as C;
         let column = match field {
             TimeField::Next => {
-                // Must match the condition of the index over due schedules.
+                // The condition must be in the same words as that of the index on due schedules.
                 let due = C::Enabled.eq(true).and(C::NextFireAt.is_not_null());
                 return match moment {
                     TimeOperand::Never => any_of(due.not()),
@@ -254,8 +255,8 @@ impl ConditionInputs<'_> {
         self.time(column, field, moment)
     }
 
-    /// The time of the schedule's last lost fire matches. It is at or after an instant if and only
-    /// if some lost fire is.
+    /// The condition that the time of the schedule's last lost fire matches.
+    /// That time is at or after an instant if and only if some lost fire is.
     fn last_lost(&self, moment: TimeOperand) -> Condition {
         let since = |at: i64| any_of(schedule::Column::Id.in_subquery(lost_since(at)));
         let before = |at: i64| Condition::all().add(since(i64::MIN)).add(since(at).not());
@@ -278,12 +279,12 @@ impl ConditionInputs<'_> {
         }
     }
 
-    /// The lateness of the schedule's newest run matches. One that has not started is late until it
-    /// settled, or until now; without a run, nothing matches.
+    /// The condition that the lateness of the schedule's newest run matches. A run that has not
+    /// started is late until it settled, or until now. A schedule without runs never matches.
     fn schedule_span(&self, field: SpanField, order: Order, span: Span) -> Condition {
         use run::Column as C;
         if field != SpanField::Late {
-            // Schedules do not have it; the parser rejects it.
+            // Schedules do not have this field; the parser rejects it.
             return nothing();
         }
         let of_run = |column: C| Expr::col((run::Entity, column));
@@ -362,10 +363,10 @@ impl ConditionInputs<'_> {
         }
     }
 
-    /// The condition that the newest run of the schedule is in this state. The names of states are
-    /// constants, so they are written into the text: a partial index is used only if the condition
-    /// in its text matches. For rare states, such runs are found first, and then it is checked
-    /// whether each is the newest of its schedule.
+    /// The condition that the newest run of the schedule is in this state.
+    /// The names of states are written into the text, because a partial index is used only if
+    /// the condition in the text matches. For rare states, runs in the state are found first,
+    /// and then each is checked for being the newest of its schedule.
     fn last_run_stands(&self, state: State) -> Condition {
         let word = state.word();
         let newest = format!(
@@ -394,7 +395,7 @@ impl ConditionInputs<'_> {
         all.add(Expr::cust(newest))
     }
 
-    /// The condition that the run belongs to a matching schedule.
+    /// The condition that a run belongs to a schedule that matches.
     fn by_schedule(&self, condition: Condition) -> Condition {
         use schedule::Column as C;
         let such = schedule::Entity::find()
@@ -403,9 +404,9 @@ impl ConditionInputs<'_> {
             .filter(self.within.holds(C::NamespaceId))
             .filter(condition)
             .into_query();
-        // SQLite would read all runs of all of these schedules and sort them. A plus sign keeps it
-        // from using the index by schedule, so that it reads runs in their order until the page is
-        // full.
+        // SQLite would read all runs of all of these schedules and sort them.
+        // A plus sign keeps it from using the index by schedule, so that it reads
+        // runs in their order until the page is full.
         let column = if self.dialect.is_postgres() {
             run::Column::ScheduleId.into_simple_expr()
         } else {
@@ -435,8 +436,8 @@ impl ConditionInputs<'_> {
     }
 }
 
-/// The schedules that have lost a fire at this instant or later. The text of the condition must
-/// match that of the index over such fires.
+/// The schedules that have lost a fire at this instant or later.
+/// The condition must be in the same words as that of the index on such fires.
 fn lost_since(at: i64) -> SelectStatement {
     fire::Entity::find()
         .select_only()

@@ -1,5 +1,5 @@
-//! Pages of a list that is sorted by a number, then by key. Rows without the number come last in
-//! both directions.
+//! Pages of a list that is sorted by a number, then by key.
+//! In both directions, rows without the number come last.
 
 use sea_orm::{
     EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 use crate::store::PageWindow;
 
-/// The key of a page: the number, and the row.
+/// The key of a row in a page: the number and the row's key.
 pub type Key = (i64, Uuid);
 
-/// The sort order of a list by a number.
+/// A list that is sorted by a number.
 #[derive(Clone, Debug)]
 pub(super) struct Sorted {
     number: SimpleExpr,
@@ -20,19 +20,19 @@ pub(super) struct Sorted {
     descending: bool,
 }
 
-/// The value for rows without a number, which sorts last.
+/// The value of rows without a number, which makes them sort last.
 pub fn no_number(descending: bool) -> i64 {
     if descending { i64::MIN } else { i64::MAX }
 }
 
 impl Sorted {
-    /// Sorts by this number, which may be null.
+    /// Sorts a list by this number, which may be null.
     pub(super) fn by(number: SimpleExpr, id: SimpleExpr, descending: bool) -> Self {
         let last = Expr::val(no_number(descending));
         Self { number: Func::coalesce([number, last]).into(), id, descending }
     }
 
-    /// The rows of the window, in order.
+    /// The rows of a window, in order.
     pub(super) fn rows<E: EntityTrait>(
         &self,
         list: Select<E>,

@@ -1,4 +1,4 @@
-//! Roll-ups, summed per step of a chart.
+//! Sums roll-ups for each step of a chart.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub async fn steps(
     Ok(steps.into_iter().collect())
 }
 
-/// The totals of the minutes from `from` up to `until`, without durations.
+/// The totals of the minutes from `from` up to `until`, without distributions.
 pub async fn counts(
     store: &Store,
     within: &Within,
@@ -71,7 +71,7 @@ pub async fn counts(
     Ok(all)
 }
 
-/// The roll-up of the minutes from `from` up to `until`.
+/// The roll-up of all minutes from `from` up to `until`.
 pub async fn sum(
     store: &Store,
     namespace: Uuid,

@@ -1,4 +1,4 @@
-//! Fires by outcome, over a period up to now.
+//! Counts fires by outcome, over a period up to now.
 
 use std::collections::HashMap;
 
@@ -14,18 +14,18 @@ use crate::store::{
     },
 };
 
-/// The number of fires per outcome. Fires whose run was cancelled are not counted.
+/// The number of fires for each outcome. Fires whose run was cancelled are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// The fires whose run succeeded.
+    /// Number of fires whose run succeeded.
     pub succeeded: i64,
-    /// The fires whose run failed or timed out.
+    /// Number of fires whose run failed or timed out.
     pub failed: i64,
-    /// The fires whose hand-off is pending, or whose run has not settled.
+    /// Number of fires whose hand-off is pending, or whose run has not settled.
     pub running: i64,
-    /// The fires that were skipped.
+    /// Number of fires that were skipped.
     pub skipped: i64,
-    /// The fires that were missed, collapsed into a later one, or abandoned.
+    /// Number of fires that were missed, collapsed into a later one, or abandoned.
     pub missed: i64,
 }
 
@@ -37,7 +37,7 @@ struct Row {
     fires: i64,
 }
 
-/// The tallies of these schedules since an instant.
+/// The tallies of these schedules since the given instant.
 pub async fn of_schedules(
     store: &Store,
     schedules: &[Uuid],
@@ -66,7 +66,8 @@ pub async fn of_schedules(
     Ok(tallies)
 }
 
-/// A fire's run is created after its instant. One day is allowed for differences between clocks.
+/// The condition that bounds runs by key: a run is created after its fire's instant.
+/// One day is allowed for differences between clocks.
 fn runs_since(store: &Store, since: Timestamp) -> String {
     if !store.dialect().is_postgres() {
         return String::new();

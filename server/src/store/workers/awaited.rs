@@ -19,52 +19,53 @@ use crate::store::{
 /// A job to create, for any worker of its queue.
 #[derive(Clone, Debug)]
 pub struct NewJob {
-    /// The job's key.
+    /// The key of the job.
     pub id: Uuid,
-    /// The namespace.
+    /// The namespace of the run.
     pub namespace_id: Uuid,
     /// The run to which the attempt belongs.
     pub run_id: Uuid,
     /// The name of the task in the run's workflow.
     pub run_task: String,
-    /// The number of the attempt, from 1.
+    /// The number of the attempt, counted from 1.
     pub attempt: i32,
-    /// The queue.
+    /// The queue from which workers take the job.
     pub queue: String,
-    /// The name of the worker's task.
+    /// The name of the task in the worker's program.
     pub task: String,
-    /// The tags that its worker must have.
+    /// The tags that a worker must have to take the job.
     pub tags: Option<Strings>,
     /// The job's input.
     pub input: Value,
     /// The facts about the run that its worker receives.
     pub about: Value,
-    /// Jobs with a higher priority are handed over first.
+    /// The priority of the job: waiting jobs with a higher priority are handed over first.
     pub priority: i16,
-    /// How long the job may take, in milliseconds.
+    /// How long the worker may take, in milliseconds.
     pub timeout_ms: i64,
-    /// How long the job stays leased without a report from its worker, in milliseconds.
+    /// How long a worker keeps the job without reporting, in milliseconds.
     pub lease_ms: i64,
     /// When the job was created.
     pub created_at: Timestamp,
-    /// Until when the job's node waits for it, unless the node renews the wait.
+    /// The time until which the job's node waits, unless the node renews the wait.
     pub awaited_until: Timestamp,
 }
 
 /// The progress of a job.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct JobProgress {
-    /// The job.
+    /// The key of the job.
     pub id: Uuid,
-    /// See [`State`].
+    /// The state of the job. See [`State`].
     pub state: State,
-    /// How many lines the job has printed; of a long output, those of the beginning.
+    /// Number of lines that the job has printed;
+    /// of a long output, only those of its kept beginning.
     pub lines: i64,
-    /// How many lines the beginning of a long output has.
+    /// Number of lines in the kept beginning of a long output.
     pub head_lines: Option<i64>,
-    /// The worker that has the job, or had it.
+    /// The name of the worker that holds or held the job.
     pub worker: Option<String>,
-    /// The result, if the job succeeded.
+    /// The output, if the job succeeded.
     pub output: Option<Value>,
     /// The error, if the job failed.
     pub error: Option<String>,
@@ -136,8 +137,8 @@ impl Store {
         rows.statement(self.dialect(), &sql, vec![])
     }
 
-    /// Extends the wait for these jobs. If `may_lose`, also marks those jobs as lost whose workers
-    /// did not report in time.
+    /// Extends the wait for these jobs.
+    /// If `may_lose` is true, also marks jobs as lost whose workers did not report in time.
     pub async fn await_jobs(
         &self,
         ids: &[Uuid],
@@ -170,8 +171,8 @@ impl Store {
         self.commit_unseen(tx).await
     }
 
-    /// The progress of these jobs. Those that wait for a worker are included only if
-    /// `with_waiting`.
+    /// The progress of these jobs.
+    /// Jobs that wait for a worker are included only if `with_waiting` is true.
     pub async fn progress_of_jobs(
         &self,
         ids: &[Uuid],
@@ -189,8 +190,8 @@ impl Store {
         Ok(JobProgress::find_by_statement(statement).all(self.rounds()).await?)
     }
 
-    /// Asks the worker of a job to stop it; a job without a worker ends at once. Returns whether it
-    /// had not ended before.
+    /// Asks the worker of a job to stop it.
+    /// A job without a worker ends immediately. Returns whether the job had not ended before.
     pub async fn stop_job(&self, id: Uuid, now: Timestamp) -> Result<bool, StoreError> {
         let tx = self.begin().await?;
         let stop = Entity::update_many()
@@ -212,7 +213,7 @@ impl Store {
         Ok(was_open)
     }
 
-    /// Ends the wait for a job, whatever its worker reports.
+    /// Ends the wait for a job, whatever its worker will report.
     pub async fn abandon_job(&self, id: Uuid, now: Timestamp) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         let row = ActiveModel {
@@ -229,9 +230,9 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Removes at most `limit` jobs for which no node has waited since `since`, and workers that
-    /// have not reported since then. Returns the number of jobs. Their workers only learn that the
-    /// jobs are gone.
+    /// Removes at most `limit` jobs for which no node has waited since `since`,
+    /// and workers that have not reported since then.
+    /// Returns the number of jobs. Their workers only learn that the jobs are gone.
     pub async fn forget_jobs(&self, since: Timestamp, limit: u64) -> Result<u64, StoreError> {
         #[derive(FromQueryResult)]
         struct Old {
@@ -256,7 +257,7 @@ impl Store {
     }
 }
 
-/// The job, if it is not removed.
+/// The job with this key, unless it was removed.
 pub async fn job<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -264,8 +265,8 @@ pub async fn job<C: ConnectionTrait>(
     Ok(Entity::find_by_id(id).one(connection).await?)
 }
 
-/// The lines that a job has printed after number `after` and up to number `last`, in order, at most
-/// a hundred.
+/// The lines that a job has printed after line `after` and up
+/// to line `last`, in order: at most a hundred.
 pub async fn lines_between<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,
@@ -280,18 +281,19 @@ pub async fn lines_between<C: ConnectionTrait>(
     Ok(query.limit(100).all(connection).await?)
 }
 
-/// What is kept of a long output behind its beginning.
+/// The part of a long output that is kept after its beginning.
 #[derive(Clone, Debug)]
 pub struct JobTail {
-    /// The lines, in order.
+    /// The lines of the end, in order.
     pub lines: Vec<job_line::Model>,
-    /// How many lines were removed before them.
+    /// Number of lines that were removed before the end.
     pub removed_lines: u64,
-    /// How many bytes these lines had, with their line ends.
+    /// Number of bytes in the removed lines, with their line breaks.
     pub removed_bytes: u64,
 }
 
-/// The end of a job's output, if the output is long. To be read after the job has ended.
+/// The end of a job's long output; `None` if the output is not long.
+/// To be read after the job has ended.
 pub async fn tail_of_job<C: ConnectionTrait>(
     connection: &C,
     id: Uuid,

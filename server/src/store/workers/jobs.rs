@@ -17,59 +17,59 @@ use crate::store::{
     db::bulk::{Bulk, returned_ids},
 };
 
-/// Maximum number of kinds of waiting jobs that are distinguished.
+/// Maximum number of kinds of waiting jobs that are told apart.
 const MAX_KINDS: i64 = 10_000;
 
-/// A worker's claim to hold a job.
+/// A worker's claim that it holds a job.
 #[derive(Clone, Debug)]
 pub struct JobClaim {
-    /// The worker.
+    /// The key of the worker.
     pub worker: Uuid,
-    /// The job.
+    /// The key of the job.
     pub id: Uuid,
     /// The token that the worker received with the job.
     pub token: String,
 }
 
-/// How a job ended, according to its worker.
+/// The end of a job, as its worker reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JobEnd {
-    /// The job completed with this result.
+    /// The job succeeded with this output.
     Completed(Json),
-    /// The error, and whether another attempt would fail as well.
+    /// The job failed: the error, and whether another attempt would fail as well.
     Failed(String, bool),
 }
 
-/// The beginning of a job's long output, which is kept whatever follows.
+/// The beginning of a job's long output, which is kept whatever comes later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobHead {
-    /// The number of its last line.
+    /// The number of the last line in the beginning.
     pub lines: i64,
-    /// The bytes of its lines.
+    /// The size of the beginning in bytes.
     pub bytes: i64,
 }
 
 impl JobHead {
-    /// The beginning of a job's output, if a part of what followed may have been removed.
+    /// The beginning of a job's output; `None` if the output is kept whole.
     pub fn of(job: &Model) -> Option<Self> {
         Some(Self { lines: job.head_lines?, bytes: job.head_bytes? })
     }
 }
 
-/// What waiting jobs require.
+/// The requirements that waiting jobs share.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
 pub struct JobKind {
-    /// The namespace.
+    /// The namespace of the jobs.
     pub namespace_id: Uuid,
     /// The queue of the jobs.
     pub queue: String,
-    /// The tags that their worker must have.
+    /// The tags that a worker must have to take the jobs.
     pub tags: Option<Strings>,
 }
 
 impl Store {
-    /// The jobs of these queues that wait for a worker with these tags, locked: highest priority
-    /// first, and oldest first among equal priorities.
+    /// The jobs in these queues that wait for a worker with these tags, locked until the
+    /// transaction ends: highest priority first, and oldest first among equal priorities.
     pub async fn lock_waiting_jobs(
         &self,
         tx: &DatabaseTransaction,
@@ -97,7 +97,7 @@ impl Store {
         Ok(Entity::find().from_raw_sql(dialect.statement(sql, values)).all(tx).await?)
     }
 
-    /// Hands locked jobs over to the claiming workers, each with a separate token.
+    /// Hands locked jobs over to the workers that claim them, each with a token of its own.
     pub async fn take_locked_jobs(
         &self,
         tx: &DatabaseTransaction,
@@ -114,8 +114,8 @@ impl Store {
         Ok(())
     }
 
-    /// Extends the leases of those jobs that the worker still holds; returns these, and whether
-    /// each must be stopped.
+    /// Extends the leases of those jobs that the worker still holds.
+    /// Returns these jobs, and whether each must be stopped.
     pub async fn keep_jobs_if_held(
         &self,
         tx: &DatabaseTransaction,
@@ -133,7 +133,7 @@ impl Store {
         self.lock_jobs(tx, kept.iter().map(|claim| claim.id)).await?;
         let statement = claims(kept.iter()).statement(
             self.dialect(),
-            // A lease that was extended further is not shortened.
+            // A lease that already lasts longer is not shortened.
             "UPDATE job SET lease_until = CASE WHEN job.lease_until > {0} + job.lease_ms \
                THEN job.lease_until ELSE {0} + job.lease_ms END FROM v \
              WHERE job.id = v.id AND job.worker_id = v.worker_id AND job.token = v.token \
@@ -145,9 +145,9 @@ impl Store {
         Ok(kept.into_iter().map(|row| (row.id, row.stop)).collect())
     }
 
-    /// Ends jobs as their workers report, if the workers still hold them; returns those that were
-    /// ended. A job that must be stopped can only fail, because the outcome of its attempt is
-    /// already decided. No job may be named twice.
+    /// Ends jobs as their workers report, if the workers still hold them.
+    /// Returns the jobs that were ended. A job that must be stopped can only fail,
+    /// because the outcome of its attempt is already decided. No job may be named twice.
     pub async fn settle_jobs_if_held(
         &self,
         ends: &[(JobClaim, JobEnd)],
@@ -205,8 +205,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes lines between the beginning of a job's output and its end: of what follows the
-    /// beginning, the last lines of each stream stay, up to these limits.
+    /// Removes lines between the beginning of a job's output and its end.
+    /// Of the lines after the beginning, the last ones of each stream stay, up to these limits.
     pub async fn trim_lines_of_job(
         &self,
         tx: &DatabaseTransaction,
@@ -227,7 +227,7 @@ impl Store {
         Ok(())
     }
 
-    /// What the waiting jobs require, and the workers that have jobs to stop.
+    /// The requirements of the waiting jobs, and the workers that have jobs to stop.
     pub async fn waiting_for_workers(
         &self,
         now: Timestamp,
@@ -259,12 +259,12 @@ fn claims<'a>(of: impl Iterator<Item = &'a JobClaim> + Clone) -> Bulk {
         .text("token", of.map(|claim| claim.token.clone()))
 }
 
-/// How many jobs a worker has.
+/// Number of jobs that a worker holds.
 pub async fn held_by<C: ConnectionTrait>(connection: &C, worker: Uuid) -> Result<u64, StoreError> {
     Ok(of(worker).count(connection).await?)
 }
 
-/// How many jobs each of these workers has.
+/// The number of jobs that each of these workers holds.
 pub async fn held_by_each<C: ConnectionTrait>(
     connection: &C,
     workers: &[Uuid],
@@ -282,8 +282,8 @@ pub async fn held_by_each<C: ConnectionTrait>(
     Ok(held.into_iter().collect())
 }
 
-/// At most `limit` jobs that were handed over to a worker, but that it has not reported on and does
-/// not know. They are handed over again, but not a third time.
+/// Hands jobs over to a worker again that it has not reported on and does not know: at most
+/// `limit`. A job is handed over a second time, but not a third time.
 pub async fn hand_over_again(
     tx: &DatabaseTransaction,
     worker: Uuid,
@@ -299,8 +299,8 @@ pub async fn hand_over_again(
     Ok(rows)
 }
 
-/// Returns jobs to their queues that were handed over to a worker but did not reach it: jobs that
-/// it has not reported on and does not know.
+/// Returns jobs to their queues that were handed over to a worker and did not reach it: jobs that
+/// the worker has not reported on and does not know.
 pub async fn put_back<C: ConnectionTrait>(
     tx: &C,
     worker: Uuid,
@@ -320,8 +320,8 @@ pub async fn put_back<C: ConnectionTrait>(
     Ok(())
 }
 
-/// The jobs that a worker holds, does not know, and has not reported on since they were handed
-/// over.
+/// The jobs that a worker holds, does not know, and has
+/// not reported on since they were handed over.
 fn unheard(worker: Uuid, known: &[Uuid]) -> sea_orm::Select<Entity> {
     let untouched = Expr::col(Column::TakenAt).add(Expr::col(Column::LeaseMs));
     of(worker)
@@ -354,7 +354,7 @@ pub async fn of_claim<C: ConnectionTrait>(
     Ok(query.one(connection).await?)
 }
 
-/// An update of the claimed job, if it is still held.
+/// An update of a claimed job, which has an effect only if the worker still holds the job.
 fn update_of(claim: &JobClaim) -> sea_orm::UpdateMany<Entity> {
     Entity::update_many()
         .filter(Column::Id.eq(claim.id))
@@ -363,7 +363,7 @@ fn update_of(claim: &JobClaim) -> sea_orm::UpdateMany<Entity> {
         .filter(Column::State.eq(State::Held))
 }
 
-/// Extends a job's lease once; never shortens it.
+/// Extends the lease of a job once. It never shortens the lease.
 pub async fn extend_if_held<C: ConnectionTrait>(
     tx: &C,
     claim: &JobClaim,
@@ -376,7 +376,7 @@ pub async fn extend_if_held<C: ConnectionTrait>(
     Ok(update.exec(tx).await?.rows_affected == 1)
 }
 
-/// The claimed job, locked, if it is still held.
+/// The claimed job, locked until the transaction ends; `None` if the worker no longer holds it.
 pub async fn lock_if_held(
     tx: &DatabaseTransaction,
     claim: &JobClaim,
@@ -388,7 +388,7 @@ pub async fn lock_if_held(
     Ok(query.lock_exclusive().one(tx).await?)
 }
 
-/// Adds lines to the output of a locked job, and sets where its beginning ends.
+/// Adds lines to the output of a locked job, and sets the end of its kept beginning.
 pub async fn add_lines(
     tx: &DatabaseTransaction,
     job: &Model,
@@ -424,7 +424,7 @@ pub async fn count_lines(
     Ok(())
 }
 
-/// The new counts of a job's lines with these lines.
+/// The counts of a job's lines, with the given lines added.
 fn counted(job: &Model, lines: &[(bool, String)]) -> ActiveModel {
     let added = i64::try_from(lines.len()).unwrap_or(i64::MAX);
     let bytes: usize = lines.iter().map(|(_, text)| text.len()).sum();

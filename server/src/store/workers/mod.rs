@@ -1,10 +1,10 @@
-//! Workers, and the jobs that they pull.
+//! Workers, and the jobs that they pull from queues.
 //!
 //! - `programs`: the registered workers
-//! - `queues`: the depth and limit of each queue, and queues without a worker
-//! - `jobs`: the workers' operations: take, keep, end; each write names the token of the worker
-//!   that took the job
-//! - `awaited`: the nodes' operations: create, watch, stop, remove
+//! - `queues`: the depth and the limit of each queue, and queues without a worker
+//! - `jobs`: the operations of workers: take, keep and end jobs;
+//!   each write names the token of the worker that took the job
+//! - `awaited`: the operations of nodes: create, watch, stop and remove jobs
 
 #[expect(missing_docs, reason = "said above")]
 pub mod awaited;

@@ -26,7 +26,7 @@ pub async fn heard_since<C: ConnectionTrait>(
     Ok(query.one(connection).await?)
 }
 
-/// The workers of a namespace that have reported since `since`, by name.
+/// The workers of a namespace that have reported since `since`, sorted by name.
 pub async fn list<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -41,7 +41,7 @@ pub async fn list<C: ConnectionTrait>(
     Ok(query.limit(limit).all(connection).await?)
 }
 
-/// How many workers of a namespace have reported since `since`.
+/// Number of workers of a namespace that have reported since `since`.
 pub async fn count<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -51,7 +51,7 @@ pub async fn count<C: ConnectionTrait>(
     Ok(query.filter(Column::HeartbeatAt.gte(since)).count(connection).await?)
 }
 
-/// How many workers that registered with a token have reported since `since`.
+/// Number of workers that registered with a token and have reported since `since`.
 pub async fn count_of_token<C: ConnectionTrait>(
     connection: &C,
     token: Uuid,
@@ -61,12 +61,13 @@ pub async fn count_of_token<C: ConnectionTrait>(
     Ok(query.filter(Column::HeartbeatAt.gte(since)).count(connection).await?)
 }
 
-/// The worker, locked, so that only one transaction at a time counts its jobs and adds others.
+/// The worker, locked until the transaction ends, so that only one transaction
+/// at a time counts its jobs and adds others.
 pub async fn lock(tx: &DatabaseTransaction, id: Uuid) -> Result<Option<Model>, StoreError> {
     Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
 }
 
-/// Records that the worker has reported, and whether it takes no new jobs, if it says so.
+/// Records a report of the worker and, if the worker states it, whether it takes new jobs.
 pub async fn beat<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
@@ -81,8 +82,8 @@ pub async fn beat<C: ConnectionTrait>(
     Ok(())
 }
 
-/// Removes a worker. The jobs that it holds are lost, except those that never reached it, if it
-/// says which ones it knows.
+/// Removes a worker. The jobs that it holds are lost.
+/// If the worker states which jobs it knows, those that never reached it are not lost.
 pub async fn remove(
     store: &Store,
     tx: &DatabaseTransaction,

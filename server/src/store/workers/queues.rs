@@ -12,38 +12,38 @@ use uuid::Uuid;
 
 use crate::store::{DatabaseTransaction, Dialect, Store, StoreError, db::within::Within};
 
-/// The number of waiting jobs and of jobs in progress in a queue.
+/// The number of waiting jobs and of held jobs in a queue.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
 pub struct Depth {
-    /// The queue's name.
+    /// The name of the queue.
     pub queue: String,
-    /// Jobs that wait for a worker.
+    /// Number of jobs that wait for a worker.
     pub waiting: i64,
-    /// Since when the oldest of these jobs has waited.
+    /// Since when the oldest of the waiting jobs has waited.
     pub oldest: Option<Timestamp>,
-    /// Jobs that a worker holds.
+    /// Number of jobs that a worker holds.
     pub held: i64,
 }
 
-/// Jobs that wait in a queue in which no worker may take them.
+/// The jobs of a queue from which no worker may take them.
 #[derive(Clone, Debug, FromQueryResult, PartialEq, Eq)]
 pub struct Unserved {
-    /// The namespace's name.
+    /// The name of the namespace.
     pub namespace: String,
-    /// The queue.
+    /// The name of the queue.
     pub queue: String,
-    /// The number of jobs.
+    /// Number of waiting jobs.
     pub waiting: i64,
 }
 
-/// Totals over all namespaces.
+/// The number of workers and jobs in all namespaces.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct WorkerLoad {
-    /// Workers that have reported recently.
+    /// Number of workers that have reported recently.
     pub workers: i64,
-    /// Jobs that wait for a worker.
+    /// Number of jobs that wait for a worker.
     pub waiting: i64,
-    /// Jobs that a worker holds.
+    /// Number of jobs that a worker holds.
     pub held: i64,
 }
 
@@ -68,7 +68,7 @@ pub async fn load(
     Ok(found.unwrap_or(WorkerLoad { workers: 0, waiting: 0, held: 0 }))
 }
 
-/// The queues of a namespace with waiting jobs or jobs in progress, by name.
+/// The queues of a namespace with waiting or held jobs, sorted by name.
 pub async fn depths(
     store: &Store,
     namespace: Uuid,
@@ -90,7 +90,7 @@ pub async fn depths(
     Ok(Depth::find_by_statement(statement).all(store.read()).await?)
 }
 
-/// The limited queues of a namespace, by name.
+/// The queues of a namespace that have a limit, sorted by name.
 pub async fn limited<C: ConnectionTrait>(
     connection: &C,
     namespace: Uuid,
@@ -100,7 +100,7 @@ pub async fn limited<C: ConnectionTrait>(
     Ok(query.order_by_asc(Column::Name).limit(limit).all(connection).await?)
 }
 
-/// The limit of this queue, if it has one, locked.
+/// The limit of this queue, locked until the transaction ends; `None` if it has no limit.
 pub async fn lock_limit(
     tx: &DatabaseTransaction,
     namespace: Uuid,
@@ -113,7 +113,7 @@ pub async fn lock_limit(
     Ok(query.one(tx).await?)
 }
 
-/// Sets a queue's limit; replaces an existing one.
+/// Sets the limit of a queue, in place of an existing one.
 pub async fn limit<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     let replaced = OnConflict::columns([Column::NamespaceId, Column::Name])
         .update_columns([Column::MaxJobs, Column::UpdatedAt])
@@ -161,8 +161,8 @@ pub async fn lock_rooms(
     Ok(rows.into_iter().map(room).collect())
 }
 
-/// The condition that no worker can take the row `job`: none has reported since `$silent`, still
-/// takes jobs, pulls from its queue and has its tags.
+/// The condition that no worker can take the row `job`: none has reported since `$silent`, accepts
+/// new jobs, pulls from the job's queue and has its tags.
 pub(in crate::store) fn unserved(dialect: &Dialect, silent: &str) -> String {
     let (pulls, has) =
         (dialect.list_has("w.queues", "job.queue"), dialect.list_within("job.tags", "w.tags"));
@@ -174,7 +174,7 @@ pub(in crate::store) fn unserved(dialect: &Dialect, silent: &str) -> String {
 }
 
 /// The queues in which jobs have waited since `before` or longer without a worker that may take
-/// them, those with the most jobs first; at most 100.
+/// them, those with the most jobs first: at most 100.
 pub async fn without_worker(
     store: &Store,
     within: &Within,

@@ -9,24 +9,24 @@ use crate::{
     vault::{self, SecretScope, Vault, VaultError},
 };
 
-/// The confidential part of a channel.
+/// The secret part of a channel's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hidden {
-    /// The receiver's URL. Anyone who knows it may write to the receiver. It may refer to secrets
-    /// after the host.
+    /// The receiver's URL. Anyone who knows it may write to the receiver.
+    /// After the host, the URL may contain references to secrets.
     pub url: Secret,
     /// The key of the Standard Webhooks signature, or a reference to the secret that contains it.
     pub signing_secret: Option<Secret>,
-    /// The key that identifies the sender to PagerDuty and Opsgenie, or a reference to the secret
-    /// that contains it.
+    /// The key that identifies the sender to PagerDuty and Opsgenie,
+    /// or a reference to the secret that contains it.
     #[serde(default)]
     pub key: Option<Secret>,
 }
 
-/// Receivers of HTTP requests, each with its own format.
+/// Receivers of messages sent by HTTP, each with a format of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receiver {
-    /// A program; the request may be signed.
+    /// A program that receives webhooks. The request may be signed.
     Webhook,
     /// Slack and compatible services.
     Slack,
@@ -51,7 +51,7 @@ impl Receiver {
         }
     }
 
-    /// The kind of the receiver's channels.
+    /// The kind of the channels that send to this receiver.
     pub fn kind(self) -> Kind {
         match self {
             Self::Webhook => Kind::Webhook,
@@ -62,7 +62,7 @@ impl Receiver {
         }
     }
 
-    /// The default URL, if a channel does not set one.
+    /// The URL that a channel uses if it does not set one.
     pub fn usual_url(self) -> Option<&'static str> {
         match self {
             Self::Pagerduty => Some("https://events.pagerduty.com/v2/enqueue"),
@@ -71,13 +71,13 @@ impl Receiver {
         }
     }
 
-    /// Whether it requires a key. If it does, its URL is not a secret.
+    /// Whether the receiver requires a key. If it does, its URL is not a secret.
     pub fn has_key(self) -> bool {
         matches!(self, Self::Pagerduty | Self::Opsgenie)
     }
 }
 
-/// Where a channel sends its messages.
+/// How a channel sends its messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelConfig {
     /// HTTP requests to this receiver.
@@ -103,8 +103,8 @@ impl ChannelConfig {
         Ok(Self::Request(receiver, hidden()?))
     }
 
-    /// Parses what can be read without a key: the addresses of a mail channel. All else that a
-    /// channel needs is sealed.
+    /// Checks the part of a channel that can be read without a key: the addresses of a mail
+    /// channel. The rest of a channel's configuration is encrypted.
     pub fn check_shown(kind: Kind, shown: &Value) -> Result<(), serde_json::Error> {
         match Receiver::of(kind) {
             Some(_) => Ok(()),
@@ -112,8 +112,8 @@ impl ChannelConfig {
         }
     }
 
-    /// The confidential part, encrypted for its row, and the id of the encryption key; nothing for
-    /// mail.
+    /// The channel's secrets, encrypted for its row, and the id of the encryption key.
+    /// A mail channel has none.
     pub fn sealed(
         &self,
         place: SecretScope<'_>,
@@ -130,15 +130,15 @@ impl ChannelConfig {
     }
 }
 
-/// The addresses of a mail channel, by the part of its row that is not sealed.
+/// Reads the addresses of a mail channel from the unencrypted part of its row.
 fn recipients(shown: &Value) -> Result<Vec<String>, serde_json::Error> {
     serde_json::from_value(shown["to"].clone())
 }
 
 impl Hidden {
-    /// The request without a message. Its references to secrets are not resolved yet: a message
-    /// contains text by others, in which no secret may be filled in. The request follows no
-    /// redirects, because the signature is meant for this URL only.
+    /// The request without a message. References to secrets are not replaced yet:
+    /// a message contains text by others, in which no secret must be filled in.
+    /// The request follows no redirects, because its signature is meant for this URL only.
     pub fn request(&self, receiver: Receiver) -> Target {
         let mut http = Http {
             max_redirects: 0,
@@ -158,11 +158,11 @@ impl Hidden {
     }
 }
 
-/// The same request with its secrets filled in and the content of the call.
+/// The request with its secrets filled in and with the body of the call.
 pub(super) fn carrying(request: &Target, call: &ChannelCall) -> Target {
     let Target::Http(http) = request else { return request.clone() };
     let mut body = call.body.clone();
-    // Fields that the request itself sets.
+    // Add the fields that the channel itself sets, such as a routing key.
     if let (Some(Value::Object(own)), Value::Object(all)) = (&http.body, &mut body) {
         all.extend(own.clone());
     }

@@ -1,4 +1,5 @@
-//! Checks whether alerts would reach people: the state of each channel, without sending anything.
+//! Checks whether alerts would reach people.
+//! It examines the state of each channel and sends nothing.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,26 +18,26 @@ use crate::{
     vault::{Vault, VaultError},
 };
 
-/// The state of a channel.
+/// The state of a channel, for health checks.
 #[derive(Debug)]
 pub struct Checkup {
-    /// The name of its namespace.
+    /// The name of the channel's namespace.
     pub namespace: String,
     /// The channel's name.
     pub name: String,
-    /// Why the available keys cannot decrypt its configuration; `None` if they can.
+    /// Why the available keys cannot decrypt the channel's configuration; `None` if they can.
     pub locked: Option<VaultError>,
-    /// How many of its most recent messages in a row failed, up to [`Checkup::MAX`].
+    /// How many of the channel's most recent messages failed in a row, up to [`Checkup::MAX`].
     pub failures: usize,
     /// The error of the last failed message.
     pub error: Option<String>,
 }
 
-/// Maximum number of channels to check.
+/// Maximum number of channels that are checked.
 const CHANNELS: u64 = 5_000;
 
 impl Checkup {
-    /// Maximum number of messages to check per channel.
+    /// Maximum number of messages that are checked per channel.
     pub const MAX: u32 = 3;
 
     /// Checks all channels of all namespaces, sorted by name.

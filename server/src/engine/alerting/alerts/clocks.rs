@@ -1,4 +1,4 @@
-//! Schedules whose times are affected by an upcoming clock change.
+//! Finds schedules whose times an upcoming clock change affects.
 
 use std::collections::HashSet;
 
@@ -22,14 +22,14 @@ const PAGE: u64 = 200;
 /// The pause between two passes over all schedules.
 const REST: TimeDelta = TimeDelta::hours(1);
 
-/// A pass over the schedules of namespaces with such a rule, one page per round.
+/// A pass over the schedules of all namespaces with a rule for clock changes, one page per round.
 #[derive(Debug, Default)]
 pub(super) struct ClockWalk {
     /// The last schedule of the previous page; `None` between two passes.
     after: Option<Uuid>,
     /// When the last pass ended.
     ended_at: Option<DateTime<Utc>>,
-    /// The rules that the pass was started for: new rules start a new pass.
+    /// The rules for which the pass was started. A new rule starts a new pass.
     rules: Vec<(Uuid, i32)>,
 }
 
@@ -70,7 +70,7 @@ impl FailurePass<'_> {
         let known = notes::known(store, &new).await?;
         new.retain(|one| !known.contains(&(one.rule_id, one.occurrence.clone())));
         if !self.write(AlertPlan { new, ..AlertPlan::default() }, None).await? {
-            // The lease term is over: the next holder checks this page again.
+            // The lease term is over: the next holder will check this page again.
             return Ok(());
         }
         let is_full = u64::try_from(page.len()).is_ok_and(|count| count >= PAGE);

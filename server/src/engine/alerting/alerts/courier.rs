@@ -28,61 +28,61 @@ use crate::{
     vault::{Mask, SecretNamespace, VaultError},
 };
 
-/// Sends messages. Any node may send: a node reserves the messages that it takes for as long as an
-/// attempt can last.
+/// Sends messages. Any node may send.
+/// A node reserves the messages that it takes for as long as an attempt can last.
 #[derive(Debug)]
 pub(in crate::engine) struct NotificationSender {
     core: Arc<Core>,
     next: Option<Timestamp>,
 }
 
-/// The results of a round.
+/// The results of a round of sending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NotificationSenderReport {
     /// Messages that were delivered.
     pub sent: usize,
-    /// Attempts that failed and will be repeated.
+    /// Attempts that failed and will be made again.
     pub failed: usize,
-    /// Messages that were given up.
+    /// Messages whose delivery was given up.
     pub dead: usize,
 }
 
-/// How many messages a round takes, and how many of them are sent concurrently.
+/// Number of messages that a round takes, and how many of them are sent concurrently.
 const BATCH: u64 = 24;
 const AT_ONCE: usize = 8;
 
-/// Time limit of an attempt.
+/// The time limit of one attempt.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How long a taken batch is reserved; after that, the node that took it counts as lost.
+/// How long a batch is reserved. A node that takes longer counts as lost.
 const TAKEN: TimeDelta = TimeDelta::seconds(120);
 
-/// Maximum number of attempts per message, spread over roughly an hour and a quarter.
+/// Maximum number of attempts per message. They are spread over about an hour and a quarter.
 const MAX_ATTEMPTS: i32 = 9;
 
 /// The pause between the first two attempts, and the longest pause.
 const FIRST_PAUSE: f64 = 20.0;
 const LONGEST_PAUSE: f64 = 1_800.0;
 
-/// The outcome of an attempt.
+/// The outcome of an attempt to send a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DeliveryFate {
     Arrived,
-    /// The attempt reached some recipients, and another may reach the rest. It does not count
-    /// towards the maximum number of attempts.
+    /// The attempt reached some recipients, and another may reach the others.
+    /// It does not count towards the maximum number of attempts.
     Partly,
-    /// Another attempt may succeed; the channel's other messages need not wait for it.
+    /// Another attempt may succeed. The channel's other messages need not wait for it.
     Delayed,
-    /// Another attempt may succeed, but the channel's other messages would fail until then.
+    /// Another attempt may succeed, but until then the channel's other messages would also fail.
     Failed,
-    /// No attempt will succeed.
+    /// No further attempt will succeed.
     Refused,
-    /// No attempt was made: no key here decrypts its channel, or a secret that the channel refers
-    /// to does not exist. The message waits until an attempt is possible.
+    /// No attempt was made, because no key of this node decrypts the channel or because a secret in
+    /// it does not exist. The message waits until an attempt is possible.
     Locked,
 }
 
-/// The outcome of a finished attempt.
+/// The outcome of a finished attempt, and its error.
 #[derive(Debug)]
 struct Tried {
     fate: DeliveryFate,
@@ -108,16 +108,16 @@ impl Tried {
     }
 }
 
-/// How much of a message has been delivered: a mail is sent to each recipient separately, and a
-/// message to an incident service is several requests.
+/// How much of a message has been delivered. A mail is sent to each recipient separately, and a
+/// message to an incident service consists of several requests.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct DeliveryProgress {
     delivered: Vec<String>,
-    /// The reason for each refused address. `outbox::revive` clears this, so a message that is sent
-    /// again goes to these addresses, too.
+    /// The reason for each refused address. `outbox::revive` clears this field, so a message that
+    /// is sent again also goes to these addresses.
     refused: BTreeMap<String, String>,
-    /// How many of its requests the receiver has accepted.
+    /// Number of the message's requests that the receiver has accepted.
     requests: usize,
 }
 
@@ -127,7 +127,7 @@ impl DeliveryProgress {
         progress.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// The recipients who have yet to receive the message. Each attempt starts with a different
+    /// The recipients who have not received the message yet. Each attempt starts with a different
     /// recipient, so that a slow one does not always delay the same others.
     fn waiting<'a>(&self, to: &'a [String], attempts: i32) -> Vec<&'a String> {
         let is_done = |address: &&String| {
@@ -146,7 +146,7 @@ impl NotificationSender {
         Self { core, next: None }
     }
 
-    /// Sends one message, and writes the outcome at once.
+    /// Sends one message, and records the outcome immediately.
     async fn send(
         &self,
         message: &Model,
@@ -154,8 +154,8 @@ impl NotificationSender {
     ) -> DeliveryOutcome {
         let sent = self.attempt(message, channel).await;
         let now = self.core.clock.now().into();
-        // A failure here does not delay the other messages; this one is sent again when its term is
-        // over.
+        // An error here must not delay the other messages.
+        // This message is sent again when its reservation expires.
         if let Err(error) = outbox::settle_if_last(&self.core.store, &sent, now).await {
             tracing::error!(notification_id = %sent.id, %error, "failed to record a delivery");
         }
@@ -191,7 +191,7 @@ impl NotificationSender {
         let now = self.core.clock.now();
         let next_attempt_at = (now + pause(message.attempts, random::unit())).into();
         let Model { id, channel_id, attempts, .. } = *message;
-        // A failure of this kind would also hit the channel's other messages.
+        // A failure of this kind would also affect the channel's other messages.
         let holds_up = matches!(fate, DeliveryFate::Failed | DeliveryFate::Locked);
         let counts = !matches!(fate, DeliveryFate::Partly | DeliveryFate::Locked);
         let progress = progress.or_else(|| message.progress.clone());
@@ -233,8 +233,8 @@ impl NotificationSender {
         Tried { fate, error, progress: Some(json!(progress)) }
     }
 
-    /// Sends a mail to one recipient after another until the server itself fails. Returns the
-    /// failure that kept it from the remaining recipients, if there was one.
+    /// Sends a mail to one recipient after another, until the mail server itself fails.
+    /// Returns that failure, if there was one: it kept the mail from the remaining recipients.
     async fn letters(
         &self,
         message: &Model,
@@ -303,7 +303,8 @@ impl NotificationSender {
         Tried { fate: DeliveryFate::Arrived, error: None, progress: None }
     }
 
-    /// Sends a request like a target's request: with the same client, and through the same guard.
+    /// Sends a request as a target's request is sent:
+    /// with the same client, and through the same guard.
     async fn request(
         &self,
         message: &Model,
@@ -337,7 +338,7 @@ impl NotificationSender {
         };
         let filled_in = self.core.executor.fill_in(request, &names).await;
         let target = carrying(&filled_in.map_err(|error| error.to_string())?, call);
-        // The log lines are discarded.
+        // The request's log lines are discarded.
         let (lines, _) = mpsc::channel(1);
         let stop = CancellationToken::new();
         let outcome = self.core.executor.execute(&target, &invocation, lines, stop).await;
@@ -348,7 +349,7 @@ impl NotificationSender {
         }
     }
 
-    /// The secrets that a request refers to. If one does not exist, or no key of this node decrypts
+    /// Resolves the secrets in a request. If one does not exist, or no key of this node decrypts
     /// it, no attempt is made and the message waits.
     async fn opened(
         &self,
@@ -380,7 +381,7 @@ impl Service for NotificationSender {
         let mut report = NotificationSenderReport::default();
         let store = &self.core.store;
         self.next = None;
-        // A node that is shutting down starts nothing new.
+        // A node that is shutting down starts no new work.
         if !self.core.may_schedule().await? {
             return Ok(report);
         }
@@ -429,8 +430,8 @@ impl Service for NotificationSender {
     }
 }
 
-/// The pause after a number of attempts: doubled each time, and randomised so that messages that
-/// failed together are not retried together.
+/// The pause after a number of attempts. It doubles each time, and is randomised so that messages
+/// that failed together are not sent again together.
 fn pause(attempts: i32, chance: f64) -> TimeDelta {
     let seconds = FIRST_PAUSE * 2.0_f64.powi(attempts.saturating_sub(1).clamp(0, 16));
     let seconds = seconds.min(LONGEST_PAUSE) * (0.75 + chance / 2.0);

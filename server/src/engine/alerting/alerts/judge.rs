@@ -1,4 +1,4 @@
-//! Decides what failures mean for the rules: pure.
+//! Decides which alerts follow from failures, by the rules and without IO.
 
 use std::collections::HashMap;
 
@@ -26,10 +26,10 @@ use crate::{
     },
 };
 
-/// How many characters of a run's error are kept.
+/// Number of characters of a run's error that an alert keeps.
 const MAX_DETAIL: usize = 500;
 
-/// The rows to write.
+/// The rows to write to the tables of alerts.
 #[derive(Debug, Default)]
 pub(super) struct AlertPlan {
     pub(super) new: Vec<Model>,
@@ -46,7 +46,7 @@ impl AlertPlan {
 pub(super) struct FailureFacts<'a> {
     pub(super) rules: &'a [Active],
     pub(super) scopes: &'a Scopes,
-    /// How many runs of each schedule have failed in a row so far.
+    /// How many runs of each schedule have failed in a row so far, by the schedule's id.
     pub(super) streaks: &'a HashMap<Uuid, i64>,
     /// The open alerts of these schedules.
     pub(super) open: &'a [Model],
@@ -69,7 +69,7 @@ pub(super) fn failures(runs: &[BadRun], facts: &FailureFacts<'_>) -> AlertPlan {
                 continue;
             }
             let Some(name) = facts.scopes.name(active.row.id, run.schedule_id) else { continue };
-            // A streak that ended before this round began still counts as one failure.
+            // A streak that already ended before this round still counts as one failure.
             let streak = facts.streaks.get(&run.schedule_id).copied().unwrap_or(0).max(1);
             for kind in [Kind::Failed, Kind::Losing] {
                 let is_noted = active.rule.notes(kind)
@@ -89,7 +89,8 @@ pub(super) fn failures(runs: &[BadRun], facts: &FailureFacts<'_>) -> AlertPlan {
                             detail: alert.detail.clone(),
                         });
                         going.last_at = going.last_at.max(at);
-                        // A run of an older fire that fails later is not the latest failure.
+                        // The run of an older fire may
+                        // fail later, but it is not the latest failure.
                         if Some(run.id) > going.run_id {
                             (going.run_id, going.detail) = (Some(run.id), detail);
                         }
@@ -123,11 +124,11 @@ pub(super) fn failures(runs: &[BadRun], facts: &FailureFacts<'_>) -> AlertPlan {
 
 enum AlertRef<'a> {
     Row(&'a Model),
-    /// The alert's index in the plan.
+    /// The index of a new alert in the plan.
     New(usize),
 }
 
-/// Runs that started late; each one is reported.
+/// Alerts about runs that started late: one for each run.
 pub(super) fn late(
     runs: &[BadRun],
     rules: &[Active],
@@ -150,7 +151,7 @@ pub(super) fn late(
     })
 }
 
-/// Fires that were not run.
+/// Alerts about fires that were not run.
 pub(super) fn missed(
     fires: &[LostFire],
     rules: &[Active],
@@ -172,7 +173,7 @@ pub(super) fn missed(
     })
 }
 
-/// Nodes that were lost. A node that is back by now was only restarted.
+/// Alerts about nodes that were lost. A node that is back by now was only restarted.
 pub(super) fn nodes(nodes: &[LostNode], rules: &[Active], now: DateTime<Utc>) -> Vec<Model> {
     each(rules, Kind::NodeLost, nodes, |active, node| {
         let is_told = !node.is_back && node.ended_at >= active.row.since;
@@ -183,7 +184,7 @@ pub(super) fn nodes(nodes: &[LostNode], rules: &[Active], now: DateTime<Utc>) ->
     })
 }
 
-/// Waiting work that no node takes and that the rule has not recorded yet.
+/// Alerts about waiting work that no node takes, unless the rule has already recorded it.
 pub(super) fn stalled(
     waiting: &[StalledSchedule],
     rules: &[Active],
@@ -206,7 +207,8 @@ pub(super) fn stalled(
                 subject: one.name.clone(),
                 run_id: one.run_id,
                 detail: one.queue.as_ref().map(|queue| format!("no worker of the queue {queue}")),
-                // The same schedule can stall again later.
+                // The key includes the start of the wait,
+                // because the same schedule can stall again later.
                 occurrence: format!("{}:{}", begun.occurrence, one.since.0),
                 ..begun
             }
@@ -214,7 +216,8 @@ pub(super) fn stalled(
     })
 }
 
-/// Runs that exceed their usual duration by the rule's factor, and nearly all runs before them.
+/// Alerts about runs that take the rule's factor longer than
+/// usual, and longer than nearly all earlier runs.
 pub(super) fn slow(
     runs: &[LongRun],
     usual: &UsualDurations,
@@ -244,7 +247,7 @@ pub(super) fn slow(
     })
 }
 
-/// Schedules affected by a clock change; each change is reported once.
+/// Alerts about schedules that a clock change affects: one for each schedule and change.
 pub(super) fn clock_changes(
     touched: &[Touched],
     rules: &[Active],
@@ -263,7 +266,7 @@ pub(super) fn clock_changes(
                 schedule_id: Some(one.schedule_id),
                 subject: name.to_owned(),
                 detail: short(Some(&one.change.effects.join("; "))),
-                // The clocks change twice a year, so the schedule alone does not identify an alert.
+                // The key includes the time of the change, because the clocks change twice a year.
                 occurrence: format!("{}:{}", happened.occurrence, at.0),
                 ..happened
             }
@@ -284,7 +287,8 @@ fn each<T>(
     all
 }
 
-/// An alert about a lasting condition: it is sent once it has lasted for the rule's grace period.
+/// An alert about a lasting condition.
+/// It is sent once the condition has lasted for the grace period.
 fn begun(
     active: &Active,
     kind: Kind,
@@ -298,13 +302,13 @@ fn begun(
     Model {
         ended_at: None,
         tell_at: tells.then_some(Timestamp(began.0.saturating_add(grace))),
-        // A rule that reports only recoveries counts the beginning as reported.
+        // A rule that reports only recoveries counts the beginning of an alert as already reported.
         told_at: (!tells).then(|| now.into()),
         ..happened(active, kind, key, began, last, now)
     }
 }
 
-/// An alert about a momentary event: it has no grace period.
+/// An alert about a momentary event, which has no grace period.
 fn happened(
     active: &Active,
     kind: Kind,
@@ -337,14 +341,14 @@ fn happened(
     }
 }
 
-/// When to report that an alert is over, if it is to be reported.
+/// When to report that an alert is over; `None` if its end is not reported.
 pub(super) fn recovery(
     alert: &Model,
     rule: Option<&Rule>,
     now: DateTime<Utc>,
 ) -> Option<Timestamp> {
     let rule = rule.filter(|rule| rule.tells(Event::Recovered))?;
-    // A schedule with both a failure alert and a losing alert recovers once.
+    // If a schedule has both a failure alert and a losing alert, only one recovery is reported.
     let is_second = alert.kind == Kind::Losing && rule.notes(Kind::Failed);
     (alert.told_at.is_some() && !is_second).then(|| now.into())
 }

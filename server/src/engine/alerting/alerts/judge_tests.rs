@@ -122,7 +122,7 @@ fn a_recovery_is_reported_once_and_only_for_reported_alerts() {
     let losing = active(&[Event::Losing, Event::Recovered]);
     assert!(recovery(&told(Kind::Losing), Some(&losing.rule), noon()).is_some());
     assert!(recovery(&told(Kind::Failed), Some(&active(&[Event::Failed]).rule), noon()).is_none());
-    // A rule that reports only recoveries records failures without reporting them.
+    // A rule that reports only recoveries records failures, but does not report them.
     let alone = judged(&active(&[Event::Recovered]), &[failed(11, 0)], 1, &[]);
     assert_eq!((alone.new[0].tell_at, alone.new[0].told_at.is_some()), (None, true));
 }
@@ -158,7 +158,7 @@ fn a_run_is_slow_by_the_rules_measure_and_beyond_nearly_all_before_it() {
     let alerts = slow_after(usual, 31);
     let detail = "at work for 31 min, 3.1 times its usual 10 min";
     assert_eq!(alerts[0].detail.as_deref(), Some(detail));
-    // One run in ten takes an hour: that is not slow either.
+    // If one run in ten takes an hour, a run of 31 minutes is not slow.
     let mut wide = vec![600_000; 9];
     wide.push(3_600_000);
     assert!(slow_after(wide, 31).is_empty());

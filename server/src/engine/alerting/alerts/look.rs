@@ -23,28 +23,28 @@ use crate::{
 /// Maximum number of rows read per transaction.
 const BATCH: u64 = 500;
 
-/// A verdict may be committed this long after its timestamp, because no transaction stays open for
-/// longer.
+/// The maximum time between a verdict's timestamp and its commit: no transaction stays open longer.
 const LOOK_BACK: TimeDelta = TimeDelta::minutes(10);
 
-/// Maximum number of batches read from one feed per round: even after a storm, the round continues
-/// with the other feeds and with sending.
+/// Maximum number of batches that a round reads from one feed.
+/// Even after a storm of failures, the round goes on to the other feeds and to sending.
 const MAX_BATCHES: usize = 20;
 
 /// Maximum number of rows written per transaction, however many rules match a batch.
 pub(super) const MAX_WRITTEN: usize = 2_000;
 
-/// Where to start reading the fires that were not run.
+/// Where a pass starts to read the fires that were not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScanStart {
-    /// Where the last pass ended.
+    /// The pass starts where the last one ended.
     Cursor,
-    /// Far enough back to include every transaction that was open during the last pass.
+    /// The pass starts early enough to include every
+    /// transaction that was open during the last pass.
     Before,
-    /// Far enough back to include every transaction that was open when the last pass ended: the
-    /// node that made it may have stopped before its next one.
+    /// The pass starts early enough to include every transaction that was open when the last pass
+    /// ended. The node that made that pass may have stopped before its next one.
     LongBefore,
-    /// Where the last pass was interrupted.
+    /// The pass continues where the last one was interrupted.
     At(Cursor),
 }
 
@@ -61,18 +61,18 @@ impl ScanStart {
     }
 }
 
-/// One round's pass over the failures.
+/// The pass over all failures in one round of the service.
 pub(super) struct FailurePass<'a> {
     pub(super) core: &'a Core,
     pub(super) tenure: &'a LeaseTerm,
     pub(super) rules: &'a [Active],
     pub(super) now: DateTime<Utc>,
-    /// How many alerts were opened.
+    /// Number of alerts opened in this pass.
     pub(super) noted: usize,
 }
 
 impl FailurePass<'_> {
-    /// Creates the cursors of feeds that have none yet, in case whatever created the rules did not.
+    /// Creates missing cursors of feeds, in case the creation of a rule did not.
     pub(super) async fn begin(&self) -> Result<(), EngineError> {
         let store = &self.core.store;
         for feed in Feed::ALL {
@@ -143,8 +143,8 @@ impl FailurePass<'_> {
         Ok(())
     }
 
-    /// Records fires that were not run, from where the last pass ended or from some time before.
-    /// Returns where to continue if not everything was read.
+    /// Records fires that were not run. Starts where the last pass ended or some time before, and
+    /// returns where to continue if rows are left.
     pub(super) async fn at_missed(
         &mut self,
         from: ScanStart,
@@ -164,7 +164,8 @@ impl FailurePass<'_> {
             after = Cursor { changed: last.decided_at.0, id: last.id };
             let moved = (after > cursor).then_some((Feed::Missed, cursor, after));
             cursor = cursor.max(after);
-            // Rows that are read again are usually recorded already, and need no transaction.
+            // Rows that are read a second time are usually
+            // recorded already, and need no transaction.
             let known = notes::known(store, &plan.new).await?;
             plan.new.retain(|new| !known.contains(&(new.rule_id, new.occurrence.clone())));
             if !self.write(plan, moved).await? {
@@ -184,7 +185,7 @@ impl FailurePass<'_> {
         let mut nodes = feeds::nodes(store, from, BATCH).await?;
         let (rules, now) = (self.rules, self.now);
         let judge = |nodes: &[LostNode]| only_new(judge::nodes(nodes, rules, now));
-        // The next round continues after them.
+        // The next round reads the rows that `bounded` leaves out.
         let plan = bounded(&mut nodes, &mut false, judge);
         let Some(last) = nodes.last() else { return Ok(()) };
         let to = Cursor { changed: last.changed, id: last.id };
@@ -200,8 +201,8 @@ impl FailurePass<'_> {
         Ok(Scopes::read(&self.core.store, self.rules, &by, self.now.into()).await?)
     }
 
-    /// Writes the alerts and the new cursor in one transaction. Returns false if the term is over
-    /// or another node has advanced the cursor: then the pass must stop.
+    /// Writes the alerts and the new cursor in one transaction.
+    /// Returns false if the pass must stop: the term is over, or another node has moved the cursor.
     pub(super) async fn write(
         &mut self,
         plan: AlertPlan,
@@ -227,8 +228,8 @@ impl FailurePass<'_> {
     }
 }
 
-/// Judges as many of the first rows as one transaction may write. It removes the others from
-/// `rows`, and they are read again later.
+/// Judges only as many of the first rows as one transaction may write.
+/// The others are removed from `rows`, and a later round reads them again.
 fn bounded<T>(
     rows: &mut Vec<T>,
     is_more: &mut bool,

@@ -15,8 +15,8 @@ use crate::{
 const PAGE: u64 = 500;
 
 impl FailurePass<'_> {
-    /// Closes alerts of schedules whose runs succeed again or that were deleted; returns how many
-    /// alerts are over.
+    /// Closes the alerts of schedules whose runs succeed again or that were
+    /// deleted; returns the number of closed alerts.
     pub(super) async fn at_mended(&mut self) -> Result<usize, EngineError> {
         let store = &self.core.store;
         let (mut after, mut ended) = (Uuid::nil(), 0);
@@ -35,11 +35,11 @@ impl FailurePass<'_> {
                 let Some(alert) = by_id.get(&mended.id) else { continue };
                 if let Some(at) = mended.mended_at {
                     let tell_at = recovery(alert, self.rule(alert.rule_id), self.now);
-                    // The later run may have ended before the alert began.
+                    // The run that succeeded may have ended before the alert began.
                     let ended_at = at.max(alert.began_at);
                     over.push(Over { id: alert.id, ended_at, tell_at });
                 } else if !mended.lives {
-                    // The schedule was deleted, not repaired, so there is no recovery to report.
+                    // A deleted schedule has not recovered, so no recovery is reported.
                     over.push(Over { id: alert.id, ended_at: self.now.into(), tell_at: None });
                 }
             }

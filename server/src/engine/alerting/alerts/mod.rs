@@ -1,28 +1,30 @@
-//! Alerts: people are notified once of a failure, and once of the recovery.
+//! Notifies people once of a failure, and once of the recovery.
 //!
-//! Promises: a matching event is recorded once, whichever node sees it and however often. The
-//! cursor over the events moves in the transaction that writes the alerts, under the lease, and a
-//! unique key backs this up. A message is written before it is sent and carries the same key on
-//! every attempt, so it arrives at least once and the receiver can recognise a duplicate. A storm
-//! is one message per rule and channel, however many fires it consists of. Nothing in the engine
-//! waits for alerting: rules read the ledger after the fact, and only its failures.
+//! A matching event is recorded once, whichever node reads it and however often. The cursor over
+//! the events moves in the transaction that writes the alerts, under the lease, and a unique key
+//! backs this up. A message is written before it is sent and carries the same key on every attempt.
+//! So it arrives at least once, and the receiver can recognise a duplicate. A storm of failures
+//! becomes one message per rule and channel, however many fires it includes. Nothing in the engine
+//! waits for alerting: rules read the ledger afterwards, and only its failures.
 //!
-//! Alerts report transitions: that a schedule's runs have begun to fail, not each failed run. Such
-//! an alert stays open until a later run succeeds; one that ends within its grace period is not
-//! sent. A pending alert waits for the rule's digest, quiet hours and mute to end. All three are
-//! checked at the moment of sending, so none of them needs a state of its own.
+//! Alerts report transitions: that a schedule's runs have begun to fail, not each failed run.
+//! Such an alert stays open until a later run succeeds. An alert that ends within its grace period
+//! is not sent. A pending alert waits for the rule's digest, quiet hours and mute to end.
+//! These are checked when the message is created, so none of them needs a state of its own.
 //!
-//! - `rule`: a rule's settings, checked; `quiet`: whether it is quiet now
+//! - `rule`: the checked settings of a rule; `quiet`: its quiet hours
 //! - `scope`: which schedules a rule covers
-//! - `look`: reads failures by cursors; `judge`: decides what they mean for the rules, pure
-//! - `slow`: runs that take longer than usual; `clocks`: schedules that a clock change affects
-//! - `stalls`: waiting work that no node takes; `mend`: alerts that are over
-//! - `tell`: turns ripe alerts into messages; `words`: their wording; `form`: the format of each
-//!   channel
-//! - `preview`: tries a rule against the past; `replay`: which messages it would have sent, pure
-//! - `channel_config`: a channel with its secrets
-//! - `checkup`: whether channels can be decrypted and accept messages
-//! - `service`: repeats all of this; `courier`: sends the messages
+//! - `look`: reads failures by cursors; `judge`: decides which alerts follow from them
+//! - `slow`: finds runs that take longer than usual; `clocks`:
+//!   finds schedules that a clock change affects
+//! - `stalls`: finds waiting work that no node takes; `mend`: closes alerts that are over
+//! - `tell`: turns ripe alerts into messages; `words`: writes their text;
+//!   `form`: formats them for each kind of channel
+//! - `preview`: tries a rule against the past; `replay`:
+//!   computes the messages that it would have sent
+//! - `channel_config`: the configuration of a channel with its secrets
+//! - `checkup`: checks whether channels can be decrypted and accept messages
+//! - `service`: calls all of these in rounds; `courier`: sends the messages
 
 mod channel_config;
 mod checkup;

@@ -13,40 +13,41 @@ use crate::{
     store::{Store, StoreError, alerts::past},
 };
 
-/// What a rule would have reported about the past that the ledger still contains.
+/// The alerts and messages that a rule would have produced from the past in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RulePreview {
     /// The start of the period.
     pub from: DateTime<Utc>,
     /// The end of the period.
     pub to: DateTime<Utc>,
-    /// The messages to each channel, oldest first, at most 200.
+    /// The messages to each channel, oldest first: at most 200.
     pub messages: Vec<Foretold>,
-    /// The number of alerts that it would have recorded.
+    /// Number of alerts that the rule would have recorded.
     pub alerts: usize,
     /// Whether more rows exist than were read, or more messages than are listed.
     pub is_cut: bool,
 }
 
-/// A message that would have been sent.
+/// A message that the rule would have sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foretold {
-    /// When it would have been sent.
+    /// When the message would have been sent.
     pub at: DateTime<Utc>,
-    /// The message's subject, one line.
+    /// The message's subject: one line.
     pub subject: String,
-    /// The number of alerts in it.
+    /// Number of alerts in the message.
     pub alerts: usize,
 }
 
-/// Maximum number of rows read of each kind: failed runs, late runs, and fires that were not run.
+/// Maximum number of rows that are read of each kind:
+/// failed runs, late runs, and fires that were not run.
 const MAX_ROWS: u64 = 5_000;
 const MAX_MESSAGES: usize = 200;
 
 impl RulePreview {
-    /// Previews a rule of a namespace (given by id and name) over a number of days. Mute and
-    /// existing alerts are ignored. Stalled schedules and lost nodes are left out because the
-    /// ledger does not show them.
+    /// Previews a rule of a namespace, which is given by id and name, for a number of days.
+    /// The preview ignores muting and existing alerts.
+    /// It leaves out stalled schedules and lost nodes, because the ledger does not show them.
     pub async fn of(
         store: &Store,
         namespace: Uuid,
@@ -88,7 +89,7 @@ impl RulePreview {
     }
 }
 
-/// Treats the rule as if it had existed the whole time.
+/// The rule as if it had existed for the whole period.
 fn active(namespace_id: Uuid, rule: Rule, since: DateTime<Utc>) -> Active {
     let row = alert_rule::Model {
         id: Uuid::nil(),

@@ -7,19 +7,19 @@ use timetable::{
     TimingError,
 };
 
-/// Quiet hours: local times on the wall clock of a zone. A night with a clock change is as long as
-/// it is in that zone.
+/// Quiet hours: local times on the wall clock of a zone.
+/// In a night with a clock change, they are longer or shorter by the change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quiet {
-    /// IANA name.
+    /// The IANA name of the zone.
     pub zone: String,
-    /// Times of the day.
+    /// The times of the day that are quiet.
     pub windows: Vec<TimeWindow>,
 }
 
 impl Quiet {
-    /// Whether it is quiet at `now`. The calculator that suppresses fires decides this, so quiet
-    /// hours mean the same as equal windows in a calendar.
+    /// Whether `now` is in the quiet hours. The calculator that suppresses fires decides this, so
+    /// quiet hours mean the same as equal windows of a calendar.
     ///
     /// # Errors
     ///
@@ -28,7 +28,7 @@ impl Quiet {
         Ok(self.silence(now)?.is_at(now))
     }
 
-    /// The same, prepared for repeated queries.
+    /// The quiet hours compiled for repeated queries.
     pub(super) fn silence(&self, now: DateTime<Utc>) -> Result<Silence, TimingError> {
         let entries =
             CalendarEntries { windows: self.windows.clone(), ..CalendarEntries::default() };
@@ -48,11 +48,11 @@ impl Quiet {
     }
 }
 
-/// Quiet hours on their zone's clock.
+/// Compiled quiet hours on their zone's clock.
 #[derive(Debug)]
 pub(super) struct Silence(Timetable);
 
-/// Windows are weekly, so no quiet period is longer than this.
+/// No quiet period is longer than this, because windows are weekly.
 const LONGEST: TimeDelta = TimeDelta::days(8);
 
 impl Silence {
@@ -60,7 +60,7 @@ impl Silence {
         self.0.suppressed_by(at).is_some()
     }
 
-    /// When an alert that becomes ripe at `at` may be sent. Windows end on a full minute.
+    /// When an alert that becomes ripe at `at` may be sent. Quiet hours end on a full minute.
     pub(super) fn end(&self, at: DateTime<Utc>) -> DateTime<Utc> {
         let (mut end, minute) = (at, TimeDelta::minutes(1));
         while self.is_at(end) && end - at < LONGEST {
@@ -86,11 +86,12 @@ mod tests {
 
     #[test]
     fn a_night_ends_at_its_local_time_whatever_the_clock_did() {
-        // In winter 06:00 is 05:00 UTC; on the night of 29 March the clock goes forward.
+        // In winter, 06:00 is 05:00 UTC. In the night of 29 March, the clock goes forward.
         assert!(is_quiet("2026-03-28T04:59:59Z") && !is_quiet("2026-03-28T05:00:00Z"));
         assert!(is_quiet("2026-03-28T21:00:00Z") && is_quiet("2026-03-29T03:59:59Z"));
         assert!(!is_quiet("2026-03-29T04:00:00Z"));
-        // On the night of 25 October it goes back: 22:00 is 20:00 UTC, 06:00 is 05:00 UTC.
+        // In the night of 25 October the clock goes back:
+        // 22:00 is 20:00 UTC, and 06:00 is 05:00 UTC.
         assert!(!is_quiet("2026-10-24T19:59:59Z") && is_quiet("2026-10-24T20:00:00Z"));
         assert!(is_quiet("2026-10-25T04:59:59Z") && !is_quiet("2026-10-25T05:00:00Z"));
     }

@@ -1,5 +1,5 @@
-//! What a rule would have reported about the past: pure, and with the same decisions as for the
-//! present.
+//! Computes what a rule would have reported in the past, without IO
+//! and with the same decisions as for the present.
 
 use std::{
     cmp::Reverse,
@@ -27,7 +27,7 @@ use crate::store::alerts::{
     past::PastFailure,
 };
 
-/// The recorded events.
+/// The recorded events of the period.
 #[derive(Debug, Default)]
 pub(super) struct Past {
     pub(super) failures: Vec<PastFailure>,
@@ -38,9 +38,9 @@ pub(super) struct Past {
 /// An alert that the rule would have recorded.
 #[derive(Clone, Debug)]
 pub(super) struct Noted {
-    /// The alert's latest state, whether it is over or not.
+    /// The latest state of the alert, open or over.
     alert: Model,
-    /// How its count of failures in a row grew: the time and the new count of each step.
+    /// How the count of failures in a row grew: the time and the new count of each step.
     grew: Vec<(Timestamp, i64)>,
 }
 
@@ -49,7 +49,7 @@ impl Noted {
         Self { alert, grew: vec![] }
     }
 
-    /// The alert's state at that instant.
+    /// The alert's state at a given instant.
     fn at(&self, at: DateTime<Utc>) -> Model {
         let ended_at = self.alert.ended_at.filter(|ended| ended.utc() <= at);
         let grown = self.grew.iter().rev().find(|(since, _)| since.utc() <= at);
@@ -58,7 +58,7 @@ impl Noted {
     }
 }
 
-/// The alerts that the rule would have recorded, including those that are over.
+/// The alerts that the rule would have recorded, including closed ones.
 pub(super) fn alerts(active: &Active, scopes: &Scopes, past: &Past) -> Vec<Noted> {
     let mut all = failures(active, scopes, &past.failures);
     let rules = std::slice::from_ref(active);
@@ -75,7 +75,7 @@ pub(super) fn alerts(active: &Active, scopes: &Scopes, past: &Past) -> Vec<Noted
     all
 }
 
-/// Failures that the same success ends form one streak.
+/// Groups failures into streaks: failures that are ended by the same success form one streak.
 fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted> {
     let rules = std::slice::from_ref(active);
     let mut streaks: BTreeMap<(Uuid, Option<Timestamp>), Vec<&BadRun>> = BTreeMap::new();
@@ -104,7 +104,7 @@ fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted
             grew.push((now.into(), length.min(super::MAX_LOSING)));
         }
         for mut alert in open {
-            // The later run may have ended before the alert began.
+            // The run that succeeded may have ended before the alert began.
             alert.ended_at = mended_at.map(|at| at.max(alert.began_at));
             all.push(Noted { alert, grew: grew.clone() });
         }
@@ -117,7 +117,8 @@ fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted
     all
 }
 
-/// The messages about these alerts until `now`, at most `limit`, oldest first.
+/// The messages about these alerts that would have been sent
+/// until `now`: at most `limit`, oldest first.
 pub(super) fn told(
     active: &Active,
     namespace: &str,

@@ -14,17 +14,17 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// A schedule's runs begin to fail.
+    /// A schedule's runs have begun to fail.
     Failed,
-    /// A reported alert is over.
+    /// An alert that was reported is over.
     Recovered,
-    /// A number of a schedule's runs have failed in a row.
+    /// Several of a schedule's runs have failed in a row.
     Losing,
     /// Fires were not run.
     Missed,
     /// A run started late.
     Late,
-    /// No node takes a due schedule, or one of its runs that waits.
+    /// A schedule is due, or one of its runs waits, and no node takes the work.
     Stalled,
     /// A run takes much longer than usual.
     Slow,
@@ -34,51 +34,52 @@ pub enum Event {
     NodeLost,
 }
 
-/// The longest streak of failures that is counted.
+/// The longest streak of failures that is counted exactly.
 pub const MAX_LOSING: i64 = LONGEST_STREAK;
 
-/// What a rule watches for, when it sends messages, and to which channels.
+/// The events that a rule reports, when it sends messages, and to which channels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
-    /// The events that it reports.
+    /// The events that the rule reports.
     pub on: Vec<Event>,
-    /// The schedules that it covers, in the search language; all if empty.
+    /// The schedules that the rule covers, in the search language; empty for all schedules.
     pub search: String,
-    /// The channels that it sends to.
+    /// The channels to which the rule sends messages.
     pub channels: Vec<Uuid>,
     /// An alert that ends within this time is not sent.
     pub grace_seconds: i64,
-    /// For `losing`: the number of failures in a row.
+    /// For `losing`: the number of failures in a row at which the alert begins.
     pub losing_after: i64,
-    /// For `late`: how long after it was due a run counts as late.
+    /// For `late`: how long after its due time a run must start to count as late.
     pub late_after_seconds: i64,
     /// For `stalled`: how long the work must have waited for a node.
     pub stalled_after_seconds: i64,
-    /// For `slow`: how many times its usual duration a run must have taken.
+    /// For `slow`: how many times its usual duration a run must take.
     #[serde(default = "slow_after")]
     pub slow_after_times: i64,
-    /// For `clock_change`: how many days in advance it reports.
+    /// For `clock_change`: how many days before the change the rule reports it.
     #[serde(default = "clock_change_days")]
     pub clock_change_days: i64,
-    /// Alerts that become ripe within this time after the first pending one share its message.
+    /// An alert that becomes ripe within this time after
+    /// the first pending one joins the same message.
     pub digest_seconds: i64,
-    /// Quiet hours, during which nothing is sent.
+    /// The hours during which the rule sends no messages.
     pub quiet: Option<Quiet>,
     /// Whether messages contain the error texts of failed runs.
     pub include_errors: bool,
 }
 
-/// For rules that earlier versions stored without this value.
+/// The default for rules that earlier versions stored without this field.
 fn slow_after() -> i64 {
     Rule::SLOW_AFTER
 }
 
-/// For rules that earlier versions stored without this value.
+/// The default for rules that earlier versions stored without this field.
 fn clock_change_days() -> i64 {
     Rule::CLOCK_CHANGE_DAYS
 }
 
-/// The defaults, used by the API and by module files alike.
+/// The default values, which the API and module files share.
 impl Rule {
     /// The default of [`Rule::grace_seconds`].
     pub const GRACE: i64 = 0;
@@ -96,36 +97,37 @@ impl Rule {
     pub const DIGEST: i64 = 30;
 }
 
-/// Why a stored rule cannot be used.
+/// Why a rule in the database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
-    /// Its definition cannot be parsed.
+    /// The rule's definition cannot be parsed.
     #[error(transparent)]
     Definition(#[from] serde_json::Error),
-    /// Its search cannot be parsed.
+    /// The rule's search cannot be parsed.
     #[error("search: {0}")]
     Search(#[from] SearchError),
 }
 
 impl Rule {
-    /// Parses a stored rule and its search, which is `None` for all schedules.
+    /// Parses a stored rule and its search; the search is `None` for all schedules.
     pub fn read(definition: Value) -> Result<(Self, Option<Search>), RuleError> {
         let rule: Self = serde_json::from_value(definition)?;
         let search = Search::parse(List::Schedules, &rule.search)?;
         Ok((rule, (!search.terms.is_empty()).then_some(search)))
     }
 
-    /// Whether it reports this event.
+    /// Whether the rule reports an event.
     pub fn tells(&self, event: Event) -> bool {
         self.on.contains(&event)
     }
 
-    /// Whether it reports the beginning of alerts of this kind.
+    /// Whether the rule reports the beginning of alerts of a kind.
     pub fn tells_of(&self, kind: Kind) -> bool {
         self.tells(event_of(kind))
     }
 
-    /// Whether it records this kind: a failure must be recorded for its recovery to be reported.
+    /// Whether the rule records alerts of a kind.
+    /// To report a recovery, it must also record the failure.
     pub(super) fn notes(&self, kind: Kind) -> bool {
         match kind {
             Kind::Failed => {
@@ -162,13 +164,13 @@ pub(super) fn event_of(kind: Kind) -> Event {
 pub(super) struct Active {
     pub(super) row: alert_rule::Model,
     pub(super) rule: Rule,
-    /// `None` for all schedules.
+    /// The rule's search; `None` for all schedules.
     pub(super) search: Option<Search>,
 }
 
 impl Active {
-    /// Parses the rules, and skips those that this version cannot read because a newer Carillon
-    /// wrote them.
+    /// Parses the rules.
+    /// Skips those that this version cannot read because a newer Carillon wrote them.
     pub(super) fn read(rows: Vec<alert_rule::Model>) -> Vec<Self> {
         let mut active = Vec::with_capacity(rows.len());
         for row in rows {

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::rule::Active;
 use crate::store::{Store, StoreError, alerts::standing, reads::search::Sought};
 
-/// Which schedules each rule covers, and their names.
+/// The schedules that each rule covers, with their names.
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
     /// The index of each rule's scope; rules with the same search share a scope.
@@ -15,7 +15,8 @@ pub(super) struct Scopes {
 }
 
 impl Scopes {
-    /// Looks up `schedules` by namespace. Each distinct search is run once.
+    /// Finds which of `schedules` (by namespace) each rule covers.
+    /// Each distinct search runs only once.
     pub(super) async fn read(
         store: &Store,
         rules: &[Active],
@@ -48,7 +49,7 @@ impl Scopes {
         Ok(scopes)
     }
 
-    /// The schedule's name, if the rule covers it.
+    /// The name of a schedule; `None` if the rule does not cover it.
     pub(super) fn name(&self, rule: Uuid, schedule: Uuid) -> Option<&str> {
         let place = self.of.get(&rule)?;
         self.found.get(*place)?.get(&schedule).map(String::as_str)

@@ -13,36 +13,36 @@ use crate::{
     store::{Cursor, alerts::rules},
 };
 
-/// Records failures, and creates messages about them.
+/// The service that records failures and creates messages about them.
 #[derive(Debug)]
 pub(in crate::engine) struct Alerts {
     core: Arc<Core>,
-    /// When the fires of some time ago that were not run were last read again.
+    /// When older fires that were not run were last read again.
     looked_back: Option<DateTime<Utc>>,
-    /// Where to continue reading them, if one round was not enough.
+    /// Where to continue with these older fires, if one round was not enough.
     broken_off: Option<Cursor>,
     /// The usual durations of runs.
     usual: UsualDurations,
-    /// How far the pass over clock changes has got.
+    /// The position of the pass over clock changes.
     walk: ClockWalk,
 }
 
-/// The results of a round.
+/// The results of a round of the service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AlertsReport {
-    /// The number of alerts recorded.
+    /// Number of alerts recorded.
     pub noted: usize,
-    /// Alerts that are over.
+    /// Number of alerts closed.
     pub ended: usize,
-    /// Alerts that the messages now contain.
+    /// Number of alerts that the new messages contain.
     pub told: u64,
-    /// Messages created for channels.
+    /// Number of messages created.
     pub messages: usize,
 }
 
 const LEASE: &str = "alerts";
 
-/// The interval between two passes that read the fires of some time ago again.
+/// The interval at which older fires that were not run are read again.
 const LOOKS_BACK: TimeDelta = TimeDelta::minutes(1);
 
 impl Alerts {
@@ -63,7 +63,7 @@ impl Service for Alerts {
 
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<AlertsReport, EngineError> {
         let core = &self.core;
-        // Without rules there is nothing to read, and another node may hold the lease.
+        // Without rules there is nothing to read, so this node takes no lease.
         let rules = Active::read(rules::enabled(core.store.read()).await?);
         let tenure =
             if rules.is_empty() { None } else { lead(core, LEASE, core.settings.poll * 3).await? };
@@ -81,7 +81,7 @@ impl Service for Alerts {
         };
         let mut look = FailurePass { core, tenure: &tenure, rules: &rules, now, noted: 0 };
         look.begin().await?;
-        // An error in one of these steps must not keep the others from reporting.
+        // An error in one of these steps must not keep the others from being taken.
         let mut problems = Problems::default();
         problems.keep(look.at_failures().await);
         problems.keep(look.at_late().await);
@@ -111,7 +111,7 @@ impl Service for Alerts {
     }
 }
 
-/// The first error of a round.
+/// Keeps the first error of a round.
 #[derive(Debug, Default)]
 struct Problems {
     first: Option<EngineError>,

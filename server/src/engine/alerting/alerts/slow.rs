@@ -1,4 +1,4 @@
-//! Runs that take longer than their schedule's runs usually do.
+//! Records runs that take longer than their schedule's runs usually do.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,11 +22,11 @@ use crate::{
     },
 };
 
-/// Runs shorter than this are never slow, however short its schedule's runs usually are.
+/// Runs shorter than this are never slow, however short the schedule's runs usually are.
 const SHORTEST: TimeDelta = TimeDelta::minutes(1);
-/// Maximum number of runs checked, longest-running first.
+/// Maximum number of runs that are checked, longest-running first.
 const MAX: u64 = 1_000;
-/// The usual duration is computed from the newest runs of this period.
+/// The period and the number of newest runs from which a usual duration is computed.
 const LOOKED_AT: TimeDelta = TimeDelta::days(30);
 const RUNS: u64 = 100;
 /// How long a computed usual duration stays valid.
@@ -50,8 +50,8 @@ impl UsualDurations {
 }
 
 impl FailurePass<'_> {
-    /// Records slow runs, and closes the alerts of slow runs that have ended; returns the number
-    /// closed.
+    /// Records slow runs, and closes the alerts of slow runs that have ended.
+    /// Returns the number of closed alerts.
     pub(super) async fn at_slow(
         &mut self,
         usual: &mut UsualDurations,
@@ -81,7 +81,7 @@ impl FailurePass<'_> {
         self.at_slow_no_more().await
     }
 
-    /// Reads the usual durations for the schedules of these runs, where unknown or outdated.
+    /// Reads the usual durations for the schedules of these runs, if they are unknown or outdated.
     async fn learn(&self, usual: &mut UsualDurations, runs: &[LongRun]) -> Result<(), EngineError> {
         let now = self.now;
         let holds = |read_at: DateTime<Utc>| (now - read_at).abs() < HOLDS;

@@ -16,12 +16,12 @@ use crate::{
     },
 };
 
-/// Maximum number of waiting items read per namespace, of each kind.
+/// Maximum number of waiting items of each kind that are read per namespace.
 const MAX: u64 = 500;
 
 impl FailurePass<'_> {
-    /// Records waiting work that no node takes, and closes alerts about work that was taken;
-    /// returns the number closed.
+    /// Records waiting work that no node takes, and closes alerts about work that was taken.
+    /// Returns the number of closed alerts.
     pub(super) async fn at_stalls(&mut self) -> Result<usize, EngineError> {
         let store = &self.core.store;
         let open = notes::open_all(store, &[Kind::Stalled]).await?;
@@ -46,7 +46,8 @@ impl FailurePass<'_> {
                 self.write(AlertPlan { new, ..AlertPlan::default() }, None).await?;
                 new = rest;
             }
-            // A separate query: the limit could cut them off the list of waiting work.
+            // A separate query for work that was already reported:
+            // the limit could hide it in the list above.
             let told: Vec<Uuid> = open.iter().filter_map(|alert| alert.schedule_id).collect();
             still = standing::still_waiting(store, &told, before, silent).await?;
         }

@@ -18,11 +18,11 @@ use crate::{
     },
 };
 
-/// Maximum number of alerts that a message lists individually; it only counts the others.
+/// Maximum number of alerts that a message lists one by one; the others are only counted.
 const SHOWN: u64 = 50;
 
 impl FailurePass<'_> {
-    /// Turns ripe alerts into messages; returns the number of alerts and of messages.
+    /// Turns ripe alerts into messages. Returns the number of alerts and the number of messages.
     pub(super) async fn tell(&self) -> Result<(u64, usize), EngineError> {
         let ripe = notes::to_tell(&self.core.store, self.now.into()).await?;
         if ripe.is_empty() {
@@ -33,7 +33,7 @@ impl FailurePass<'_> {
         let (mut told, mut messages) = (0, 0);
         for ripe in ripe {
             let Some(active) = rules.get(&ripe.rule_id) else { continue };
-            // A failure of one rule must not hold up the others.
+            // An error in one rule must not delay the messages of the others.
             match self.tell_of(active, ripe).await {
                 Ok((alerts, sent)) => {
                     told += alerts;
@@ -52,7 +52,7 @@ impl FailurePass<'_> {
         let (store, rule) = (&self.core.store, &active.rule);
         let is_muted =
             |row: &alert_rule::Model| row.muted_until.is_some_and(|until| until.utc() > self.now);
-        // Quiet hours do not apply if the next version of the zone data no longer has their zone.
+        // Quiet hours do not apply if the zone data no longer contains their zone.
         let is_quiet = rule.quiet.as_ref().is_some_and(|quiet| quiet.is_at(self.now) == Ok(true));
         let digest = TimeDelta::try_seconds(rule.digest_seconds).unwrap_or_default();
         let is_muted_now = is_muted(&active.row);
@@ -63,7 +63,7 @@ impl FailurePass<'_> {
         let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else {
             return Ok((0, 0));
         };
-        // Read the rule again: an operator may just have muted, disabled or deleted it.
+        // Read the rule again: a user may have muted, disabled or deleted it in the meantime.
         let row = rules::lock(&tx, active.row.id).await?.filter(|row| row.enabled);
         let Some(row) = row.filter(|row| is_muted(row) == is_muted_now) else {
             tx.rollback().await?;

@@ -1,5 +1,5 @@
-//! The text of a message: pure. Its body is JSON without any secret of a channel; `form` converts
-//! it to each channel's format.
+//! Writes the text of a message, without IO. The body is JSON that contains no secret of a channel;
+//! `form` converts it to each channel's format.
 
 use chrono::SecondsFormat;
 use entity::{
@@ -11,16 +11,16 @@ use uuid::Uuid;
 
 use crate::store::alerts::notes::{PendingAlerts, word};
 
-/// The origin of a message.
+/// The facts that every message of a rule contains.
 #[derive(Clone, Debug)]
 pub(super) struct MessageOrigin {
     pub(super) namespace: String,
     pub(super) rule: (Uuid, String),
-    /// The console's URL, if a public one is set.
+    /// The public URL of the console, if one is configured.
     pub(super) console: Option<String>,
 }
 
-/// A message's subject and body, from the first alerts and the counts of all.
+/// A message's subject and body, from the first alerts and from the counts of all alerts.
 pub(super) fn message(
     place: &MessageOrigin,
     alerts: &[Model],
@@ -95,7 +95,7 @@ fn url(console: &str, alert: &Model) -> String {
     }
 }
 
-/// The state of the problem in one word.
+/// The state of the problem, as one word.
 fn state(alert: &Model) -> &'static str {
     match (alert.kind, alert.ended_at) {
         (Kind::Missed | Kind::Late | Kind::ClockChange, _) => "happened",
@@ -104,7 +104,7 @@ fn state(alert: &Model) -> &'static str {
     }
 }
 
-/// An alert as a sentence. One that was reported before and is over reads as a recovery.
+/// An alert as a sentence. If it was reported before and is over, the sentence reports a recovery.
 fn sentence(alert: &Model) -> String {
     let (subject, count) = (&alert.subject, alert.count);
     if alert.told_at.is_some() && alert.ended_at.is_some() {
@@ -149,13 +149,13 @@ fn sentence(alert: &Model) -> String {
     begun + since
 }
 
-/// Several alerts as a sentence.
+/// All alerts of a message, counted in one phrase.
 fn summary(counts: &[PendingAlerts]) -> String {
     let phrases = counted(counts).into_iter().map(|(word, count)| format!("{count} {word}"));
     phrases.collect::<Vec<_>>().join(", ").replace('_', " ")
 }
 
-/// The counts by wording: first the alerts that began, then those that ended, of any kind.
+/// The counts by wording: first the alerts that began, then those of any kind that ended.
 fn counted(counts: &[PendingAlerts]) -> Vec<(String, i64)> {
     let mut words: Vec<(bool, String, i64)> = Vec::new();
     for count in counts {

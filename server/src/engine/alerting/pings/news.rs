@@ -13,7 +13,7 @@ use crate::{
     store::pings::{Changed, ReportedEvent},
 };
 
-/// The calls that a batch of the feed requires: the latest for each schedule.
+/// The calls that a batch of the feed requires: the latest one of each schedule.
 pub(super) fn news(runs: &[Changed], now: DateTime<Utc>) -> Vec<ReportedEvent> {
     let mut last: HashMap<Uuid, ReportedEvent> = HashMap::new();
     for run in runs {
@@ -31,10 +31,10 @@ fn of_run(run: &Changed) -> Option<ReportedEvent> {
         State::Running => (Event::Start, run.started_at),
         State::Succeeded => (Event::Success, run.finished_at),
         State::Failed | State::TimedOut => (Event::Failure, run.finished_at),
-        // The user who stopped it knows about it.
+        // A cancelled run is not reported: the user who stopped it knows about it.
         State::Queued | State::Retrying | State::Cancelled => return None,
     };
-    // Runs of backfills say nothing about the present.
+    // A backfill's runs say nothing about the present, so they are not reported.
     let schedule_id = run.schedule_id.filter(|_| run.trigger != Trigger::Backfill)?;
     let ping: Ping = serde_json::from_value(run.ping.clone()?).ok()?;
     ping.address(event)?;
@@ -75,7 +75,7 @@ mod tests {
             run(1, 10, State::Running),
             run(1, 10, State::Succeeded),
             run(2, 20, State::Running),
-            // The ping has no URL for failures.
+            // The ping of this schedule has no URL for failures.
             run(2, 20, State::Failed),
             Changed { trigger: Trigger::Backfill, ..run(3, 30, State::Succeeded) },
             Changed { ping: None, ..run(4, 40, State::Succeeded) },

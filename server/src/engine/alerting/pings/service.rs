@@ -29,52 +29,54 @@ use crate::{
     vault::SecretNamespace,
 };
 
-/// Follows the runs of schedules with a ping, and makes the calls.
+/// The service that follows the runs of schedules with a ping, and makes the calls.
 #[derive(Debug)]
 pub(crate) struct Pings {
     core: Arc<Core>,
     is_more: bool,
 }
 
-/// The outcome of a call.
+/// The outcome of a call to a watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CallOutcome {
     Arrived,
     Failed,
     /// The event is too old, or the schedule no longer has a URL for it.
     Dropped,
-    /// The round ended before this call's turn.
+    /// The round ended before the call was made.
     Later,
 }
 
-/// The results of a round.
+/// The results of a round of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PingsReport {
-    /// Calls that were recorded and are yet to be made.
+    /// Number of calls that were recorded and are yet to be made.
     pub noted: usize,
-    /// Calls that arrived.
+    /// Number of calls that arrived.
     pub sent: usize,
-    /// Attempts that failed.
+    /// Number of attempts that failed.
     pub failed: usize,
 }
 
 const LEASE: &str = "pings";
 
-/// Maximum number of runs read per transaction, and of transactions per round.
+/// Maximum number of runs per transaction, and of transactions per round.
 const STRETCH: u64 = 1_000;
 const MAX_STRETCHES: usize = 5;
 
-/// Maximum number of calls per round: to receivers whose last call succeeded, and to those whose
-/// last call failed. The two groups run concurrently, so unreachable receivers do not hold up the
+/// Maximum number of calls per round to receivers whose last call succeeded, and to those whose
+/// last call failed. The two groups are called concurrently, so unreachable receivers do not delay
+/// the others.
 /// others.
 const REACHED: u64 = 256;
 const AWAY: u64 = 16;
 
-/// Maximum number of concurrent calls per group, and per namespace.
+/// Maximum number of concurrent calls of each group, and of each namespace.
 const AT_ONCE: usize = 32;
 const OF_A_NAMESPACE: usize = 16;
 
-/// How long a call may take, and how long a round starts new calls: it ends before its lease does.
+/// How long a call may take, and how long a round starts new calls.
+/// The round ends before its lease.
 const PATIENCE: Duration = Duration::from_secs(5);
 const TERM: Duration = Duration::from_secs(15);
 
@@ -87,8 +89,8 @@ impl Pings {
         Self { core, is_more: false }
     }
 
-    /// Reads the next part of the feed. Returns how many calls it requires, and whether there is
-    /// more to read.
+    /// Reads the next part of the feed.
+    /// Returns the number of calls that it requires, and whether more is left to read.
     async fn look(
         &self,
         tenure: &LeaseTerm,
@@ -99,7 +101,7 @@ impl Pings {
             if let Some(tx) = tenure.begin(store, clock).await? {
                 pings::begin(store, &tx).await?;
                 store.commit(tx).await?;
-                // Existing rows are read at once, without waiting for the next round.
+                // Read the existing rows immediately instead of in the next round.
                 return Ok((0, true));
             }
             return Ok((0, false));
@@ -126,7 +128,7 @@ impl Pings {
         Ok((noted, true))
     }
 
-    /// Makes calls, a limited number concurrently.
+    /// Makes the calls, a limited number of them concurrently.
     async fn make(&self, due: &[DuePing]) -> Vec<CallOutcome> {
         let (begun, all) = (self.core.clock.instant(), Semaphore::new(AT_ONCE));
         let mut namespaces: HashMap<&str, Arc<Semaphore>> = HashMap::new();
@@ -139,7 +141,7 @@ impl Pings {
         join_all(calls).await
     }
 
-    /// Makes one call as soon as the limits permit.
+    /// Makes one call as soon as the concurrency limits permit it.
     async fn in_turn(
         &self,
         due: &DuePing,
@@ -147,8 +149,8 @@ impl Pings {
         all: &Semaphore,
         begun: Instant,
     ) -> CallOutcome {
-        // In this order: a call that waits for others of its namespace must not block other
-        // namespaces.
+        // The namespace's limit comes first: a call that waits for others of its namespace must not
+        // take a place from other namespaces.
         let _own = own.acquire().await;
         let _one = all.acquire().await;
         if self.core.clock.instant() - begun >= PATIENCE {
@@ -193,20 +195,22 @@ impl Pings {
                 CallOutcome::Failed
             }
             None => {
-                // A dropped call leaves the failure count as it is.
+                // A dropped call leaves the number of failures as it is.
                 ended.attempts = due.attempts;
                 (ended.failures, ended.error) = (due.failures, due.error.clone());
                 CallOutcome::Dropped
             }
         };
-        // If this cannot be written, the call is repeated and the watchdog receives it twice.
+        // If the outcome cannot be recorded, the call
+        // is made again and the watchdog receives it twice.
         if let Err(error) = pings::settle_if_newest(&self.core.store, &ended).await {
             tracing::error!(%schedule_id, %error, "failed to write how a ping ended");
         }
         made
     }
 
-    /// Sends a request like a target's request: with the same client, and through the same guard.
+    /// Sends a request as a target's request is sent:
+    /// with the same client, and through the same guard.
     async fn send(&self, due: &DuePing, attempt: i32, address: &Secret) -> Result<(), String> {
         let core = &self.core;
         let invocation = Invocation {
@@ -242,7 +246,7 @@ impl Pings {
         };
         let target =
             core.executor.fill_in(&target, &names).await.map_err(|error| error.to_string())?;
-        // The log lines are discarded.
+        // The request's log lines are discarded.
         let (lines, _) = mpsc::channel(1);
         let stop = CancellationToken::new();
         match core.executor.execute(&target, &invocation, lines, stop).await {
@@ -261,7 +265,7 @@ impl Service for Pings {
         let (core, mut report) = (self.core.clone(), PingsReport::default());
         self.is_more = false;
         let is_any = pings::is_any(&core.store).await?;
-        // If no schedule has a ping, nothing is read and the lease is left free.
+        // If no schedule has a ping, the service reads nothing and holds no lease.
         if !is_any && pings::cursor(&core.store).await?.is_none() {
             return Ok(report);
         }
@@ -270,7 +274,7 @@ impl Service for Pings {
             return Ok(report);
         };
         if !is_any {
-            // A ping that is added later covers runs from then on, not earlier ones.
+            // A ping that is added later covers only runs from then on.
             if let Some(tx) = tenure.begin(&core.store, &core.clock).await? {
                 pings::stop(&tx).await?;
                 core.store.commit_unseen(tx).await?;
@@ -304,7 +308,7 @@ impl Service for Pings {
     }
 }
 
-/// The pause after a number of failures in a row: doubled each time.
+/// The pause after a number of failures in a row. It doubles each time.
 fn pause(failures: i32) -> TimeDelta {
     let doublings = failures.saturating_sub(1).clamp(0, 10);
     (FIRST_PAUSE * 2_i32.pow(doublings.unsigned_abs())).min(LONGEST_PAUSE)

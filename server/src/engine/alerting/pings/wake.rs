@@ -1,4 +1,4 @@
-//! Wakes the service when runs change.
+//! Wakes the service for pings when runs change.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,16 +9,17 @@ use crate::{clock::Clock, engine::core::Core};
 /// The shortest interval between two wake-ups.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Wakes the service soon after each write of this or another node, until `stop`. The service's own
-/// interval is longer than many runs: by then a run would have ended, and the call about its start
-/// would be outdated.
+/// Wakes the service soon after each write of this or another node, until `stop`.
+/// The service's own interval is longer than many runs: a run would end within it,
+/// and the call about its start would be outdated.
 pub(in crate::engine) async fn wake_on_changes(core: Arc<Core>, stop: CancellationToken) {
     let mut changes = core.store.changes().follow();
     let waking = async {
-        // The sender lives as long as the store.
+        // The channel stays open: its sender lives as long as the store.
         while changes.changed().await.is_ok() {
             core.pings.notify_one();
-            // Real time rather than the application's clock: this only limits the load.
+            // This pause uses real time, not the
+            // application's clock, because it only limits the load.
             Clock::system().sleep(PAUSE).await;
         }
     };

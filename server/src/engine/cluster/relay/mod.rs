@@ -1,18 +1,18 @@
-//! Wakes the other nodes, and receives their wake-ups.
+//! Wakes services on the other nodes, and receives the wake-ups of other nodes.
 //!
-//! Promises: a wake-up here wakes the same service on every node of the database, usually within
-//! milliseconds; a node sends a few calls a second, however much it does. A call names its sender
-//! and the services to wake, and carries no data: each service reads the tables, and each follower
-//! continues from its own cursor. So a lost call costs the time until the next poll, and a
-//! duplicate one costs a query.
+//! A wake-up on this node wakes the same service on every node of the database,
+//! usually within milliseconds. A node sends only a few calls a second, however much it does.
+//! A call names its sender and the services to wake, and carries no data:
+//! each service reads the tables, and each follower continues from its own cursor.
+//! So a lost call costs the time until the next poll, and a duplicate call costs a query.
 //!
-//! This never delays other work: no transaction sends a call. The services record wake-ups in
-//! `signals`, and this task sends them on its own connection (`store::calls`).
+//! The relay never delays other work: no transaction sends a call. The services record wake-ups in
+//! `signals`, and this task sends them on a connection of its own (`store::calls`).
 //!
-//! After each connect, all services are woken once, because calls may have been missed in the
-//! meantime.
+//! After each connect, all services are woken once, because calls may have
+//! been missed while the connection was down.
 //!
-//! - `pace`: when to send which wake-up, as a pure decision
+//! - `pace`: decides when to send which wake-up, without IO
 
 mod pace;
 
@@ -32,28 +32,29 @@ use crate::{
     store::{Store, StoreError, calls::Wire},
 };
 
-/// After this long without a call, the connection is checked with a ping.
+/// If no call arrives for this long, a ping checks the connection.
 const BEAT: Duration = Duration::from_secs(2);
 
-/// The pause after the first failure, doubled after each further one, up to the longest.
+/// The pause after the first failure, and the longest pause. The pause doubles after each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Asks the other nodes for a heartbeat, on behalf of a process that has not joined yet. If the
-/// call reaches no node, the process has to wait.
+/// Asks the other nodes for a heartbeat, on behalf of a process that has not joined yet.
+/// If the call reaches no node, the process waits for the next heartbeat.
 pub(in crate::engine) async fn wake_pulses(store: &Store) -> Result<(), StoreError> {
     let Some(mut wire) = store.wire().await? else { return Ok(()) };
     wire.call(&format!("{} {}", origin(), SignalKind::Pulse.letter())).await
 }
 
-/// A random origin that distinguishes the calls of this process, or a single call, from others.
+/// A random origin that tells the calls of this process from those of others.
 fn origin() -> String {
     format!("{:016x}", u64::from_be_bytes(random::bytes()))
 }
 
-/// Runs until `stop`, or returns at once if there can be no other nodes.
+/// Runs until `stop`. Returns at once if there can be no other nodes.
 pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
-    // Real time rather than the application's clock: this only limits the load on the database.
+    // The pauses use real time, not the application's
+    // clock: they only limit the load on the database.
     let clock = Clock::system();
     let origin = origin();
     let mut pause = FIRST_PAUSE;
@@ -72,7 +73,7 @@ pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
                     pause = FIRST_PAUSE;
                 }
             }
-            // Logged once per outage.
+            // The failure is logged once per outage.
             Err(error) if std::mem::replace(&mut is_told, true) => {
                 tracing::debug!(%error, "failed to open the connection that wakes nodes");
             }
@@ -85,8 +86,8 @@ pub(in crate::engine) async fn run(core: Arc<Core>, stop: CancellationToken) {
     }
 }
 
-/// Carries calls both ways until the connection breaks, or until `stop`: pending calls are then
-/// sent at once.
+/// Sends and receives calls until the connection breaks or `stop` is set.
+/// After `stop`, pending calls are sent immediately.
 async fn carry(
     core: &Core,
     mut wire: Wire,
@@ -99,7 +100,7 @@ async fn carry(
     }
     let mut written = core.store.changes().written();
     let mut pace = RelayPace::default();
-    // This node may have missed calls as well, and the other nodes may not know that it exists.
+    // This node may also have missed calls, and the other nodes may not know that it exists.
     for kind in SignalKind::ALL {
         pace.add(Kinds::of(kind));
     }
@@ -109,7 +110,7 @@ async fn carry(
             heard = wire.heard() => hear(core, &heard?, origin),
             kinds = core.signals.something_to_tell() => pace.add(kinds),
             changed = written.changed() => {
-                // Cannot fail: the store holds the sender.
+                // This wait cannot fail, because the store holds the sender.
                 changed.ok();
                 pace.add(Kinds::of(SignalKind::Followers));
             }
@@ -120,7 +121,7 @@ async fn carry(
                 }
             }
         }
-        // Includes wake-ups that have arrived in the meantime.
+        // Wake-ups that have arrived in the meantime go into the same call.
         while let Some(kinds) = core.signals.something_to_tell().now_or_never() {
             pace.add(kinds);
         }
@@ -136,8 +137,7 @@ async fn carry(
     }
 }
 
-/// Wakes the services that another node named. Ignores letters that it does not know, from a later
-/// version.
+/// Wakes the services that another node named. Letters that this version does not know are ignored.
 fn hear(core: &Core, call: &str, origin: &str) {
     let Some((from, letters)) = call.split_once(' ') else { return };
     if from == origin {

@@ -2,8 +2,8 @@ use std::time::{Duration, Instant};
 
 use crate::engine::signals::{Kinds, SignalKind};
 
-/// Minimum time between two calls that wake the same service: wake-ups in between are combined into
-/// one call.
+/// Minimum time between two calls that wake the same service.
+/// Wake-ups in between are combined into one call.
 const GAP: Duration = Duration::from_millis(200);
 
 /// Decides when to send which wake-up to the other nodes.
@@ -24,7 +24,7 @@ impl RelayPace {
         self.waiting.is_empty()
     }
 
-    /// Takes the wake-ups that are due at `now`; they count as sent.
+    /// Takes the wake-ups that are due at `now`. They count as sent.
     pub(super) fn take(&mut self, now: Instant) -> Kinds {
         let mut due = Kinds::default();
         for kind in self.waiting.iter().filter(|kind| self.left(*kind, now).is_zero()) {
@@ -42,7 +42,7 @@ impl RelayPace {
         std::mem::take(&mut self.waiting)
     }
 
-    /// How long until a wake-up is due; `None` if there is nothing to send.
+    /// The time until a wake-up is due; `None` if there is nothing to send.
     pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
         self.waiting.iter().map(|kind| self.left(kind, now)).min()
     }

@@ -1,11 +1,11 @@
-//! How a node sends its heartbeat and reads those of others: through the nodes' rows alone, or
+//! Sends a node's heartbeat and reads those of other nodes: through the nodes' rows alone, or
 //! through Redis with the rows as a fallback.
 //!
-//! With Redis, a node reads its row at each heartbeat. It writes the row once per expiry, when
-//! Redis rejects the heartbeat, when another node doubts that it is alive, and when its report
+//! With Redis, a node still reads its row at each heartbeat. It writes the row once per expiry,
+//! when Redis rejects the heartbeat, when another node doubts that it is alive, and when its report
 //! about Redis has changed. So only a row can show that a life is over; Redis only shows which
-//! nodes need not be doubted. If Redis loses its data, or never had it, each live node makes one
-//! extra write, and none is declared dead. A node that writes nothing for two expiries is doubted
+//! nodes need not be doubted. If Redis loses its data, or never had any, each live node makes one
+//! extra write and none is declared dead. A node that writes no row for two expiries is doubted
 //! even if its heartbeats arrive in Redis: it may be connected to another database.
 
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::{
 };
 
 impl Cluster {
-    /// Where this node's heartbeats go.
+    /// Where this node's heartbeats are written.
     pub(in crate::engine) fn beats_in(&self) -> BeatsIn {
         match self.beacon() {
             Some(_) => BeatsIn::Redis,
@@ -40,8 +40,8 @@ impl Cluster {
         beat: Beat,
     ) -> Result<BeatOutcome, StoreError> {
         let Some(beacon) = self.beacon() else { return store.beat_if_alive(node, beat).await };
-        // The database comes first: a node that cannot reach it does not count as alive, because it
-        // cannot settle its attempts.
+        // The database comes first: a node that cannot reach it does not count
+        // as alive, because it could not settle its attempts.
         let living = store.living_nodes_by(&store.heartbeats()).await?;
         let Some(own) = living.iter().find(|member| member.node.id == node) else {
             return Ok(BeatOutcome::Lost);
@@ -64,13 +64,14 @@ impl Cluster {
             || !ahead(own).is_zero()
     }
 
-    /// The lives that have not ended, each with its latest known heartbeat from either source. For
-    /// the heartbeat service, which has its own connection and does not wait for a reader's.
+    /// The lives that have not ended, each with its latest known heartbeat from either source.
+    /// The heartbeat service calls this; it has its own
+    /// connection and does not wait for that of readers.
     pub(in crate::engine) async fn living(&self, store: &Store) -> Result<Vec<Living>, StoreError> {
         self.living_by(store, &store.heartbeats()).await
     }
 
-    /// The same, through the caller's connection.
+    /// The lives that have not ended, read through the caller's connection.
     pub(crate) async fn living_by(
         &self,
         store: &Store,
@@ -85,7 +86,8 @@ impl Cluster {
         Ok(living)
     }
 
-    /// The same after reading Redis once, for a node that sends no heartbeats yet.
+    /// The lives that have not ended, after one read
+    /// of Redis, for a node that sends no heartbeats yet.
     pub(in crate::engine) async fn listen(&self, store: &Store) -> Result<Vec<Living>, StoreError> {
         if let Some(beacon) = self.beacon() {
             beacon.listen(&lives(&store.living_nodes_by(&store.heartbeats()).await?)).await;
@@ -93,8 +95,9 @@ impl Cluster {
         self.living(store).await
     }
 
-    /// The nodes that are asked to write a heartbeat to the database: those that have been silent
-    /// for part of the expiry, that have long written nothing, or whose silence cannot be measured.
+    /// The nodes that are asked to write a heartbeat to the database:
+    /// those that have been silent for part of the expiry, those that have long written no row,
+    /// and those whose silence cannot be measured.
     pub(crate) fn doubtful(&self, own: Uuid, living: &[Living]) -> Vec<Doubt> {
         let (after, long) = (self.doubted_after(), self.settings().heartbeat_expiry * 2);
         let is_doubtful = |member: &&Living| {
@@ -103,7 +106,7 @@ impl Cluster {
                 && member.node.doubted_at.is_none()
                 && (member.silence > after || member.row_age() > long || ahead(member) > after)
         };
-        // While this node could not read Redis, silence there proves nothing.
+        // Silence in Redis proves nothing for a time in which this node could not read Redis.
         let listened = self.beacon().map_or(Duration::ZERO, Beacon::listened);
         let heard = |member: &Living| match member.beat {
             Some(_) => member.silence.min(after).min(listened),
@@ -113,32 +116,32 @@ impl Cluster {
         living.iter().filter(is_doubtful).map(doubt).collect()
     }
 
-    /// How long a node that sends its heartbeats to Redis can be silent before it is asked for one
-    /// in the database.
+    /// How long a node that sends its heartbeats to Redis may be silent
+    /// before it is asked to write one to the database.
     pub(in crate::engine) fn doubted_after(&self) -> Duration {
         self.settings().heartbeat_expiry / DOUBTED_AFTER
     }
 
-    /// Removes the heartbeat of a node that has left, so that no other node waits for it to expire.
+    /// Removes the heartbeat of a node that has left, so that no other node waits until it expires.
     pub(in crate::engine) async fn forget(&self, node: Uuid) {
         if let Some(beacon) = self.beacon() {
             beacon.forget(node).await;
         }
     }
 
-    /// The address of Redis, if heartbeats go there, and why it rejects them, if it does.
+    /// The address of Redis, if heartbeats go there, and the reason if Redis rejects them.
     pub fn redis(&self) -> Option<(&str, Option<String>)> {
         self.beacon().map(|beacon| (beacon.address(), beacon.problem()))
     }
 
-    /// Whether nodes use locks to decide which of them claims a due fire first. A node that claims
-    /// alone has no `share` and uses none.
+    /// Whether nodes use locks to decide which of them may claim a due fire first.
+    /// A node that claims alone has no `share` and uses no locks.
     pub(in crate::engine) fn has_locks(&self, share: Option<&Share>) -> bool {
         self.beacon().is_some() && self.has_others() && share.is_some()
     }
 
-    /// Which of `claims` this node may attempt. If a node takes a lock but does not claim, the
-    /// others only have to wait until the fire is due for every node.
+    /// The `claims` that this node may attempt. If a node takes a lock but does not claim, the
+    /// other nodes only have to wait until the fire is due for every node.
     pub(in crate::engine) async fn first_to(
         &self,
         own: Uuid,
@@ -153,7 +156,7 @@ impl Cluster {
     }
 }
 
-/// How far in the future the row's write time is, after the database's clock was stepped back.
+/// How far in the future the row was written, after the database's clock was stepped back.
 fn ahead(member: &Living) -> Duration {
     let ahead = member.written_at.0.saturating_sub(member.read_at.0);
     Duration::from_millis(u64::try_from(ahead).unwrap_or(0))
@@ -167,8 +170,8 @@ fn lives(living: &[Living]) -> Vec<Uuid> {
 fn hear(beacon: &Beacon, member: &mut Living) {
     let Some(voice) = beacon.heard(member.node.id) else { return };
     member.beat = Some(voice.heartbeat.beat);
-    // If the row's write time is in the future, the row does not show how long the node has been
-    // silent, so the heartbeat from Redis counts.
+    // If the row's time is in the future, the row does not show how long the node has been silent,
+    // so the heartbeat from Redis counts.
     if voice.silence >= member.silence && ahead(member).is_zero() {
         return;
     }

@@ -1,4 +1,4 @@
-//! The nodes that were alive when this node last read their rows.
+//! The nodes that were alive when this node last read the nodes' rows.
 
 use std::time::Duration;
 
@@ -9,17 +9,18 @@ use uuid::Uuid;
 use super::offset::is_right;
 use crate::{config::Role, store::nodes::Living};
 
-/// If a node uses this much more of its capacity than another, it lets that one take runs first.
+/// If a node uses this much more of its capacity than
+/// another, it lets the other node take runs first.
 const CLEARLY: f64 = 0.25;
 
 /// The living nodes, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fleet {
-    /// Each one has sent a heartbeat within the expiry.
+    /// The nodes that have sent a heartbeat within the expiry.
     pub members: Vec<Living>,
 }
 
-/// Whether a node with `tags` has all the tags in `asked`.
+/// Whether a node with `tags` has all the tags that a run asks for.
 pub fn places(tags: &[String], asked: &[String]) -> bool {
     asked.iter().all(|tag| tags.contains(tag))
 }
@@ -28,12 +29,12 @@ fn has(member: &Living, role: Role) -> bool {
     member.node.roles.0.iter().any(|word| word == role.word())
 }
 
-/// Whether it accepts new work.
+/// Whether the node accepts new work.
 fn takes_on(member: &Living) -> bool {
     member.node.draining_at.is_none() && member.node.drained_at.is_none()
 }
 
-/// Whether its clock lets it schedule.
+/// Whether the node may schedule: by its role, its clock, and because it accepts new work.
 fn schedules(member: &Living) -> bool {
     has(member, Role::Scheduler) && takes_on(member) && has_right_clock(member)
 }
@@ -43,19 +44,19 @@ fn has_right_clock(member: &Living) -> bool {
 }
 
 impl Fleet {
-    /// The fleet of those nodes in `living` whose heartbeat arrived within `expiry`.
+    /// The fleet of the nodes in `living` whose last heartbeat arrived within `expiry`.
     pub fn of(living: Vec<Living>, expiry: Duration) -> Self {
         let members = living.into_iter().filter(|member| member.silence <= expiry);
         Self { members: members.collect() }
     }
 
-    /// How many nodes claim due fires.
+    /// Number of nodes that claim due fires.
     pub fn schedulers(&self) -> usize {
         self.claiming(Duration::MAX).count()
     }
 
-    /// The newest zone data of the nodes that may schedule and have not been silent for longer than
-    /// `suspect`. All nodes use this release.
+    /// The newest zone data of all nodes that may schedule and have not been silent for longer than
+    /// `suspect`. All nodes schedule by this release.
     pub fn zone_data(&self, suspect: Duration) -> Option<&str> {
         let heard = |member: &&Living| schedules(member) && member.silence <= suspect;
         let mut all = self.members.iter().filter(heard);
@@ -66,7 +67,8 @@ impl Fleet {
         }))
     }
 
-    /// The nodes that claim; `suspect` limits whose zone data counts.
+    /// The nodes that claim fires.
+    /// Only nodes silent for at most `suspect` decide which zone data counts.
     fn claiming(&self, suspect: Duration) -> impl Iterator<Item = &Living> {
         let newest = self.zone_data(suspect).unwrap_or_default();
         let is_older =
@@ -89,16 +91,16 @@ impl Fleet {
     }
 
     /// The names of the nodes that share the shards. A node that has been silent for longer than
-    /// `suspect` is left out before it is declared dead: if it is alive after all, two nodes claim
-    /// its fires, and one of them loses.
+    /// `suspect` is left out before it is declared dead.
+    /// If that node is alive after all, two nodes claim its fires, and one of them loses.
     pub fn ring(&self, suspect: Duration) -> Vec<&str> {
         let heard = self.claiming(suspect).filter(|member| member.silence <= suspect);
         heard.map(|member| member.node.name.as_str()).collect()
     }
 
-    /// The tags of each other node that takes runs and has clearly more room than `own`, by their
-    /// last heartbeats. Heartbeats older than `suspect` are ignored. A burst that ends before the
-    /// next heartbeat goes unnoticed, which does no harm.
+    /// The tags of each other node that takes runs and has clearly more room than `own`,
+    /// by their last heartbeats. Heartbeats older than `suspect` are ignored.
+    /// A burst of runs that ends before the next heartbeat is not noticed, which does no harm.
     pub fn emptier_than(&self, own: Uuid, suspect: Duration) -> Vec<Strings> {
         let share =
             |member: &Living| f64::from(member.node.held) / f64::from(member.node.capacity.max(1));
@@ -118,7 +120,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// An idle node with all roles.
+    /// A node with all roles and no runs.
     pub(crate) fn member(name: &str) -> Living {
         let words = |words: &[&str]| Strings(words.iter().map(|word| (*word).to_owned()).collect());
         let node = node::Model {
@@ -185,7 +187,8 @@ pub(crate) mod tests {
         assert_eq!((all.zone_data(Duration::MAX), all.schedulers()), (Some("2026b"), 1));
         assert_eq!(all.ring(suspect), ["b"]);
         assert_eq!(all.workers().count(), 3, "runs are carried out by all");
-        // A node that only serves requests, or is leaving, does not keep others from scheduling.
+        // A node that only serves requests, or that is
+        // leaving, does not keep others from scheduling.
         let idle = changed("d", |other| {
             other.node.zone_data = "2026c".to_owned();
             other.node.roles = Strings(vec!["api".to_owned()]);

@@ -30,7 +30,7 @@ use crate::{
     target::{BrokerReport, Executor},
 };
 
-/// What a node knows of the others and of itself. Cheap to clone; clones share their state.
+/// A node's knowledge of the other nodes and of itself. Cheap to clone; clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct Cluster {
     inner: Arc<Inner>,
@@ -52,13 +52,13 @@ struct Inner {
     is_usurped: AtomicBool,
 }
 
-/// What this node last read about the others.
+/// The facts about the other nodes that this node last read.
 #[derive(Debug, Default)]
 struct FleetView {
     fleet: Arc<Fleet>,
-    /// The tags of each node that has clearly more room than this node.
+    /// The tags of each node that has clearly more room for runs than this node.
     emptier: Vec<Strings>,
-    /// Which shards this node may claim in, and when.
+    /// In which shards this node may claim, and when; `None` if it is alone.
     share: Option<Arc<Share>>,
     /// The nodes that are asked to write a heartbeat to the database.
     doubtful: Vec<Doubt>,
@@ -68,20 +68,21 @@ struct FleetView {
     is_drained: bool,
 }
 
-/// Whether a node may schedule, and if not, why.
+/// Whether a node may schedule, and the reason if it may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeReadiness {
     /// The node may schedule.
     Ready,
     /// The node is shutting down.
     Draining,
-    /// An operator has drained it.
+    /// An operator has drained the node.
     Drained,
     /// Another process uses the node's name.
     Usurped,
     /// The node's clock is ahead of the database's by this much.
     ClockOff(TimeDelta),
-    /// The node's zone data is older than that of another node that schedules. It may execute runs.
+    /// The node's zone data is older than that of another node that schedules.
+    /// The node may execute runs.
     OldZones,
 }
 
@@ -93,7 +94,7 @@ impl Cluster {
         Self { inner: Arc::new(Inner { settings, executor, places, meter, ..Inner::default() }) }
     }
 
-    /// Whether the node may schedule, as far as it knows.
+    /// Whether the node may schedule, by the facts that it knows.
     pub fn standing(&self, clock: &Clock) -> NodeReadiness {
         if self.inner.is_draining.load(Ordering::Relaxed) {
             return NodeReadiness::Draining;
@@ -109,20 +110,21 @@ impl Cluster {
         }
     }
 
-    /// How far the clock is ahead of the database's, as far as the node knows, if it is wrong.
+    /// How far the clock is ahead of the database's;
+    /// `None` if it is right, as far as the node knows.
     pub(crate) fn wrong_by(&self, clock: &Clock) -> Option<TimeDelta> {
         let reading = *self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let offset = reading?.estimate(clock.wall(), clock.instant());
         (!is_right(offset)).then_some(offset)
     }
 
-    /// Reads the nodes that are alive now.
+    /// Reads which nodes are alive now.
     pub async fn fleet(&self, store: &Store) -> Result<Fleet, StoreError> {
         let expiry = self.inner.settings.heartbeat_expiry;
         Ok(Fleet::of(self.living_by(store, store.read()).await?, expiry))
     }
 
-    /// How long a node can be silent before it owns no shard.
+    /// How long a node may be silent before it loses its shards.
     pub fn suspect_after(&self) -> Duration {
         self.inner.settings.heartbeat_expiry / 2
     }
@@ -141,9 +143,9 @@ impl Cluster {
         &self.inner.settings.node_name
     }
 
-    /// Records the offset of the clock and corrects the clock accordingly. Returns how far the wall
-    /// clock is ahead, and `Some(true)` if it has become right or `Some(false)` if it has become
-    /// wrong.
+    /// Records the offset of the clock, and corrects the clock by it.
+    /// Returns how far the wall clock is ahead, and `Some(true)` if the clock has become
+    /// right or `Some(false)` if it has become wrong.
     pub(in crate::engine) fn note(
         &self,
         clock: &Clock,
@@ -154,63 +156,65 @@ impl Cluster {
         let reading = reading.narrowed_by(*last);
         *last = Some(reading);
         let is_right = is_right(reading.offset());
-        // A clock that is further off is rejected, not corrected.
+        // A clock that is further off than permitted is rejected instead of corrected.
         if is_right {
             clock.correct(reading.correction(clock.correction()));
         }
         (reading.offset(), (was_right != is_right).then_some(is_right))
     }
 
-    /// Checks whether the wall clock was stepped since the last check; returns by how much.
+    /// Checks whether the wall clock was stepped since the last check.
+    /// Returns the size of the step.
     pub(crate) fn look_at_clock(&self, clock: &Clock) -> Option<TimeDelta> {
         let mut steps = self.inner.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let step = steps.look(clock.wall(), clock.instant());
-        // While the clock is wrong, this node fires nothing.
+        // While its clock is wrong, this node fires nothing.
         if step.is_none() && self.wrong_by(clock).is_none() {
             steps.goes_by(clock.now());
         }
         step
     }
 
-    /// The report on steps of the wall clock.
+    /// The health check on steps of the wall clock.
     pub(crate) fn clock_steps(&self, clock: &Clock) -> Issue {
         let steps = self.inner.steps.lock().unwrap_or_else(PoisonError::into_inner);
         steps.issue(clock.now(), clock.instant())
     }
 
-    /// How far the clock was ahead at the last comparison.
+    /// How far this node's clock was ahead at the last comparison.
     pub(crate) fn offset(&self) -> TimeDelta {
         let reading = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
         reading.as_ref().map_or(TimeDelta::zero(), Reading::offset)
     }
 
-    /// Records the heartbeats of the other nodes.
+    /// Records the heartbeats in the rows of the other nodes.
     pub(crate) fn watch(&self, living: &[Living], now: Instant) {
         self.witness().look(living, now);
     }
 
-    /// The nodes whose rows this node has seen unchanged for longer than the expiry.
+    /// The nodes whose rows have not changed for longer
+    /// than the expiry, as this node has seen them.
     pub(crate) fn silent(&self, now: Instant) -> Vec<SilentNode> {
         self.witness().silent(self.inner.settings.heartbeat_expiry, now)
     }
 
-    /// Records the schedules whose fires the database refuses to this node.
+    /// Records the schedules whose fires this node cannot write because the database refuses them.
     pub(crate) fn note_refused(&self, schedules: Vec<Uuid>) {
         *self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner) = schedules;
     }
 
-    /// The schedules whose fires the database refuses to this node.
+    /// The schedules whose fires this node cannot write because the database refuses them.
     pub fn refused(&self) -> Vec<Uuid> {
         self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The state of this node's connections to brokers.
+    /// The state of this node's connections to message brokers.
     pub fn brokers(&self) -> Vec<BrokerReport> {
         let executor = self.inner.executor.as_ref();
         executor.map_or_else(Vec::new, |executor| executor.broker_reports())
     }
 
-    /// The places of this node.
+    /// This node's places for runs.
     pub fn places(&self) -> &Places {
         &self.inner.places
     }
@@ -225,7 +229,7 @@ impl Cluster {
         self.terms().look(name, theirs, now);
     }
 
-    /// Another node's lease term that is over by this node's monotonic clock.
+    /// The lease term of another node, if it is over by this node's monotonic clock.
     pub(crate) fn term_over(&self, name: &str, now: Instant) -> Option<Theirs> {
         self.terms().over(name, now)
     }
@@ -238,7 +242,7 @@ impl Cluster {
         self.inner.witness.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records which nodes are alive; returns whether this node's share of the shards has changed.
+    /// Records which nodes are alive. Returns whether this node's share of the shards has changed.
     pub(crate) fn see(&self, own: Uuid, living: Vec<Living>) -> bool {
         let settings = &self.inner.settings;
         let doubtful = self.doubtful(own, &living);
@@ -294,36 +298,36 @@ impl Cluster {
         self.seen_now().doubtful.clone()
     }
 
-    /// What this node may claim; `None` if it is alone and may claim everything.
+    /// The shards in which this node may claim; `None` if it is alone and may claim in all.
     pub(crate) fn share(&self) -> Option<Arc<Share>> {
         self.seen_now().share.clone()
     }
 
-    /// Whether this node takes runs that require these tags.
+    /// Whether this node takes runs that require all of these tags.
     pub(crate) fn takes(&self, asked: &[String]) -> bool {
         let settings = &self.inner.settings;
         settings.roles.has(Role::Worker) && places(&settings.tags.0, asked)
     }
 
-    /// Whether a node that has all these tags has clearly more room, so that it should take runs
-    /// first.
+    /// Whether a node with all of these tags has clearly more
+    /// room, so that it should take such runs first.
     pub(crate) fn lets_others_go_first(&self, asked: &[String]) -> bool {
         let seen = self.seen_now();
         seen.emptier.iter().any(|Strings(tags)| places(tags, asked))
     }
 
-    /// Whether other nodes were alive at the last heartbeat. Their writes do not reliably wake this
-    /// node.
+    /// Whether other nodes were alive at the last heartbeat.
+    /// Their writes do not reliably wake this node.
     pub(crate) fn has_others(&self) -> bool {
         self.seen().members.len() > 1
     }
 
-    /// From now on the node takes no new work.
+    /// Makes the node take no new work.
     pub(crate) fn begin_draining(&self) {
         self.inner.is_draining.store(true, Ordering::Relaxed);
     }
 
-    /// Sets whether another process has taken the node's name; returns whether that is a change.
+    /// Sets whether another process has taken the node's name. Returns whether that changed.
     pub(crate) fn set_usurped(&self, is_usurped: bool) -> bool {
         self.inner.is_usurped.swap(is_usurped, Ordering::Relaxed) != is_usurped
     }

@@ -1,4 +1,4 @@
-//! Problems of the cluster, and what to do about them.
+//! Problems of the cluster, and advice to operators on each.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,22 @@ use crate::{
     store::{nodes::Living, reads::placement::WaitingCount},
 };
 
-/// A check: its name, the value found, and the problem, if there is one.
+/// The result of a health check: its name, the value found, and the problem, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// The name of the check.
     pub name: &'static str,
-    /// The value found.
+    /// The value that the check found.
     pub value: String,
-    /// A sentence for an operator, if there is a problem.
+    /// The problem and the advice, in a sentence for operators; `None` if all is well.
     pub problem: Option<String>,
-    /// The same without names, for unauthenticated callers; `None` if it contains none.
+    /// The problem without names, for unauthenticated
+    /// callers; `None` if `problem` contains no names.
     pub bare: Option<String>,
-    /// Whether the problem is normal for a while, as it is between two versions: it is reported,
-    /// but does not make the server unhealthy.
+    /// Whether the problem is normal for a while, such as during an upgrade: it is reported, but
+    /// does not make the server unhealthy.
     pub passes: bool,
-    /// The nodes concerned, by name.
+    /// The names of the nodes that have the problem.
     pub nodes: Vec<String>,
 }
 
@@ -34,13 +35,13 @@ impl Issue {
         Self { name, value: value.to_string(), problem, bare: None, passes: false, nodes: vec![] }
     }
 
-    /// Sets the text for unauthenticated callers.
+    /// Sets the text of the problem for unauthenticated callers.
     fn or(self, bare: impl std::fmt::Display) -> Self {
         let bare = self.problem.is_some().then(|| format!("{bare}; sign in for the names"));
         Self { bare, ..self }
     }
 
-    /// Sets the nodes concerned, if there is a problem.
+    /// Sets the nodes that have the problem, if there is one.
     fn about<'a>(self, nodes: impl IntoIterator<Item = &'a str>) -> Self {
         let names = nodes.into_iter().map(str::to_owned);
         let nodes = names.filter(|_| self.problem.is_some()).collect();
@@ -52,7 +53,7 @@ impl Issue {
     }
 }
 
-/// Checks the live nodes, the runs that wait for tags, and the answering node's own state.
+/// Checks the live nodes, the runs that wait for tags, and the state of the answering node.
 pub fn issues(
     fleet: &Fleet,
     waiting: &[WaitingCount],
@@ -60,7 +61,7 @@ pub fn issues(
     readiness: NodeReadiness,
 ) -> Vec<Issue> {
     let (schedulers, workers) = (fleet.schedulers(), fleet.workers().count());
-    // If no node at all is alive, another check reports that.
+    // If no node is alive at all, another check reports that.
     let nobody = |count: usize, what: &str| {
         (count == 0 && !fleet.members.is_empty()).then(|| what.to_owned())
     };
@@ -78,8 +79,8 @@ pub fn issues(
     ]
 }
 
-/// Whether all nodes that use Redis reach it. Other nodes report it in their rows; the answering
-/// node passes the address of its Redis and its current problem as `own`.
+/// Checks that all nodes that use Redis can reach it. Other nodes report their problem in their
+/// rows; `own` is the answering node's Redis address and current problem.
 pub fn redis(fleet: &Fleet, name: &str, own: Option<(&str, Option<String>)>) -> Option<Issue> {
     let is_own = |member: &&Living| member.node.name == name;
     let others = fleet.members.iter().filter(|member| !is_own(member));
@@ -145,7 +146,7 @@ fn clocks(fleet: &Fleet) -> Issue {
     Issue::new("clocks", format!("{} ms", most.unwrap_or(0)), problem).or(bare).about(names)
 }
 
-/// How far a clock is off, as a text for people.
+/// Describes how far a clock is off, for people.
 pub(crate) fn describe(offset: TimeDelta) -> String {
     let (seconds, side) = (offset.num_milliseconds().unsigned_abs() / 1_000, offset);
     let side = if side < TimeDelta::zero() { "behind" } else { "ahead of" };
@@ -154,7 +155,7 @@ pub(crate) fn describe(offset: TimeDelta) -> String {
 
 fn same(name: &'static str, fleet: &Fleet, of: impl Fn(&Living) -> &str, what: &str) -> Issue {
     let mut by_value: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    // The offset of a node that is leaving no longer matters.
+    // The differences of a node that is leaving no longer matter.
     for member in fleet.members.iter().filter(|member| member.node.draining_at.is_none()) {
         by_value.entry(of(member)).or_default().push(&member.node.name);
     }
@@ -187,7 +188,7 @@ fn placement(fleet: &Fleet, waiting: &[WaitingCount]) -> Issue {
     Issue::new("placement", runs, problem).or(bare)
 }
 
-/// Nodes that an operator drained. This is intended, but should not be forgotten.
+/// Reports nodes that an operator drained. That was intended, but should not be forgotten.
 fn drained(fleet: &Fleet) -> Issue {
     let drained = fleet.members.iter().filter(|member| member.node.drained_at.is_some());
     let names: Vec<&str> = drained.map(|member| member.node.name.as_str()).collect();

@@ -1,18 +1,17 @@
-//! What a node knows of the other nodes and of its own clock.
+//! A node's knowledge of the other nodes and of its own clock.
 //!
-//! Each node reads at each heartbeat which nodes are alive, and keeps the result in memory; between
-//! two heartbeats it queries nothing. A node that is alone ignores shards, and pays nothing for
-//! nodes that do not exist.
+//! At each heartbeat, a node reads which nodes are alive and keeps the result in memory. Between
+//! two heartbeats it queries nothing. A node that is alone ignores shards and has no extra cost.
 //!
-//! - `ring`: which nodes own which shards, and when a node may claim a fire; pure
-//! - `fleet`: the live nodes at the last heartbeat; pure
-//! - `offset`: how far a clock is from the database's; pure
-//! - `steps`: steps of the wall clock; pure
+//! - `ring`: which nodes own which shards, and when a node may claim a fire; no IO
+//! - `fleet`: the live nodes at the last heartbeat; no IO
+//! - `offset`: how far a clock is from the database's; no IO
+//! - `steps`: steps of the wall clock; no IO
 //! - `compare`: compares this node's clock with the database's
-//! - `handle`: the shared knowledge about the other nodes and this one
-//! - `beating`: how a node sends its heartbeat, and reads those of others
-//! - `witness`: how long other nodes have been silent, by the local monotonic clock; pure
-//! - `terms`: how long the lease terms of others last, by the local monotonic clock; pure
+//! - `handle`: the knowledge that all services share
+//! - `beating`: sends this node's heartbeat, and reads those of others
+//! - `witness`: how long other nodes have been silent, by the local monotonic clock; no IO
+//! - `terms`: how long other nodes' lease terms last, by the local monotonic clock; no IO
 //! - `process`: how a machine tells its processes apart
 //! - `issues`: problems of the cluster, for operators
 

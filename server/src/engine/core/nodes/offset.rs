@@ -1,6 +1,6 @@
-//! How far this node's clock is from the database's, on which all nodes agree. It is measured at
-//! each heartbeat. Between two heartbeats, a clock that is stepped diverges from the monotonic one,
-//! so a node becomes suspicious without a query.
+//! How far this node's clock is from the database's, on which all nodes agree.
+//! The offset is measured at each heartbeat. Between two heartbeats, a step makes the clock diverge
+//! from the monotonic one, so a node notices the step without a query.
 
 use std::time::Instant;
 
@@ -8,8 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{clock::Clock, store::claims::MAX_OFFSET_MS};
 
-/// Readings of both clocks at about the same moment, and the bounds of how far the wall clock was
-/// ahead of the database's.
+/// Both clocks, read at about the same moment, and the bounds of how far
+/// the wall clock was ahead of the database's.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Reading {
     wall: DateTime<Utc>,
@@ -21,11 +21,11 @@ pub(in crate::engine) struct Reading {
 /// Both clocks are read in whole milliseconds.
 const ROUNDING: TimeDelta = TimeDelta::milliseconds(1);
 
-/// The most that two clocks drift apart while one of them is slewed: a thousandth.
+/// While a clock is slewed, two clocks drift apart by at most one part in this many.
 const DRIFT: i32 = 1_000;
 
 impl Reading {
-    /// The reading after a query that was sent at `asked` by the wall clock and has just been
+    /// The reading from a query that was sent at `asked` by the wall clock and has just been
     /// answered. The database read its clock at some moment in between.
     pub(in crate::engine) fn of(
         clock: &Clock,
@@ -37,8 +37,8 @@ impl Reading {
         Self { wall, monotonic, low, high }
     }
 
-    /// This reading, narrowed by the bounds of an earlier one. If the two contradict each other, a
-    /// clock was stepped, and the earlier one is obsolete.
+    /// This reading, narrowed by the bounds of an earlier one.
+    /// If the two contradict each other, a clock was stepped, and the earlier reading is obsolete.
     pub(crate) fn narrowed_by(self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
         let passed = passed(earlier.monotonic, self.monotonic);
@@ -49,18 +49,19 @@ impl Reading {
         if low <= high { Self { low, high, ..self } } else { self }
     }
 
-    /// The minimum by which the wall clock was ahead, so that a slow answer does not make a clock
-    /// wrong.
+    /// The offset closest to zero that the bounds permit.
+    /// So a slow answer does not make a clock wrong.
     pub(in crate::engine) fn offset(&self) -> TimeDelta {
         TimeDelta::zero().clamp(self.low, self.high)
     }
 
-    /// How far the wall clock is probably ahead now.
+    /// How far the wall clock is probably ahead at the given moment.
     pub(in crate::engine) fn estimate(&self, wall: DateTime<Utc>, monotonic: Instant) -> TimeDelta {
         self.offset() + ((wall - self.wall) - passed(self.monotonic, monotonic))
     }
 
-    /// The correction that replaces `current`: unchanged unless the reading contradicts it.
+    /// The correction that replaces `current`.
+    /// It stays unchanged unless the reading contradicts it.
     pub(crate) fn correction(&self, current: TimeDelta) -> TimeDelta {
         let is_within = self.low - ROUNDING <= current && current <= self.high + ROUNDING;
         if is_within { current } else { current.clamp(self.low, self.high) }
@@ -80,7 +81,7 @@ fn bounds(
     (asked.min(answered) - database, answered.max(asked) - database)
 }
 
-/// Whether a node with this clock may schedule.
+/// Whether a node whose clock is off by this much may schedule.
 pub(crate) fn is_right(offset: TimeDelta) -> bool {
     offset.num_milliseconds().abs() <= MAX_OFFSET_MS
 }
@@ -118,7 +119,7 @@ mod tests {
         let slow = Reading::of(&clock.clock(), at(4), at(9)).narrowed_by(Some(quick));
         assert_eq!(slow.correction(ms(4_000)), ms(4_000));
         assert!(slow.offset() >= ms(3_980), "{slow:?}");
-        // An operator corrected the clock: the earlier reading is obsolete.
+        // An operator has corrected the clock, so the earlier reading is obsolete.
         clock.set(at(10));
         let right = Reading::of(&clock.clock(), at(10), at(10)).narrowed_by(Some(slow));
         assert_eq!((right.offset(), right.correction(ms(4_000))), (TimeDelta::zero(), ms(0)));

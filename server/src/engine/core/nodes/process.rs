@@ -1,11 +1,11 @@
-//! How a machine tells its processes apart: by the boot, the PID namespace, the PID, and the
+//! Tells the processes of a machine apart: by the boot, the PID namespace, the PID, and the
 //! process's start time. Only Linux provides these; on other systems the answer is unknown.
 
 use std::{fs, path::Path};
 
 use nix::{errno::Errno, sys::signal::kill, unistd::Pid};
 
-/// Identifies this process uniquely; empty if the system does not provide it.
+/// A text that identifies this process uniquely; empty if the system does not provide it.
 pub(in crate::engine) fn own_process() -> String {
     let identity = || {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
@@ -28,26 +28,27 @@ pub(in crate::engine) fn goes_on(process: &str) -> Option<bool> {
     let id: u32 = id.parse().ok()?;
     match record(id) {
         Some(now) => Some(now == Some(began_at.to_owned())),
-        // Another user's record may be hidden, but a missing process is known for certain.
+        // Another user's record may be hidden, but the system
+        // always tells that a process does not exist.
         None => {
             (kill(Pid::from_raw(id.try_into().ok()?), None) == Err(Errno::ESRCH)).then_some(false)
         }
     }
 }
 
-/// When a process started, in ticks since boot.
+/// When a process started, in ticks since boot; `None` if it has ended or cannot be read.
 fn began(id: u32) -> Option<String> {
     record(id).flatten()
 }
 
-/// When the process with this id started; `None` inside if it has ended, and `None` outside if its
-/// record cannot be read.
+/// When the process with this id started: `Some(None)` if it has
+/// ended, and `None` if its record cannot be read.
 fn record(id: u32) -> Option<Option<String>> {
     let stat = fs::read_to_string(Path::new("/proc").join(id.to_string()).join("stat")).ok()?;
-    // The name in parentheses may contain any character.
+    // The process name in parentheses may contain any character.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
-    // The iterator starts at the state, which is field 3: the start time is field 22.
+    // The iterator is past the state, which is field 3; the start time is field 22.
     let began = fields.nth(18)?;
     Some((state != "Z" && state != "X").then(|| began.to_owned()))
 }
@@ -75,7 +76,7 @@ mod tests {
         let process = format!("{place} {} {began_at}", child.id());
         assert_eq!(goes_on(&process), Some(true));
         child.kill().unwrap();
-        // Poll without reaping the child: its record remains until then.
+        // Poll without reaping the child: its record stays until it is reaped.
         while began(child.id()).is_some() {
             std::thread::yield_now();
         }

@@ -1,5 +1,5 @@
-//! Rendezvous hashing: each node has a score for each shard, and the two highest scores own it.
-//! When a node joins or leaves, only its own shards move.
+//! Rendezvous hashing: each node has a score for each shard, and the nodes with the two highest
+//! scores own the shard. When a node joins or leaves, only its own shards move.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::store::{
 /// The number of shards over which schedules are spread.
 pub const SHARDS: usize = 256;
 
-/// The indexes in `names` of the shard's first and second owner.
+/// The indexes in `names` of a shard's first and second owner.
 pub fn owners(names: &[&str], shard: u8) -> (Option<usize>, Option<usize>) {
     let draw = |place: &usize| (score(names[*place], shard), names[*place]);
     let first = (0..names.len()).max_by_key(draw);
@@ -22,8 +22,8 @@ pub fn owners(names: &[&str], shard: u8) -> (Option<usize>, Option<usize>) {
     (first, others.max_by_key(draw))
 }
 
-/// A node's score for a shard: the same on each node and in each release (FNV-1a over the name,
-/// then SplitMix64's finaliser).
+/// A node's score for a shard: the same on each node and in each release.
+/// It is FNV-1a over the name, followed by SplitMix64's finaliser.
 fn score(name: &str, shard: u8) -> u64 {
     let bytes = name.bytes().chain([shard]);
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -35,18 +35,18 @@ fn score(name: &str, shard: u8) -> u64 {
     z ^ (z >> 31)
 }
 
-/// When one of several nodes may claim the fires of each shard.
+/// When this node, one of several, may claim the fires of each shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// One digit per shard; see [`ShardTurns`].
+    /// One digit for each shard; see [`ShardTurns`].
     turns: String,
-    /// The delay between the turns of the first owner, the second owner and all others.
+    /// The delay from the first owner's turn to the second owner's, and from that to the others'.
     after: TimeDelta,
 }
 
 impl Share {
-    /// What `own` may claim when it shares the work with the nodes in `names`; `None` if it is
-    /// alone and may claim everything.
+    /// The share of the node `own` among the nodes in `names`;
+    /// `None` if it is alone and may claim everything.
     pub(crate) fn of(own: &str, names: &[&str], after: Duration) -> Option<Self> {
         if names.iter().all(|name| *name == own) {
             return None;
@@ -64,7 +64,7 @@ impl Share {
         Some(Self { turns: (0..=u8::MAX).map(turn).collect(), after })
     }
 
-    /// The store's query parameters at `now`.
+    /// The parameters of the store's query at `now`.
     pub(crate) fn turns(&self, now: Timestamp) -> ShardTurns<'_> {
         let before = |delay: TimeDelta| Timestamp(now.0 - delay.num_milliseconds());
         ShardTurns {
@@ -74,7 +74,7 @@ impl Share {
         }
     }
 
-    /// How long after its instant this node may claim a fire of the shard.
+    /// How long after its instant this node may claim a fire of a shard.
     fn delay(&self, shard: u8) -> TimeDelta {
         match self.turns.as_bytes().get(usize::from(shard)) {
             Some(b'1') => TimeDelta::zero(),
@@ -93,8 +93,8 @@ impl Share {
         let next = ahead.iter().map(turn).min();
         let cursors = ahead.iter().filter(|row| row.shard.is_some());
         let (overdue, to_come): (Vec<_>, Vec<_>) = cursors.partition(|row| row.at <= now);
-        // Rows that were not read. If this node could have claimed one of them first, the last
-        // claim would have taken it.
+        // Rows that were not read come after the last row that was.
+        // If this node could have claimed one of them before, the last claim would have taken it.
         let hidden = |rows: &[&CursorAhead], delay| {
             let last = rows.iter().map(|row| row.at).max().filter(|_| rows.len() >= LOOKED_AT);
             last.map(|at| after(at, delay))
@@ -203,8 +203,8 @@ mod tests {
         assert_eq!(Share::of("a", &[], Duration::from_secs(1)), None);
     }
 
-    /// This node is the first owner of shard 0, the second owner of shard 1, and neither for shard
-    /// 2.
+    /// A share in which this node is the first owner of shard 0, the second
+    /// owner of shard 1, and no owner of shard 2.
     fn share() -> Share {
         Share { turns: "123".to_owned(), after: TimeDelta::seconds(1) }
     }
@@ -224,13 +224,13 @@ mod tests {
         assert_eq!(next(&[]), None);
     }
 
-    /// Otherwise this node would query again and again while the others claim their own backlog.
+    /// If it did, this node would query again and again while the others claim their own backlog.
     #[test]
     fn a_backlog_of_others_does_not_keep_a_node_awake() {
         let now = Timestamp(10_000);
         let mut rows: Vec<CursorAhead> = (0..LOOKED_AT).map(|_| ahead(2, 9_990)).collect();
         assert_eq!(share().next(&rows, now), Some(Timestamp(10_990)));
-        // This node may own a row that was not read.
+        // This node may own a row that was not read, so it must wake for the last row that was.
         rows.extend((0..LOOKED_AT).map(|_| ahead(2, 10_500)));
         assert_eq!(share().next(&rows, now), Some(Timestamp(10_500)));
     }

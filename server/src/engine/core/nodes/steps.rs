@@ -1,5 +1,5 @@
-//! Steps of the wall clock, detected without a query: it diverges from the monotonic clock, which
-//! is never set.
+//! Detects steps of the wall clock without a query: a step makes it diverge
+//! from the monotonic clock, which is never set.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,13 @@ use crate::engine::cluster::Issue;
 /// A wall clock that gains or loses more than this between two checks was stepped, not slewed.
 const MIN_STEP: TimeDelta = TimeDelta::milliseconds(200);
 
-/// A clock that is behind its own earlier reading by more than this delays fires noticeably.
+/// If a clock is behind its own earlier reading by more than this, fires are noticeably delayed.
 const MIN_BEHIND: TimeDelta = TimeDelta::seconds(1);
 
-/// How long a step is reported afterwards.
+/// How long a step is reported after it happened.
 const TOLD_FOR: Duration = Duration::from_secs(300);
 
-/// What the clocks showed at the last check.
+/// The readings of both clocks at the last check.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     last: Option<(DateTime<Utc>, Instant)>,
@@ -26,8 +26,8 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Checks the clocks; returns how far the wall clock was stepped since the last check, if it
-    /// was.
+    /// Checks the clocks. Returns how far the wall clock was stepped since
+    /// the last check; `None` if it was not stepped.
     pub(crate) fn look(&mut self, wall: DateTime<Utc>, monotonic: Instant) -> Option<TimeDelta> {
         let (last_wall, last_monotonic) = self.last.replace((wall, monotonic))?;
         let passed = monotonic.saturating_duration_since(last_monotonic);
@@ -40,12 +40,12 @@ impl Steps {
         Some(step)
     }
 
-    /// Records that the node uses `now` to schedule.
+    /// Records that the node schedules by the time `now`.
     pub(crate) fn goes_by(&mut self, now: DateTime<Utc>) {
         self.furthest = self.furthest.max(Some(now));
     }
 
-    /// The report on steps, for as long as it matters.
+    /// The health check on steps. A step is a problem for as long as it matters.
     pub(crate) fn issue(&self, now: DateTime<Utc>, monotonic: Instant) -> Issue {
         const NAME: &str = "clock_steps";
         let Some((step, at)) = self.step else { return Issue::new(NAME, "none", None) };

@@ -1,23 +1,24 @@
-//! How long the leases of other nodes last, by this node's own monotonic clock. Pure: from terms
-//! and instants to an answer.
+//! How long the leases of other nodes last, by this node's own monotonic clock.
+//! Computed without IO, from terms and instants.
 
 use std::{collections::HashMap, time::Instant};
 
 use crate::store::leases::Theirs;
 
-/// The lease terms of other nodes, as this node first saw them.
+/// The lease terms of other nodes, as this node saw them first.
 ///
-/// Leases end by the database's clock. When that is stepped back, a dead node's lease lasts longer
-/// by the size of the step, and no other node runs its services; nor is the node declared dead,
-/// because that is one of these services. A live holder renews its term, which changes it. So a
-/// term that stays unchanged for the time that was left when it was first seen is over, whatever
-/// the database's clock did. If its holder is alive after all, its writes name an outdated epoch.
+/// Leases end by the database's clock. If that clock is stepped back, a dead node's lease lasts
+/// longer by the size of the step, and no other node runs its services.
+/// The dead node is not even declared dead, because that is one of these services.
+/// A live holder renews its term, which changes it. So a term is over if it stays unchanged
+/// for the time that was left when it was first seen, whatever the database's clock did.
+/// If its holder is alive after all, its writes name an outdated epoch.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
     seen: HashMap<&'static str, SeenTerm>,
 }
 
-/// A term, and when this node treats it as over.
+/// A term, and the moment from which this node treats it as over.
 #[derive(Clone, Copy, Debug)]
 struct SeenTerm {
     theirs: Theirs,

@@ -1,5 +1,5 @@
-//! How long other nodes have been silent, by this node's own monotonic clock. Pure: from rows and
-//! instants to an answer.
+//! How long other nodes have been silent, by this node's own monotonic clock.
+//! Computed without IO, from rows and instants.
 
 use std::{
     collections::HashMap,
@@ -11,36 +11,36 @@ use uuid::Uuid;
 
 use crate::store::nodes::{Living, SilentNode};
 
-/// The heartbeats of live nodes, as this node saw them in their rows.
+/// The heartbeats of live nodes, as this node saw them in the nodes' rows.
 ///
-/// Heartbeats are written by the database's clock and compared with it. When that clock is stepped
+/// Heartbeats are written by the database's clock and compared with it. If that clock is stepped
 /// forward, as by a fail-over to a server with another clock, every heartbeat is stale at once, and
-/// the first node to recover would declare all others dead. When it is stepped back, every
-/// heartbeat is in the future, and no node would be declared dead for the duration of the step. A
-/// heartbeat that stays unchanged for the expiry on the local monotonic clock has expired, whatever
-/// the database's clock did; the same applies to the time in which a doubt can be answered.
+/// the first node to recover would declare all others dead. If it is stepped back, every heartbeat
+/// is in the future, and no node would be declared dead for the duration of the step. So a
+/// heartbeat expires when it stays unchanged for the expiry on the local monotonic clock, whatever
+/// the database's clock did. The same applies to the time in which a doubt can be answered.
 #[derive(Debug, Default)]
 pub(crate) struct HeartbeatObserver {
     seen: HashMap<Uuid, SeenHeartbeat>,
     looked: Option<Instant>,
 }
 
-/// A heartbeat, when it was first seen, and how old it was then.
+/// A heartbeat, the moment at which it was first seen, and its age at that moment.
 #[derive(Clone, Copy, Debug)]
 struct SeenHeartbeat {
     heartbeat_at: Timestamp,
     at: Instant,
     age: Duration,
-    /// The unanswered doubt, and when it was first seen.
+    /// The unanswered doubt, and the moment at which it was first seen.
     doubt: Option<(Timestamp, Instant)>,
 }
 
 impl HeartbeatObserver {
     /// Records the rows of all live nodes.
     pub(crate) fn look(&mut self, living: &[Living], now: Instant) {
-        // A heartbeat that is new since the last check is no older than that check, whatever the
-        // database's clock shows. The age of one from before the first check is known only from the
-        // database's clock.
+        // A heartbeat that is new since the last check is no older than that check,
+        // whatever the database's clock shows.
+        // Only the database's clock can tell the age of a heartbeat from before the first check.
         let oldest = self.looked.map_or(Duration::MAX, |last| now.saturating_duration_since(last));
         let seen = living.iter().map(|member| {
             let (id, heartbeat_at) = (member.node.id, member.written_at);
@@ -95,8 +95,8 @@ mod tests {
         let second = Duration::from_secs(1);
         witness.look(&[beaten_at(100, 3_702)], start + second);
         assert_eq!(witness.silent(EXPIRY, start + second), []);
-        // Two of these seconds were before the first check, so only the database's clock can count
-        // them.
+        // Two of these seconds passed before the first check,
+        // so only the database's clock can count them.
         let silent = SilentNode {
             node: member("a").node.id,
             since: Timestamp(100_000),
@@ -106,8 +106,8 @@ mod tests {
         assert_eq!(witness.silent(EXPIRY, start + 29 * second), [silent]);
         let silent = SilentNode { is_watched: true, ..silent };
         assert_eq!(witness.silent(EXPIRY, start + 31 * second), [silent]);
-        // A node that sends a new heartbeat is alive, whatever the clock shows: it did so within
-        // the second since the last check.
+        // A node that sends a new heartbeat is alive, whatever the clock shows: it sent the
+        // heartbeat within the second since the last check.
         witness.look(&[beaten_at(100, 3_730)], start + 29 * second);
         witness.look(&[beaten_at(3_731, 9_999)], start + 30 * second);
         assert_eq!(witness.silent(EXPIRY, start + 59 * second), []);
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(look(&witness, 30), None);
         assert_eq!(look(&witness, 31), Some((true, false)));
         assert_eq!(look(&witness, 51), Some((true, true)));
-        // Another doubt has its own deadline.
+        // A new doubt has a deadline of its own.
         witness.look(&[doubted(1_001)], start + 51 * second);
         assert_eq!(look(&witness, 52), Some((true, false)));
     }

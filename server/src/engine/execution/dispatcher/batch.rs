@@ -20,38 +20,38 @@ use crate::{
     target::Invocation,
 };
 
-/// Locked runs, and the decision about each.
+/// Locked runs, and the decision about each of them.
 #[derive(Default)]
 pub(super) struct DispatchBatch {
     /// Runs that start on this node.
     placed: Vec<PlacedRun>,
-    /// How each run of `placed` is taken.
+    /// For each run of `placed`, how this node takes it.
     takes: Vec<Take>,
-    /// Runs whose definition cannot be read, and why.
+    /// Runs whose definition cannot be read, each with the reason.
     failed: Vec<(Uuid, String)>,
-    /// Runs that have waited past their deadline.
+    /// Runs that have waited beyond their deadline.
     late: Vec<WaitingRun>,
 }
 
-/// A run that has a place.
+/// A run for which this node has a place.
 struct PlacedRun {
     run: WaitingRun,
     known: Arc<CompiledDefinition>,
     place: HeldPlace,
 }
 
-/// What attempts need when they start after the commit.
+/// The values that attempts need when they start after the commit.
 pub(super) struct AttemptStart<'a> {
-    /// This node.
+    /// The key of this node.
     pub(super) node: Uuid,
-    /// When they start.
+    /// When the attempts start.
     pub(super) now: DateTime<Utc>,
-    /// Attempts that this node has lost again.
+    /// Attempts that this node has lost again before their start.
     pub(super) lost: &'a HashSet<RunLease>,
 }
 
 impl DispatchBatch {
-    /// Finds a place for each waiting run until none is left; records refusals in `looked`.
+    /// Finds a place for each waiting run until none is left. Records refused holders in `looked`.
     pub(super) async fn place(
         core: &Core,
         tx: &DatabaseTransaction,
@@ -96,12 +96,12 @@ impl DispatchBatch {
         Ok(batch)
     }
 
-    /// The number of runs that change.
+    /// Number of runs that the batch changes.
     pub(super) fn len(&self) -> usize {
         self.failed.len() + self.late.len() + self.takes.len()
     }
 
-    /// Writes the decisions.
+    /// Writes the decisions of the batch.
     pub(super) async fn write(
         &self,
         core: &Core,
@@ -116,12 +116,12 @@ impl DispatchBatch {
         Ok(())
     }
 
-    /// The holds of the attempts that start here.
+    /// The holds of the attempts that start on this node.
     pub(super) fn holds(&self, node: Uuid) -> impl Iterator<Item = RunLease> {
         self.takes.iter().map(move |take| hold(take, node))
     }
 
-    /// Counts the committed runs, and wakes the services concerned.
+    /// Counts the committed runs in the metrics, and wakes the services that wait for them.
     pub(super) fn report(&self, core: &Core) {
         for run in &self.late {
             let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
@@ -135,7 +135,7 @@ impl DispatchBatch {
         }
     }
 
-    /// Starts the attempts, except the lost ones.
+    /// Starts the attempts, except for the lost ones.
     pub(super) fn start(self, core: &Arc<Core>, begun: AttemptStart<'_>) {
         for (PlacedRun { run, known, place }, take) in self.placed.into_iter().zip(self.takes) {
             let hold = hold(&take, begun.node);
@@ -169,8 +169,8 @@ fn invocation(core: &Core, run: WaitingRun, task: &Task, hold: &RunLease) -> Inv
         priority: run.priority,
         schedule: run.schedule,
         schedule_id: run.schedule_id,
-        // For a manual run, this is the requested instant, or else the time of the request. A run
-        // that repeats it has the same key and the same value here.
+        // For a manual run, this is the requested instant or, without one, the time of the request.
+        // A run that repeats it has the same key and the same value here.
         scheduled_at: Some(run.scheduled_at.utc()),
         idempotency_key: run.idempotency_key,
         traceparent: Some(attempt::traceparent(core, hold)),

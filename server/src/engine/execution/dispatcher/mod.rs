@@ -1,6 +1,6 @@
-//! The dispatcher: takes as many waiting runs as this node has capacity for.
+//! The dispatcher takes as many waiting runs as this node has places for.
 //!
-//! - `batch`: the runs that it takes in one transaction
+//! - `batch`: the runs that the dispatcher takes in one transaction
 
 mod batch;
 
@@ -30,68 +30,68 @@ use crate::{
     },
 };
 
-/// Takes waiting runs.
+/// The service that takes waiting runs.
 #[derive(Debug)]
 pub(in crate::engine) struct Dispatcher {
     pub(in crate::engine) core: Arc<Core>,
     next: Option<DateTime<Utc>>,
     /// Whether the last round left runs to other nodes for a moment.
     has_left: bool,
-    /// When it may next search behind the runs that wait for their holder's share.
+    /// When the service may next search beyond the runs that wait for their holder's share.
     behind_at: Instant,
-    /// When the next run becomes due, of those that the last such search found.
+    /// When the next run becomes due, among those that the last such search found.
     later: Option<DateTime<Utc>>,
 }
 
-/// A search behind runs that wait for a share reads all of these runs. The pause before the next
-/// search is this many times as long as the last one took, so the load on a node stays low however
-/// many there are.
+/// A search beyond runs that wait for a share reads all of these runs.
+/// The pause before the next search is this many times as long as the last search,
+/// so the load on a node stays low however many such runs there are.
 const BEHIND_PAUSE: u32 = 10;
 
-/// The longest such pause.
+/// The longest pause between two such searches.
 const MAX_BEHIND_PAUSE: Duration = Duration::from_millis(500);
 
-/// Minimum number of runs to read when a share has room again, because runs of other holders may
-/// come before the ones that can start.
+/// Minimum number of runs to read when a share has room again:
+/// runs of other holders may come before those that can start.
 const MIN_LOOK: usize = 16;
 
-/// One read of the waiting runs.
+/// A read of the waiting runs.
 #[derive(Debug)]
 struct QueueScan {
     /// Maximum number of runs to read.
     limit: usize,
-    /// The holders whose runs are skipped.
+    /// The holders of places whose runs are skipped.
     full: Vec<PlaceHolder>,
 }
 
-/// The result of reading waiting runs.
+/// The result of one read of the waiting runs.
 #[derive(Debug, Default)]
 struct QueueScanOutcome {
-    /// How many runs were read.
+    /// Number of runs that were read.
     read: usize,
-    /// How many of them were settled or started.
+    /// Number of these runs that were settled or started.
     taken: usize,
-    /// Holders that had no share left for some of their runs.
+    /// The holders that had no share left for some of their runs.
     refused: Vec<PlaceHolder>,
     /// Whether no place was left.
     is_full: bool,
 }
 
-/// How a round ends.
+/// The reason why a round ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RoundEnd {
-    /// There is no place; this service wakes when one becomes free.
+    /// The node has no free place. The service wakes when one becomes free.
     Full,
-    /// It is too early to search behind the runs that wait for a share.
+    /// It is too early to search beyond the runs that wait for a share.
     Early(Duration),
-    /// There is nothing more to take.
+    /// There are no more runs to take.
     Done,
 }
 
-/// The result of a round.
+/// The result of a round of the dispatcher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DispatcherReport {
-    /// Attempts started.
+    /// Number of attempts started.
     pub taken: usize,
 }
 
@@ -101,7 +101,7 @@ impl Dispatcher {
         Self { core, next: None, has_left: false, behind_at, later: None }
     }
 
-    /// Which runs to read next.
+    /// Decides which runs to read next.
     fn look(&self, batch: usize) -> Result<QueueScan, RoundEnd> {
         let Room { free, is_held_back, of_held_back, full } = self.core.places.room();
         if free == 0 {
@@ -118,7 +118,7 @@ impl Dispatcher {
         Err(RoundEnd::Early(pause))
     }
 
-    /// Takes batches until the round ends.
+    /// Takes batch after batch until the round ends.
     async fn take_all(
         &mut self,
         now: DateTime<Utc>,
@@ -163,20 +163,20 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Whether to leave the run to other nodes for a moment, because one of them has clearly more
-    /// room for it.
+    /// Whether to leave the run to other nodes for a moment,
+    /// because one of them has clearly more room for it.
     fn is_left_to_others(&self, run: &WaitingRun, now: DateTime<Utc>) -> bool {
         let asked = run.runs_on.as_ref().map_or(&[][..], |tags| &tags.0);
         now < run.available_at.utc() + self.moment()
             && self.core.cluster.lets_others_go_first(asked)
     }
 
-    /// How long other nodes go first.
+    /// How long other nodes have to take a run first.
     fn moment(&self) -> TimeDelta {
         TimeDelta::from_std(self.core.settings.second_owner_after).unwrap_or_default()
     }
 
-    /// Takes one batch.
+    /// Takes one batch of runs.
     async fn take(
         &mut self,
         now: DateTime<Utc>,
@@ -199,7 +199,7 @@ impl Dispatcher {
         self.has_left |= !left.is_empty();
         looked.taken = batch.len();
         if looked.taken == 0 {
-            // A rollback, because a commit would notify all followers on all nodes.
+            // Roll back instead of committing: a commit would notify all followers on all nodes.
             tx.rollback().await?;
             return Ok(looked);
         }
@@ -217,8 +217,8 @@ impl Dispatcher {
         Ok(looked)
     }
 
-    /// Leaves out runs whose group has no room. It locks the groups, so no other node takes runs of
-    /// these groups before this transaction ends.
+    /// Leaves out runs whose group has no room. Locks the groups, so that no other node takes runs
+    /// of these groups before this transaction ends.
     async fn within_limits(
         &self,
         tx: &DatabaseTransaction,
@@ -245,13 +245,13 @@ impl Service for Dispatcher {
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<DispatcherReport, EngineError> {
         let mut report = DispatcherReport::default();
         if !self.core.may_take().await? {
-            // With a wrong clock, runs would start late or early. This service wakes once the clock
-            // is right.
+            // With a wrong clock, runs would start late or early.
+            // The service wakes once the clock is right.
             self.next = None;
             return Ok(report);
         }
-        // Set before the tables are read, so that any place that becomes free from now on wakes
-        // this service again.
+        // These flags are set before the tables are read, so that any place
+        // that becomes free from now on wakes the service again.
         self.core.backlog.store(true, Ordering::Relaxed);
         self.core.group_backlog.store(true, Ordering::Relaxed);
         let end = self.take_all(now, &mut report).await?;
@@ -263,7 +263,7 @@ impl Service for Dispatcher {
             self.core.places.forget_full();
         }
         if self.core.places.room().is_held_back {
-            // A place that becomes free also wakes this service.
+            // A place that becomes free before then also wakes the service.
             let early = match end {
                 RoundEnd::Early(pause) => TimeDelta::from_std(pause).ok().map(|pause| now + pause),
                 RoundEnd::Full | RoundEnd::Done => None,
@@ -276,12 +276,12 @@ impl Service for Dispatcher {
         self.core.backlog.store(false, Ordering::Relaxed);
         let backlog = self.core.store.backlog(&self.core.settings.tags.0, now.into()).await?;
         self.core.group_backlog.store(backlog.grouped, Ordering::Relaxed);
-        // If a due run was not taken, another node is taking it, or it waits until this node, which
-        // was declared dead, has a new life. Either event wakes this service.
+        // If a due run was not taken, another node is taking it, or it waits because this node was
+        // declared dead and has no new life yet. Either event wakes the service.
         let next = backlog.next.map(|at| at.utc());
         self.next = next.filter(|next| report.taken > 0 || *next > now);
         if std::mem::take(&mut self.has_left) {
-            // If the other nodes do not take the run, this one will.
+            // If the other nodes do not take the run in this time, this node will.
             self.next = Some(now + self.moment());
         }
         Ok(report)
@@ -297,7 +297,7 @@ impl Service for Dispatcher {
     }
 }
 
-/// The condition that leaves out the runs of holders that have used up their share.
+/// The query condition that leaves out the runs of holders without a share.
 fn without(full: &[PlaceHolder]) -> Without {
     let mut without = Without::default();
     for holder in full {
@@ -310,8 +310,8 @@ fn without(full: &[PlaceHolder]) -> Without {
     without
 }
 
-/// Whether a fire's run has waited for capacity past the fire's start deadline. The deadline no
-/// longer applies once an attempt has begun.
+/// Whether the run of a fire has waited for a place beyond the fire's start deadline.
+/// The deadline no longer applies once an attempt has begun.
 fn is_too_late(run: &WaitingRun, now: DateTime<Utc>) -> bool {
     let (scheduled_at, due_at) = (run.scheduled_at.utc(), run.due_at.utc());
     let jitter = run.jitter_ms.unwrap_or_default();

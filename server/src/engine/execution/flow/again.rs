@@ -1,10 +1,10 @@
-//! Which results of a settled run are kept when it is rerun from its failures. Pure.
+//! Decides which results of a settled run are kept when it is rerun from its failures. No IO.
 
 use entity::task_run;
 
 use crate::model::definition::{Definition, Graph};
 
-/// The tasks whose success is kept: those that succeeded and depend on no task that is repeated.
+/// The tasks whose results are kept: those that succeeded and depend on no task that is repeated.
 /// `last` is the state of a task's last attempt.
 pub(crate) fn kept_tasks(
     definition: &Definition,
@@ -49,7 +49,7 @@ mod tests {
             ("left", Succeeded),
             ("right", Failed),
             ("join", Skipped),
-            // It ran unconditionally, and does so again.
+            // The task runs unconditionally, so it is repeated.
             ("cleanup", Succeeded),
         ];
         let last = |name: &str| states.iter().find(|(other, _)| *other == name).map(|(_, s)| *s);

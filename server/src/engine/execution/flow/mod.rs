@@ -1,21 +1,23 @@
-//! Runs of several tasks: a flow. One node holds the whole run and executes its tasks concurrently.
+//! Runs of several tasks, called flows.
+//! One node holds a whole run and executes its tasks concurrently.
 //!
-//! `plan` decides what happens next: a function from the state of the tasks to which ones begin,
-//! which are skipped, and whether the run waits, is parked or has settled. Nothing about a run is
-//! kept only in memory: its `task_run` rows contain everything. The next node to take the run reads
-//! them and continues from there, so a succeeded task is never repeated, and a task that was at
-//! work is tried again.
+//! `plan` decides what happens next. From the state of the tasks it computes which tasks begin,
+//! which are skipped, and whether the run waits, is parked or has settled.
+//! No state of a run is only in memory: its `task_run` rows contain everything.
+//! The next node that takes the run reads these rows and continues from there.
+//! So a task that succeeded is never repeated, and a task that was in progress is tried again.
 //!
-//! Each step of a run (attempts that ended, attempts that begin, skipped tasks, the run's new
-//! state) is one write that names the hold. If the hold is gone, nothing is written, and the tasks
-//! here are stopped.
+//! Each step of a run (attempts that ended, attempts that begin, skipped tasks,
+//! the run's new state) is one write that names the hold.
+//! If the hold is gone, nothing is written, and the tasks on this node are stopped.
 //!
-//! A run of one task without a time limit of its own needs none of this and does not come here.
+//! A run of one task without a time limit of its own needs
+//! none of this and is executed by `attempt`.
 //!
-//! - `standing`: the state of a task, from its attempts; pure
-//! - `plan`: what happens next; pure
-//! - `results`: the merged outputs of tasks; pure
-//! - `again`: which results of a settled run are kept when it is rerun from its failures; pure
+//! - `standing`: computes the state of a task from its attempts; no IO
+//! - `plan`: decides what happens next; no IO
+//! - `results`: merges the outputs of tasks; no IO
+//! - `again`: decides which results are kept when a settled run is rerun; no IO
 //! - `conductor`: executes a run
 //! - `steps`: writes the steps of all runs in batches
 

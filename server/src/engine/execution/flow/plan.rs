@@ -1,4 +1,4 @@
-//! Decides what happens next in a run of several tasks. Pure: from values to a plan.
+//! Decides what happens next in a run of several tasks, without IO.
 
 use chrono::{DateTime, Utc};
 use entity::run;
@@ -6,56 +6,56 @@ use entity::run;
 use super::standing::TaskProgress;
 use crate::model::definition::{Definition, Graph, When};
 
-/// Why the run must not continue here.
+/// Why the run must not continue on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Halt {
-    /// A user or service requested it.
+    /// A user or a service requested that the run be cancelled.
     Cancelled,
-    /// The node is shutting down: another may continue the run.
+    /// The node is shutting down, and another node may continue the run.
     Released,
 }
 
-/// Everything that the plan depends on.
+/// The facts on which the plan depends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation<'a> {
     pub(super) definition: &'a Definition,
     pub(super) graph: &'a Graph,
-    /// In the definition's order.
+    /// The state of each task, in the definition's order.
     pub(super) standings: &'a [TaskProgress],
     pub(super) now: DateTime<Utc>,
-    /// When the whole run must have ended.
+    /// The time by which the whole run must have ended.
     pub(super) deadline: Option<DateTime<Utc>>,
     pub(super) halt: Option<Halt>,
-    /// How many tasks this node may execute at once: at least one.
+    /// Number of tasks that this node may execute at once: at least one.
     pub(super) room: usize,
 }
 
-/// What happens next. Tasks are given by their index in the definition.
+/// The tasks to begin and to skip, by their index in the definition, and the next step of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FlowPlan {
-    /// Tasks that will never run, and why.
+    /// Tasks that will never run, each with the reason.
     pub(super) skip: Vec<(usize, String)>,
-    /// Tasks that begin: the task and its attempt.
+    /// Tasks to begin, each with the number of its attempt.
     pub(super) begin: Vec<(usize, i32)>,
-    /// How many more tasks could begin if there were room.
+    /// Number of further tasks that could begin if there were room.
     pub(super) held_back: usize,
     pub(super) next: NextStep,
 }
 
-/// What happens to the run.
+/// The next step of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum NextStep {
-    /// Tasks are at work: plan again when one ends, or at this time.
+    /// Tasks are in progress. The conductor plans again when one ends, or at this time.
     Wait { until: Option<DateTime<Utc>> },
-    /// The run's time limit has passed: the tasks at work must be stopped.
+    /// The run's time limit has passed, so the tasks in progress must be stopped.
     StopTasks,
-    /// No task is at work: the run gives up its place until this time.
+    /// No task is in progress, so the run gives up its place until this time.
     Park { until: DateTime<Utc> },
     /// The run has ended.
     Settle { state: run::State, error: Option<String> },
 }
 
-/// What an ended task means for the tasks that need it.
+/// The meaning of an ended task for the tasks that need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bearing {
     Good,
@@ -84,7 +84,7 @@ pub(super) fn plan(situation: &Situation<'_>) -> FlowPlan {
     FlowPlan { skip, begin, held_back, next }
 }
 
-/// How many tasks may be at work at once.
+/// Number of tasks that may be in progress at once.
 fn limit(situation: &Situation<'_>) -> usize {
     let most = usize::try_from(situation.definition.max_parallel).unwrap_or(1);
     situation.room.min(most).max(1)
@@ -100,10 +100,10 @@ fn next(
         if over && situation.halt.is_none() {
             return NextStep::StopTasks;
         }
-        // A task that is already due waits for room, not for a point in time.
+        // A task that is already due waits for room, not for a time.
         let later = waiting_until(standings, |from| from > situation.now);
         let until = [later, situation.deadline].into_iter().flatten().min();
-        // During a halt, or after the time limit, no other event matters.
+        // During a halt, or after the time limit, no time and no retry matters.
         return NextStep::Wait { until: until.filter(|_| situation.halt.is_none() && !over) };
     }
     let open = |standing: &TaskProgress| {
@@ -131,7 +131,7 @@ fn next(
         Some(until) => NextStep::Park {
             until: situation.deadline.map_or(until, |deadline| until.min(deadline)),
         },
-        // No command would have saved a definition that leads here.
+        // No command saves a definition that leads here.
         None => NextStep::Settle {
             state: run::State::Failed,
             error: Some("its tasks wait for each other".to_owned()),
@@ -139,12 +139,12 @@ fn next(
     }
 }
 
-/// The error of a run whose time limit has passed.
+/// The error text of a run whose time limit has passed.
 pub(in crate::engine) fn out_of_time(limit_ms: i64) -> String {
     format!("the run did not end within its time limit of {limit_ms} ms")
 }
 
-/// When the first of the tasks that wait for another attempt may begin it.
+/// The first time at which a task that waits for another attempt may begin it.
 fn waiting_until(
     standings: &[TaskProgress],
     counts: impl Fn(DateTime<Utc>) -> bool,
@@ -160,7 +160,7 @@ fn waiting_until(
     standings.iter().filter_map(from).filter(|from| counts(*from)).min()
 }
 
-/// The bearing of each task that has ended, if all tasks that it needs have ended too.
+/// The bearing of each task that has ended; `None` if a task that it needs has not ended.
 fn bearings(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<Option<Bearing>> {
     let mut bearings = vec![None; standings.len()];
     for &index in situation.graph.order() {
@@ -178,8 +178,8 @@ fn bearings(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<Option
     bearings
 }
 
-/// Whether the conditions of an untouched task are met; `None` if not all tasks that it needs have
-/// ended.
+/// Whether the conditions of an untouched task are met;
+/// `None` if a task that it needs has not ended.
 fn is_met(situation: &Situation<'_>, index: usize, bearings: &[Option<Bearing>]) -> Option<bool> {
     let needs = situation.graph.needs(index).iter().map(|need| bearings[*need]);
     let needs = needs.collect::<Option<Vec<_>>>()?;
@@ -190,10 +190,10 @@ fn is_met(situation: &Situation<'_>, index: usize, bearings: &[Option<Bearing>])
     })
 }
 
-/// Skips tasks whose conditions will never be met, and marks them as skipped.
+/// Marks the tasks whose conditions can never be met as skipped, and returns them.
 fn skipped(situation: &Situation<'_>, standings: &mut [TaskProgress]) -> Vec<(usize, String)> {
     let mut skipped = Vec::new();
-    // Each task comes after those that it needs, so one pass finds all.
+    // Each task comes after those that it needs, so a single pass finds all of them.
     for &index in situation.graph.order() {
         if standings[index] != TaskProgress::Untouched {
             continue;
@@ -223,7 +223,7 @@ fn skipped(situation: &Situation<'_>, standings: &mut [TaskProgress]) -> Vec<(us
     skipped
 }
 
-/// The tasks that could begin now, with the number of the attempt.
+/// The tasks that could begin now, each with the number of its attempt.
 fn ready(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<(usize, i32)> {
     let bearings = bearings(situation, standings);
     let attempt = |index: usize| match &standings[index] {
@@ -241,8 +241,8 @@ fn ready(situation: &Situation<'_>, standings: &[TaskProgress]) -> Vec<(usize, i
     (0..standings.len()).filter_map(attempt).collect()
 }
 
-/// The outcome of a run whose tasks have all ended. A task that failed for good makes the run fail,
-/// whatever ran after it, unless the task may fail.
+/// The outcome of a run whose tasks have all ended. If a task failed for good, the run fails,
+/// whatever ran afterwards, unless the task is allowed to fail.
 fn settled(definition: &Definition, standings: &[TaskProgress]) -> NextStep {
     let failed =
         definition.tasks.iter().zip(standings).filter_map(|(task, standing)| match standing {

@@ -40,7 +40,7 @@ fn decided(definition: &Definition, standings: &[TaskProgress]) -> FlowPlan {
     })
 }
 
-/// A task, and a second one that depends on it under this condition.
+/// A definition of a task and a second one that depends on it under a condition.
 fn two(when: When) -> Definition {
     Definition::of(vec![task("a", &[], When::Success), task("b", &["a"], when)])
 }
@@ -60,7 +60,7 @@ fn a_condition_decides_what_follows_a_task() {
         assert_eq!(plan.begin.len(), usize::from(begins), "{when:?} {first:?}");
         assert_eq!(plan.skip.len(), usize::from(!begins), "{when:?} {first:?}");
     }
-    // While the first task is at work, nothing is decided about the second.
+    // While the first task is in progress, nothing is decided about the second.
     let plan = decided(&two(When::Always), &[TaskProgress::Working, Untouched]);
     assert_eq!((plan.begin.len(), plan.skip.len()), (0, 0));
     assert_eq!(plan.next, NextStep::Wait { until: None });
@@ -82,8 +82,8 @@ fn a_failure_counts_after_tasks_that_it_skipped() {
     assert_eq!(skipped, [1, 2]);
     assert_eq!(plan.skip[1].1, "'b', which it needs, has not succeeded");
     assert_eq!(plan.begin, [(3, 1), (4, 1)]);
-    // Nothing failed: the `alarm` task does not run, and the task that needs it is skipped without
-    // an error.
+    // Nothing failed, so the `alarm` task does not run, and the task
+    // that needs it is skipped without an error.
     let quiet = Definition::of(vec![
         task("a", &[], When::Success),
         task("alarm", &["a"], When::Failure),
@@ -131,13 +131,13 @@ fn a_run_with_nothing_at_work_gives_up_its_place_until_the_first_task_is_tried_a
     let again = |second| TaskProgress::Again { attempt: 2, from: at(second) };
     let waits = [again(130), again(120), TaskProgress::Untouched];
     assert_eq!(decided(&definition, &waits).next, NextStep::Park { until: at(120) });
-    // While another task is at work, the run stays and only wakes up for the retry.
+    // While another task is in progress, the run stays and only wakes for the retry.
     let works = [again(130), TaskProgress::Working, TaskProgress::Untouched];
     assert_eq!(decided(&definition, &works).next, NextStep::Wait { until: Some(at(130)) });
     let due = [again(100), again(120), TaskProgress::Untouched];
     let plan = decided(&definition, &due);
     assert_eq!((plan.begin, plan.next), (vec![(0, 2)], NextStep::Wait { until: Some(at(120)) }));
-    // A task that is due but has no room waits for room.
+    // A task that is due but has no room waits for room and not for a time.
     let full = [TaskProgress::Working, again(90), TaskProgress::Untouched];
     let one = Definition { max_parallel: 1, ..definition };
     assert_eq!(decided(&one, &full).next, NextStep::Wait { until: None });
@@ -157,7 +157,7 @@ fn a_run_whose_time_is_over_is_stopped_and_times_out() {
     let error = "the run did not end within its time limit of 5000 ms".to_owned();
     let timed_out = NextStep::Settle { state: run::State::TimedOut, error: Some(error) };
     assert_eq!(over(&[Succeeded, Untouched], None), timed_out);
-    // A run that ended in time stays ended.
+    // A run that ended before its time limit keeps its outcome.
     let done = NextStep::Settle { state: run::State::Succeeded, error: None };
     assert_eq!(over(&[Succeeded, Succeeded], None), done);
 }
@@ -203,7 +203,7 @@ fn no_more_tasks_begin_than_there_is_room_for() {
 
 #[test]
 fn a_definition_that_no_command_would_have_saved_fails_instead_of_hanging() {
-    // A task that is neither waiting nor ready, because the task it needs never starts.
+    // Neither task waits or is ready, as if the task that the other needs could never start.
     let definition = two(When::Success);
     let graph = Graph::of(&definition.tasks).unwrap();
     let standings = [TaskProgress::Untouched, TaskProgress::Untouched];
@@ -224,13 +224,13 @@ fn a_definition_that_no_command_would_have_saved_fails_instead_of_hanging() {
     assert!(matches!(next, NextStep::Settle { state: run::State::Failed, .. }));
 }
 
-/// How one attempt of a simulated run ends.
+/// The outcome of one attempt in a simulated run.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Succeeds,
     Fails,
     TimesOut,
-    /// The node dies: all tasks at work are lost, and another node takes the run.
+    /// The node dies: all tasks in progress are lost, and another node takes the run.
     NodeDies,
     /// The node shuts down.
     Released,
@@ -284,7 +284,7 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-/// A run as the tables would store it.
+/// A run as the tables store it.
 struct Simulated {
     definition: Definition,
     graph: Graph,
@@ -317,7 +317,8 @@ impl Simulated {
         (0..self.attempts.len()).filter(|index| running(&self.attempts[*index])).collect()
     }
 
-    /// Checks that every task it needs ended before it began, with the required outcome.
+    /// Checks that every task that a task needs had ended
+    /// with the required outcome before it began.
     fn assert_needs(&self, index: usize) {
         use entity::task_run::State::{Failed, Succeeded, TimedOut};
         let standings = self.standings();
@@ -350,8 +351,8 @@ impl Simulated {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Whatever the tasks and their outcomes are, and even if nodes die meanwhile: the run settles,
-    /// each task runs or is skipped, each waits for the tasks it needs, and attempts have no gaps.
+    /// Whatever the tasks and their outcomes, and even if nodes die: the run settles, each task
+    /// runs or is skipped, each waits for the tasks that it needs, and attempts have no gaps.
     #[test]
     fn every_run_comes_to_its_end_and_needs_are_respected(case in cases()) {
         use entity::task_run::State::{Failed, Lost, Running, Skipped, Succeeded, TimedOut};
@@ -361,7 +362,7 @@ proptest! {
         let mut run = Simulated { definition: case.definition, graph, attempts, now: at(1_000) };
         let (mut ends, mut picks) = (case.ends.iter().cycle(), case.picks.iter().cycle());
         let mut halt = None;
-        // How often nodes may die or leave. After that, no more faults occur.
+        // How many times nodes may die or leave. After that, no more faults occur.
         let mut troubles = 20;
         let mut settled = None;
         for _ in 0..10_000 {

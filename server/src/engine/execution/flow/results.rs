@@ -1,11 +1,11 @@
-//! Outputs of tasks, merged into the context of later tasks. Pure: from values to values.
+//! Merges the outputs of tasks into the context of later tasks, without IO.
 
 use serde_json::{Map, Value, json};
 
 use crate::target::MAX_RESULT_BYTES;
 
 /// A task's context: the run's context, overlaid key by key with the results of the preceding tasks
-/// in the order of the definition. So it does not matter which of two tasks ended first.
+/// in the order of the definition. The order in which the tasks ended does not matter.
 pub(super) fn merged(
     base: &Value,
     results: &[Option<Map<String, Value>>],
@@ -33,8 +33,8 @@ pub(crate) fn merged_results<'a>(
     merged.map(Value::Object)
 }
 
-/// Checks that the run's context stays within its limit when all results are merged into it;
-/// returns the problem otherwise.
+/// Checks that the run's context stays within its limit when all results are merged into it.
+/// Returns the problem if it does not.
 pub(super) fn fits(base: &Value, results: &[Option<Map<String, Value>>]) -> Result<(), String> {
     let size = merged(base, results, &vec![true; results.len()]).to_string().len();
     if size <= MAX_RESULT_BYTES {

@@ -1,4 +1,4 @@
-//! The state of a task, from its attempts. Pure: from values to values.
+//! Computes the state of a task from its attempts, without IO.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -12,14 +12,14 @@ use uuid::Uuid;
 
 use crate::{model::definition::Task, target::Target};
 
-/// The part of an attempt that decides what happens next.
+/// The facts of an attempt that decide what happens next.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Attempted {
     pub(super) attempt: i32,
     pub(super) state: State,
     pub(super) finished_at: Option<DateTime<Utc>>,
     pub(super) error: Option<String>,
-    /// The attempt's exit code or status, and its result.
+    /// The attempt's exit code or HTTP status, and its result.
     pub(super) output: Option<Value>,
 }
 
@@ -35,7 +35,7 @@ impl Attempted {
     }
 }
 
-/// The part of an output that is needed later; bodies stay in the tables.
+/// The part of an output that is needed later; the rest stays only in the tables.
 pub(super) fn gist(output: Value) -> Value {
     let Value::Object(mut members) = output else { return Value::Null };
     members.retain(|key, _| matches!(key.as_str(), "exit_code" | "status" | "result"));
@@ -45,21 +45,21 @@ pub(super) fn gist(output: Value) -> Value {
 /// The state of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TaskProgress {
-    /// The task has not started.
+    /// No attempt at the task has begun.
     Untouched,
-    /// An attempt has failed, and another may begin from this time on.
+    /// An attempt has failed or was lost, and another may begin from this time on.
     Again { attempt: i32, from: DateTime<Utc> },
-    /// An attempt of the task is at work.
+    /// An attempt at the task is in progress.
     Working,
-    /// Done.
+    /// The task has succeeded.
     Succeeded,
-    /// Failed for good.
+    /// The task has failed, and is not retried.
     Failed { timed_out: bool, error: String },
     /// The task will not run.
     Skipped,
 }
 
-/// The state of a run's task after these attempts, given in order.
+/// The state of a task after these attempts, which are in order.
 pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> TaskProgress {
     let Some(last) = attempts.last() else { return TaskProgress::Untouched };
     let ended = last.finished_at.unwrap_or(DateTime::<Utc>::MIN_UTC);
@@ -68,7 +68,7 @@ pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> TaskPr
         State::Running => TaskProgress::Working,
         State::Succeeded => TaskProgress::Succeeded,
         State::Skipped => TaskProgress::Skipped,
-        // The task itself caused neither.
+        // The task itself caused neither of these, so it is tried again at once.
         State::Lost | State::Cancelled => again(ended),
         State::Failed | State::TimedOut => {
             let own =
@@ -86,15 +86,15 @@ pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> TaskPr
 }
 
 /// Rounds up to a whole millisecond. The tables store no finer times, and a run that is parked
-/// until just before its task may begin would be taken and parked again for nothing.
+/// until just before its task may begin would be taken and parked again in vain.
 fn whole_ms(at: DateTime<Utc>) -> DateTime<Utc> {
     let floor = at.trunc_subsecs(3);
     if floor == at { at } else { floor + TimeDelta::milliseconds(1) }
 }
 
-/// Whether the task is retried after this failure.
+/// Whether the task is retried after an attempt failed in this state.
 pub(crate) fn retries(task: &Task, state: State, output: Option<&Value>) -> bool {
-    // A worker may know that a retry is useless.
+    // A worker may report that a retry would be useless.
     let is_final = output.is_some_and(|output| output["retry"] == false);
     let is_final = is_final && matches!(task.target, Target::Worker(_));
     !is_final
@@ -102,15 +102,15 @@ pub(crate) fn retries(task: &Task, state: State, output: Option<&Value>) -> bool
             || task.retry_on.iter().any(|condition| condition.matches(state, output)))
 }
 
-/// Uniform in `[0, 1)` and deterministic, so that a node that takes over the run waits as long as
-/// the previous node would have.
+/// A number in `[0, 1)`: uniform but deterministic, so that a node that takes over the run waits as
+/// long as the previous node would have.
 fn chance(run: Uuid, task: &str, attempt: i32) -> f64 {
     let mut hasher = DefaultHasher::new();
     (run.as_bytes(), task, attempt).hash(&mut hasher);
     f64::from(u32::try_from(hasher.finish() >> 32).unwrap_or(0)) / (f64::from(u32::MAX) + 1.0)
 }
 
-/// The state of a task, as shown to people.
+/// The state of a task, as the API shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShownTaskState {
     Waiting,
@@ -124,7 +124,7 @@ pub(crate) enum ShownTaskState {
     NotRun,
 }
 
-/// The state of a run's task after these attempts, given in order, as shown to people.
+/// The state of a task after these attempts, which are in order, as the API shows it.
 pub(crate) fn shown(
     task: &Task,
     id: Uuid,
@@ -209,7 +209,7 @@ mod tests {
             after(&[Failed, Failed, TimedOut]),
             TaskProgress::Failed { timed_out: true, error }
         );
-        // An attempt that a node lost does not count against the task.
+        // An attempt that its node lost does not count as one of the task's attempts.
         assert_eq!(
             after(&[Lost, Lost, Cancelled, Lost]),
             TaskProgress::Again { attempt: 5, from: at(100) }

@@ -1,5 +1,5 @@
-//! Writes the steps of runs in batches. Steps that arrive while one batch commits form the next one
-//! and share its commit.
+//! Writes the steps of runs in batches.
+//! Steps that arrive while a batch commits form the next batch and share its commit.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
 /// Maximum number of steps per transaction.
 const BATCH: usize = 200;
 
-/// Writes until `stop`, and then the remaining steps.
+/// Writes steps until `stop`, and then the remaining ones.
 pub(in crate::engine) async fn write(
     core: Arc<Core>,
     mut steps: mpsc::Receiver<StepRequest>,
@@ -37,7 +37,7 @@ pub(in crate::engine) async fn write(
     }
 }
 
-/// Writes everything that has arrived; returns the number of steps.
+/// Writes all steps that have arrived. Returns their number.
 pub(in crate::engine) async fn write_waiting(
     core: &Core,
     steps: &mut mpsc::Receiver<StepRequest>,
@@ -53,7 +53,7 @@ pub(in crate::engine) async fn write_waiting(
 async fn finish(core: &Core, asked: Vec<StepRequest>) {
     match tried(core, &asked).await {
         Ok(written) => answer(asked, &written),
-        // One step is bad, and must not affect the others.
+        // One of the steps is refused, and must not affect the others.
         Err(_) => {
             for one in asked {
                 let alone = [one];
@@ -71,13 +71,13 @@ async fn finish(core: &Core, asked: Vec<StepRequest>) {
 
 fn answer(asked: Vec<StepRequest>, written: &[StepOutcome]) {
     for (asked, written) in asked.into_iter().zip(written) {
-        // Fails if the requester no longer waits.
+        // Sending fails if the requester no longer waits, which is not a problem.
         let _ = asked.answer.send(*written);
     }
 }
 
-/// Retries until the database answers, because only this process knows the outcome of the tasks. If
-/// the process dies first, recovery finds the runs.
+/// Writes steps, and retries until the database answers, because only this process knows the
+/// outcome of the tasks. If the process dies first, recovery finds the runs.
 async fn tried(core: &Core, asked: &[StepRequest]) -> Result<Vec<StepOutcome>, StoreError> {
     let mut pause = Duration::from_millis(50);
     let renewed = core.store.renewed();

@@ -1,4 +1,4 @@
-//! The decisions about the intents of one transaction.
+//! The decisions about all intents of one transaction.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,37 +21,37 @@ use crate::{
     telemetry::TracedFire,
 };
 
-/// The decided intents of one transaction.
+/// The intents of one transaction, decided.
 #[derive(Default)]
 pub(super) struct HandoffBatch<'a> {
-    /// The runs that some of the intents become.
+    /// The runs that intents become.
     pub(super) runs: Vec<NewRun>,
-    /// What each of `runs` executes.
+    /// The work that each of `runs` executes.
     pub(super) works: Vec<RunSource<'a>>,
-    /// Intents that do not run.
+    /// Intents that do not become runs.
     pub(super) refused: Vec<Decided>,
 }
 
-/// What a run executes.
+/// The work that a run executes.
 pub(super) struct RunSource<'a> {
-    /// The version of the workflow.
+    /// The definition of the workflow's version.
     pub(super) known: Arc<CompiledDefinition>,
-    /// The schedule of the fire.
+    /// The schedule to which the fire belongs.
     pub(super) schedule: &'a CurrentSchedule,
 }
 
-/// The inputs of the decisions about intents.
+/// The conditions under which intents are decided.
 pub(super) struct HandoffContext {
-    /// The time on which the nodes agree.
+    /// The agreed time of the nodes.
     pub(super) now: DateTime<Utc>,
     /// The limits of recovery; `None` for a first hand-off.
     pub(super) limits: Option<HandoffLimits>,
-    /// Whether the database was away during the hand-off.
+    /// Whether the database was unreachable for a time during the hand-off.
     pub(super) was_away: bool,
 }
 
 impl<'a> HandoffBatch<'a> {
-    /// Decides about each intent.
+    /// Decides about each of the intents.
     pub(super) async fn decide(
         core: &Core,
         tx: &DatabaseTransaction,
@@ -75,7 +75,7 @@ impl<'a> HandoffBatch<'a> {
             let known = match core.definitions.known(&core.store, tx, workflow, version).await? {
                 Ok(known) => known,
                 Err(error) => {
-                    // It remains an intent: recovery tries again, and eventually gives up.
+                    // The fire stays an intent: recovery tries again, and eventually gives up.
                     tracing::error!(fire_id = %intent.id, %error, "failed to hand over a fire");
                     continue;
                 }
@@ -88,14 +88,14 @@ impl<'a> HandoffBatch<'a> {
         Ok(batch)
     }
 
-    /// Drops the runs that do not match.
+    /// Removes the runs that do not match `keep`.
     pub(super) fn retain(&mut self, keep: impl Fn(&NewRun) -> bool) {
         let runs = std::mem::take(&mut self.runs).into_iter();
         let works = std::mem::take(&mut self.works);
         (self.runs, self.works) = runs.zip(works).filter(|(run, _)| keep(run)).unzip();
     }
 
-    /// Counts and traces the fires that are now decided.
+    /// Counts the decided fires in the metrics, and traces them.
     pub(super) fn report(&self, core: &Core, intents: &[Intent], handed_from: DateTime<Utc>) {
         let handed_at = core.clock.now();
         let claimed: HashMap<_, _> = intents.iter().map(|intent| (intent.id, intent)).collect();

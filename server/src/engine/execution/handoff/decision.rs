@@ -1,4 +1,4 @@
-//! Decides about an intent under the current conditions: pure.
+//! Decides whether an intent may run under the current conditions, without IO.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::fire::{MadeUpFor, Reason, Verdict};
@@ -9,17 +9,17 @@ use crate::store::{
     handoffs::{CurrentSchedule, Decided, Intent},
 };
 
-/// The limits of recovery.
+/// The limits of recovery: when it gives a fire up.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct HandoffLimits {
-    /// Maximum number of tries for one fire.
+    /// Maximum number of tries to hand over one fire.
     pub(in crate::engine) attempts: i32,
-    /// Maximum time since its claim. The instant itself may be far older if the fire was caught up
-    /// on or buffered.
+    /// Maximum time since the fire was claimed.
+    /// Its instant may be far older if the fire runs late or was buffered.
     pub(in crate::engine) age: TimeDelta,
 }
 
-/// What must still hold for a schedule for its intents to run.
+/// The state of a schedule that its intents need in order to run.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct SchedulePrecondition {
     version: i32,
@@ -56,7 +56,7 @@ impl From<&BufferQueue> for SchedulePrecondition {
     }
 }
 
-/// Why an intent must not run under the current conditions, if it must not.
+/// Why an intent must not run under the current conditions; `None` if it may run.
 pub(in crate::engine) fn refusal(
     intent: &Intent,
     schedule: Option<SchedulePrecondition>,
@@ -65,7 +65,7 @@ pub(in crate::engine) fn refusal(
     outdated(intent, schedule, Verdict::Skipped).or_else(|| overdue(intent, schedule?, now))
 }
 
-/// The refusal of an intent whose schedule has changed.
+/// The refusal of an intent whose schedule was paused, deleted or edited.
 fn outdated(
     intent: &Intent,
     schedule: Option<SchedulePrecondition>,
@@ -96,7 +96,7 @@ fn overdue(intent: &Intent, schedule: SchedulePrecondition, now: DateTime<Utc>) 
     late.then_some(Decided { id, scheduled_at, verdict, reason, detail: None })
 }
 
-/// Whether an intent may run under the current conditions, and why.
+/// Decides whether an intent may run under the current conditions, and for which reason.
 pub(super) fn decide(
     intent: &Intent,
     schedule: Option<&CurrentSchedule>,
@@ -107,7 +107,8 @@ pub(super) fn decide(
         let (id, scheduled_at) = (intent.id, intent.scheduled_at);
         Err(Decided { id, scheduled_at, verdict, reason, detail })
     };
-    // Recovery gives up a fire that was promised, so the verdict is abandoned, not skipped.
+    // A fire that recovery gives up was promised to run,
+    // so its verdict is `abandoned`, not `skipped`.
     let gone = if recovery.is_some() { Verdict::Abandoned } else { Verdict::Skipped };
     if let Some(decided) = outdated(intent, schedule.map(SchedulePrecondition::from), gone) {
         return Err(decided);
@@ -131,8 +132,8 @@ pub(super) fn decide(
     };
     Ok(match recovery {
         Some(_) => Reason::Recovered,
-        // The claim's decision stands, however long the hand-off took and whether or not the fire
-        // waited for its turn.
+        // The decision made at the claim still holds, however long the hand-off took and whether or
+        // not the fire waited for its turn.
         None if was_missed => Reason::CaughtUp,
         None if intent.waited => Reason::Buffered,
         None if now - intent.due_at.utc() > ON_TIME => Reason::Late,
@@ -140,8 +141,8 @@ pub(super) fn decide(
     })
 }
 
-/// The detail of a fire that starts, beside its reason. `was_away`: the database failed during the
-/// hand-off.
+/// The detail that a starting fire records beside its reason.
+/// `was_away` means that the database failed during the hand-off.
 pub(super) fn detail(intent: &Intent, reason: Reason, was_away: bool) -> Option<String> {
     let claimed_in_time = intent.claimed_at.utc() - intent.due_at.utc() <= ON_TIME;
     if reason != Reason::Late || !claimed_in_time {
@@ -154,9 +155,9 @@ pub(super) fn detail(intent: &Intent, reason: Reason, was_away: bool) -> Option<
     Some(text.to_owned())
 }
 
-/// Whether a fire would start after its deadline. The deadline counts from the time for which the
-/// fire was planned. For a late catch-up run, which only becomes due now, it counts from the latest
-/// moment that the jitter permits.
+/// Whether a fire would start after its deadline.
+/// The deadline counts from the time for which the fire was planned. For a late run,
+/// which becomes due only now, it counts from the latest moment that the jitter permits.
 pub(in crate::engine) fn past_deadline(
     scheduled_at: DateTime<Utc>,
     due_at: DateTime<Utc>,
@@ -233,7 +234,7 @@ mod tests {
         assert_eq!(late, Reason::Late);
         let said = detail(&intent(), late, true).unwrap();
         assert!(said.contains("the database was away"), "{said}");
-        // The claim was already late, and recorded the reason.
+        // The claim was already late, and recorded the cause.
         let detail_of = Intent {
             claimed_at: after(60).into(),
             detail: Some("no scheduler was running".to_owned()),
@@ -256,12 +257,12 @@ mod tests {
         let waited = Intent { waited: true, ..intent() };
         let decided = decide(&waited, Some(&schedule()), after(4_000), None);
         assert_eq!(decided.unwrap(), Reason::Buffered);
-        // The reason for its delay matters more than the wait for its turn.
+        // The reason for the delay matters more than the fact that the fire waited for its turn.
         let behind = |made_up_for| Intent { waited: true, made_up_for, ..intent() };
         let caught_up = behind(Some(MadeUpFor::Outage));
         let decided = decide(&caught_up, Some(&schedule()), after(4_000), None);
         assert_eq!(decided.unwrap(), Reason::CaughtUp);
-        // It was in time, and waited for those that were caught up on.
+        // This fire was on time, but waited for those that were missed.
         let follows = behind(Some(MadeUpFor::Follows));
         let decided = decide(&follows, Some(&schedule()), after(4_000), None);
         assert_eq!(decided.unwrap(), Reason::Buffered);
@@ -301,10 +302,10 @@ mod tests {
     #[test]
     fn the_deadline_of_a_late_run_counts_from_when_it_was_to_run() {
         let late = |due, now| past_deadline(after(0), after(due), 10_000, Some(30_000), after(now));
-        // With a jitter of four seconds.
+        // This schedule has a jitter of four seconds.
         assert!(!late(4, 34));
         assert!(late(4, 35));
-        // Caught up on after an hour, and due at once.
+        // This fire was missed for an hour, and is due at once.
         assert!(late(3_600, 3_600));
         assert!(!past_deadline(after(0), after(0), 0, None, after(3_600)));
     }
@@ -320,7 +321,7 @@ mod tests {
         assert_eq!(decided.reason, Reason::TooOld);
         let decided = decide(&intent(), Some(&schedule()), after(400), Some(LIMITS));
         assert_eq!(decided.unwrap(), Reason::Recovered);
-        // Claimed long after its instant.
+        // This fire was claimed long after its instant.
         let caught_up = Intent { claimed_at: late.into(), ..intent() };
         let decided = decide(&caught_up, Some(&schedule()), late, Some(LIMITS));
         assert_eq!(decided.unwrap(), Reason::Recovered);

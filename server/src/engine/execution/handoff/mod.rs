@@ -1,8 +1,8 @@
-//! The hand-off: phase 2 of a fire. Intents that this node owns become runs; runs that can start at
-//! once do so in the same transaction.
+//! The hand-off is the second phase of a fire, after the claim. Intents that this node owns become
+//! runs. Runs that can start immediately start in the same transaction.
 //!
-//! - `decision`: decides about an intent; pure
-//! - `run`: the run that an intent becomes; pure
+//! - `decision`: decides whether an intent may run; no IO
+//! - `run`: creates the run that an intent becomes; no IO
 //! - `batch`: the decisions about the intents of one transaction
 //! - `start`: starts the runs that have a place here
 
@@ -41,20 +41,20 @@ use crate::{
 /// The context of a hand-off by recovery.
 #[derive(Clone, Debug)]
 pub(crate) struct Recovering {
-    /// The limits of recovery.
+    /// The limits that apply to recovery.
     pub(in crate::engine) limits: HandoffLimits,
-    /// The lease term under which it runs.
+    /// The lease term under which recovery runs.
     pub(in crate::engine) tenure: LeaseTerm,
 }
 
-/// The results of handing over intents.
+/// The results of handing over a number of intents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HandedOver {
-    /// Runs that started on this node.
+    /// Number of runs that started on this node.
     pub(crate) started: usize,
-    /// Runs queued for any node that has room.
+    /// Number of runs queued for any node with a free place.
     pub(crate) queued: usize,
-    /// Intents that were refused, with a verdict.
+    /// Number of intents that were refused, each with a verdict.
     pub(crate) refused: usize,
 }
 
@@ -66,14 +66,14 @@ impl AddAssign for HandedOver {
     }
 }
 
-/// Maximum number of tries of a hand-off. They take about a minute, longer than a fail-over; after
-/// that, recovery takes care of the intents.
+/// Maximum number of tries of a hand-off. They take about a minute, which is longer than a
+/// fail-over. After that, recovery handles the intents.
 const TRIES: u32 = 64;
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Hands over `intents`, all owned by this node, one batch per transaction. Neither a failed batch
-/// nor an intent that the database refuses holds up the others: bisection isolates it.
+/// Hands over `intents`, all of which this node owns, one batch per transaction. A failed batch
+/// does not delay the others, and bisection isolates an intent that the database refuses.
 pub(in crate::engine) async fn hand_over(
     core: &Arc<Core>,
     intents: &[Intent],
@@ -146,7 +146,7 @@ async fn try_hand_over(
     let linked = core.store.start_fires_if_pending(&tx, &batch.runs, now.into()).await?;
     core.store.decide_fires_if_pending(&tx, &batch.refused, now.into()).await?;
     batch.retain(|run| linked.contains(&run.id));
-    // As late as possible, because short runs of the previous batch may have ended by now.
+    // Places are taken as late as possible: short runs of the previous batch may have ended by now.
     let places = batch.place(core);
     core.store.insert_fired_runs(&tx, &batch.runs, node, now.into()).await?;
     let starting = batch.runs.iter().filter(|run| run.start.is_some());

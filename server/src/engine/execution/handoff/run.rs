@@ -1,4 +1,4 @@
-//! The run that an intent becomes, and the key by which its receiver recognises it: pure.
+//! Creates the run that an intent becomes, and the key by which receivers recognise it. No IO.
 
 use chrono::{DateTime, Utc};
 use entity::fire::Reason;
@@ -9,7 +9,7 @@ use crate::{
     store::handoffs::{CurrentSchedule, Intent, NewRun},
 };
 
-/// The run of an intent; it has not started and is not reported yet.
+/// The run that an intent becomes. It has not started, and nothing has been reported about it.
 pub(super) fn new_run(
     intent: &Intent,
     schedule: &CurrentSchedule,
@@ -45,11 +45,11 @@ pub(super) fn new_run(
     }
 }
 
-/// The keys that recovery adds to a context.
+/// The keys that recovery adds to the context of a run.
 const RECOVERY_KEYS: [&str; 4] =
     ["is_recovery", "original_scheduled_time", "recovery_attempt_time", "execution_id"];
 
-/// Marks the context so that tasks can see that recovery started them.
+/// Marks a context, so that tasks can see that recovery started them.
 pub(crate) fn mark_recovery(
     context: &mut Value,
     execution: uuid::Uuid,
@@ -67,7 +67,7 @@ pub(crate) fn mark_recovery(
     }
 }
 
-/// Removes these marks: a run that repeats a recovered run was not recovered itself.
+/// Removes recovery's marks from a context: a run that repeats a recovered run was not recovered.
 pub(crate) fn unmark_recovery(context: &mut Value) {
     if let Value::Object(map) = context {
         for key in RECOVERY_KEYS {
@@ -76,7 +76,7 @@ pub(crate) fn unmark_recovery(context: &mut Value) {
     }
 }
 
-/// The key by which a receiver recognises a repeated fire: the same for all attempts.
+/// The key by which a receiver recognises a fire that arrives twice: the same for all attempts.
 pub(crate) fn idempotency_key(schedule: uuid::Uuid, scheduled_at: DateTime<Utc>) -> String {
     let seconds = scheduled_at.timestamp();
     match scheduled_at.timestamp_subsec_millis() {

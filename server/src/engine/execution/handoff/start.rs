@@ -1,4 +1,4 @@
-//! The runs of a batch that start on this node: their places, and their first attempts.
+//! Starts the runs of a batch for which this node has a place.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -23,27 +23,27 @@ use crate::{
     target::Invocation,
 };
 
-/// How many runs are started before other tasks on this thread get a turn. The claim of the next
-/// batch is one of these tasks, and the database is idle until it continues.
+/// Number of runs that are started before other tasks of this thread get a turn.
+/// One of these tasks is the claim of the next batch, and the database is idle until it continues.
 const BEGUN_AT_ONCE: usize = 64;
 
-/// What the runs of a batch need when they start after the commit.
+/// The values that the runs of a batch need when they start after the commit.
 pub(super) struct RunStart<'a> {
-    /// This node.
+    /// The key of this node.
     pub(super) node: Uuid,
-    /// When they start.
+    /// When the runs start.
     pub(super) now: DateTime<Utc>,
-    /// One entry for each run; `None` if the run does not start on this node.
+    /// The place of each run; `None` if the run does not start on this node.
     pub(super) places: Vec<Option<HeldPlace>>,
-    /// Attempts that this node has lost again.
+    /// Attempts that this node has lost again before their start.
     pub(super) lost: &'a HashSet<RunLease>,
 }
 
 impl HandoffBatch<'_> {
-    /// Marks as started the runs that may start in this transaction and for which there is a place;
-    /// returns one entry for each run. Only the dispatcher starts runs of a group, because it
-    /// enforces the group's limit and order. If this node was declared dead, nothing starts:
-    /// another node would take the run at once.
+    /// Marks runs as started that may start in this transaction and for which there is a place.
+    /// Returns one entry for each run.
+    /// Runs of a group are left to the dispatcher, because it enforces the group's limit and order.
+    /// If this node was declared dead, nothing starts: another node would take the run at once.
     pub(super) fn place(&mut self, core: &Core) -> Vec<Option<HeldPlace>> {
         let may = |RunSource { known, schedule }: &RunSource<'_>| {
             schedule.group_id.is_none()

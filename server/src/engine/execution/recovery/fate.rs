@@ -1,4 +1,4 @@
-//! Decides about a stray attempt. Pure: from values to values.
+//! Decides what recovery does about a stray attempt, without IO.
 
 use chrono::{DateTime, Utc};
 use entity::{Timestamp, fire, run, task_run};
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// What recovery does with an orphaned run.
+/// The decision of recovery about a run whose node is dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OrphanFate {
     TakeOver,
@@ -56,8 +56,8 @@ pub(super) fn orphaned(fate: OrphanFate, now: DateTime<Utc>) -> Decision {
     }
 }
 
-/// For a run of several tasks whose node does not end it: the task at work has timed out, and the
-/// next node that takes the run decides what follows.
+/// The decision about a run of several tasks whose node does not end it: the task in progress has
+/// timed out, and the next node that takes the run decides what follows.
 pub(super) fn stuck(now: DateTime<Utc>) -> Decision {
     Decision {
         task_state: task_run::State::TimedOut,
@@ -79,7 +79,7 @@ pub(super) fn hold(stray: &Stray) -> RunLease {
 }
 
 pub(super) fn settlement(stray: &Stray, decision: Decision, now: DateTime<Utc>) -> Settlement {
-    // The two instants may come from the clocks of two nodes.
+    // The two instants may come from the clocks of different nodes.
     let took = stray.started_at.and_then(|at| (now - at.utc()).to_std().ok());
     Settlement {
         hold: hold(stray),

@@ -1,20 +1,20 @@
-//! Decides when recovery spares other nodes because it was away itself. Pure: from instants to an
-//! answer.
+//! Decides when recovery spares other nodes because this node was cut off itself.
+//! Computed without IO.
 
 use std::time::{Duration, Instant};
 
-/// After an outage longer than the expiry, every heartbeat is stale, even those of live nodes: the
-/// first node to recover would declare all others dead before their next heartbeat, and work they
-/// had done but not yet written would be repeated. So a recovery whose own rounds show that it was
-/// away gives the other nodes time to send a heartbeat.
+/// After an outage longer than the expiry, even the heartbeats of live nodes are stale.
+/// The first node to recover would declare all others dead before their next heartbeat,
+/// and work that they had done but not written yet would be repeated. So if recovery's own rounds
+/// show that this node was cut off, it gives the other nodes time to send a heartbeat.
 ///
-/// Only failed or slow rounds show this, not a long time since the last round: if this machine was
-/// suspended or its clock was stepped, the other nodes could still send their heartbeats.
+/// Only failed or slow rounds show this. A long time since the last round does not: if this machine
+/// was suspended or its clock was stepped, the other nodes could still send their heartbeats.
 #[derive(Debug)]
 pub(super) struct Grace {
     /// How long a grace period lasts.
     span: Duration,
-    /// A round that takes longer than this was kept waiting.
+    /// A round that takes longer than this had to wait for the database.
     longest: Duration,
     last: LastRound,
     began: Instant,
@@ -35,13 +35,13 @@ impl Grace {
         Self { span, longest, last: LastRound::Well, began: now, until: None }
     }
 
-    /// A round begins.
+    /// Records that a round begins.
     pub(super) fn round_begins(&mut self, now: Instant) {
         self.began = now;
     }
 
-    /// Called when the round has reached the database: a grace period that began while the database
-    /// was away would otherwise be over too early.
+    /// Records that the round has reached the database.
+    /// A grace period begins only now: one that began during the outage would be over too early.
     pub(super) fn reached(&mut self, now: Instant) {
         let was_away = match self.last {
             LastRound::Well => false,
@@ -58,7 +58,7 @@ impl Grace {
         is_on || self.is_slow(now) && self.may_begin_again(now)
     }
 
-    /// Called at the end of a round; `was_away` if it could not reach the database.
+    /// Records the end of a round. `was_away` means that the round could not reach the database.
     pub(super) fn round_ended(&mut self, now: Instant, was_away: bool) {
         self.last = match (was_away, self.is_slow(now)) {
             (true, _) => LastRound::Failed,
@@ -71,8 +71,8 @@ impl Grace {
         now.saturating_duration_since(self.began) > self.longest
     }
 
-    /// Whether the next grace period may begin: only after a gap as long as the period itself, so
-    /// that dead nodes are found even if every round is slow or fails. An outage that makes
+    /// Whether the next grace period may begin. There must be a gap as long as the period itself,
+    /// so that dead nodes are found even if every round is slow or fails. An outage that makes
     /// heartbeats expire lasts twice as long as a grace period, so it outlasts the gap.
     fn may_begin_again(&self, now: Instant) -> bool {
         self.until.is_none_or(|until| now >= until + self.span)
@@ -98,7 +98,7 @@ mod tests {
         grace.round_begins(start);
         assert!(!grace.spares(start), "a first start has none");
         grace.round_ended(start + second(1), true);
-        // However long ago the last round was.
+        // The grace period begins however long ago the last round was.
         let back = start + second(500);
         grace.round_begins(back);
         grace.reached(back);
@@ -117,7 +117,8 @@ mod tests {
     fn the_time_begins_when_the_database_is_there_again() {
         let start = Clock::system().instant();
         let mut grace = Grace::new(SPAN, LONGEST, start);
-        // The database is away for as long as a heartbeat is valid: no round reaches the check.
+        // The database is unreachable for as long as a
+        // heartbeat is valid: no round reaches the check.
         for number in 0..6 {
             grace.round_begins(start + second(5 * number));
             grace.round_ended(start + second(5 * number + 1), true);
@@ -125,7 +126,7 @@ mod tests {
         let back = start + second(31);
         grace.round_begins(back);
         grace.reached(back);
-        // No node has been silent long enough to be checked in this round.
+        // In this round, no node has been silent long enough to be checked.
         grace.round_ended(back, false);
         grace.round_begins(back + second(14));
         grace.reached(back + second(14));
@@ -184,7 +185,7 @@ mod tests {
         let first = start + second(40);
         grace.round_begins(first);
         grace.reached(first);
-        // The outage begins in the middle of that grace period and lasts twice as long.
+        // The outage begins in the middle of that grace period and lasts twice as long as one.
         grace.round_ended(first + second(1), true);
         let second_end = first + second(1 + 30);
         grace.round_begins(second_end);

@@ -1,25 +1,25 @@
-//! Recovery: finds promised work that is not in progress, and either restarts it or records that it
-//! was given up. It distinguishes four conditions:
+//! Recovery finds promised work that is not in progress.
+//! It either restarts the work or records that it was given up. It handles four conditions:
 //!
-//! - an **orphaned run** is running on a node whose life is over: the attempt is lost, the run
-//!   continues on another node. The same applies to a run that the tables assign to this node but
-//!   this node does not know: the commit succeeded, but its answer was lost;
-//! - an **overrun** has exceeded every time limit: its own node ends it, or else any other node;
-//! - a **lost hand-off** is an intent without a run whose owner is gone, or that is old;
-//! - a run **waits too long** when its start deadline or its own time limit has passed and no node
-//!   can take it.
+//! - An **orphaned run** is running on a node whose life is over: the attempt is lost, and the run
+//!   continues on another node. The same applies if the tables assign a run to this node and this
+//!   node does not know the run: its commit succeeded, but the answer was lost.
+//! - An **overrun** has exceeded every time limit: its own node ends it, or else any other node.
+//! - A **lost hand-off** is an intent without a run whose owner is gone, or that is old.
+//! - A run **waits too long** when its start deadline or its own time
+//!   limit has passed and no node can take it.
 //!
-//! (The fifth, a due schedule that no node has claimed, needs no recovery: the next planner that
-//! looks claims it.) A live run is never fired again, however long it runs. Recovery attempts are
-//! counted in columns, so a restart does not reset the count.
+//! A due schedule that no node has claimed needs no recovery: the next planner that looks claims
+//! it. A live run is never fired again, however long it runs.
+//! Recovery attempts are counted in columns, so a restart does not reset their number.
 //!
-//! - `fate`: decides about a stray attempt; pure
-//! - `grace`: spares other nodes after this one was away itself; pure
-//! - `overruns`: attempts that exceeded every time limit
+//! - `fate`: decides what happens to a stray attempt; no IO
+//! - `grace`: spares other nodes after this node was cut off; no IO
+//! - `overruns`: ends attempts that exceeded every time limit
 //! - `parts`: collects the failures of a round's parts
-//! - `waiting`: runs that have waited for a node for too long
-//! - `watch`: how long attempts on other nodes have been overdue, by the local monotonic clock;
-//!   pure
+//! - `waiting`: ends runs that have waited for a node for too long
+//! - `watch`: how long attempts on other nodes have been
+//!   overdue, by the local monotonic clock; no IO
 
 mod fate;
 mod grace;
@@ -61,7 +61,7 @@ use crate::{
     telemetry::Recovery as What,
 };
 
-/// Finds lost work, and restarts it or gives it up.
+/// The service that finds lost work, and restarts it or gives it up.
 #[derive(Debug)]
 pub(in crate::engine) struct Recovery {
     core: Arc<Core>,
@@ -69,27 +69,27 @@ pub(in crate::engine) struct Recovery {
     watch: OverrunWatch,
 }
 
-/// The results of a round.
+/// The results of a round of recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryReport {
-    /// Nodes declared dead.
+    /// Number of nodes declared dead.
     pub expired_nodes: usize,
-    /// Runs taken from dead nodes.
+    /// Number of runs taken from dead nodes.
     pub orphans: usize,
-    /// Attempts past their hard deadline.
+    /// Number of attempts ended after their hard deadline.
     pub overruns: usize,
-    /// Intents handed over again.
+    /// Number of intents handed over again.
     pub lost_handoffs: usize,
-    /// Fires and runs given up.
+    /// Number of fires and runs given up.
     pub abandoned: usize,
-    /// Runs that waited in the queue past their start deadline.
+    /// Number of runs that waited in the queue beyond their start deadline.
     pub late: usize,
-    /// Runs whose time limit passed while they waited for another attempt.
+    /// Number of runs whose time limit passed while they waited for another attempt.
     pub timed_out: usize,
 }
 
 impl RecoveryReport {
-    /// Logs what the round recovered, always in one line.
+    /// Logs the work that the round recovered, always in a single line.
     fn tell(&self) {
         let Self { orphans, overruns, lost_handoffs, abandoned, .. } = *self;
         if orphans + overruns + lost_handoffs + abandoned > 0 {
@@ -114,10 +114,10 @@ impl Recovery {
         Self { core, grace, watch: OverrunWatch::default() }
     }
 
-    /// Disowns attempts that the tables assign to this node but that it does not know. It reads the
-    /// tables first and memory second: memory knows an attempt from before the tables assign it
-    /// until after they say that it has ended. Attempts that have ended in the meantime are not
-    /// written.
+    /// Disowns attempts that the tables assign to this node but that it does not know.
+    /// Reads the tables first and memory second: memory knows an attempt from before the tables
+    /// assign it until after they say that it has ended.
+    /// Attempts that have ended in the meantime are not written.
     async fn disown_unknown(&self) -> Result<(), EngineError> {
         let core = &self.core;
         let held = core.store.held_by(core.node_id().await).await?;
@@ -129,7 +129,7 @@ impl Recovery {
         let tx = core.store.begin().await?;
         let disowned = core.store.disown_if_held(&tx, &unknown).await?;
         core.store.commit(tx).await?;
-        // Usually nothing: an attempt that has ended since the tables were read is not lost.
+        // Usually there are none: an attempt that has ended since the tables were read is not lost.
         if disowned > 0 {
             tracing::warn!(
                 attempts = disowned,
@@ -178,7 +178,7 @@ impl Recovery {
                 }
                 OrphanFate::Abandon(reason) => {
                     // A retry names the fire of the run that it repeats, and a backfill's run names
-                    // the row of its instant: the verdicts of both stand.
+                    // the row of its instant. The verdicts of both stay as they are.
                     if let Some(id) = stray.fire_id.filter(|fire| *fire == stray.id) {
                         let detail = format!("run {} was on a node that died", stray.id);
                         abandoned.push(Decided {
@@ -212,8 +212,8 @@ impl Recovery {
         Ok(strays.len() as u64 == BATCH)
     }
 
-    /// Settles stray attempts whose hold has not changed, and everything that was at work for them:
-    /// a run of several tasks may have several attempts.
+    /// Settles stray attempts whose hold has not changed, with all attempts at tasks in progress: a
+    /// run of several tasks may have several.
     async fn settle(
         &self,
         tx: &DatabaseTransaction,
@@ -230,7 +230,7 @@ impl Recovery {
         Ok(held)
     }
 
-    /// Counts the runs that this ended in the metrics, because nothing else counts them.
+    /// Counts the runs that recovery ended in the metrics, because nothing else counts them.
     fn count_ended(&self, strays: &[Stray], settlements: &[Settlement], ended: &HashSet<RunLease>) {
         let schedules: HashMap<_, _> = strays.iter().map(|run| (run.id, run.schedule_id)).collect();
         for settled in settlements {
@@ -259,7 +259,7 @@ impl Recovery {
             tx.rollback().await?;
             return Ok(false);
         }
-        // Counted before the attempt: a hand-off that kills the node must not be repeated for ever.
+        // The try is counted first: a hand-off that kills the node must not be repeated for ever.
         core.store.count_recovery(&tx, &lost, node, now.into()).await?;
         core.store.commit(tx).await?;
         report.lost_handoffs += lost.len();
@@ -269,8 +269,8 @@ impl Recovery {
         Ok(lost.len() as u64 == BATCH)
     }
 
-    /// An intent that was claimed before this time and has no run counts as lost, even if its owner
-    /// is alive.
+    /// The time before which a claimed intent without a run
+    /// counts as lost, even if its owner is alive.
     fn lost_before(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         let after = TimeDelta::from_std(self.core.settings.lost_after).unwrap_or(TimeDelta::MAX);
         now.checked_sub_signed(after).unwrap_or(DateTime::<Utc>::MIN_UTC)
@@ -293,8 +293,8 @@ impl Recovery {
 
     async fn round(&mut self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
         let (mut report, mut parts) = (RecoveryReport::default(), FailedParts::default());
-        // Only the node itself can tell which attempts it does not know, and how long it has worked
-        // on the others.
+        // Only the node itself can tell which attempts it does not
+        // know, and how long it has worked on the others.
         if parts.done("unknown attempts", caught(self.disown_unknown()).await).is_some() {
             self.grace.reached(self.core.clock.instant());
         }
@@ -311,8 +311,8 @@ impl Recovery {
         parts.end(report)
     }
 
-    /// Recovery that one node does for the whole cluster. A failure in one part must not block the
-    /// others, because it may recur in each round.
+    /// The recovery that one node does for the whole cluster.
+    /// A failure in one part must not block the other parts, because it may recur in each round.
     async fn recover_for_all(
         &mut self,
         now: DateTime<Utc>,
@@ -322,16 +322,17 @@ impl Recovery {
         let Some(Some(mut tenure)) = parts.done("lease", self.lead().await) else { return };
         let looked = parts.done("look", self.astray(now).await);
         let mut astray = looked.unwrap_or(Astray::ANY);
-        // After a step of the database's clock, its heartbeats do not show which nodes are silent.
+        // After a step of the database's clock, heartbeats compared with
+        // that clock do not show which nodes are silent.
         let silent = self.core.cluster.silent(self.core.clock.instant());
         if astray.orphans || !silent.is_empty() {
             let taken = caught(self.take_over_all(&tenure, now, report)).await;
             parts.done("orphaned runs", taken);
-            // After this, the claims of a dead node count as lost.
+            // The claims of a node that was declared dead count as lost only from here on.
             let looked = parts.done("look", self.astray(now).await);
             astray = looked.unwrap_or(Astray::ANY);
         }
-        // Nodes have yet to write the attempts that ended during an outage.
+        // Nodes have yet to record the attempts that ended during an outage.
         if astray.overruns
             && !self.grace.spares(self.core.clock.instant())
             && self.goes_on(&mut tenure, parts).await
@@ -356,8 +357,8 @@ impl Recovery {
         lead(&self.core, LEASE, self.core.settings.recovery_interval * 3).await
     }
 
-    /// Renews the lease; returns whether this node still has it. Without this, a slow part could
-    /// use up the term of the later parts in every round.
+    /// Renews the lease. Returns whether this node still has it.
+    /// Without this, a slow part could use up the term of the later parts in every round.
     async fn goes_on(&self, tenure: &mut LeaseTerm, parts: &mut FailedParts) -> bool {
         if !tenure.is_over(&self.core.clock) {
             return true;
@@ -377,8 +378,8 @@ impl Recovery {
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
-        // A heartbeat that only looks old because the database's clock was stepped does not mean a
-        // long silence.
+        // A heartbeat that only looks old because the database's clock
+        // was stepped must not count as a long silence.
         let living = self.core.store.living_nodes().await?;
         self.core.cluster.watch(&living, self.core.clock.instant());
         while self.take_over_orphans(tenure, now, report).await? {}
@@ -390,7 +391,7 @@ impl Recovery {
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
-        // A hand-off that was counted must actually be made, so each batch has a whole term.
+        // A counted hand-off must really be made, so each batch has a whole term.
         while let Some(tenure) = self.lead().await?
             && self.hand_over_lost(&tenure, now, report).await?
         {}

@@ -1,11 +1,11 @@
-//! Attempts that have exceeded every limit: their timeout, the time allowed for killing them, and a
-//! margin.
+//! Ends attempts that have exceeded every limit: their timeout,
+//! the time allowed for killing them, and a margin.
 //!
-//! How long an attempt has been at work is a duration, and durations are measured by the monotonic
-//! clock. So a node ends its own attempts by its own clock alone. If a node is stuck but still
-//! sends heartbeats, other nodes end its attempts, but only after they have watched an attempt for
-//! its whole limit, counted from its deadline on the database's clock. This may be late, by up to
-//! the limit, but it is never wrong: a step of the database's clock cannot end a live attempt.
+//! The time that an attempt has taken is a duration, which the monotonic clock measures.
+//! So a node ends its own attempts by its own clock alone. If a node is stuck but still sends
+//! heartbeats, other nodes end its attempts, but only after they have watched an attempt for its
+//! whole limit, counted from its deadline on the database's clock. This may be late by up
+//! to the limit, but it is never wrong: a step of the database's clock cannot end a live attempt.
 
 use std::collections::HashMap;
 
@@ -32,15 +32,15 @@ use crate::{
     target::{Noop, Target},
 };
 
-/// Maximum number of attempts of other nodes that are watched, oldest runs first. The others are
-/// watched once these have ended.
+/// Maximum number of other nodes' attempts that are watched, oldest runs first.
+/// The others are watched when these have ended.
 const MAX_WATCHED: u64 = 10_000;
-/// Maximum number of attempts ended in one transaction.
+/// Maximum number of attempts that one transaction ends.
 const TOGETHER: usize = 500;
 
 impl Recovery {
-    /// Ends this node's attempts that took too long. An attempt that ended during an outage counts
-    /// as at work until its lines are written, so it gets time for that afterwards.
+    /// Ends attempts of this node that took too long. An attempt that ended during an outage counts
+    /// as in progress until its lines are written, so it gets time for that afterwards.
     pub(super) async fn end_own_overruns(
         &self,
         now: DateTime<Utc>,
@@ -54,7 +54,7 @@ impl Recovery {
         for some in outlived.chunks(TOGETHER) {
             let tx = core.store.begin().await?;
             let mut strays = core.store.lock_if_held(&tx, some).await?;
-            // If one has ended in the meantime, its settlement is already under way.
+            // If an attempt has ended in the meantime, its settlement is already under way.
             let still = core.outlived();
             strays.retain(|stray| still.contains(&hold(stray)));
             self.time_out_locked(tx, &strays, now, report).await?;
@@ -62,7 +62,7 @@ impl Recovery {
         Ok(())
     }
 
-    /// Ends attempts that other live nodes do not end themselves.
+    /// Ends attempts of other live nodes that those nodes do not end themselves.
     pub(super) async fn end_overruns(
         &mut self,
         tenure: &LeaseTerm,
@@ -78,8 +78,8 @@ impl Recovery {
             if limits.contains_key(&key) {
                 continue;
             }
-            // If this node cannot read the definition, the run's own node may be able to, and only
-            // that node then knows the limit.
+            // If this node cannot read the definition, the run's own node may be able to read it,
+            // and then only that node knows the limit.
             let (read, version) = (core.store.read(), *workflow_version);
             let known = core.definitions.known(&core.store, read, *workflow_id, version).await?;
             let limit = known.ok().map(|known| known.longest(core.settings.heartbeat_expiry));
@@ -95,7 +95,7 @@ impl Recovery {
             let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
             let holds: Vec<RunLease> = some.iter().map(|overdue| overdue.hold).collect();
             let mut strays = core.store.lock_if_held(&tx, &holds).await?;
-            // A run of several tasks may have begun its next step.
+            // A run of several tasks may have begun its next step in the meantime.
             let deadline = |hold: RunLease| {
                 let same = some.iter().find(|overdue| overdue.hold == hold);
                 same.map(|overdue| overdue.hard_deadline_at)
@@ -126,7 +126,7 @@ impl Recovery {
         core.store.commit(tx).await?;
         self.count_ended(strays, &settlements, &ended);
         report.overruns += ended.len();
-        // Stop those that are this node's own: their outcome would be refused anyway.
+        // Stop this node's own attempts among them: their outcome would be refused anyway.
         core.registry.stop(StopReason::Lost, |hold| ended.contains(hold));
         if !ended.is_empty() {
             core.signals.wake_dispatcher();
@@ -145,7 +145,7 @@ impl Recovery {
         let core = &self.core;
         let (workflow, version) = (stray.workflow_id, stray.workflow_version);
         let known = core.definitions.known(&core.store, tx, workflow, version).await?;
-        // Without its definition, no node could make another attempt.
+        // Without the definition, no node could make another attempt.
         let nothing = Task::new("main", Target::Noop(Noop::default()));
         let (task, max_attempts) = match &known {
             Ok(known) if known.is_flow() => return Ok(settlement(stray, stuck(now), now)),

@@ -1,15 +1,15 @@
-//! Collects the failures of the parts of a round. Pure: from results to a result.
+//! Collects the failures of the parts of a round, without IO.
 
 use crate::engine::EngineError;
 
-/// The parts of a round that failed so far.
+/// The parts of a round that have failed so far, each with its error.
 #[derive(Debug, Default)]
 pub(super) struct FailedParts {
     failed: Vec<(&'static str, EngineError)>,
 }
 
 impl FailedParts {
-    /// Records the result of a part; returns its value if the part succeeded.
+    /// Records the result of a part. Returns its value if the part succeeded.
     pub(super) fn done<T>(
         &mut self,
         name: &'static str,

@@ -1,6 +1,6 @@
-//! Runs that have waited for a node for too long. A node that takes a run checks the run's start
-//! deadline and time limit. If no node can take it, for want of a free place, of a node with its
-//! tags, or of room in its group, the check is made here.
+//! Ends runs that have waited for a node for too long. Normally the node that takes a run checks
+//! the run's start deadline and time limit. Recovery makes the check if no node can take the run,
+//! for lack of a free place, of a node with its tags, or of room in its group.
 
 use chrono::{DateTime, Utc};
 use entity::{fire, run};
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Recovery {
-    /// Skips runs that have waited in the queue past their start deadline.
+    /// Skips all runs that have waited in the queue beyond their start deadline.
     pub(super) async fn skip_all_late(
         &self,
         tenure: &LeaseTerm,
@@ -26,7 +26,7 @@ impl Recovery {
         Ok(())
     }
 
-    /// Ends runs that wait for another attempt although their time limit has passed.
+    /// Ends all runs that wait for another attempt although their time limit has passed.
     pub(super) async fn time_out_all(
         &self,
         tenure: &LeaseTerm,
@@ -40,7 +40,7 @@ impl Recovery {
         Ok(())
     }
 
-    /// Skips fires whose runs have waited in the queue past their start deadline.
+    /// Skips a batch of fires whose runs have waited in the queue beyond their start deadline.
     async fn skip_late(
         &self,
         tenure: &LeaseTerm,
@@ -73,7 +73,7 @@ impl Recovery {
         for (workflow_id, version) in core.store.versions_that_wait_again(now.into()).await? {
             let read = core.store.read();
             let known = core.definitions.known(&core.store, read, workflow_id, version).await?;
-            // If the definition cannot be read, the node that takes the run reports it.
+            // If the definition cannot be read, the node that takes the run reports that.
             if let Ok(known) = known
                 && let Some(limit_ms) = known.definition.timeout_ms
             {
@@ -83,8 +83,8 @@ impl Recovery {
         Ok(allowed)
     }
 
-    /// Ends runs whose time limit has passed while they wait for another attempt. None of their
-    /// tasks is at work.
+    /// Ends a batch of runs whose time limit has passed while they wait for another attempt.
+    /// No task of these runs is in progress.
     async fn time_out(
         &self,
         tenure: &LeaseTerm,

@@ -1,5 +1,5 @@
-//! How long attempts on other nodes have been overdue, by this node's own monotonic clock. Pure:
-//! from rows and instants to an answer.
+//! How long attempts on other nodes have been overdue, by this node's own monotonic clock.
+//! Computed without IO, from rows and instants.
 
 use std::{
     collections::HashMap,
@@ -9,27 +9,27 @@ use std::{
 
 use crate::store::recoveries::OverdueAttempt;
 
-/// Overdue attempts of other nodes, with the time when this node first saw each.
+/// Overdue attempts of other nodes, each with the time when this node first saw it.
 ///
-/// A hard deadline is written by the database's clock and compared with it. When that clock is
-/// stepped forward, every attempt everywhere is overdue at once. But if an attempt has the same
-/// hold and deadline at both ends of a period as long as its limit, then it has been at work for
-/// that long, whatever the database's clock did.
+/// A hard deadline is written by the database's clock and compared with it.
+/// If that clock is stepped forward, every attempt everywhere is overdue at once.
+/// But an attempt with the same hold and deadline at both ends of a period as long as its limit has
+/// taken that long, whatever the database's clock did.
 #[derive(Debug, Default)]
 pub(super) struct OverrunWatch {
     seen: HashMap<OverdueAttempt, Instant>,
 }
 
 impl OverrunWatch {
-    /// Records all overdue attempts.
+    /// Records all attempts that are overdue now.
     pub(super) fn look(&mut self, overdue: impl IntoIterator<Item = OverdueAttempt>, now: Instant) {
         let before = mem::take(&mut self.seen);
         let since = |overdue: &OverdueAttempt| before.get(overdue).copied().unwrap_or(now);
         self.seen = overdue.into_iter().map(|overdue| (overdue, since(&overdue))).collect();
     }
 
-    /// The attempts that have been overdue for as long as their `limit`; attempts without a limit
-    /// are left out.
+    /// The attempts that have been overdue for as long as their `limit`.
+    /// Attempts without a limit are left out.
     pub(super) fn outlived(
         &self,
         now: Instant,

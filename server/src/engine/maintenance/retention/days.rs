@@ -1,4 +1,4 @@
-//! Which partitions to create and which to drop.
+//! Decides which partitions to create and which to drop.
 
 use entity::Timestamp;
 
@@ -7,21 +7,21 @@ use crate::store::{
     retention::{Layout, PartitionRange},
 };
 
-/// How many days are created in advance: a server that cannot create any for a week still works.
+/// How many days are created in advance. A server that cannot create any for a week still works.
 const AHEAD_DAYS: i64 = 7;
-/// The approximate maximum number of partitions of a table, because each one costs a little in
-/// every query that searches all of them. If history is kept for more days than this, a partition
-/// covers several days.
+/// The approximate maximum number of partitions of a table.
+/// Each partition costs a little in every query that searches all of them.
+/// If history is kept for more days than this, a partition covers several days.
 const MAX: i32 = 60;
-/// The widest partition that is created in advance, in days: enough for history that is kept for
-/// ten years.
+/// The widest partition that is created in advance, in days:
+/// enough for history that is kept for ten years.
 const WIDEST: i64 = 61;
 
 /// A partition to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct New {
     pub(super) stretch: PartitionRange,
-    /// Whether it is created from all rows that the overflow partition holds.
+    /// Whether the partition takes over all rows that are in the overflow partition.
     pub(super) seal: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<New>
     let mut made = Vec::new();
     let mut from = layout.beyond;
     if from <= today {
-        // There is no partition for today: current rows are in the overflow partition.
+        // There is no partition for today, so the current rows are in the overflow partition.
         let to = today + DAY_MS;
         made.push(New { stretch: PartitionRange { from, to }, seal: true });
         from = to;
@@ -44,15 +44,15 @@ pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<New>
     made
 }
 
-/// The partitions that ended at least a day before `last`, oldest first. Most of what began in them
-/// has settled within that day; the rest would have to be moved.
+/// The partitions that ended at least a day before `last`, oldest first.
+/// Most rows that began in them have settled within that day; the others would have to be moved.
 pub(super) fn to_drop(layout: &Layout, last: Timestamp) -> Vec<PartitionRange> {
     layout.stretches.iter().copied().take_while(|stretch| is_over(stretch, last)).collect()
 }
 
-/// The start of the days that remain after these partitions are dropped. Older rows are removed
-/// with their partition, not one by one. A partition that was created from all earlier history may
-/// span years, so its rows may be deleted one by one.
+/// The start of the days that remain after these partitions are dropped.
+/// Older rows are removed with their partition, not one by one. The exception is a partition that
+/// was created from all earlier history: it may span years, so its rows are deleted one by one.
 pub(super) fn kept_from(layout: &Layout, last: Timestamp) -> i64 {
     let first = layout.stretches.iter().find(|stretch| !is_over(stretch, last));
     match first {

@@ -8,18 +8,18 @@ use crate::{
     model::Retention,
 };
 
-/// Repeats rounds, on one node at a time.
+/// The service that repeats retention rounds, on one node at a time.
 #[derive(Debug)]
 pub(in crate::engine) struct Keeper {
     core: Arc<Core>,
     settings: Retention,
-    /// Whether a change of partitions waits to be retried.
+    /// Whether a change of partitions was refused and waits to be retried.
     is_postponed: bool,
 }
 
-/// The lease of the node that runs the rounds.
+/// The name of the lease of the node that runs the rounds.
 pub const LEASE: &str = "retention";
-/// The pause before a change of partitions that was not granted is retried.
+/// The pause before a change of partitions that was refused is retried.
 const SOON: Duration = Duration::from_secs(30);
 
 impl Keeper {

@@ -1,17 +1,17 @@
-//! Retention: removes history that is old enough, and everything that is no longer needed with it.
+//! Retention: removes old history, and everything that is no longer needed with it.
 //!
-//! Nothing that can still change is ever removed, however old it is; a row's age counts from when
-//! it was settled. Only one node at a time does this; if two did, one would find nothing left to
-//! remove.
+//! A row that can still change is never removed, however old it is:
+//! its age counts from the time when it was settled. Only one node at a time removes history.
+//! If two did, one of them would find nothing left to remove.
 //!
-//! On PostgreSQL, partitions for the coming days are created here, and a day is dropped as a whole
-//! when the longest retention period has passed; history with a shorter period is deleted before
-//! that, in chunks. On SQLite, everything is deleted in chunks. A chunk occupies the writer for at
-//! most 50 ms, and other writers go first between two chunks.
+//! On PostgreSQL, partitions for the coming days are created here, and a whole day is dropped when
+//! the longest retention period has passed. History with a shorter period is deleted before that,
+//! in chunks. On SQLite, everything is deleted in chunks.
+//! A chunk occupies the writer for at most 50 ms, and other writers go first between two chunks.
 //!
-//! - `pace`: how large a chunk is; pure
-//! - `days`: which days to make and to drop; pure
-//! - `preview`: what a round would remove
+//! - `pace`: decides how large a chunk is; no IO
+//! - `days`: decides which daily partitions to create and to drop; no IO
+//! - `preview`: shows which rows a round would remove
 //! - `keeper`: repeats rounds, on one node at a time
 
 mod days;
@@ -43,30 +43,31 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// The results of a round.
+/// The results of a retention round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetentionReport {
-    /// Fires removed.
+    /// Number of fires removed.
     pub fires: u64,
-    /// Runs removed.
+    /// Number of runs removed.
     pub runs: u64,
-    /// Attempts removed.
+    /// Number of attempts removed.
     pub attempts: u64,
-    /// Lines of logs removed.
+    /// Number of log lines removed.
     pub lines: u64,
-    /// Removed sessions, stored answers of idempotent calls, schedules, workflows and nodes.
+    /// Number of sessions, stored answers of idempotent
+    /// calls, schedules, workflows and nodes removed.
     pub leftovers: u64,
-    /// Partitions created.
+    /// Number of partitions created.
     pub made: usize,
-    /// Partitions dropped.
+    /// Number of partitions dropped.
     pub dropped: usize,
-    /// Changes of partitions that were not granted; they are retried soon.
+    /// Number of changes of partitions that were refused. They are retried soon.
     pub postponed: usize,
-    /// Transactions that deleted something.
+    /// Number of transactions that deleted rows.
     pub chunks: usize,
-    /// The longest of these transactions.
+    /// The duration of the longest of these transactions.
     pub longest_chunk: Duration,
-    /// Whether nothing was done because the clock cannot be trusted.
+    /// Whether the round removed nothing because the clock cannot be trusted.
     pub is_clock_ahead: bool,
 }
 
@@ -74,15 +75,15 @@ pub struct RetentionReport {
 #[derive(Clone, Debug, Default)]
 pub struct RoundOptions {
     /// The lease term of the node that runs the round for the whole cluster, and the length of a
-    /// term. `None` if an operator runs it by hand.
+    /// term; `None` if an operator runs the round by hand.
     tenure: Option<(LeaseTerm, Duration)>,
-    /// The pause between two chunks. A writer in another process retries only every 100 ms, so it
-    /// needs a gap.
+    /// The pause between two chunks.
+    /// A writer in another process retries only every 100 ms, so it needs a gap to write in.
     pause: Duration,
 }
 
 impl RoundOptions {
-    /// A round by hand, with this pause between two chunks.
+    /// The options of a round that an operator runs by hand, with this pause between two chunks.
     pub fn by_hand(pause: Duration) -> Self {
         Self { tenure: None, pause }
     }
@@ -99,48 +100,48 @@ struct RetentionRound<'a> {
     manner: RoundOptions,
     /// When the lease was last taken.
     renewed: Instant,
-    /// Whether another node has the lease by now.
+    /// Whether another node has taken the lease.
     is_over: bool,
     rule: RetentionRule,
-    /// Whether the retention rule is that of a cut, which does not change during the round.
+    /// Whether the round cuts history to a quota: then its rule does not change during the round.
     is_cut: bool,
-    /// The key after which the search begins.
+    /// The key after which the search for old rows begins.
     first: Uuid,
     paces: Paces,
     report: RetentionReport,
 }
 
-/// Settled history of one namespace that exceeds its quota of rows.
+/// Settled history that exceeds a namespace's quota of rows.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Excess {
-    /// The namespace.
+    /// The namespace whose history is cut.
     pub(in crate::engine) namespace: Uuid,
-    /// The start of the oldest part.
+    /// The start of the oldest period.
     pub(in crate::engine) oldest: Timestamp,
-    /// Rows before this instant are removed ...
+    /// The instant before which settled rows are removed.
     pub(in crate::engine) until: Timestamp,
-    /// ... except runs with stamps above this one, which not every reader has read.
+    /// Runs with stamps above this one are kept, because not every reader has read them.
     pub(in crate::engine) read: i64,
 }
 
 /// How often the lease is renewed in a round.
 const RENEWAL: Duration = Duration::from_secs(10);
-/// A clock that is further ahead of the database's than this is wrong, and would remove history too
-/// early.
+/// A clock that is further ahead of the database's than this
+/// is wrong and would remove history too early.
 const MAX_AHEAD: TimeDelta = TimeDelta::hours(1);
 
-/// The rows that one transaction deletes at most.
+/// The rows that one transaction deletes.
 #[derive(Clone, Copy, Debug)]
 enum DeletionChunk<'a> {
     Parts(RunPart, &'a [PartKey]),
     Runs(&'a [Uuid]),
-    /// Fires that were found when the stamp of runs had this value.
+    /// Fires, and the stamp of runs at which they were found.
     Fires(&'a [FireKey], i64),
     Leftovers(Leftover, u64),
     Definitions(Leftover, &'a [Uuid]),
 }
 
-/// Removes everything that is old enough at `now`.
+/// Removes all history whose retention has passed at `now`.
 pub async fn run_once(
     settings: &Retention,
     store: &Store,
@@ -188,8 +189,8 @@ pub async fn run_once(
     Ok(round.report)
 }
 
-/// Removes history that exceeds a quota, and records that. Returns `None` if another node has the
-/// lease by now: the next round finds the rest.
+/// Removes history that exceeds a quota, and records the cut.
+/// Returns `None` if another node has taken the lease: the next round removes the rest.
 pub(in crate::engine) async fn cut(
     core: &Core,
     (tenure, term): (LeaseTerm, Duration),
@@ -209,7 +210,8 @@ pub(in crate::engine) async fn cut(
         is_over: false,
         rule: core.store.rule_of_cut(namespace, until, read, now.into()),
         is_cut: true,
-        // Includes what took up to a day to be counted. Retention removes anything older.
+        // Start a day earlier: rows may take up to a day to be counted.
+        // Retention removes anything older.
         first: first_key(oldest.0 - DAY_MS),
         paces: Paces::new(!core.store.dialect().is_postgres()),
         report: RetentionReport::default(),
@@ -227,8 +229,8 @@ pub(in crate::engine) async fn cut(
 }
 
 impl RetentionRound<'_> {
-    /// Whether this node still has the lease. Also reads the retention rules again: when a
-    /// namespace extends its retention, that must take effect before the round ends.
+    /// Whether this node still has the lease. Also reads the retention rules again: a namespace
+    /// that extends its retention must be heeded before the round ends.
     async fn goes_on(&mut self) -> Result<bool, EngineError> {
         if let Some((tenure, term)) = &mut self.manner.tenure
             && self.clock.instant().saturating_duration_since(self.renewed) >= RENEWAL
@@ -284,7 +286,7 @@ impl RetentionRound<'_> {
                         self.removed(table, rows);
                     }
                 }
-                // Dropping the next partition would leave a gap, so its rows are deleted in chunks.
+                // Dropping the next partition would leave a gap, so old rows are deleted in chunks.
                 Dropped::Needed => return Ok(()),
                 Dropped::Postponed => {
                     self.rule = self.rule.keeping(family, stretch.from);
@@ -304,8 +306,8 @@ impl RetentionRound<'_> {
             let Some(last) = old.last() else { return Ok(()) };
             after = last.id;
             let runs: Vec<Uuid> = old.iter().map(|run| run.id).collect();
-            // A run can have more lines than one chunk takes. Its row is deleted last, so that the
-            // next chunk finds the rest.
+            // A run can have more lines than one chunk takes.
+            // The run's row is deleted last, so that the next chunk finds the rest of the lines.
             for part in [RunPart::Lines, RunPart::Attempts] {
                 loop {
                     let limit = self.paces.rows(part.table());
@@ -354,7 +356,7 @@ impl RetentionRound<'_> {
         Ok(())
     }
 
-    /// Begins a transaction; `None` if the term is over.
+    /// Begins a transaction; `None` if the lease term is over.
     async fn begin(&self) -> Result<Option<DatabaseTransaction>, EngineError> {
         Ok(match &self.manner.tenure {
             None => Some(self.store.begin().await?),
@@ -362,8 +364,8 @@ impl RetentionRound<'_> {
         })
     }
 
-    /// One deleting transaction. Its duration, from when it has the writer until it is committed,
-    /// determines the size of the next one.
+    /// Deletes one chunk in a transaction. The duration of that transaction, from when it has the
+    /// writer until it is committed, determines the size of the next chunk.
     async fn chunk(&mut self, chunk: DeletionChunk<'_>) -> Result<u64, EngineError> {
         let store = self.store;
         let Some(tx) = self.begin().await? else {
@@ -400,7 +402,7 @@ impl RetentionRound<'_> {
             store.settle_log().await?;
         }
         if self.manner.pause.is_zero() {
-            // A writer that waits comes before the next chunk in the queue.
+            // A waiting writer comes before the next chunk in the queue.
             tokio::task::yield_now().await;
         } else {
             self.clock.sleep(self.manner.pause).await;

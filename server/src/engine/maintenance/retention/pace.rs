@@ -1,31 +1,31 @@
-//! The size of a chunk: as large as its time limit permits, learnt from earlier chunks of the same
-//! table.
+//! The size of a chunk: as large as its time limit permits,
+//! learnt from earlier chunks of the same table.
 
 use std::{collections::HashMap, time::Duration};
 
-/// Target durations of chunks.
+/// The target durations of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Aim {
-    /// The target for the deletes alone: it leaves time for the commit and for occasional slow
-    /// chunks.
+    /// The target for the deletes alone.
+    /// It leaves time for the commit and for an occasional slow chunk.
     worked: Duration,
-    /// The limit for a chunk including its commit.
+    /// The limit for a whole chunk, including its commit.
     took: Duration,
 }
 
-/// SQLite has one writer, so a chunk holds up every fire.
+/// SQLite has a single writer, so every fire waits while a chunk is deleted.
 const ONE_WRITER: Aim = Aim { worked: Duration::from_millis(15), took: Duration::from_millis(50) };
-/// On PostgreSQL, others write concurrently with the chunk.
+/// On PostgreSQL, other transactions write while a chunk is deleted.
 const MANY_WRITERS: Aim = Aim { worked: Duration::from_millis(100), took: Duration::from_secs(1) };
-/// Fewer rows take about as long, because most of that time is the overhead of a statement and a
-/// commit.
+/// The smallest and the largest chunk, in rows. Fewer rows than the minimum take about as long,
+/// because most of that time is the overhead of a statement and a commit.
 const MIN: u64 = 50;
 const MAX: u64 = 5_000;
 
-/// Maximum size of one chunk in bytes, however few rows that is.
+/// Maximum size of a chunk in bytes, however few rows it then has.
 const MAX_BYTES: i64 = 1_000_000;
 
-/// How many rows of these sizes fit into one chunk: at least one.
+/// Number of rows of these sizes that fit into one chunk: at least one.
 pub(super) fn fitting(sizes: impl Iterator<Item = i64>) -> usize {
     let mut sum: i64 = 0;
     let fits = sizes.take_while(|size| {
@@ -35,22 +35,22 @@ pub(super) fn fitting(sizes: impl Iterator<Item = i64>) -> usize {
     fits.count().max(1)
 }
 
-/// The sizes of the next chunks, per table. A log line is deleted many times as fast as a run with
-/// its indexes, so it must not determine how many runs fit.
+/// The size of the next chunk for each table. A log line is deleted much faster than a run with its
+/// indexes, so it must not determine how many runs fit.
 #[derive(Debug)]
 pub(super) struct Paces {
     aim: Aim,
     tables: HashMap<&'static str, DeletionPace>,
 }
 
-/// A finished chunk.
+/// The measurements of a finished chunk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Done {
-    /// How many rows it deleted.
+    /// Number of rows that the chunk deleted.
     pub(super) rows: u64,
     /// How long the deletes took.
     pub(super) worked: Duration,
-    /// How long it took including the commit.
+    /// How long the chunk took, including the commit.
     pub(super) took: Duration,
 }
 
@@ -60,12 +60,12 @@ impl Paces {
         Self { aim, tables: HashMap::new() }
     }
 
-    /// How many rows of `table` a chunk may contain.
+    /// Number of rows of `table` that the next chunk may contain.
     pub(super) fn rows(&self, table: &str) -> u64 {
         self.tables.get(table).copied().unwrap_or_default().rows
     }
 
-    /// Learns from a chunk of `table`.
+    /// Adjusts the size of the next chunk of `table` by a finished one.
     pub(super) fn learn(&mut self, table: &'static str, done: Done) {
         let pace = self.tables.entry(table).or_default();
         *pace = pace.after(done, self.aim);
@@ -87,9 +87,10 @@ impl Default for DeletionPace {
 }
 
 impl DeletionPace {
-    /// The pace after a chunk. A slow chunk counts at once, a quick one only gradually, because it
-    /// may have been luck. A chunk of few rows says nothing about a large one. Each commit has the
-    /// same cost for syncing, so commits count only if the total took too long.
+    /// The pace after a chunk. A slow chunk counts fully at once, a quick one only gradually,
+    /// because it may have been luck.
+    /// A chunk of few rows says nothing about a large one. Each commit has the same cost
+    /// for syncing, so commits count only if the whole chunk took too long.
     fn after(self, done: Done, aim: Aim) -> Self {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let most = if done.took > aim.took {
@@ -100,8 +101,8 @@ impl DeletionPace {
             self.rows
         };
         let seen = if done.rows < MIN { self.cost } else { nanos(done.worked) / done.rows };
-        // A machine that was suspended during a chunk says nothing about rows. So the cost is
-        // capped: `MIN` rows still fit.
+        // If the machine was suspended during a chunk, the time says nothing about rows.
+        // So the cost is capped, and `MIN` rows always fit.
         let cost = seen.max(self.cost - self.cost / 8 + seen / 8).min(nanos(aim.worked) / MIN);
         let fitting = nanos(aim.worked) / cost.max(1);
         Self { rows: fitting.min(most).clamp(MIN, MAX), cost }
@@ -116,7 +117,7 @@ mod tests {
         Duration::from_micros(us)
     }
 
-    /// A chunk in which the database needed this many microseconds for each row.
+    /// A chunk in which the database needed this many microseconds per row.
     fn done(rows: u64, us_a_row: u64, commit: u64) -> Done {
         let worked = us(rows.saturating_mul(us_a_row));
         Done { rows, worked, took: worked.saturating_add(us(commit)) }

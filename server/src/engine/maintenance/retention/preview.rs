@@ -1,4 +1,4 @@
-//! What a round would remove. Users who change a retention setting see it before it is too late.
+//! Previews which rows a retention round would remove, for users who change a retention setting.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -13,22 +13,22 @@ use crate::{
     },
 };
 
-/// What a round would remove, and what would remain.
+/// The rows that a round would remove, and those that would remain.
 #[derive(Clone, Debug)]
 pub struct Preview {
-    /// The retention policies: of all namespaces, or of the one that was requested.
+    /// The retention policies of all namespaces, or of the requested one.
     pub policies: Policies,
-    /// The rows that would be removed, by table and namespace.
+    /// Number of rows that would be removed, by table and namespace.
     pub figures: Vec<Figure>,
-    /// How many partitions would be dropped, if nothing in them is needed. Always 0 for a single
-    /// namespace.
+    /// Number of partitions that would be dropped if no row in them is needed.
+    /// Always 0 for a single namespace.
     pub partitions: usize,
-    /// The oldest rows that would remain.
+    /// The oldest rows that would remain, by table.
     pub oldest: Vec<Oldest>,
 }
 
-/// Computes a preview without removing anything. `instead` replaces current settings with proposed
-/// ones; with `within`, only that namespace is reported.
+/// Computes a preview without removing anything. `instead` replaces current settings by proposed
+/// ones. With `within`, only that namespace is reported.
 pub async fn preview(
     settings: &Retention,
     store: &Store,

@@ -1,4 +1,4 @@
-//! Decides which of a backfill's waiting fires start, are skipped or keep waiting. Pure.
+//! Decides which of a backfill's waiting fires start, are skipped or keep waiting. No IO.
 
 use std::collections::HashMap;
 
@@ -16,11 +16,11 @@ use crate::{
     },
 };
 
-/// Maximum number of fires examined in one transaction.
+/// Maximum number of fires that one transaction examines.
 pub(super) const LOOKED_AT: usize = 200;
 
-/// How many fires to examine in order to fill `room` places, if few of the instants have run in the
-/// meantime.
+/// Number of fires to examine in order to fill `room` places, assuming
+/// that few of the instants have run in the meantime.
 pub(super) fn enough_for(room: usize) -> usize {
     (2 * room + 10).min(LOOKED_AT)
 }
@@ -28,20 +28,20 @@ pub(super) fn enough_for(room: usize) -> usize {
 /// The decisions about a backfill's fires.
 #[derive(Debug, Default)]
 pub(super) struct ChosenFires {
-    /// Runs to be queued.
+    /// Runs to be queued for fires.
     pub(super) runs: Vec<BackfillRun>,
-    /// Fires that get no run.
+    /// Fires that end without a run.
     pub(super) ended: Vec<EndedFire>,
-    /// Whether some fires wait for the planner.
+    /// Whether some of the fires wait for the planner.
     pub(super) waits: bool,
-    /// Whether no fires are left to wait.
+    /// Whether no fires are left that wait for their turn.
     pub(super) exhausted: bool,
-    /// Whether to look again at once.
+    /// Whether the backfill should get another turn at once.
     pub(super) again: bool,
 }
 
-/// Decides about the waiting fires in order, until there is no room left. `is_all`: there are no
-/// waiting fires beyond these.
+/// Decides about the waiting fires in order, until there is no room left.
+/// `is_all` means that there are no waiting fires beyond these.
 pub(super) fn choose(
     waiting: &[NextFire],
     is_all: bool,
@@ -52,8 +52,8 @@ pub(super) fn choose(
     now: DateTime<Utc>,
 ) -> ChosenFires {
     let nothing = InstantFacts::default();
-    // Ids in the order of the fires: of two runs that wait for a place, the one with the lower key
-    // starts first.
+    // The ids are in the order of the fires: of two runs that wait for a
+    // place, the one with the lower id starts first.
     let mut ids: Vec<Uuid> = (0..room).map(|_| new_id(now)).collect();
     ids.sort_unstable();
     let mut ids = ids.into_iter();
@@ -69,7 +69,8 @@ pub(super) fn choose(
                 at: now.into(),
             }),
             InstantTurn::Start if others.contains(&fire.scheduled_at) => {
-                // A run of another backfill has settled, but its row is not updated yet.
+                // A run of another backfill for this instant
+                // has settled, but its row is not updated yet.
                 next.again = true;
                 return next;
             }
@@ -92,7 +93,7 @@ pub(super) fn choose(
         }
     }
     next.exhausted = is_all && !next.waits;
-    // If all of them wait for the planner, looking again would not help.
+    // If all of the fires wait for the planner, another turn would not help.
     next.again = !is_all && (!next.runs.is_empty() || !next.ended.is_empty());
     next
 }

@@ -16,26 +16,26 @@ use crate::engine::{
     service::Service,
 };
 
-/// Advances the open backfills.
+/// The service that advances the open backfills.
 #[derive(Debug)]
 pub(in crate::engine) struct Backfill {
     pub(in crate::engine) core: Arc<Core>,
 }
 
-/// The results of a round.
+/// The results of a round of backfills.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BackfillReport {
-    /// Runs queued.
+    /// Number of runs queued.
     pub started: usize,
-    /// Fires whose runs have settled.
+    /// Number of fires whose runs have settled.
     pub settled: usize,
-    /// Fires that were no longer needed.
+    /// Number of fires that were no longer needed.
     pub passed_over: usize,
-    /// Backfills that paused themselves because none of their fires can be started.
+    /// Number of backfills that paused themselves because none of their fires can be started.
     pub paused: usize,
-    /// Runs that were asked to stop.
+    /// Number of runs that were asked to stop.
     pub stopped: usize,
-    /// Backfills that finished.
+    /// Number of backfills that finished.
     pub finished: usize,
 }
 
@@ -50,7 +50,7 @@ const LEASE: &str = "backfill";
 const PAGE: u64 = 100;
 
 impl Backfill {
-    /// Gives each open backfill a turn; returns whether one has more to do at once.
+    /// Gives each open backfill a turn. Returns whether one of them needs another turn at once.
     async fn go_round(
         &self,
         tenure: &LeaseTerm,
@@ -68,7 +68,7 @@ impl Backfill {
                         again |= taken.again;
                         self.follow_up(&backfill, taken, round);
                     }
-                    // The failure of one backfill must not hold up the others.
+                    // The failure of one backfill must not delay the others.
                     Err(error) => {
                         tracing::error!(backfill_id = %open.id, %error, "a backfill waits");
                         round.failed.get_or_insert(error);
@@ -117,16 +117,16 @@ impl Service for Backfill {
 
     async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<BackfillReport, EngineError> {
         let core = &self.core;
-        // Set before the tables are read, so that a run that settles from now on wakes this service
-        // again.
+        // The watch is set before the tables are read, so that a run
+        // that settles from now on wakes the service again.
         let at_work = core.store.backfill_runs_at_work().await?;
         let is_waiting = !at_work.is_empty();
         core.backfills.keep(at_work);
         if !is_waiting && core.store.open_backfills(Uuid::nil(), 1).await?.is_empty() {
             return Ok(BackfillReport::default());
         }
-        // One node does this for the whole cluster. It renews the lease before each pass over the
-        // open backfills.
+        // One node advances backfills for the whole cluster.
+        // It renews the lease before each pass over the open ones.
         let term = core.settings.poll * 3;
         let mut round = BackfillRound::default();
         loop {

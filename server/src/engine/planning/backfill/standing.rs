@@ -9,11 +9,11 @@ use crate::store::instants::{RowAt, RunAt};
 pub enum InstantState {
     /// The instant has had no run.
     Missing,
-    /// A run for it succeeded.
+    /// A run for the instant succeeded.
     Succeeded,
-    /// All runs for it have ended, none successfully.
+    /// All runs for the instant have ended, none of them successfully.
     Failed,
-    /// A run for the instant is alive, or the instant's own fire is still in the future.
+    /// A run for the instant is live, or the instant's own fire is still in the future.
     Live,
     /// The instant has had no run, and a calendar of the schedule suppresses it.
     Suppressed,
@@ -26,33 +26,34 @@ pub enum InstantState {
 pub struct InstantFacts {
     /// The instant's row in the ledger.
     pub row: Option<RowAt>,
-    /// The ledger row of a range that contains it.
+    /// The ledger row of a range that contains the instant.
     pub range: Option<Uuid>,
-    /// The runs for it.
+    /// The runs for the instant.
     pub runs: Vec<RunAt>,
-    /// Whether the planner has yet to reach it: it has no row and is ahead of the schedule's
-    /// cursor. Its own fire is written when it is claimed, which jitter or an outage may delay.
+    /// Whether the planner has not reached the instant: it has no row and is ahead
+    /// of the schedule's cursor.
+    /// Its own fire is written when it is claimed, which jitter or an outage may delay.
     pub is_to_come: bool,
 }
 
-/// What happens to an instant on its turn.
+/// The decision about an instant when its turn comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InstantTurn {
     /// The instant gets its run.
     Start,
     /// The planner must decide about it first.
     Wait,
-    /// The instant is no longer needed.
+    /// The instant is no longer needed, for this reason.
     Skip(String),
 }
 
 impl InstantFacts {
-    /// The ledger row that accounts for it.
+    /// The key of the ledger row that covers the instant.
     pub fn fire_id(&self) -> Option<Uuid> {
         self.row.map(|row| row.fire_id).or(self.range)
     }
 
-    /// The state that these facts amount to.
+    /// The state of the instant that follows from these facts.
     pub fn standing(&self) -> InstantState {
         let any = |wanted: fn(run::State) -> bool| self.runs.iter().any(|run| wanted(run.state));
         let verdict = self.row.map(|row| row.verdict);
@@ -61,14 +62,14 @@ impl InstantFacts {
         } else if any(|state| state == run::State::Succeeded) {
             InstantState::Succeeded
         } else if !self.runs.is_empty() || verdict == Some(Verdict::Started) {
-            // The run of a started fire is no longer in the tables, so its outcome is unknown.
+            // The run of a started fire has been removed, so its outcome is unknown.
             InstantState::Failed
         } else {
             InstantState::Missing
         }
     }
 
-    /// What happens to it now, which may be long after the backfill was requested.
+    /// Decides about the instant now, which may be long after the backfill was requested.
     pub(super) fn turn(&self, mode: Mode) -> InstantTurn {
         let standing = self.standing();
         if selects(mode, standing) {
@@ -104,8 +105,8 @@ impl InstantFacts {
     }
 }
 
-/// Whether a backfill includes instants in this state: never a live one, a suppressed one only if
-/// something has run for it anyway, and a forgotten one only if it may have succeeded.
+/// Whether a backfill includes instants in this state. It never includes live or suppressed ones.
+/// A forgotten one may have succeeded, so only the mode `all` includes it.
 pub fn selects(mode: Mode, standing: InstantState) -> bool {
     match (standing, mode) {
         (InstantState::Missing, Mode::Missing | Mode::MissingAndFailed | Mode::All)

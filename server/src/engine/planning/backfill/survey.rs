@@ -11,8 +11,8 @@ use crate::{
     store::{Store, StoreError, instants::RangeOver, schedules},
 };
 
-/// The facts in the tables about these instants of a schedule, which may be in any order. An
-/// instant without facts is absent from the result. The schedule's row must have been read before,
+/// The facts in the tables about these instants of a schedule, which may be in any order.
+/// An instant without facts is absent from the result. The schedule's row must be read before,
 /// so that a claim made in the meantime shows in the ledger.
 pub async fn survey(
     store: &Store,
@@ -41,7 +41,8 @@ pub async fn survey(
     let named = timetables(connection, timings, schedule, &ranges).await?;
     let cursor = schedule.next_scheduled_at.filter(|_| schedule.enabled);
     for at in instants {
-        // Ranges do not overlap: only the last one that begins before the instant can contain it.
+        // Ranges do not overlap, so only the last one
+        // that begins before the instant can contain it.
         let index = ranges.partition_point(|range| range.scheduled_at <= *at);
         let before = index.checked_sub(1).and_then(|index| ranges.get(index));
         let holds = |range: &&RangeOver| {
@@ -59,7 +60,7 @@ pub async fn survey(
     Ok(facts)
 }
 
-/// The timings of these ranges, by version: after an edit, a range contains an instant only if the
+/// The timings of these ranges, by version. After an edit, a range contains an instant only if the
 /// old timing had that instant. Timings that can no longer be read are left out.
 async fn timetables(
     connection: &impl ConnectionTrait,

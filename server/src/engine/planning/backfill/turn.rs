@@ -1,7 +1,8 @@
-//! One backfill, one transaction: records runs that have ended, and starts those that may start.
+//! Advances one backfill in one transaction: records runs that have ended, and starts new ones.
 //!
-//! The transaction locks the schedule's row, so that no planner writes ledger rows of the same
-//! instants in the meantime, and then the backfill's row, so that its state cannot change.
+//! The transaction first locks the schedule's row, so that no planner writes ledger rows
+//! for the same instants in the meantime.
+//! Then it locks the backfill's row, so that its state cannot change.
 
 use chrono::{DateTime, Utc};
 use entity::{
@@ -28,34 +29,34 @@ use crate::{
     },
 };
 
-/// The results of a turn.
+/// The results of a backfill's turn.
 #[derive(Debug, Default)]
 pub(super) struct TurnOutcome {
-    /// Fires whose runs have settled.
+    /// Number of fires whose runs have settled.
     pub(super) settled: usize,
-    /// Runs queued.
+    /// Number of runs queued.
     pub(super) started: usize,
-    /// How many of these runs wrote the ledger row of their instant.
+    /// Number of these runs that wrote the ledger row of their instant.
     pub(super) fires: usize,
-    /// Fires that were no longer needed.
+    /// Number of fires that were no longer needed.
     pub(super) passed_over: usize,
-    /// Whether it paused itself.
+    /// Whether the backfill paused itself.
     pub(super) paused: bool,
-    /// Whether this was the last turn.
+    /// Whether this was the backfill's last turn.
     pub(super) finished: bool,
-    /// Runs that are alive.
+    /// The live runs of the backfill.
     pub(super) alive: Vec<Uuid>,
-    /// Runs that were asked to stop.
+    /// Number of runs that were asked to stop.
     pub(super) stopped: usize,
-    /// Whether there is more to do at once.
+    /// Whether the backfill needs another turn at once.
     pub(super) again: bool,
-    /// Whether the schedule fell due by the end of the turn: the planner skips a schedule that is
-    /// locked.
+    /// Whether the schedule became due during the turn.
+    /// The planner skips locked schedules, so it must be woken.
     pub(super) was_in_the_way: bool,
 }
 
 impl TurnOutcome {
-    /// Whether there is anything to commit.
+    /// Whether the turn has written anything to commit.
     fn has_written(&self) -> bool {
         let Self { settled, started, fires, passed_over, paused, finished, stopped, again, .. } =
             *self;
@@ -63,8 +64,8 @@ impl TurnOutcome {
     }
 }
 
-/// Takes a backfill's turn; does nothing if the backfill or the lease term has ended in the
-/// meantime.
+/// Takes a backfill's turn.
+/// Does nothing if the backfill or the lease term has ended in the meantime.
 pub(super) async fn take(
     core: &Core,
     tenure: &LeaseTerm,
@@ -93,7 +94,8 @@ pub(super) async fn take(
     let mut left = true;
     match (backfill.state, &schedule) {
         (State::Running | State::Paused, None) => {
-            // Deleting a schedule stops its backfills. One that was missed is stopped here.
+            // Deleting a schedule stops its backfills.
+            // A backfill that the deletion missed is stopped here.
             let columns = stopped("carillon", "the schedule was deleted", now);
             core.store.update_locked_backfill(&tx, backfill.id, columns).await?;
             let detail = "the schedule was deleted";
@@ -115,7 +117,7 @@ pub(super) async fn take(
         let by = backfill.cancelled_by.as_deref().unwrap_or("carillon");
         let why = backfill.cancel_reason.as_deref().unwrap_or("its backfill was cancelled");
         core.store.cancel_if_live_and_free(&tx, &unasked, by, why, now.into()).await?;
-        // Queued runs have ended with this; runs that a node holds need another look.
+        // Queued runs have ended with this write. Runs that a node holds need another turn.
         taken.again |= !unasked.is_empty();
         taken.stopped = unasked.len();
     }
@@ -132,12 +134,14 @@ pub(super) async fn take(
         };
         core.store.update_locked_backfill(&tx, backfill.id, columns).await?;
     }
-    // Added before they can settle, because the node that settles them checks this set.
+    // The runs are watched before they can settle, because
+    // the node that settles them checks the watch.
     core.backfills.add(taken.alive.iter().copied());
     if taken.has_written() {
         core.store.commit(tx).await?;
     } else {
-        // A rollback, because a commit would notify all followers and wait for the disk.
+        // Roll back instead of committing: a commit would
+        // notify all followers and wait for the disk.
         tx.rollback().await?;
     }
     let due = schedule.filter(|schedule| schedule.enabled).and_then(|row| row.next_fire_at);
@@ -145,7 +149,7 @@ pub(super) async fn take(
     Ok(Some((backfill, taken)))
 }
 
-/// Starts as many runs as there is room for; returns whether some are left.
+/// Starts as many runs as there is room for. Returns whether some are left.
 async fn start(
     core: &Core,
     tx: &DatabaseTransaction,
@@ -161,7 +165,7 @@ async fn start(
     }
     let mut next = look(core, tx, backfill, schedule, room, enough_for(room), now).await?;
     if next.runs.is_empty() && !next.ended.is_empty() && next.again {
-        // Many instants have run in the meantime: skip them in larger steps.
+        // Many instants have run in the meantime, so the backfill skips them in larger steps.
         next = look(core, tx, backfill, schedule, room, LOOKED_AT, now).await?;
     }
 
@@ -181,13 +185,14 @@ async fn start(
                     Some(fire) => there.contains(&fire),
                     None => true,
                 });
-                // A row of an instant was written or removed concurrently: look again.
+                // The row of an instant was written
+                // or removed concurrently, so another turn is needed.
                 next.again |= next.runs.len() < before;
                 core.store.start_backfill_runs(tx, &of, &next.runs, now.into()).await?;
                 taken.fires = written.len();
             }
             Err(why) => {
-                // Nothing can start until an operator removes the cause, so no fire is used up.
+                // No run can start until an operator removes the cause, so no fire is used up.
                 tracing::error!(backfill_id = %backfill.id, error = %why, "a backfill was paused");
                 core.store.update_locked_backfill(tx, backfill.id, paused(why, now)).await?;
                 next.runs.clear();
@@ -200,14 +205,15 @@ async fn start(
     taken.passed_over = next.ended.len();
     taken.again |= next.again;
     if next.waits {
-        // Set before the schedule is unlocked, because a node that claims it checks this flag.
+        // The flag is set before the schedule is unlocked,
+        // because a node that claims it checks the flag.
         core.backfills.await_claim();
     }
     taken.alive.extend(next.runs.iter().map(|run| run.id));
     Ok(!next.exhausted || next.again)
 }
 
-/// The values that the runs of a turn share, or the reason why none can be started now.
+/// The values that the runs of a turn share, or the reason why no run can start now.
 async fn runs_of(
     core: &Core,
     tx: &DatabaseTransaction,
@@ -220,7 +226,7 @@ async fn runs_of(
         Ok(known) => known,
         Err(error) => return Ok(Err(format!("failed to {error}"))),
     };
-    // The schedule's context may have grown since the request.
+    // The schedule's context may have grown since the backfill was requested.
     let context = laid_over(&schedule.context, backfill.context.as_ref());
     if let Err(BadInput { problem, help, .. }) = check::context("context", &context) {
         let what = "the schedule's context with the backfill's over it";
@@ -243,7 +249,7 @@ async fn runs_of(
     }))
 }
 
-/// The columns of a backfill that pauses itself.
+/// The columns of a backfill when it pauses itself.
 fn paused(why: String, now: DateTime<Utc>) -> backfill::ActiveModel {
     backfill::ActiveModel {
         state: Set(State::Paused),
@@ -273,7 +279,7 @@ async fn look(
     Ok(choose(&waiting, is_all, &facts, &others, backfill, room, now))
 }
 
-/// The outcome of a fire whose run is no longer alive.
+/// The outcome of a fire whose run is no longer live; `None` if the run is live.
 fn end_of(fire: &FireAtWork, now: DateTime<Utc>) -> Option<EndedFire> {
     let (state, detail) = match fire.state {
         Some(run::State::Queued | run::State::Running | run::State::Retrying) => return None,
@@ -289,7 +295,7 @@ fn end_of(fire: &FireAtWork, now: DateTime<Utc>) -> Option<EndedFire> {
     Some(EndedFire { position: fire.position, state, detail, at })
 }
 
-/// The columns of a backfill that was stopped on request.
+/// The columns of a backfill when it is stopped on request.
 pub(crate) fn stopped(by: &str, reason: &str, now: DateTime<Utc>) -> backfill::ActiveModel {
     backfill::ActiveModel {
         state: Set(State::Cancelled),
@@ -303,8 +309,8 @@ pub(crate) fn stopped(by: &str, reason: &str, now: DateTime<Utc>) -> backfill::A
     }
 }
 
-/// The version of a workflow that new runs start with; one that does not exist if the workflow is
-/// gone.
+/// The version of a workflow with which new runs start.
+/// It is 0, which does not exist, if the workflow is gone.
 async fn current_version(tx: &DatabaseTransaction, workflow: Uuid) -> Result<i32, EngineError> {
     let found = workflows::by_ids(tx, &[workflow]).await?.pop();
     Ok(found.filter(|row| row.deleted_at.is_none()).map_or(0, |row| row.version))

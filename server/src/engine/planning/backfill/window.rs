@@ -7,29 +7,29 @@ pub const MAX: u64 = 10_000;
 /// A range from one instant (inclusive) to another (exclusive), in whole milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The first instant.
+    /// The first instant of the window.
     pub from: DateTime<Utc>,
     /// The first instant after the window.
     pub to: DateTime<Utc>,
 }
 
-/// A window contains more fires than a backfill may have.
+/// The error for a window that contains more fires than a backfill may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany {
-    /// The number of fires.
+    /// Number of fires in the window.
     pub count: u64,
-    /// An end that leaves as many fires as are permitted.
+    /// An end of the window that leaves as many fires as are permitted.
     pub end: DateTime<Utc>,
 }
 
 impl Window {
-    /// The window from `from` to `to`. Fires are at whole milliseconds, so finer bounds are rounded
-    /// up.
+    /// The window from `from` to `to`.
+    /// Fires are at whole milliseconds, so finer bounds are rounded up.
     pub fn new(from: DateTime<Utc>, to: DateTime<Utc>) -> Self {
         Self { from: ceil(from), to: ceil(to) }
     }
 
-    /// The timing's fires in the window. If there are too many, they are counted, not listed.
+    /// The timing's fires in the window. If there are too many, they are only counted, not listed.
     pub fn fires(self, timetable: &Timetable) -> Result<Vec<Fire>, TooMany> {
         let millisecond = TimeDelta::milliseconds(1);
         let (after, until) = (self.from - millisecond, self.to - millisecond);

@@ -1,6 +1,6 @@
-//! Stops runs to make way for a fire. One transaction stops a limited number of runs. A claim
-//! either stops all of a schedule's runs, or leaves them alone and lets its fire wait. In that case
-//! the release stops the blocking runs step by step, and the fire starts after the last step.
+//! Stops runs so that a fire can start. One transaction stops a limited number of runs. A claim
+//! either stops all runs of a schedule, or leaves them alone and lets its fire wait. In the second
+//! case, the release stops the blocking runs step by step, and the fire starts after the last step.
 
 use std::collections::HashSet;
 
@@ -20,20 +20,20 @@ use crate::{
 /// Maximum number of runs that one transaction stops.
 const MAX: usize = 500;
 
-/// What a fire requires of the runs and fires that block it.
+/// The demands of a fire on the runs and fires that block it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Demand {
     pub(in crate::engine) schedule_id: Uuid,
     pub(in crate::engine) fire_id: Uuid,
     pub(in crate::engine) scheduled_at: Timestamp,
-    /// What happens to the live runs.
+    /// The fate of the live runs.
     pub(in crate::engine) others: Others,
-    /// Whether it replaces the waiting fires.
+    /// Whether the fire replaces the waiting ones.
     pub(in crate::engine) replaces_waiting: bool,
 }
 
 impl Demand {
-    /// What the plan requires for the fire, if anything.
+    /// The demand of a fire under its plan; `None` if it demands nothing.
     pub(in crate::engine) fn of(
         plan: &Plan,
         schedule_id: Uuid,
@@ -60,18 +60,18 @@ impl Demand {
     }
 }
 
-/// The requirements of one transaction's fires.
+/// The demands of all fires in one transaction.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Clearing {
-    /// The demands of fires decided in this transaction: all runs that block them must stop.
+    /// The demands of fires decided in this transaction. All runs that block them must stop.
     demands: Vec<Demand>,
-    /// The demands of fires that are waiting: as many runs must stop as the limit permits.
+    /// The demands of waiting fires. As many runs must stop as the limit permits.
     pressing: Vec<Demand>,
-    /// How many runs `demands` stops.
+    /// Number of runs that `demands` stops.
     stopped: usize,
 }
 
-/// The runs that a transaction has stopped. Their attempts are notified after the commit.
+/// The runs that a transaction has stopped. Their attempts are told after the commit.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Cleared {
     cancelled: HashSet<Uuid>,
@@ -79,12 +79,12 @@ pub(in crate::engine) struct Cleared {
 }
 
 impl Clearing {
-    /// How many more runs may be stopped.
+    /// Number of further runs that may be stopped.
     pub(in crate::engine) fn stoppable(&self) -> usize {
         MAX.saturating_sub(self.stopped)
     }
 
-    /// Adds the requirement of a fire that found `live` runs.
+    /// Adds the demand of a fire that found `live` runs.
     pub(in crate::engine) fn add(&mut self, demand: Option<Demand>, live: usize) {
         let Some(demand) = demand else { return };
         if demand.others != Others::Leave {
@@ -93,7 +93,7 @@ impl Clearing {
         self.demands.push(demand);
     }
 
-    /// Adds the requirement of a fire that is already waiting.
+    /// Adds the demand of a fire that is already waiting.
     pub(super) fn press(&mut self, demand: Demand) {
         self.pressing.push(demand);
     }
@@ -104,8 +104,8 @@ impl Clearing {
         self.demands.is_empty() && self.pressing.is_empty()
     }
 
-    /// Keeps the requirements of fires that were written: a fire whose instant already had a row
-    /// requires nothing.
+    /// Keeps only the demands of fires that were written:
+    /// a fire whose instant already had a row demands nothing.
     pub(in crate::engine) fn keep(&mut self, written: &HashSet<Uuid>) {
         self.demands.retain(|demand| written.contains(&demand.fire_id));
     }
@@ -116,7 +116,7 @@ impl Clearing {
         self.stopped += other.stopped;
     }
 
-    /// Stops and replaces as required.
+    /// Stops runs and replaces waiting fires as demanded.
     pub(in crate::engine) async fn carry_out(
         &self,
         core: &Core,
@@ -146,7 +146,7 @@ impl Cleared {
         self.cancelled.len() + self.terminated.len()
     }
 
-    /// Stops the runs in these requirements; with a limit, at most that many.
+    /// Stops the runs in these demands, or at most `most` of them if that is set.
     async fn stop(
         &mut self,
         core: &Core,
@@ -167,7 +167,7 @@ impl Cleared {
         Ok(())
     }
 
-    /// Stops the attempts of these runs on this node, and wakes the other nodes for theirs.
+    /// Stops the attempts of these runs on this node, and wakes the other nodes to stop theirs.
     pub(in crate::engine) fn announce(&self, core: &Core) {
         if self.has_any() {
             core.signals.wake_canceller();

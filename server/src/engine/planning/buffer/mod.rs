@@ -1,17 +1,17 @@
-//! The buffer: fires that wait until the runs that block them have settled.
+//! The buffer holds fires that wait until the runs that block them have settled.
 //!
-//! Promises: a waiting fire has a row like any other (`pending(buffered)`, without an owner, at a
-//! position in its schedule's queue), so users can see, reorder and purge it, and it survives a
-//! crash. When no run of the schedule is alive, the head of its queue is handed over; a settling
-//! run wakes the planner for this, which otherwise looks regularly. Waiting fires stay subject to
-//! the rules: once the schedule is paused, edited or deleted, or a fire's deadline has passed, the
-//! fire ends with that verdict at once.
+//! A waiting fire has a row like any other (`pending(buffered)`, without an owner, at a position
+//! in its schedule's queue). So users can see, reorder and purge it, and it survives a crash.
+//! When no run of the schedule is live, the first fire of its queue is handed over.
+//! A run that settles wakes the planner for this; the planner also looks regularly.
+//! Waiting fires stay subject to the rules: when the schedule is paused, edited or deleted,
+//! or the fire's deadline has passed, the fire ends at once with the corresponding verdict.
 //!
-//! Two runs never start at once, because every decision about a schedule's fires, in a claim or a
-//! release, locks the schedule's row, and a fire on its way to a run counts as alive.
+//! Two runs never start at once: every decision about a schedule's fires, in a claim or a release,
+//! locks the schedule's row, and a fire that is about to become a run counts as live.
 //!
-//! - `turn`: decides on one schedule's unowned intents; pure
-//! - `clearing`: stops runs that must give way
+//! - `turn`: decides about the unowned intents of one schedule; no IO
+//! - `clearing`: stops runs so that a fire can start
 
 mod clearing;
 mod turn;
@@ -32,22 +32,23 @@ use crate::{
     store::{buffers::Unowned, handoffs::Intent, live::Since},
 };
 
-/// How many fires from the head of each queue are examined in one transaction.
+/// Number of fires from the head of each queue that one transaction examines.
 const EACH: u64 = 50;
 
-/// The results of a release.
+/// The results of a release of waiting fires.
 #[derive(Debug, Default)]
 pub(crate) struct Released {
-    /// Whether the release changed anything: then there may be more to do.
+    /// Whether the release changed anything. If so, there may be more to release.
     pub(crate) progress: bool,
     /// Whether a fire was waiting in a buffer when the release began.
     pub(crate) waited: bool,
-    /// Intents to be handed over now.
+    /// The intents to hand over now.
     pub(crate) intents: Vec<Intent>,
 }
 
-/// Decides on unowned intents of up to `limit` schedules: those that wait for a blocking run, and
-/// those that became due after their claim. The overlap policy applies here as it does to a claim.
+/// Decides about the unowned intents of up to `limit` schedules: those that wait for a blocking
+/// run, and those that became due after their claim.
+/// The overlap policy applies here as it does to a claim.
 pub(in crate::engine) async fn release(
     core: &Core,
     now: DateTime<Utc>,
@@ -65,7 +66,7 @@ pub(in crate::engine) async fn release(
     let node = core.node_id().await;
     let tx = core.store.begin().await?;
     let queues = core.store.lock_queues(&tx, &ready).await?;
-    // Schedules that another transaction has locked are tried again later.
+    // Schedules that another transaction has locked are tried again in a later round.
     ready.retain(|schedule| queues.contains_key(schedule));
     if ready.is_empty() {
         tx.rollback().await?;
@@ -75,13 +76,13 @@ pub(in crate::engine) async fn release(
     let live = core.store.live_by_schedule(&tx, &ready, now.into(), Since::Anything).await?;
     let buffers = core.store.buffers_of(&tx, &ready, now.into(), Since::Anything).await?;
 
-    // In key order, so that fires released together start in a reproducible order.
+    // The order is by key, so that fires that are released together start in a reproducible order.
     let mut by_schedule: BTreeMap<Uuid, Vec<Intent>> = BTreeMap::new();
     for intent in intents {
         by_schedule.entry(intent.schedule_id).or_default().push(intent);
     }
     let mut all = BufferDecisions::default();
-    // The owner of each decided intent.
+    // The new owner of each decided intent.
     let mut owners = Vec::new();
     for (schedule, intents) in by_schedule {
         let facts = BufferFacts {
@@ -109,7 +110,7 @@ pub(in crate::engine) async fn release(
     Ok(Released { progress, waited: unowned.waits, intents: all.start })
 }
 
-/// A schedule's overlap policy.
+/// The overlap policy of a schedule.
 pub(crate) fn policy(overlap: Overlap, buffer_limit: Option<i32>) -> overlap::Policy {
     match overlap {
         Overlap::Skip => overlap::Policy::Skip,
@@ -124,7 +125,7 @@ pub(crate) fn policy(overlap: Overlap, buffer_limit: Option<i32>) -> overlap::Po
     }
 }
 
-/// Whether a claim under this policy must know the state of the buffer.
+/// Whether a claim under this policy must know what is in the buffer.
 pub(crate) fn has_buffer(overlap: Overlap) -> bool {
     match overlap {
         Overlap::BufferOne
@@ -135,7 +136,7 @@ pub(crate) fn has_buffer(overlap: Overlap) -> bool {
     }
 }
 
-/// The detail in the verdict of a fire that finds the buffer full.
+/// The detail of the verdict on a fire that finds the buffer full.
 pub(crate) fn full(policy: overlap::Policy) -> Option<String> {
     match policy {
         overlap::Policy::BufferAll { limit } => Some(limit.to_string()),

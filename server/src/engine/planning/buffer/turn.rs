@@ -11,14 +11,14 @@ use crate::{
     },
 };
 
-/// The known facts about the schedule.
+/// The facts about a schedule on which the decisions depend.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BufferFacts<'a> {
-    /// `None` if its row is gone.
+    /// The schedule and its queue; `None` if the schedule's row is gone.
     pub(super) queue: Option<&'a BufferQueue>,
     pub(super) live: Option<Live>,
     pub(super) buffered: Buffered,
-    /// How many runs may be stopped in the same transaction.
+    /// Number of runs that the same transaction may stop.
     pub(super) stoppable: usize,
     pub(super) now: DateTime<Utc>,
 }
@@ -26,11 +26,11 @@ pub(super) struct BufferFacts<'a> {
 /// The decisions about unowned intents.
 #[derive(Debug, Default)]
 pub(super) struct BufferDecisions {
-    /// Intents to hand over.
+    /// Intents to hand over now.
     pub(super) start: Vec<Intent>,
-    /// Intents to put into the buffer.
+    /// Intents that go into the buffer.
     pub(super) wait: Vec<Queued>,
-    /// Intents that will not run.
+    /// Intents that will not run, each with its verdict.
     pub(super) decided: Vec<Decided>,
     pub(super) clearing: Clearing,
 }
@@ -44,8 +44,8 @@ impl BufferDecisions {
     }
 }
 
-/// Decides about the unowned intents of one schedule: those that wait, in queue order, and those
-/// that have become due.
+/// Decides about the unowned intents of one schedule: those that wait, in the order
+/// of the queue, and those that have become due.
 pub(super) fn turn(intents: Vec<Intent>, facts: BufferFacts<'_>) -> BufferDecisions {
     let mut turn = BufferDecisions::default();
     let standing = facts.queue.map(handoff::SchedulePrecondition::from);
@@ -63,16 +63,16 @@ pub(super) fn turn(intents: Vec<Intent>, facts: BufferFacts<'_>) -> BufferDecisi
     let live = facts.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
     let (Buffered { waiting: buffered, .. }, stoppable) = (facts.buffered, facts.stoppable);
     let standing = Occupancy { live, waiting: buffered, stoppable };
-    // Unowned intents outside the buffer belong to a catch-up, and nothing else is claimed before
-    // its time.
+    // The due intents outside the buffer all run late,
+    // because nothing else is claimed before its time.
     let plan = policy.follow(standing, due.len());
     let mut in_the_way = facts.live.map(|live| live.latest);
 
     if let Some(head) = waiting.first().filter(|head| head.made_up_for.is_none())
         && let others @ (Others::Cancel | Others::Terminate) = policy.presses(standing)
     {
-        // This also stops runs that began after the fire started to wait, and those beyond the
-        // limit of an earlier transaction.
+        // This also stops runs that began after the fire started to wait,
+        // and runs beyond the limit of an earlier transaction.
         turn.clearing.press(Demand {
             schedule_id: queue.id,
             fire_id: head.id,
@@ -91,11 +91,11 @@ pub(super) fn turn(intents: Vec<Intent>, facts: BufferFacts<'_>) -> BufferDecisi
                 in_the_way = Some(intent.id);
                 turn.start.push(intent);
             }
-            // A fire that follows others is never skipped.
+            // A fire that runs after others is never skipped.
             Fate::Wait | Fate::Overlap | Fate::BufferFull | Fate::Replaced => {
                 place += 1;
                 let behind = match intent.made_up_for {
-                    // The fire keeps the reason for its delay.
+                    // The fire keeps the reason for its delay as its detail.
                     Some(_) => intent.detail.clone(),
                     None => in_the_way.map(|run| run.to_string()),
                 };

@@ -1,7 +1,7 @@
-//! Claims due schedules without those that the database refuses. If the fires of one schedule
-//! violate a constraint, or a trigger rejects them, every node's claims of all schedules that are
-//! due with it would fail for ever. So bisection isolates the schedule, and it is quarantined for a
-//! while.
+//! Claims due schedules, except those whose fires the database refuses.
+//! If the fires of one schedule violate a constraint, or a trigger rejects them,
+//! every claim that includes this schedule would fail, on every node and for ever.
+//! So bisection isolates the schedule, and it is quarantined for a while.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -23,7 +23,7 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 
-/// Claims schedules, except for the quarantined ones.
+/// Claims schedules, and leaves out the quarantined ones.
 #[derive(Debug, Default)]
 pub(super) struct Claimer {
     aside: Mutex<Quarantine>,
@@ -35,7 +35,7 @@ impl Claimer {
         self.locked().all()
     }
 
-    /// How long until the first of them may be retried.
+    /// The time until the first quarantined schedule may be tried again.
     pub(super) fn next_try(&self, now: Instant) -> Option<Duration> {
         self.locked().next_try(now)
     }
@@ -57,7 +57,7 @@ impl Claimer {
         }
     }
 
-    /// Retries schedules whose quarantine has ended, one by one.
+    /// Tries schedules whose quarantine has ended again, one by one.
     pub(super) async fn try_again(
         &self,
         core: &Core,
@@ -69,7 +69,7 @@ impl Claimer {
             return Ok(claimed);
         }
         let due = core.store.due_of(now.into(), &over).await?;
-        // The others are no longer due, because an edit has changed them.
+        // The other quarantined schedules are no longer due, because an edit has changed them.
         for schedule in over.iter().filter(|id| due.iter().all(|due| due.id != **id)) {
             self.locked().take_back(*schedule);
         }
@@ -87,9 +87,9 @@ impl Claimer {
         Ok(claimed)
     }
 
-    /// Claims as many candidates as possible, and quarantines those that the database refuses even
-    /// alone. If an error ends this early, the fires claimed so far are handed over as after a
-    /// commit whose answer was lost.
+    /// Claims as many candidates as possible, and quarantines those that the database refuses
+    /// even alone. If an error ends this early, the fires claimed so far are handed over
+    /// later, as after a commit whose answer was lost.
     async fn claim_by_halves(
         &self,
         core: &Core,
@@ -101,7 +101,7 @@ impl Claimer {
         while let Some(part) = parts.pop() {
             let batch = lock_these(core, now, &candidates[part.clone()], false).await?;
             let Some(batch) = batch else {
-                // Another transaction has locked the schedule: look at it again.
+                // Another transaction has locked the schedule, so it must be looked at again.
                 claimed.more_is_due = true;
                 continue;
             };
@@ -120,7 +120,7 @@ impl Claimer {
                         "failed to claim what is due of a schedule"
                     );
                     claimed.refused += 1;
-                    // Schedules that are due after these were not examined.
+                    // Schedules that are due later than these were not examined.
                     claimed.more_is_due = true;
                 }
                 Err(error) => return Err(error),

@@ -1,5 +1,5 @@
-//! One claim: decides and writes the fires of locked schedules and moves their cursors, in the
-//! transaction that locked them. All of it happens, or nothing.
+//! Makes one claim. In the transaction that locked the schedules, it decides about their fires,
+//! writes them and moves the cursors: all of it or nothing.
 
 use std::{collections::HashSet, mem, ops::AddAssign};
 
@@ -34,9 +34,8 @@ use crate::{
     },
 };
 
-/// Maximum number of already-recorded instants one claim skips. The next claim continues from
-/// there, so that the transaction does not grow with the number of instants that backfills have
-/// run.
+/// Maximum number of already recorded instants that one claim skips. The next claim continues after
+/// them. So the transaction does not grow with the number of instants that backfills have run.
 const MAX_TAKEN: usize = 1_000;
 
 /// The results of a claim.
@@ -45,11 +44,11 @@ pub(super) struct Claimed {
     pub(super) schedules: usize,
     pub(super) fires: usize,
     pub(super) broken: usize,
-    /// Schedules whose fires the database refuses.
+    /// Number of schedules whose fires the database refuses.
     pub(super) refused: usize,
-    /// Intents to be handed over now.
+    /// The intents to hand over now.
     pub(super) intents: Vec<Intent>,
-    /// More instants are due than one claim takes.
+    /// Whether more instants are due than one claim takes.
     pub(super) more_is_due: bool,
 }
 
@@ -64,9 +63,9 @@ impl AddAssign for Claimed {
     }
 }
 
-/// Claims the locked schedules. After an outage, each schedule can have hundreds of fires. So once
-/// a claim has a full batch of fires it takes no more schedules, and the cursors of the others stay
-/// in place.
+/// Claims the locked schedules.
+/// After an outage, each schedule can have hundreds of fires. So once a claim has a full batch
+/// of fires, it takes no more schedules, and the cursors of the others stay in place.
 pub(super) async fn claim(
     core: &Core,
     LockedSchedules { tx, due, now, more_is_due }: LockedSchedules,
@@ -76,8 +75,8 @@ pub(super) async fn claim(
         match write(core, &tx, now, due, more_is_due).await {
             Ok(written) => written,
             Err(error) => {
-                // At once, because the driver's own rollback comes later: a retry must find nothing
-                // locked.
+                // Roll back explicitly, because the driver's own rollback would come
+                // later, and a retry must find nothing locked.
                 if let Err(error) = tx.rollback().await {
                     tracing::debug!(%error, "failed to roll a claim back");
                 }
@@ -105,11 +104,11 @@ pub(super) async fn claim(
     Ok(claimed)
 }
 
-/// What a claim has written but not committed yet.
+/// The part of a claim that has been written and not committed.
 struct UncommittedClaim {
     claimed: Claimed,
     fires: Vec<NewFire>,
-    /// The fires that did not exist before.
+    /// The fires whose instants had no row before.
     written: HashSet<Uuid>,
     cleared: Cleared,
 }
@@ -148,8 +147,8 @@ async fn write(
         let timetable = match timetable {
             Ok(timetable) => timetable,
             Err(error) => {
-                // It was valid when it was saved: the zone's rules or the dialect have changed.
-                // Such a schedule must neither hold up the others nor stop silently.
+                // The timing was valid when it was saved, but the zone's rules or the dialect have
+                // changed since. Such a schedule must neither delay the others nor stop silently.
                 let schedule_id = schedule.id;
                 tracing::error!(%schedule_id, %error, "failed to read a saved timing");
                 core.store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?;
@@ -193,9 +192,9 @@ async fn write(
     Ok(UncommittedClaim { claimed, fires, written, cleared })
 }
 
-/// The position of the cursor after the decided part of a schedule's plan. If the schedule's limit
-/// of fires cuts the plan off, the cursor is at the cut; otherwise it is at `next`, the first
-/// instant after `last`.
+/// The position of the cursor after the decided part of a schedule's plan.
+/// If the schedule's limit of fires cuts the plan off, the cursor is at the cut.
+/// Otherwise it is at `next`, the first instant after `last`.
 pub(crate) fn advance(
     schedule: &DueSchedule,
     decided: &mut Vec<NewFire>,
@@ -207,7 +206,8 @@ pub(crate) fn advance(
     behind(schedule, decided, cut, timetable, next, last)
 }
 
-/// The same for a plan that is already cut off: `cut` is the first fire beyond the limit.
+/// The position of the cursor after a plan that is already cut
+/// off; `cut` is the first fire beyond the limit.
 fn behind(
     schedule: &DueSchedule,
     decided: &[NewFire],
@@ -232,13 +232,13 @@ fn behind(
     Advance { schedule_id, next_scheduled_at, next_fire_at, last_fire_at, fires }
 }
 
-/// For how long after a change this node may not know a schedule's former policies, under which
-/// other nodes wrote rows.
+/// The time for which a changed schedule's former policies matter: other nodes may have written
+/// rows by them, and this node may not know them.
 const JUST_CHANGED: TimeDelta = TimeDelta::minutes(1);
 
-/// How far back other nodes may just have claimed instants of these schedules: instants within the
-/// grace period run, and instants within the window may be caught up. If a schedule was changed
-/// recently, this node does not know its former window.
+/// The time since when other nodes may have claimed instants of these schedules.
+/// Instants within the grace period run, and instants within the window may be caught up on.
+/// If a schedule was changed recently, this node does not know its former window.
 fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
     let lately = Timestamp::from(now - JUST_CHANGED);
     let is_changed = |schedule: &DueSchedule| {
@@ -254,12 +254,12 @@ fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
     Since::Instant(Timestamp(now.timestamp_millis().saturating_sub(reach)))
 }
 
-/// A schedule with decided instants.
+/// A schedule whose due instants have been planned.
 struct Planned {
     schedule: DueSchedule,
     timetable: Timetable,
     plan: misfire::Plan,
-    /// The last instant that is accounted for once this is written.
+    /// The last instant that will have a row once this plan is written.
     last: Option<Timestamp>,
 }
 
@@ -273,10 +273,10 @@ impl Planned {
     }
 }
 
-/// Removes already-recorded instants from the plans before it is decided which of the others start.
-/// Such rows exist because a backfill does not wait for the cursor; its runs block nothing. The
-/// schedules are locked, so no such row is written in the meantime. If a schedule has a single due
-/// instant, the unique key takes care of it at no cost.
+/// Removes instants that already have a row from the plans, before it is decided which
+/// of the others start. Such rows exist because a backfill does not wait for the cursor;
+/// its runs block nothing. The schedules are locked, so no such row is written in the meantime.
+/// If a schedule has a single due instant, the unique key handles that case at no cost.
 async fn go_around_taken(
     store: &Store,
     tx: &DatabaseTransaction,

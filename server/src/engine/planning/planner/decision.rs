@@ -1,4 +1,4 @@
-//! Decides about the due entries of one schedule: pure.
+//! Decides about the due entries of one schedule, without IO.
 
 use chrono::{DateTime, Utc};
 use entity::{
@@ -29,12 +29,12 @@ use crate::{
     },
 };
 
-/// What blocks a schedule's fires.
+/// The runs and fires that block a schedule's fires.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScheduleLoad {
     pub(super) live: Option<Live>,
     pub(super) buffered: Buffered,
-    /// How many runs may be stopped in the same transaction as the claim.
+    /// Number of runs that the claim's transaction may still stop.
     pub(super) stoppable: usize,
 }
 
@@ -51,9 +51,9 @@ pub(super) struct ClaimContext {
     pub(super) node: Uuid,
 }
 
-/// Decides about a schedule's entries up to its limit of fires; also returns the first entry beyond
-/// it. Truncated entries do not count against the overlap limit: the remaining ones are decided
-/// again without them.
+/// Decides about a schedule's entries up to its limit of fires.
+/// Also returns the first entry beyond the limit. Truncated entries do not count against
+/// the overlap limit: the remaining ones are decided about again without them.
 pub(super) fn decide_within(
     schedule: &DueSchedule,
     mut entries: Vec<Entry>,
@@ -72,8 +72,8 @@ pub(super) fn decide_within(
     }
 }
 
-/// Decides about a schedule's entries under its current load: one ledger row per entry, and the
-/// requirements on the runs that block them.
+/// Decides about a schedule's entries under its current load.
+/// Returns one ledger row per entry, and the demands on the runs that block them.
 fn decide(
     schedule: &DueSchedule,
     entries: &[Entry],
@@ -89,7 +89,7 @@ fn decide(
     (entries.iter().map(fire).collect(), demand)
 }
 
-/// Decides about the entries of one schedule in order.
+/// Decides about the entries of one schedule, one after another.
 struct EntryDecider {
     moment: ClaimContext,
     policy: Policy,
@@ -97,15 +97,15 @@ struct EntryDecider {
     follows: bool,
     /// One fate for each entry that should start.
     fates: std::vec::IntoIter<overlap::Fate>,
-    /// The run that the next queued fire waits for.
+    /// The run for which the next queued fire waits.
     in_the_way: Option<Uuid>,
-    /// The last occupied position in the buffer.
+    /// The last position in the buffer that is taken.
     position: i64,
     /// The last fire that should start, and its instant.
     last: Option<(Uuid, Timestamp)>,
 }
 
-/// An entry's verdict, and the reason for it.
+/// The verdict on an entry, and the reason for it.
 struct EntryDecision {
     verdict: Verdict,
     reason: Reason,
@@ -141,7 +141,7 @@ impl EntryDecider {
         let follows = is_made_up
             && match schedule.catch_up {
                 CatchUp::All => true,
-                // The run that represents all missed ones is never skipped: it waits.
+                // The run that stands for all missed fires is never skipped: it waits.
                 CatchUp::Latest => policy == Policy::Skip,
                 CatchUp::Skip => false,
             };
@@ -164,7 +164,7 @@ impl EntryDecider {
         (turns, demand)
     }
 
-    /// The ledger row of the next entry; `late` is the reason for its delay, if it is late.
+    /// The ledger row of the next entry. If the entry is late, `late` is the cause of its delay.
     fn fire(&mut self, schedule: &DueSchedule, entry: &Entry, late: Option<String>) -> NewFire {
         let scheduled_at = Timestamp::from(entry.fire.at);
         let last = self.last.filter(|(_, at)| *at == scheduled_at);
@@ -174,7 +174,7 @@ impl EntryDecider {
         let made_up_for = if entry.fate == Fate::CatchUp {
             (verdict == Verdict::Pending).then_some(MadeUpFor::Outage)
         } else {
-            // At the head of the queue, it must not stop the runs that it waited for.
+            // At the head of the queue, this fire must not stop the runs for which it waited.
             (self.follows && queue_position.is_some()).then_some(MadeUpFor::Follows)
         };
         NewFire {
@@ -215,7 +215,7 @@ impl EntryDecider {
             Fate::Run | Fate::CatchUp if is_too_late(schedule, entry, self.moment.now) => {
                 (Verdict::Skipped, Reason::Deadline)
             }
-            // It becomes due later, so it is an unowned intent until then.
+            // The entry becomes due later, so it is an unowned intent until then.
             Fate::Run | Fate::CatchUp if entry.due_at > self.moment.now => {
                 (Verdict::Pending, Reason::AwaitingHandoff)
             }
@@ -238,8 +238,8 @@ impl EntryDecider {
             Some(overlap::Fate::Wait) => {
                 self.position += 1;
                 let queue_position = Some(self.position);
-                // A caught-up fire keeps the reason for its delay, which matters more than its wait
-                // for its turn.
+                // A fire that was missed keeps the cause of its delay, which matters more than the
+                // fact that it waited for its turn.
                 let detail = if entry.fate == Fate::CatchUp { late } else { in_the_way() };
                 let waits = EntryDecision::new(Verdict::Pending, Reason::Buffered, detail);
                 EntryDecision { queue_position, ..waits }
@@ -251,7 +251,7 @@ impl EntryDecider {
                 let by = self.last.map(|(fire, _)| fire.to_string());
                 EntryDecision::new(Verdict::Skipped, Reason::Replaced, by)
             }
-            // Cannot happen: every entry that should start has a fate.
+            // `None` cannot happen, because every entry that should start has a fate.
             Some(overlap::Fate::Overlap) | None => {
                 EntryDecision::new(Verdict::Skipped, Reason::Overlap, in_the_way())
             }
@@ -264,7 +264,7 @@ fn is_too_late(schedule: &DueSchedule, entry: &Entry, now: DateTime<Utc>) -> boo
     past_deadline(entry.fire.at, entry.due_at, jitter, deadline, now)
 }
 
-/// The ledger's kind for the effect of a clock change.
+/// The effect of a clock change, as the ledger names it.
 pub(crate) fn kind(kind: FireKind) -> Kind {
     match kind {
         FireKind::Normal => Kind::Normal,

@@ -1,4 +1,4 @@
-//! Decides which node claims due fires first, if the nodes use locks in Redis for that.
+//! Decides which node claims due fires first, if the nodes use locks in Redis for this.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -9,20 +9,20 @@ use crate::{
     store::{candidates::Candidate, claims::ShardTurns},
 };
 
-/// What a node may attempt to claim.
+/// The schedules that a node may attempt to claim.
 pub(super) enum First {
-    /// These schedules, for which this node has the lock; and whether more may be due.
+    /// The schedules for which this node has the lock, and whether more may be due.
     These(Vec<Candidate>, bool),
-    /// Everything that no other transaction has locked in the database.
+    /// All schedules that no other transaction has locked in the database.
     Anything,
 }
 
-/// How often a claim skips fires whose locks other nodes hold. After that it ignores the locks:
-/// they only save work, and fires that have fallen due since must not wait for them to expire.
+/// How many times a claim skips fires whose locks other nodes hold. Then it ignores the locks: they
+/// only save work, and fires that have become due since must not wait until the locks expire.
 const MAX_LOOKS: usize = 8;
 
-/// A batch of due schedules that this node may claim. Leaves out those that another node is
-/// claiming right now, and those in `passed`.
+/// A batch of due schedules that this node may claim, without those that another node is claiming
+/// right now and those in `passed`.
 pub(super) async fn first_to(
     core: &Core,
     node: Uuid,

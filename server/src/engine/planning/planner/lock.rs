@@ -1,4 +1,4 @@
-//! Locks due schedules for one claim, so that no other planner claims them and edits wait.
+//! Locks due schedules for one claim, so that no other planner claims them and edits must wait.
 
 use chrono::{DateTime, Utc};
 
@@ -8,26 +8,26 @@ use crate::{
     store::{DatabaseTransaction, candidates::Candidate, claims::DueSchedule},
 };
 
-/// Due schedules, locked.
+/// Due schedules that a transaction has locked.
 pub(super) struct LockedSchedules {
     pub(super) tx: DatabaseTransaction,
     pub(super) due: Vec<DueSchedule>,
-    /// When they were locked. Before that, this node may have been suspended or waited for a
-    /// connection, and other nodes may have written these rows in the meantime.
+    /// When the schedules were locked. Before that, this node may have been suspended or waited for
+    /// a connection, and other nodes may have changed these rows.
     pub(super) now: DateTime<Utc>,
     /// Whether more schedules may be due.
     pub(super) more_is_due: bool,
 }
 
 impl LockedSchedules {
-    /// The locked schedules.
+    /// The locked schedules, as candidates for a claim.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
         let candidate = |due: &DueSchedule| Some(Candidate { id: due.id, at: due.next_fire_at? });
         self.due.iter().filter_map(candidate).collect()
     }
 }
 
-/// Locks a batch of due schedules that this node may claim, except for those in `passed`.
+/// Locks a batch of due schedules that this node may claim, without those in `passed`.
 pub(super) async fn lock_due(
     core: &Core,
     now: DateTime<Utc>,
@@ -48,7 +48,7 @@ pub(super) async fn lock_due(
     locked(core, LockedSchedules { tx, due, now, more_is_due: false }).await
 }
 
-/// Locks those candidates that are still due.
+/// Locks the candidates that are still due.
 pub(super) async fn lock_these(
     core: &Core,
     now: DateTime<Utc>,
@@ -63,13 +63,13 @@ pub(super) async fn lock_these(
     locked(core, LockedSchedules { tx, due, now, more_is_due }).await
 }
 
-/// The batch, if it is not empty and this node may claim it.
+/// The locked batch; `None` if it is empty or this node may not claim it.
 async fn locked(
     core: &Core,
     mut batch: LockedSchedules,
 ) -> Result<Option<LockedSchedules>, EngineError> {
-    // If the cluster uses other zone data, other nodes claim these schedules, or this node does
-    // after recomputing their cursors.
+    // If the cluster uses other zone data, other nodes claim these schedules, or this node claims
+    // them after recomputing their cursors.
     if batch.due.is_empty() || core.has_other_zones(&batch.tx).await? {
         batch.tx.rollback().await?;
         return Ok(None);

@@ -1,21 +1,21 @@
-//! The planner: claims schedules at the instant when they are due.
+//! The planner claims schedules at the instant when they are due.
 //!
-//! Promises: a schedule is claimed once its `schedule.next_fire_at` has come, by one transaction
-//! that writes the fires and moves the cursor, and the fires are then handed over. No state in
-//! memory matters: the next due instant only says when to look, and the tables say what to do. A
-//! late or lost wake-up makes a fire late, never lost; two planners on one database race for the
-//! row locks and, at worst, for the unique key of a fire.
+//! A schedule is claimed once its `schedule.next_fire_at` has come, by one transaction that writes
+//! the fires and moves the cursor. The fires are then handed over. No state in memory matters:
+//! the next due instant only says when to look, and the tables say what to do.
+//! A late or lost wake-up makes a fire late, but never loses it. Two planners on one database
+//! compete for the row locks and, at worst, for the unique key of a fire.
 //!
-//! A round claims due schedules, ends pauses and releases buffered fires, each up to a limit, so
-//! that an excess of one kind delays the others only by that much. The next round, which follows at
-//! once, continues with the rest.
+//! A round claims due schedules, ends pauses and releases buffered fires, each up to a limit.
+//! So an excess of one kind delays the others only by that much.
+//! The next round follows immediately and continues with the rest.
 //!
-//! - `apart`: claims what the database accepts, and isolates what it refuses.
-//! - `quarantine`: the refused schedules, and when they are retried; pure.
-//! - `claim`: one batch, one transaction; `decision`: decides about its fires; pure.
-//! - `lock`: locks due schedules for a claim; `first`: leaves out those that other nodes are
-//!   claiming.
-//! - `timing`: converts a row to its timetable and policies.
+//! - `apart`: claims schedules, and isolates those that the database refuses
+//! - `quarantine`: the refused schedules, and when they are tried again; no IO
+//! - `claim`: claims one batch in one transaction; `decision`: decides about its fires; no IO
+//! - `lock`: locks due schedules for a claim; `first`:
+//!   leaves out those that other nodes are claiming
+//! - `timing`: converts a row to its timetable and policies
 
 mod apart;
 mod claim;
@@ -52,63 +52,66 @@ use crate::{
     store::{buffers::BufferOutlook, handoffs::Intent},
 };
 
-/// How many batches are claimed per round. A storm of ten thousand fires fits into one round,
-/// because nothing is claimed between rounds, while the last batch is handed over.
+/// Maximum number of batches that a round claims.
+/// A storm of ten thousand fires fits into one round.
+/// That matters because nothing is claimed between rounds, while the last batch is handed over.
 const MAX_CLAIMS: usize = 24;
 
 /// The pause before the planner looks again at due schedules that it could not claim, because
-/// another node held them or because of an error. It is doubled each time, up to the longest; a
-/// longer one would delay schedules that fall due later.
+/// another node held them or because of an error. The pause doubles each time, up to the longest; a
+/// longer one would delay schedules that become due later.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
-/// After it has read all buffers, the planner waits this many times as long as that took before it
-/// reads them again, up to the longest rest: a read that was slow because the database hung says
-/// nothing about the next.
+/// After reading all buffers, the planner waits this many times as long as the read took before it
+/// reads them again, up to the longest rest. The rest is limited because a read that was slow while
+/// the database hung says nothing about the next one.
 const REST: u32 = 4;
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
-/// Claims due schedules and hands over their fires.
+/// The service that claims due schedules and hands over their fires.
 #[derive(Debug)]
 pub(crate) struct Planner {
     core: Arc<Core>,
     claims: Claimer,
-    /// When the next schedule falls due. Each round reads it from the tables again.
+    /// When the next schedule becomes due. Each round reads this from the tables again.
     next: Option<Timestamp>,
-    /// Set if schedules were due before the round and still are, because the round could not claim
-    /// them: how long to wait before the next round.
+    /// How long to wait before the next round, if schedules were due before the round and still
+    /// are, because the round could not claim them.
     stuck: Option<Duration>,
-    /// The state of the buffers.
+    /// The state of the buffers when they were last read.
     outlook: BufferOutlook,
     /// The planner does not read the buffers again before this instant.
     rests_until: Instant,
-    /// Set if the buffers should have been read but the planner was resting: how much of the rest
-    /// was left.
+    /// How much of the planner's rest was left when it should have read
+    /// the buffers; `None` if it was not resting.
     postponed: Option<Duration>,
-    /// Whether the last round reached its limits and left work undone.
+    /// Whether the last round reached its limits before all work was done.
     is_behind: bool,
-    /// Whether the last round failed, so that this node does not know what it committed.
+    /// Whether the last round failed, so that this node does
+    /// not know which of its writes were committed.
     in_doubt: bool,
 }
 
-/// The results of a round.
+/// The results of a round of the planner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlannerReport {
-    /// Schedules whose cursor moved.
+    /// Number of schedules whose cursor moved.
     pub claimed: usize,
-    /// Transactions used.
+    /// Number of transactions used.
     pub batches: usize,
-    /// Fires written.
+    /// Number of fires written.
     pub fires: usize,
-    /// Runs started on this node.
+    /// Number of runs started on this node.
     pub started: usize,
-    /// Runs queued.
+    /// Number of runs queued.
     pub queued: usize,
-    /// Schedules whose pause ended.
+    /// Number of schedules whose pause ended.
     pub resumed: usize,
-    /// Schedules that were paused, with the reason, because their timing can no longer be parsed.
+    /// Number of schedules that were paused, with the reason,
+    /// because their timing can no longer be parsed.
     pub broken: usize,
-    /// Schedules that were quarantined for a while, because the database refuses their fires.
+    /// Number of schedules that were quarantined because the database refuses their fires.
     pub refused: usize,
 }
 
@@ -128,9 +131,9 @@ impl Planner {
         }
     }
 
-    /// Hands over fires that this node has claimed although the claim seemed to fail because the
-    /// connection was lost before the commit was confirmed. While this node is alive, recovery
-    /// would find them only later.
+    /// Hands over fires that this node has claimed although the claim seemed to fail:
+    /// the connection was lost before the commit was confirmed.
+    /// While this node is alive, recovery would find these fires only later.
     async fn settle_doubt(&mut self, report: &mut PlannerReport) {
         self.in_doubt = false;
         let core = self.core.clone();
@@ -144,7 +147,7 @@ impl Planner {
                 report.add(handed_over);
                 self.in_doubt = more;
             }
-            // The rest of the round may still succeed. A transient failure is retried after it.
+            // The rest of the round may still succeed. A transient error is handled after it.
             Err(error) => {
                 self.in_doubt = error.is_transient();
                 if self.in_doubt {
@@ -166,21 +169,21 @@ impl Planner {
         if !core.may_schedule().await? {
             // The planner is woken once this node may schedule again.
             (self.next, self.stuck, self.outlook) = (None, None, BufferOutlook::default());
-            // Other nodes claim now, and know which fires the database refuses to them.
+            // Other nodes claim now, and they know which fires the database refuses to them.
             core.cluster.note_refused(Vec::new());
             return Ok(PlannerReport::default());
         }
-        // Kept for the whole round, so that the next instant matches what the round has claimed.
+        // The share is the same for the whole round, so that the next instant matches the claims.
         let share = core.cluster.share();
-        // Set before the tables are read, so that a run that settles from now on wakes the planner
-        // again.
+        // The flag is set before the tables are read, so that a run
+        // that settles from now on wakes the planner again.
         core.buffering.store(true, Ordering::Relaxed);
         let claims = match self.claim(share.as_deref(), &mut report).await {
             Err(error) if error.is_transient() => return Err(error),
             answer => answer,
         };
-        // Due schedules go first, so that a thousand pauses that end together delay no fire. Fires
-        // that the database refuses in every round must not delay any of this either.
+        // Due schedules go first, so that a thousand pauses that end together delay no fire.
+        // Fires that the database refuses in every round must not delay any of this either.
         let tried = self.try_again(&mut report).await;
         let resumed = super::accounting::resume_due(&core, now).await;
         let releases = self.look_at_buffers(now, &mut report).await;
@@ -201,7 +204,7 @@ impl Planner {
             }
         };
         let idle = PlannerReport { batches: report.batches, ..PlannerReport::default() };
-        // Another transaction may hold the lock on a buffered fire that is past its deadline.
+        // Another transaction may hold the lock on a buffered fire whose deadline has passed.
         let deadline = self.outlook.deadline.filter(|_| self.postponed.is_none());
         let is_past = |at: Option<Timestamp>| at.is_some_and(|at| at <= Timestamp::from(now));
         let is_stuck = report == idle && (is_past(self.next) || is_past(deadline));
@@ -210,8 +213,8 @@ impl Planner {
         Ok(report)
     }
 
-    /// Claims due schedules in batches, and hands over each batch while it claims the next. Returns
-    /// whether more are due.
+    /// Claims due schedules in batches, and hands over each batch while it claims the next one.
+    /// Returns whether more are due.
     async fn claim(
         &self,
         share: Option<&Share>,
@@ -224,7 +227,7 @@ impl Planner {
                 self.hand_over(&intents),
                 self.claims.claim_due(core, core.clock.now(), share)
             );
-            // If one of the two fails, the other's result must still be handled.
+            // If one of the two fails, the result of the other must still be handled.
             let claimed = match claimed {
                 Ok(claimed) => claimed,
                 Err(error) => return handed_over.and(Err(error)),
@@ -244,7 +247,7 @@ impl Planner {
         }
     }
 
-    /// Retries quarantined schedules.
+    /// Tries the schedules whose quarantine has ended again.
     async fn try_again(&self, report: &mut PlannerReport) -> Result<(), EngineError> {
         let claimed = self.claims.try_again(&self.core, self.core.clock.now()).await?;
         report.add_claimed(&claimed);
@@ -252,9 +255,9 @@ impl Planner {
         Ok(())
     }
 
-    /// Releases a batch of fires from the buffers; returns whether there may be more. This reads
-    /// every schedule with a buffer. With thousands of them it takes a while, during which nothing
-    /// is claimed, so it is not done all the time.
+    /// Releases a batch of fires from the buffers. Returns whether there may be more.
+    /// This reads every schedule with a buffer. With thousands of them the read takes a while,
+    /// during which nothing is claimed, so it is not done in every round.
     async fn look_at_buffers(
         &mut self,
         now: DateTime<Utc>,
@@ -285,13 +288,13 @@ impl Planner {
         Ok(false)
     }
 
-    /// When the planner looks again if nothing wakes it before.
+    /// When the planner looks again if nothing wakes it earlier.
     fn next_look(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         if self.is_behind {
             return now;
         }
         let after = |pause| now + TimeDelta::from_std(pause).unwrap_or_default();
-        // A change that another node writes may not wake this one.
+        // A change that another node writes may not wake this node.
         let settings = &self.core.settings;
         let ahead =
             if self.core.cluster.has_others() { settings.poll } else { settings.look_ahead };
@@ -301,14 +304,14 @@ impl Planner {
         };
         let earliest = after(self.stuck.unwrap_or_default()).min(horizon);
         let next = self.next.map_or(horizon, Timestamp::utc);
-        // A run that settles on another node may not wake this one.
+        // A run that settles on another node may not wake this node.
         let poll = if self.outlook.waits { after(self.core.settings.poll) } else { horizon };
         let look = match self.postponed {
             // If the planner was woken for the buffers, it reads them when its rest is over.
             Some(left) => after(left),
             None => self.outlook.deadline.map_or(horizon, Timestamp::utc),
         };
-        // Quarantined schedules are retried when their quarantine ends.
+        // Quarantined schedules are tried again when their quarantine ends.
         let aside = self.claims.next_try(self.core.clock.instant()).map_or(horizon, after);
         next.min(poll).min(look).min(aside).clamp(earliest, horizon)
     }

@@ -1,5 +1,5 @@
-//! Fires that exceed the namespace's quota of fires per minute: they are skipped, and accounted
-//! for.
+//! Skips the fires that exceed the namespace's quota of fires per minute.
+//! Each of them still gets its place in the ledger.
 
 use chrono::{DateTime, Utc};
 use entity::fire::{Reason, Verdict};
@@ -9,8 +9,8 @@ use crate::{
     store::claims::{DueSchedule, NewFire},
 };
 
-/// Skips the fires of a schedule that exceed the quota. Consecutive ones become one row. A skipped
-/// fire does not stop any runs.
+/// Skips the fires of a schedule that exceed the quota.
+/// Consecutive ones become one row. A skipped fire stops no runs.
 pub(super) fn skip(
     meter: &Meter,
     schedule: &DueSchedule,
@@ -43,7 +43,7 @@ pub(super) fn skip(
     *fires = in_rows(std::mem::take(fires));
 }
 
-/// Merges consecutive fires that were skipped in this way into one row.
+/// Merges consecutive fires that were skipped because of the quota into one row.
 fn in_rows(fires: Vec<NewFire>) -> Vec<NewFire> {
     let mut rows: Vec<NewFire> = Vec::with_capacity(fires.len());
     for fire in fires {

@@ -1,5 +1,5 @@
-//! Schedules whose fires the database refuses, and when each is retried. Pure: from instants to an
-//! answer.
+//! The schedules whose fires the database refuses, and when each is tried again.
+//! Computed without IO.
 
 use std::{
     collections::HashMap,
@@ -11,19 +11,19 @@ use uuid::Uuid;
 
 use crate::store::candidates::Candidate;
 
-/// How long a schedule is quarantined at first; doubled each time, up to the longest.
+/// How long a schedule is quarantined at first, and at most. The time doubles with each refusal.
 const FIRST: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Maximum number of quarantined schedules. If the database refuses more, the database is the
-/// problem.
+/// Maximum number of quarantined schedules.
+/// If the database refuses more than this, the problem is the database.
 const MAX: usize = 100;
 
-/// Schedules that are left out of claims.
+/// The schedules that claims leave out.
 ///
-/// Each node finds them itself, and forgets them when it ends. Nothing is written about them,
-/// because the database might refuse that as well. Their fires stay due. A schedule whose cursor
-/// has changed since, because of an edit, is claimed like the others.
+/// Each node finds these schedules itself, and forgets them when it ends.
+/// Nothing is written about them, because the database might refuse that as well. Their fires stay
+/// due. If an edit has changed a schedule's cursor, the schedule is claimed like any other.
 #[derive(Debug, Default)]
 pub(super) struct Quarantine {
     waiting: HashMap<Uuid, QuarantinedSchedule>,
@@ -37,14 +37,14 @@ struct QuarantinedSchedule {
 }
 
 impl Quarantine {
-    /// The quarantined schedules.
+    /// All quarantined schedules.
     pub(super) fn all(&self) -> Vec<Candidate> {
         let candidate =
             |(id, waiting): (&Uuid, &QuarantinedSchedule)| Candidate { id: *id, at: waiting.at };
         self.waiting.iter().map(candidate).collect()
     }
 
-    /// Quarantines a schedule; returns for how long, or `None` if there are already too many.
+    /// Quarantines a schedule. Returns for how long, or `None` if there are already too many.
     pub(super) fn put(&mut self, refused: Candidate, now: Instant) -> Option<Duration> {
         let before = self.waiting.get(&refused.id);
         if before.is_none() && self.waiting.len() >= MAX {
@@ -62,13 +62,13 @@ impl Quarantine {
         over.map(|(schedule, _)| *schedule).collect()
     }
 
-    /// How long until the first of them may be retried.
+    /// The time until the first quarantined schedule may be tried again.
     pub(super) fn next_try(&self, now: Instant) -> Option<Duration> {
         let until = self.waiting.values().map(|waiting| waiting.until).min();
         until.map(|until| until.saturating_duration_since(now))
     }
 
-    /// Ends the quarantine: the schedule is claimed like the others from now on.
+    /// Ends a schedule's quarantine: from now on it is claimed like any other.
     pub(super) fn take_back(&mut self, schedule: Uuid) {
         self.waiting.remove(&schedule);
     }

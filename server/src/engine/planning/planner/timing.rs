@@ -6,7 +6,7 @@ use timetable::{DstPolicy, Gap, misfire};
 
 use crate::store::claims::DueSchedule;
 
-/// The part of a schedule's definition that the `timetable` crate needs.
+/// The part of a schedule that the `timetable` crate needs.
 pub(in crate::engine) fn definition(schedule: &DueSchedule) -> timetable::Definition {
     timetable::Definition {
         expressions: schedule.expressions.0.clone(),
@@ -30,7 +30,7 @@ pub(in crate::engine) fn definition(schedule: &DueSchedule) -> timetable::Defini
     }
 }
 
-/// The schedule's misfire policy.
+/// The misfire policy of a schedule.
 pub(in crate::engine) fn plan_policy(schedule: &DueSchedule) -> misfire::Policy {
     misfire::Policy {
         catch_up: match schedule.catch_up {

@@ -14,14 +14,14 @@ const BEAT: Duration = Duration::from_secs(2);
 /// The progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyProgress {
-    /// Bytes of the copy written so far.
+    /// Number of bytes of the copy that have been written.
     pub done: u64,
-    /// The size of the database in bytes. A copy has no gaps and may be smaller.
+    /// The size of the database in bytes. A copy has no unused pages, so it may be smaller.
     pub of: u64,
 }
 
-/// Copies the current state of the database at `from` to the empty file `to`, and waits until it is
-/// on the disk. Calls `told` with the progress periodically.
+/// Copies the current state of the database at `from` to the empty file `to`, and waits until the
+/// copy is on the disk. Calls `told` with the progress at intervals.
 pub async fn copy(
     from: &Path,
     to: &Path,
@@ -59,12 +59,12 @@ pub async fn copy(
         }
     }
     source.close().await.map_err(failed)?;
-    // SQLite leaves the sync to the caller.
+    // SQLite leaves it to the caller to sync the copy.
     let file = std::fs::File::open(to).map_err(BackupError::io("open", to))?;
     file.sync_all().map_err(BackupError::io("bring to the disk", to))
 }
 
-/// Converts an error of the driver in the same way as the store does.
+/// Converts a driver's error in the same way as the store does.
 pub(super) fn failed(error: sqlx::Error) -> BackupError {
     let error = DbErr::Query(RuntimeErr::SqlxError(std::sync::Arc::new(error)));
     BackupError::Store(error.into())

@@ -11,8 +11,8 @@ use sea_orm::sqlx::{self, ConnectOptions, Connection, sqlite::SqliteConnectOptio
 
 use super::{BackupError, beside};
 
-/// The bytes of the file that SQLite locks. Every process that has the database open holds a lock
-/// on one of them.
+/// The range of bytes in a database file that SQLite locks.
+/// Every process that has the database open holds a lock on one of these bytes.
 const LOCKED: (i64, i64) = (0x4000_0000, 512);
 /// The files that SQLite keeps beside a database.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
@@ -22,8 +22,8 @@ const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 pub enum DatabaseHolder {
     /// A process on this machine.
     Process(i32),
-    /// A process that the system does not identify, because it is in another container or on
-    /// another machine.
+    /// A process that the system cannot identify, because it is
+    /// in another container or on another machine.
     Somebody,
 }
 
@@ -36,8 +36,8 @@ impl fmt::Display for DatabaseHolder {
     }
 }
 
-/// The process that has the database in `file` open, if there is one. This process must not have it
-/// open.
+/// The process that has the database in `file` open; `None` if there is none.
+/// This process must not have it open.
 pub fn holder(file: &Path) -> Result<Option<DatabaseHolder>, BackupError> {
     let opened = match File::open(file) {
         Ok(opened) => opened,
@@ -53,16 +53,16 @@ pub fn holder(file: &Path) -> Result<Option<DatabaseHolder>, BackupError> {
     })
 }
 
-/// Puts `copy`, which is in the same folder and on the disk, in the place of the database `file`.
-/// Renames the replaced file to `kept`, together with its WAL if it still has one. After a crash at
-/// any moment, one of the two is in place.
+/// Puts `copy`, which must be in the same folder and on the disk, in the place of the database
+/// `file`. Renames the replaced file to `kept`, together with its WAL if it still has one.
+/// After a crash at any moment, one of the two is in place.
 pub async fn replace(file: &Path, copy: &Path, kept: &Path) -> Result<(), BackupError> {
     let is_there = file.try_exists().map_err(BackupError::io("look at", file))?;
     if is_there {
         in_use(file)?;
         settle_log(file).await;
     }
-    // From here on, no process can open the database, because its first read waits for this lock.
+    // From here on, no process can open the database: its first read waits for this lock.
     let _locked = if is_there { Some(lock(file)?) } else { None };
     if is_there {
         like(copy, file)?;
@@ -94,8 +94,8 @@ fn in_use(file: &Path) -> Result<(), BackupError> {
     }
 }
 
-/// The last connection that closes a database merges its WAL, so that the file is complete. A
-/// damaged database stays unchanged, and its WAL is kept beside it.
+/// Merges the WAL of a database, so that its file is complete: the last connection that closes does
+/// this. A damaged database stays unchanged, and its WAL is kept beside it.
 async fn settle_log(file: &Path) {
     let options = SqliteConnectOptions::new().filename(file).disable_statement_logging();
     let settled = async {
@@ -108,7 +108,7 @@ async fn settle_log(file: &Path) {
     }
 }
 
-/// Locks a database for this process until the file is dropped.
+/// Locks a database for this process until the returned file is dropped.
 fn lock(file: &Path) -> Result<File, BackupError> {
     let opened = File::options().read(true).write(true).open(file);
     let opened = opened.map_err(BackupError::io("open", file))?;
@@ -122,7 +122,7 @@ fn lock(file: &Path) -> Result<File, BackupError> {
     }
 }
 
-/// An exclusive lock on the whole range.
+/// An exclusive lock on the whole range of bytes.
 fn whole() -> libc::flock {
     let short = |number: i32| i16::try_from(number).unwrap_or_default();
     let (l_start, l_len) = LOCKED;
@@ -135,8 +135,8 @@ fn whole() -> libc::flock {
     }
 }
 
-/// Gives the copy the owner of the file, because the restoring user need not be the one that runs
-/// the server.
+/// Gives the copy the owner of the file, because the user who restores
+/// it may not be the user who runs the server.
 fn like(copy: &Path, file: &Path) -> Result<(), BackupError> {
     let of = file.metadata().map_err(BackupError::io("look at", file))?;
     let own = copy.metadata().map_err(BackupError::io("look at", copy))?;
@@ -153,7 +153,7 @@ fn denied(file: &Path) -> impl FnOnce(Errno) -> BackupError {
     move |error| failed(error.into())
 }
 
-/// The name that a database gets when it is replaced at this time.
+/// The name that a database file gets when it is replaced at the time `at`.
 pub fn kept_name(file: &Path, at: &str) -> PathBuf {
     beside(file, &format!(".before-restore-{at}"))
 }

@@ -5,22 +5,22 @@ use sea_orm::sqlx::{self, ConnectOptions, Connection, sqlite::SqliteConnectOptio
 use super::{BackupError, beside, copy::failed};
 use crate::store::{Schema, db::open::compare};
 
-/// What a sound file contains.
+/// The contents of a sound file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sound {
-    /// The file's size.
+    /// The size of the file.
     pub bytes: u64,
-    /// The state of its schema.
+    /// The state of the schema in the file.
     pub schema: Schema,
 }
 
 /// The first bytes of every SQLite database.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// Maximum number of faults to report.
+/// Maximum number of faults that are reported.
 const FAULTS: usize = 3;
 
-/// Examines a file that is not being written. It must be complete, undamaged, a Carillon database,
-/// and of a version that this program knows.
+/// Examines a file that no process is writing. It must be complete and undamaged, a Carillon
+/// database, and of a version that this program knows.
 pub async fn examine(file: &Path) -> Result<Sound, BackupError> {
     let unsound = |problem: String| BackupError::Unsound { file: file.to_owned(), problem };
     let bytes = size(file)?;
@@ -53,7 +53,7 @@ pub async fn examine(file: &Path) -> Result<Sound, BackupError> {
 }
 
 /// Rejects a file that has a SQLite WAL beside it. The WAL contains the last commits; without it,
-/// the file is an older state, if it is usable at all.
+/// the file has an older state, if it is usable at all.
 pub fn no_log_beside(file: &Path) -> Result<(), BackupError> {
     if beside(file, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
         let problem = "a log ('-wal') lies beside it: it is a database at work, or a copy that \

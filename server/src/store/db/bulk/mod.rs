@@ -1,9 +1,9 @@
-//! A batch of rows as a table inside one statement, called `v` if it is the only one.
+//! A batch of rows as a table inside a statement. The table is called `v` if it is the only one.
 //!
 //! Speed depends on this: a claim, a hand-off or a settlement is one statement for up to hundreds
 //! of rows. PostgreSQL receives one array per column and the same text for every batch size, so the
-//! statement is prepared once; SQLite likewise receives one value per column, which is unpacked
-//! there (`packed`). The rest of the statement reads `v` and has the same text on both.
+//! statement is prepared once. SQLite also receives one value per column, which is unpacked inside
+//! SQLite (`packed`). The rest of the statement reads `v` and has the same text for both.
 
 mod packed;
 
@@ -15,11 +15,11 @@ use uuid::Uuid;
 use super::days::Days;
 use crate::store::{DatabaseTransaction, Dialect, StoreError};
 
-/// Maximum number of rows per statement, so that a statement fits easily in the database's memory.
-/// Larger batches are written in several statements.
+/// Maximum number of rows per statement, so that a statement easily fits into the database's
+/// memory. Larger batches are written in several statements.
 pub(crate) const MAX_ROWS: usize = 1_000;
 
-/// The columns of `v`.
+/// The columns of the table `v`.
 #[derive(Debug, Default)]
 pub(crate) struct Bulk {
     columns: Vec<BulkColumn>,
@@ -75,7 +75,7 @@ impl Bulk {
         self.column(name, Kind::Json, values.map(text).collect())
     }
 
-    /// The days of the ledger that contain the rows, which replace `{days}` in the statement.
+    /// Sets the days of the ledger that contain the rows. They replace `{days}` in the statement.
     pub(crate) fn days(mut self, days: Days) -> Self {
         self.days = Some(days);
         self
@@ -86,8 +86,8 @@ impl Bulk {
         self
     }
 
-    /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ... are replaced by
-    /// `values`, and `{days}` by an additional condition; see [`Bulk::days`].
+    /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ...
+    /// are replaced by `values`, and `{days}` by an additional condition; see [`Bulk::days`].
     pub(crate) fn statement(self, dialect: &Dialect, sql: &str, values: Vec<Value>) -> Statement {
         let (days, mut bound) = (self.days, Vec::new());
         let table = self.table(dialect, "v", &mut bound);
@@ -103,8 +103,8 @@ impl Bulk {
         dialect.statement(format!("WITH {table} {sql}"), bound)
     }
 
-    /// The rows as a table with this name, for use after WITH. Its values are bound after those in
-    /// `bound`.
+    /// The rows as a table with this name, to be put after WITH.
+    /// Its values are bound after those in `bound`.
     pub(in crate::store) fn table(
         self,
         dialect: &Dialect,
@@ -120,8 +120,8 @@ impl Bulk {
         format!("{name}({names}) AS ({rows})")
     }
 
-    /// A column of nulls is not sent as an array, because `unnest` fills it up to the length of the
-    /// others.
+    /// The columns as arrays.
+    /// A column of nulls is not sent, because `unnest` fills it up to the length of the others.
     fn arrays(self, bound: &mut Vec<Value>) -> String {
         let mut casts = Vec::with_capacity(self.columns.len());
         let is_empty = |column: &BulkColumn| column.values.iter().all(is_null);
@@ -145,12 +145,12 @@ fn listed(columns: &[BulkColumn]) -> String {
     columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether it is a null of a type that columns can have.
+/// Whether a value is a null of a type that columns can have.
 fn is_null(value: &Value) -> bool {
     matches!(value, Value::Uuid(None) | Value::BigInt(None) | Value::String(None))
 }
 
-/// A column in PostgreSQL's array syntax. (The query builder's own arrays cannot contain nulls.)
+/// A column in PostgreSQL's array syntax. The query builder's own arrays cannot contain nulls.
 fn array_literal(values: &[Value]) -> String {
     let mut text = String::with_capacity(2 + values.len() * 16);
     text.push('{');
@@ -179,7 +179,7 @@ fn array_literal(values: &[Value]) -> String {
     text
 }
 
-/// The keys that a statement returns, in its first column.
+/// The keys that a statement returns in its first column.
 pub(in crate::store) async fn returned_ids(
     tx: &DatabaseTransaction,
     statement: Statement,

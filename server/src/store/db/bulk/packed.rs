@@ -1,13 +1,13 @@
-//! A batch of rows for SQLite, which has no arrays: each column is one value, which the statement
-//! unpacks row by row.
+//! Packs a batch of rows for SQLite, which has no arrays.
+//! Each column is one value, which the statement unpacks row by row.
 //!
-//! A statement has the same text for every number of rows, so it is parsed once. With `VALUES` and
-//! one placeholder per value, each batch size would have a different text, and parsing it would
-//! take longer than executing it.
+//! A statement has the same text for every number of rows, so it is parsed once.
+//! With `VALUES` and one placeholder per value, each batch size would have a text of its own,
+//! and parsing that would take longer than executing it.
 //!
-//! Keys and numbers have a fixed width. Texts are concatenated, with a table of their offsets and
-//! lengths. If some rows are null, a flag per row marks them. A column with the same value in all
-//! of many rows is bound as that value.
+//! Keys and numbers have a fixed width.
+//! Texts are concatenated, with a table of their offsets and lengths. If some rows are null, a flag
+//! per row marks those. If many rows have the same value in a column, that value is bound once.
 
 use std::fmt::Write;
 
@@ -15,20 +15,20 @@ use sea_orm::Value;
 
 use super::{BulkColumn, Kind, MAX_ROWS, is_null};
 
-/// The number of digits of an integer, with its sign.
+/// Number of digits of an integer, including its sign.
 const NUMBER: usize = 20;
 
-/// The number of digits of a text's offset, and of its length.
+/// Number of digits of the offset of a text, and of its length.
 const EXTENT: usize = 10;
 
-/// With fewer rows than this, each value is packed. Many columns of few rows happen to have a
-/// single value, and each combination of such columns would have a different text.
+/// With fewer rows than this, every value is packed. In a few rows, many columns happen to have a
+/// single value, and each combination of such columns would need a different text.
 const MANY: usize = 32;
 
-/// The rows as a SELECT; its values are bound after those in `bound`.
+/// The rows as a SELECT. Its values are bound after those in `bound`.
 pub(super) fn rows(columns: Vec<BulkColumn>, bound: &mut Vec<Value>) -> String {
     let height = columns.first().map_or(0, |column| column.values.len());
-    // Neither condition excludes anything. They tell the planner how few rows there are; otherwise
+    // Neither condition excludes a row. They tell the planner how few rows there are. Without them,
     // it would choose an index whose first column is given, and scan the batch for each entry.
     let most = height.max(MAX_ROWS).next_power_of_two();
     let few = "likelihood(row.place >= 0, 0.1)";
@@ -42,7 +42,7 @@ pub(super) fn rows(columns: Vec<BulkColumn>, bound: &mut Vec<Value>) -> String {
     )
 }
 
-/// Binds a column; returns the expression for its value in the row at `row.place`.
+/// Binds a column. Returns the expression for its value in the row at `row.place`.
 fn unpacked(BulkColumn { kind, values, .. }: BulkColumn, bound: &mut Vec<Value>) -> String {
     let height = values.len();
     let is_one = |first: &&Value| {
@@ -87,8 +87,8 @@ fn numbers(values: &[Value], bound: &mut Vec<Value>) -> String {
 
 fn texts(values: &[Value], bound: &mut Vec<Value>) -> String {
     let text = |value: &Value| if let Value::String(Some(text)) = value { text.len() } else { 0 };
-    // The first byte does not belong to a row: for an empty value, SQLite would return null instead
-    // of an empty text.
+    // The first byte does not belong to any row: for an empty value,
+    // SQLite would return null instead of an empty text.
     let mut all = String::with_capacity(1 + values.iter().map(text).sum::<usize>());
     all.push(' ');
     let mut extents = String::with_capacity(values.len() * 2 * EXTENT);
@@ -105,13 +105,13 @@ fn texts(values: &[Value], bound: &mut Vec<Value>) -> String {
     format!("CAST(substr({all}, {start}, {length}) AS TEXT)")
 }
 
-/// The number with `digits` digits after the first `skipped` of the row's `width` bytes.
+/// The number in the `digits` bytes after the first `skipped` of a row's `width` bytes.
 fn number_at(packed: &str, width: usize, skipped: usize, digits: usize) -> String {
     format!("CAST(substr({packed}, row.place * {width} + {}, {digits}) AS INTEGER)", skipped + 1)
 }
 
-/// Binds a value, and returns its placeholder. Placeholders are numbered because some are used
-/// twice.
+/// Binds a value and returns its placeholder.
+/// Placeholders have numbers because some are used twice.
 fn bind(bound: &mut Vec<Value>, value: impl Into<Value>) -> String {
     bound.push(value.into());
     format!("?{}", bound.len())
@@ -129,7 +129,7 @@ mod tests {
         BulkColumn { name: "column", kind, values }
     }
 
-    /// The text, and how many values it binds.
+    /// The text of the statement, and the number of values that it binds.
     fn text(kind: Kind, values: Vec<Value>) -> (String, usize) {
         let mut bound = Vec::new();
         (rows(vec![column(kind, values)], &mut bound), bound.len())
@@ -170,7 +170,8 @@ mod tests {
         let texts =
             ["", "caf\u{e9}\0'\"{0}\\", "1", "\u{1f514}", "a much longer one than the others"];
         for height in [0, 1, 2, MANY - 1, MANY, MAX_ROWS * 2] {
-            // Each column cycles with a different period, so that any value meets any other.
+            // Each column repeats with a different period,
+            // so that any value occurs together with any other.
             let keys =
                 (0..height as u128).map(|n| (n % 7 > 0).then(|| Uuid::from_u128(n << 64 | n)));
             let numbers = (0..height)

@@ -1,4 +1,4 @@
-//! PostgreSQL URLs as its own clients parse them, with several hosts:
+//! Parses PostgreSQL URLs as PostgreSQL's own clients do, with several hosts:
 //! `postgres://user:password@a:5432,b:5433/name?target_session_attrs=read-write`.
 
 use std::{fmt, str::FromStr};
@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 use sea_orm::sqlx::postgres::PgConnectOptions;
 use url::{Url, form_urlencoded};
 
-/// The permitted query parameters besides hosts and ports; the driver interprets them.
+/// The query parameters that a URL may have besides hosts and ports. The driver interprets them.
 const PARAMETERS: [&str; 15] = [
     "application_name",
     "dbname",
@@ -25,7 +25,7 @@ const PARAMETERS: [&str; 15] = [
     "user",
 ];
 
-/// The servers in a URL.
+/// The servers that a URL names.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Address {
     pub(super) hosts: Vec<Host>,
@@ -34,7 +34,7 @@ pub(in crate::store) struct Address {
 /// A single server.
 #[derive(Clone)]
 pub(super) struct Host {
-    /// The name in the form in which an operator would write it.
+    /// The server's name, as an operator would write it.
     pub(super) name: String,
     pub(super) options: PgConnectOptions,
 }
@@ -45,7 +45,7 @@ impl fmt::Debug for Host {
     }
 }
 
-/// The problem with a URL, and what to do. Reads after the URL.
+/// The problem with a URL and how to solve it, as a text to be printed after the URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(in crate::store) struct AddressProblem(String);
@@ -74,7 +74,8 @@ impl Address {
         }
         let mut places = listed(hosts)?;
 
-        // The driver knows only one host, so the hosts are removed and passed to it one by one.
+        // The driver knows only one host, so the hosts are
+        // removed from the URL and passed to it one by one.
         let server = match (authority, user) {
             ("", _) => String::new(),
             (_, "") => "localhost".to_owned(),
@@ -97,7 +98,7 @@ impl Address {
                 known if PARAMETERS.contains(&known) || known.starts_with("options[") => {
                     kept.push((key, value));
                 }
-                // The value may be part of a password, so it is not shown.
+                // The value may be part of a password, so the error does not show it.
                 _ if kept.iter().any(|(key, _)| key == "password") => {
                     return bad(
                         "has behind its password a parameter that Carillon does not know; \
@@ -117,7 +118,7 @@ impl Address {
         give_ports(&mut places, &ports)?;
         url.query_pairs_mut().clear().extend_pairs(kept);
         let hosts = if places.is_empty() {
-            // The driver's default: a local socket, or the host from the environment.
+            // The driver's default applies: a local socket, or the host from the environment.
             if let Some(port) = ports.first() {
                 check_port(port, "its server")?;
                 url.query_pairs_mut().append_pair("port", port);
@@ -130,7 +131,7 @@ impl Address {
     }
 }
 
-/// The hosts before the path, with their ports.
+/// The hosts in front of the path, with their ports.
 fn listed(hosts: &str) -> Result<Vec<(String, Option<String>)>, AddressProblem> {
     if hosts.is_empty() {
         return Ok(Vec::new());
@@ -153,9 +154,9 @@ fn listed(hosts: &str) -> Result<Vec<(String, Option<String>)>, AddressProblem> 
     hosts.split(',').map(split).collect()
 }
 
-/// Decodes percent-encoding.
+/// Decodes the percent-encoding of a name.
 fn decoded(name: &str) -> String {
-    // In form encoding, '+' means a space, but a host contains neither.
+    // In form encoding, '+' means a space. A host contains neither.
     let pairs = form_urlencoded::parse(name.as_bytes());
     pairs.map(|(name, _)| name.into_owned()).collect()
 }
@@ -187,7 +188,7 @@ fn give_ports(
     Ok(())
 }
 
-/// An invalid port may be part of a password, so it is not shown.
+/// Checks a port. An invalid one may be part of a password, so the error does not show it.
 fn check_port(port: &str, host: &str) -> Result<(), AddressProblem> {
     if port.parse::<u16>().is_ok_and(|port| port > 0) {
         return Ok(());
@@ -223,8 +224,7 @@ fn host(url: &Url, place: Option<&(String, Option<String>)>) -> Result<Host, Add
     Ok(Host { name, options })
 }
 
-/// Whether the part before the path ends within a password, because it has no '@' and an invalid
-/// port.
+/// Whether the part in front of the path ends within a password: it has no '@' and an invalid port.
 fn is_torn(authority: &str) -> bool {
     let is_port = |text: &str| text.chars().all(|char| char.is_ascii_digit());
     let ports = authority.split(',').filter(|host| !host.contains('['));
@@ -232,12 +232,13 @@ fn is_torn(authority: &str) -> bool {
         && ports.filter_map(|host| host.split_once(':')).any(|(_, port)| !is_port(port))
 }
 
-/// The URL without its password, even if it cannot be parsed.
+/// The URL without its password. This works even for a URL that cannot be parsed.
 pub(in crate::store) fn masked(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let authority = rest.split(['/', '?']).next().unwrap_or(rest);
     let before_query = rest.find('?').unwrap_or(rest.len());
-    // The end of the password: before a host, or the end of the part if no host can be recognised.
+    // The end of the password: in front of a host,
+    // or the end of the part if no host can be recognised.
     let end = match rest[..before_query].rfind('@') {
         Some(at) => Some(at),
         None if scheme.is_empty() || !is_torn(authority) => None,
@@ -263,7 +264,7 @@ pub(in crate::store) fn masked(url: &str) -> String {
             Some((name, _)) if name.to_lowercase().contains("pass") => {
                 masked.push_str(&format!("{name}=***"));
             }
-            // This may be part of a password.
+            // Text without a name may be part of a password.
             Some(_) | None if !part.contains('=') => masked.push_str("***"),
             Some(_) | None => masked.push_str(part),
         }

@@ -1,4 +1,4 @@
-//! Opens the pool, and replaces it when there is a reason.
+//! Opens the pool of connections, and replaces it when there is a reason.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -24,21 +24,21 @@ use super::{
 };
 use crate::{clock::Clock, store::Options};
 
-/// How many connections stay open: as many as the engine uses at once.
+/// Number of connections that stay open: as many as the engine uses at once.
 const KEPT_OPEN: u32 = 4;
-/// How often the keeper searches for a primary while there is none. Also the minimum interval
-/// between two checks.
+/// How often the keeper searches for a primary while there is none.
+/// This is also the minimum interval between two checks.
 const PAUSE: Duration = Duration::from_millis(250);
-/// The interval of routine checks if there are several hosts.
+/// The interval of regular checks if there are several hosts.
 const ROUND: Duration = Duration::from_secs(5);
 /// Connections to a healthy server are replaced only if they are at least this old.
 const MIN_AGE: Duration = Duration::from_secs(2);
-/// How long a replaced pool stays open, so that callers that have already obtained it can still use
-/// it.
+/// How long a replaced pool stays open, so that callers that
+/// have already obtained it can still use it.
 const AFTERGLOW: Duration = Duration::from_secs(1);
 
-/// Finds the primary, opens connections to it for reading and for writing, and follows it until the
-/// last link is dropped.
+/// Finds the primary, opens connections to it for reading and for writing,
+/// and follows the primary until the last link is dropped.
 pub(in crate::store) async fn open(
     address: Address,
     options: &Options,
@@ -56,7 +56,7 @@ pub(in crate::store) async fn open(
     Ok(links)
 }
 
-/// Finds the primary and opens one temporary connection to it.
+/// Finds the primary, and opens one temporary connection to it.
 pub(in crate::store) async fn open_one(
     address: &Address,
     options: &Options,
@@ -83,7 +83,7 @@ async fn find(
     found(address, options, all).await
 }
 
-/// Searches for the primary until `connect` has connected to it.
+/// Searches for the primary until `connect` has connected to one.
 async fn found<T, F>(
     address: &Address,
     options: &Options,
@@ -110,9 +110,9 @@ where
     }
 }
 
-/// Half of the connections are for writing, so that readers never prevent the engine from writing.
-/// Transactions are never nested, so each needs only one connection. One is reserved for
-/// heartbeats: a node with many writes must not be declared dead because of them.
+/// Opens the pools. Half of the connections are for writing, so that readers never keep the engine
+/// from writing. Transactions are never nested, so each needs only one connection. One connection
+/// is reserved for heartbeats: a node that writes a lot must not be declared dead because of that.
 async fn connect(
     host: &Host,
     options: &Options,
@@ -123,7 +123,7 @@ async fn connect(
     let writers = (options.connections / 2).max(1);
     let readers = options.connections.saturating_sub(writers + 1).max(1);
     let to_write = session(&host.options, options, Use::Writing);
-    // Reads do not wait for locks on tables.
+    // Reads wait for locks on tables only until the lock timeout.
     let to_read = session(&host.options, options, Use::Reading).options([LOCK_TIMEOUT]);
     let to_beat = session(&host.options, options, Use::Beating);
     let writing = pool(&to_write, options, writers, suspicion, generation).await?;
@@ -142,11 +142,11 @@ async fn pool(
     let suspicion = suspicion.clone();
     let pool = PgPoolOptions::new()
         .max_connections(connections)
-        // The first fires of a storm must not wait for a connection to open.
+        // The first fires of a storm must not wait until a connection opens.
         .min_connections(connections.min(KEPT_OPEN))
         .acquire_timeout(options.acquire_timeout)
         .test_before_acquire(false)
-        // A server that was away may come back as a standby, with the same address.
+        // A server that was unreachable may come back as a standby, with the same address.
         .after_connect(move |connection, _| {
             let suspicion = suspicion.clone();
             Box::pin(async move {
@@ -165,30 +165,30 @@ async fn pool(
     Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
 }
 
-/// Settings of every session. Carillon's statements are short, but PostgreSQL considers a plan
+/// The settings of every session. Carillon's statements are short. But PostgreSQL considers a plan
 /// across the ledger's days expensive enough for JIT compilation, which then takes up to a second.
 const ALWAYS: [(&str, &str); 5] = [
     ("jit", "off"),
-    // Notices are not needed, and the driver's check whether they are logged can swallow the next
-    // log line.
+    // Notices are not needed, and the driver's check whether
+    // they are logged can swallow the next log line.
     ("client_min_messages", "warning"),
-    // If this machine disappears, the server must notice.
+    // The server must notice if this machine disappears.
     ("tcp_keepalives_idle", "60"),
     ("tcp_keepalives_interval", "10"),
     ("tcp_keepalives_count", "3"),
 ];
 
-/// Settings for writes, which find their rows by key, a few hundred at a time. By default,
-/// PostgreSQL scans a table of ten thousand rows completely for them. It would also plan each
-/// statement for the specific keys of its batch, although their number does not affect the plan: a
-/// generic plan takes a third of the time, even the first time.
+/// The settings for writes, which find their rows by key, a few hundred at a time.
+/// By default, PostgreSQL scans a table of ten thousand rows completely for them. It would also
+/// plan each statement for the keys of its batch, although their number does not affect the plan.
+/// A generic plan takes a third of the time, even the first time.
 const BY_KEYS: [(&str, &str); 3] = [
     ("enable_seqscan", "off"),
     ("random_page_cost", "1.1"),
     ("plan_cache_mode", "force_generic_plan"),
 ];
 
-/// The session settings of each connection.
+/// The session settings of a connection, by its purpose.
 fn session(host: &PgConnectOptions, options: &Options, purpose: Use) -> PgConnectOptions {
     // A node that is frozen or cut off inside a transaction must not keep its locks.
     let idle = options.idle_transaction.as_millis().to_string();
@@ -200,7 +200,7 @@ fn session(host: &PgConnectOptions, options: &Options, purpose: Use) -> PgConnec
     }
 }
 
-/// How long a statement that reads, or one of an API caller, waits for a lock.
+/// How long a reading statement, or one on behalf of an API caller, waits for a lock.
 const LOCK_TIMEOUT: (&str, &str) = ("lock_timeout", "1500ms");
 
 struct PrimaryKeeper {
@@ -211,7 +211,7 @@ struct PrimaryKeeper {
     suspicion: Arc<Suspicion>,
     /// When the pool was opened.
     since: Instant,
-    /// Finishes when callers no longer wait for connections of the previous pool.
+    /// The task that closes the previous pool. It ends when that pool is no longer in use.
     retired: Option<JoinHandle<()>>,
 }
 
@@ -233,8 +233,8 @@ impl PrimaryKeeper {
         }
     }
 
-    /// An old primary that a promotion left behind may answer as usual, so the other hosts, if
-    /// there are any, are queried periodically.
+    /// Waits for the next reason to check. An old primary that a promotion left behind may answer
+    /// as usual, so other hosts, if there are any, are queried at intervals.
     async fn next_reason(&self) -> SuspicionReason {
         let raised = self.suspicion.raised();
         if self.address.hosts.len() == 1 {
@@ -243,13 +243,13 @@ impl PrimaryKeeper {
         Clock::system().timeout(ROUND, raised).await.unwrap_or(SuspicionReason::Routine)
     }
 
-    /// Returns when the pool is connected to a primary.
+    /// Checks the servers. Returns when the pool is connected to a primary.
     async fn look(&mut self, mut reason: SuspicionReason) {
         let mut in_vain = 0;
         let began = Clock::system().instant();
         loop {
             let answers = ask_all(&self.address).await;
-            // Reasons that were raised in the meantime are covered by the same check.
+            // This check also covers reasons that were raised in the meantime.
             reason = self.suspicion.graver(reason);
             let is_lost = self.pools.borrow().lost.is_cancelled();
             match choose(&answers, Some(self.server)) {
@@ -258,9 +258,9 @@ impl PrimaryKeeper {
                         SuspicionReason::Routine
                         | SuspicionReason::Silence
                         | SuspicionReason::ReadOnly => true,
-                        // The server is healthy. If one connection to it broke, others may have
-                        // broken, and each would cost a failed statement. So all are replaced,
-                        // without disturbing callers that wait for an answer.
+                        // The server is healthy. If one connection to it broke,
+                        // others may have broken, and each would cost a failed statement.
+                        // So all are replaced, without disturbing callers that wait for an answer.
                         SuspicionReason::Broken => {
                             !self.may_exchange() || self.replace(server, false).await
                         }
@@ -280,8 +280,8 @@ impl PrimaryKeeper {
                     }
                 }
                 None if !is_lost => {
-                    // The server has no free connections: it may well be the current one, and
-                    // healthy.
+                    // The server has no free connections.
+                    // It may well be the current server, and healthy.
                     if answers.get(self.server.host) == Some(&HostAnswer::Full) {
                         return;
                     }
@@ -299,22 +299,22 @@ impl PrimaryKeeper {
         }
     }
 
-    /// Whether connections to a healthy server may be replaced. This must not happen as often as
-    /// single connections break, nor while the previously replaced ones are still in use;
-    /// otherwise, statements that wait inside the server would use up all of its connections.
+    /// Whether connections to a healthy server may be replaced. This must not happen as often
+    /// as single connections break, nor while the previously replaced ones are in use.
+    /// Otherwise statements that wait inside the server would use up all of its connections.
     fn may_exchange(&self) -> bool {
         let is_retired = self.retired.as_ref().is_none_or(JoinHandle::is_finished);
         is_retired && self.since.elapsed() >= MIN_AGE
     }
 
-    /// Connects all links to `server`. With `gives_up`, callers that wait for an answer on the old
-    /// connections get an error.
+    /// Connects all links to `server`.
+    /// With `gives_up`, callers that wait for an answer on the old connections get an error.
     async fn replace(&mut self, server: PrimaryServer, gives_up: bool) -> bool {
         let host = &self.address.hosts[server.host];
         let (lost, generation) = {
             let old = self.pools.borrow();
-            // The token belongs to the server's life: callers that still use the old connections
-            // are notified together with the others.
+            // The token belongs to the life of the server: callers that still use the old
+            // connections are notified together with the others.
             let lost = if gives_up { CancellationToken::new() } else { old.lost.clone() };
             (lost, old.generation + 1)
         };
@@ -323,12 +323,12 @@ impl PrimaryKeeper {
             Ok(pool) => pool,
             Err(error) => {
                 let host = &host.name;
-                // This is retried continuously, and the loss itself was logged.
+                // The connection is tried again and again, and the loss itself was logged.
                 tracing::debug!(host, %error, "failed to connect to the database");
                 return false;
             }
         };
-        // This also settles reports about the old pool.
+        // This also discards reports about the old pool.
         self.suspicion.generation.store(generation, Ordering::Relaxed);
         self.suspicion.take();
         let old = self.pools.send_replace(pool);
@@ -338,13 +338,14 @@ impl PrimaryKeeper {
         self.suspicion.renewed.notify_waiters();
         self.server = server;
         self.since = Clock::system().instant();
-        // Callers that have been told that no answer will come do not need more time.
+        // Callers that were told that no answer will come need no more time.
         let patience = if gives_up { LAST_GRACE } else { longest(&self.options) };
         self.retired = Some(tokio::spawn(async move {
             let clock = Clock::system();
             clock.sleep(AFTERGLOW).await;
-            // Closing waits for the last of their connections. For a dead one that wait would never
-            // end, because the driver pings a connection when it is returned to the pool.
+            // Closing waits for the last of the old connections.
+            // For a dead connection that wait would never end, because the driver pings
+            // a connection when it is returned to the pool.
             let closed = async {
                 tokio::join!(old.reading.close(), old.writing.close(), old.beating.close())
             };

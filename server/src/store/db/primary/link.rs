@@ -1,4 +1,4 @@
-//! The connections through which the store reads and writes.
+//! The links, through which the store reads and writes.
 
 use std::{fmt, future::poll_fn, pin::pin, sync::Arc, time::Duration};
 
@@ -23,40 +23,41 @@ use crate::{
     store::{Options, db::writes::Writes},
 };
 
-/// If a statement waits this long for its answer, the keeper checks whether its server is still the
-/// primary.
+/// If a statement waits this long for its answer, the keeper
+/// checks whether the server is still the primary.
 const SLOW: Duration = Duration::from_secs(5);
-/// How long to wait for the last statements to end.
+/// How long closing waits for the last statements to end.
 pub(super) const LAST_GRACE: Duration = Duration::from_secs(5);
-/// The minimum time limit of a statement, even on a busy machine.
+/// The shortest time limit of a statement, even on a busy machine.
 const MIN: Duration = Duration::from_secs(10);
 
 /// If a caller has waited this long for an answer, the database is pinged: a statement may take
-/// long, but a database that is away does not answer at all.
+/// long, but an unreachable database does not answer at all.
 const CALLERS_PATIENCE: Duration = Duration::from_secs(1);
 /// How long the answer to that ping may take.
 const PROBE: Duration = Duration::from_millis(500);
-/// How long a caller waits for a turn to write, or for the database to be found again.
+/// How long a caller waits for a turn to write, or until the database is found again.
 const CALLERS_TURN: Duration = Duration::from_millis(1_500);
 
-/// The time limit of a statement. It must end before another node takes over the work of this one.
+/// The time limit of a statement.
+/// A statement must end before another node takes over this node's work.
 pub(super) fn longest(options: &Options) -> Duration {
     (options.idle_transaction * 2).max(MIN)
 }
 
-/// The current connections.
+/// The connections that are in use now.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) reading: DatabaseConnection,
     pub(super) writing: DatabaseConnection,
-    /// A connection that nothing else uses; on SQLite, the one that writes.
+    /// A connection that nothing else uses; on SQLite, the connection that writes.
     pub(super) beating: DatabaseConnection,
     /// How to open another connection to the server; `None` on SQLite.
     pub(super) server: Option<PgConnectOptions>,
-    /// Cancelled when this life of the server is given up, which notifies everything that waits for
-    /// it.
+    /// Cancelled when this life of the server is given up.
+    /// That notifies all callers that wait for the server.
     pub(super) lost: CancellationToken,
-    /// The number of pools so far.
+    /// The number of pools that existed before this one.
     pub(super) generation: u64,
 }
 
@@ -65,7 +66,7 @@ pub(super) struct Pool {
 pub(in crate::store) enum Use {
     Reading,
     Writing,
-    /// Sending heartbeats, and reading which other nodes are alive.
+    /// Sends heartbeats, and reads which other nodes are alive.
     Beating,
 }
 
@@ -82,33 +83,33 @@ impl Pool {
 /// The pool through which a statement was sent.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Held {
-    /// Cancelled when its server is given up.
+    /// Cancelled when the server of the pool is given up.
     pub(in crate::store) lost: CancellationToken,
     generation: u64,
 }
 
-/// Called with each statement's text and the time until its answer.
+/// A function that is called with each statement's text and the time until its answer.
 type Observer = Arc<dyn Fn(&str, Duration) + Send + Sync>;
 
-/// A pool that may be replaced at any time. Cheap to clone.
+/// A way to a pool that may be replaced at any time. Cheap to clone.
 #[derive(Clone)]
 pub struct Link {
     pool: watch::Receiver<Pool>,
     purpose: Use,
     backend: DbBackend,
-    /// How long to wait for a pool while no server is connected.
+    /// How long a caller waits for a pool while no server is connected.
     patience: Duration,
-    /// The time limit of an answer; after that, the statement fails, because its connection may be
-    /// half open.
+    /// The time limit of an answer.
+    /// After that time the statement fails, because its connection may be half open.
     longest: Duration,
     suspicion: Option<Arc<Suspicion>>,
     observer: Option<Observer>,
     writes: Arc<Writes>,
-    /// Whether a caller waits for each answer, and prefers an error to a late answer.
+    /// Whether a caller waits for each answer and prefers an error to a late answer.
     is_for_callers: bool,
-    /// The runtime that opened the database.
+    /// The async runtime that opened the database.
     runtime: Option<Handle>,
-    /// Limits concurrent transactions, if they are limited to fewer than the connections.
+    /// The limit on concurrent transactions, if it is lower than the number of connections.
     turns: Option<Arc<Semaphore>>,
 }
 
@@ -143,7 +144,7 @@ impl Link {
         }
     }
 
-    /// A link to the pool that a keeper publishes.
+    /// A link to the pools that a keeper publishes.
     pub(super) fn kept(
         pool: watch::Receiver<Pool>,
         purpose: Use,
@@ -168,29 +169,29 @@ impl Link {
         }
     }
 
-    /// The link for heartbeats to the same database. The results of its writes count like those of
-    /// all others.
+    /// The link for heartbeats to the same database.
+    /// The results of its writes count like those of all other links.
     pub(in crate::store) fn for_heartbeats(&self) -> Self {
         Self { purpose: Use::Beating, ..self.clone() }
     }
 
-    /// The same link for callers, which reports an outage as an error within two seconds.
+    /// The same link for API callers: it reports an outage as an error within two seconds.
     pub(in crate::store) fn for_callers(&self) -> Self {
         let patience = self.patience.min(CALLERS_TURN);
         Self { is_for_callers: true, patience, ..self.clone() }
     }
 
-    /// The same link that reports each statement to `observer`.
+    /// The same link, which reports each statement to `observer`.
     pub(in crate::store) fn observed(self, observer: Observer) -> Self {
         Self { observer: Some(observer), ..self }
     }
 
-    /// The same link with a limit on concurrent transactions.
+    /// The same link, with a limit on concurrent transactions.
     pub(in crate::store) fn limited(self, transactions: usize) -> Self {
         Self { turns: Some(Arc::new(Semaphore::new(transactions))), ..self }
     }
 
-    /// Waits until another transaction may be open, at most as long as for a connection.
+    /// Waits until the limit permits another transaction, at most as long as for a connection.
     async fn turn(&self) -> Result<Option<OwnedSemaphorePermit>, DbErr> {
         let Some(turns) = &self.turns else { return Ok(None) };
         let turn = Clock::system().timeout(self.patience, turns.clone().acquire_owned()).await;
@@ -200,22 +201,22 @@ impl Link {
         }
     }
 
-    /// Whether a caller waits for each answer.
+    /// Whether an API caller waits for each answer.
     pub(in crate::store) fn is_for_callers(&self) -> bool {
         self.is_for_callers
     }
 
-    /// The results of the writes through this link.
+    /// The record of whether writes through this link succeed.
     pub(in crate::store) fn writes(&self) -> &Writes {
         &self.writes
     }
 
-    /// Notified of each pool that replaces another, because failed operations may succeed on it.
+    /// Notifies of each pool that replaces another, because failed operations may succeed on it.
     pub(in crate::store) fn renewed(&self) -> Arc<Notify> {
         self.suspicion.as_ref().map(|suspicion| suspicion.renewed.clone()).unwrap_or_default()
     }
 
-    /// Whether the database answers.
+    /// Checks whether the database answers.
     pub async fn ping(&self) -> Result<(), DbErr> {
         let ask = |connection: DatabaseConnection| async move { connection.ping().await }.boxed();
         self.ask(ask).await.map(|((), _)| ())
@@ -234,7 +235,8 @@ impl Link {
             Ok((self.ask(begin).await?, turn))
         };
         let begun = if self.is_for_callers {
-            // All connections for writing are in use, or another process has SQLite's only writer.
+            // Either all connections for writing are in use,
+            // or another process uses SQLite's only writer.
             let begun = Clock::system().timeout(CALLERS_TURN, begun).await;
             begun.unwrap_or(Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)))
         } else {
@@ -245,7 +247,7 @@ impl Link {
         Ok(DatabaseTransaction::new(inner, self.clone(), held, turn))
     }
 
-    /// Executes one statement that writes rows, as its own transaction.
+    /// Executes one statement that writes rows, as a transaction of its own.
     pub(in crate::store) async fn write_rows(
         &self,
         statement: Statement,
@@ -273,17 +275,17 @@ impl Link {
         Ok(pool.server.map(|server| (server, held)))
     }
 
-    /// Closes the pool after the statements in progress. It is no longer replaced.
+    /// Closes the pool after the statements in progress. The pool is no longer replaced.
     pub(in crate::store) async fn close(self) -> Result<(), DbErr> {
         if let Some(suspicion) = &self.suspicion {
             suspicion.closed.cancel();
         }
         let connection = self.pool.borrow().connection(self.purpose).clone();
-        // A half-open connection would never close.
+        // A half-open connection would never close on its own.
         Clock::system().timeout(LAST_GRACE, connection.close()).await.unwrap_or(Ok(()))
     }
 
-    /// The current pool; while its server is lost, the next pool, if it comes in time.
+    /// The current pool. If its server is lost, the next pool, if it comes in time.
     async fn current(&self) -> Result<Pool, DbErr> {
         let pool = self.pool.borrow().clone();
         if !pool.lost.is_cancelled() {
@@ -303,7 +305,7 @@ impl Link {
     }
 
     /// Sends a request through the current pool. If the pool was replaced before a connection was
-    /// available, sends it again, because nothing was sent the first time.
+    /// free, sends the request again, because the first time nothing was sent.
     async fn ask<T>(
         &self,
         ask: impl Fn(DatabaseConnection) -> BoxFuture<'static, Result<T, DbErr>> + Send + Sync,
@@ -320,8 +322,9 @@ impl Link {
         }
     }
 
-    /// Polls inside the runtime that opened the database. A connection that this opens is driven by
-    /// that runtime, so it does not depend on how busy its first caller's runtime is.
+    /// Polls a future inside the runtime that opened the database.
+    /// That runtime then drives a connection that the future opens, so the connection does not
+    /// depend on how busy its first caller's runtime is.
     pub(super) async fn at_home<T>(&self, asked: impl Future<Output = T>) -> T {
         let mut asked = pin!(asked);
         poll_fn(|cx| {
@@ -336,8 +339,8 @@ impl Link {
         self.runtime.as_ref().map(Handle::enter)
     }
 
-    /// Waits for an answer, but not from a server that is lost. On behalf of a caller, it does not
-    /// wait for a server that answers nothing at all.
+    /// Waits for an answer, but not from a server that is lost.
+    /// On behalf of an API caller, does not wait for a server that does not answer at all.
     pub(super) async fn answer<T>(
         &self,
         held: &Held,
@@ -354,8 +357,8 @@ impl Link {
             () = clock.sleep(CALLERS_PATIENCE) => {}
         }
         let beating = self.pool.borrow().beating.clone();
-        // Boxed, because otherwise the future of every statement would reserve space for this,
-        // which few need.
+        // The probe is boxed because few statements need it, and the future
+        // of every statement would reserve space for it.
         let probe = async move { beating.ping().await }.boxed();
         tokio::select! {
             biased;
@@ -405,7 +408,7 @@ impl Link {
         answer
     }
 
-    /// The statement's text, if there is an observer.
+    /// The text of a statement; `None` if there is no observer.
     pub(super) fn text(&self, statement: &Statement) -> Option<String> {
         self.observer.is_some().then(|| statement.sql.clone())
     }

@@ -1,4 +1,4 @@
-//! Finds out which of several servers is writable.
+//! Finds the writable server among several.
 
 use std::time::Duration;
 
@@ -10,24 +10,23 @@ use crate::clock::Clock;
 
 /// How long a server may take to accept a connection and to report its state.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// If a server has not answered, it is queried again at this interval, in addition to the pending
-/// queries. A connection that was opened while the network dropped all packets would stay dead when
-/// the network recovers.
+/// A server that has not answered is queried again at this interval, beside the pending queries.
+/// A connection that was opened while the network dropped all packets
+/// would stay dead after the network recovers.
 const ANEW: Duration = Duration::from_secs(1);
 
-/// A life of a writable server.
+/// One life of a writable server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PrimaryServer {
-    /// The index of its host in the address.
+    /// The index of the server's host in the address.
     pub(super) host: usize,
-    /// The server's timeline, which has a higher number after each promotion; 0 if it was not
-    /// queried.
+    /// The server's timeline, whose number grows with each promotion; 0 if it was not queried.
     pub(super) timeline: u32,
-    /// When it started.
+    /// When the server started.
     pub(super) started_at: i64,
 }
 
-/// A host's answer.
+/// The answer of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HostAnswer {
     /// The server is writable.
@@ -36,13 +35,13 @@ pub(super) enum HostAnswer {
     Standby,
     /// The server accepts no more connections, so its state is unknown.
     Full,
-    /// There was no answer: why, and whether one may come soon.
+    /// There was no answer. `why` is the reason, and `soon` says whether an answer may come soon.
     Nothing { why: String, soon: bool },
 }
 
 impl HostAnswer {
     /// Whether to query the host again. A server that is starting may become available or be
-    /// promoted; a wrong password stays wrong.
+    /// promoted, but a wrong password stays wrong.
     pub(super) fn may_change(&self) -> bool {
         match self {
             Self::Primary(_) | Self::Standby | Self::Full => true,
@@ -62,8 +61,9 @@ pub(super) async fn ask_all(address: &Address) -> Vec<HostAnswer> {
     join_all(asked).await
 }
 
-/// Repeats a query until one of the attempts is answered or the first times out. Earlier attempts
-/// are kept when later ones start, because on a slow network the first is answered first.
+/// Repeats a query until one of its attempts is answered or the first one times out.
+/// Earlier attempts continue when later ones start, because on a slow
+/// network the first attempt is answered first.
 async fn first_answer<F>(patience: Duration, ask: impl Fn() -> F) -> HostAnswer
 where
     F: Future<Output = Result<HostAnswer, sqlx::Error>>,
@@ -102,13 +102,13 @@ async fn ask(index: usize, host: &Host, with_timeline: bool) -> Result<HostAnswe
         let timeline = if with_timeline { timeline(&mut connection).await } else { 0 };
         HostAnswer::Primary(PrimaryServer { host: index, timeline, started_at: row.try_get(2)? })
     };
-    // It does not matter whether the server receives this.
+    // It does not matter whether the server receives the goodbye.
     let _ = connection.close().await;
     Ok(answer)
 }
 
-/// The timeline, from the first part of the name of the server's current WAL file. Some managed
-/// services do not report it: their hosts then count as equal.
+/// The timeline, from the first part of the name of the server's current WAL file.
+/// Some managed services do not report it, so their hosts count as equal.
 async fn timeline(connection: &mut PgConnection) -> u32 {
     let question = "SELECT pg_walfile_name(pg_current_wal_lsn())";
     let name = sqlx::query_scalar::<_, String>(question).fetch_one(connection).await;
@@ -132,8 +132,8 @@ fn unanswered(error: &sqlx::Error) -> HostAnswer {
 }
 
 /// The server to write to. If several claim to be the primary, it is the one with the latest
-/// timeline, because a promotion left the others behind without their knowledge. Among equals, it
-/// is the current one, or else the first.
+/// timeline: a promotion left the others behind without their knowledge.
+/// Among equals, it is the current server, or else the first.
 pub(super) fn choose(
     answers: &[HostAnswer],
     current: Option<PrimaryServer>,
@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// Enough time even on a busy machine.
+    /// More than enough time, even on a busy machine.
     const MINUTE: Duration = Duration::from_secs(60);
 
     fn primary(host: usize, timeline: u32) -> HostAnswer {
@@ -189,7 +189,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_is_asked_anew_while_a_question_has_no_answer() {
         let asked = AtomicUsize::new(0);
-        // The first attempt and the next ones get no answer.
+        // The first two attempts are never answered.
         let ask = || {
             let number = asked.fetch_add(1, Ordering::Relaxed);
             async move { if number < 2 { pending().await } else { Ok(HostAnswer::Standby) } }
@@ -201,7 +201,7 @@ mod tests {
     async fn a_question_on_a_slow_way_is_not_given_up_for_a_later_one() {
         let asked = AtomicUsize::new(0);
         let others = Notify::new();
-        // The first query is answered after the second has been sent; the second is never answered.
+        // The first query is answered after the second has been sent. The second is never answered.
         let ask = || {
             let number = asked.fetch_add(1, Ordering::Relaxed);
             let others = &others;

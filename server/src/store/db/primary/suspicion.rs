@@ -1,5 +1,5 @@
-//! Reasons to search for the primary: what errors say about the server, and how the keeper is
-//! notified.
+//! Reasons to search for the primary: what errors reveal
+//! about the server, and how the keeper is told.
 
 use std::{
     io,
@@ -16,29 +16,29 @@ use tokio_util::sync::CancellationToken;
 /// A reason to search for the primary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::store) enum SuspicionReason {
-    /// A regular check: another server may have been promoted.
+    /// A regular check, because another server may have been promoted.
     Routine,
-    /// An answer takes long, or no connection is available.
+    /// An answer takes long, or no connection is free.
     Silence,
     /// The server rejects writes.
     ReadOnly,
     /// A connection broke, or a statement exceeded its time limit.
     Broken,
-    /// The server does not answer on an idle connection, so other connections are probably dead,
-    /// too.
+    /// The server does not answer on an idle connection,
+    /// so other connections are probably dead, too.
     Deaf,
 }
 
-/// Notifies the keeper.
+/// Tells the keeper that it should check the servers.
 #[derive(Debug, Default)]
 pub(super) struct Suspicion {
     reason: Mutex<Option<SuspicionReason>>,
     raised: Notify,
-    /// The pool in use: reports about an earlier one are ignored.
+    /// The number of the pool in use. Reports about earlier pools are ignored.
     pub(super) generation: AtomicU64,
     /// Cancelled when the store is closed.
     pub(super) closed: CancellationToken,
-    /// Notified of each pool that replaces another one.
+    /// Notifies of each pool that replaces another one.
     pub(super) renewed: Arc<Notify>,
 }
 
@@ -63,7 +63,7 @@ impl Suspicion {
         }
     }
 
-    /// The more serious of `reason` and the one raised so far, which is cleared.
+    /// The more serious of `reason` and the reason raised so far, which is cleared.
     pub(super) fn graver(&self, reason: SuspicionReason) -> SuspicionReason {
         self.take().map_or(reason, |raised| raised.max(reason))
     }
@@ -83,7 +83,7 @@ pub(super) fn lost() -> DbErr {
     DbErr::Conn(RuntimeErr::SqlxError(Arc::new(sqlx::Error::Io(error))))
 }
 
-/// The reason to search for the primary that an error gives, if any.
+/// The reason to search for the primary that an error gives; `None` if it gives none.
 pub(super) fn reason(error: &DbErr) -> Option<SuspicionReason> {
     if matches!(error, DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)) {
         return Some(SuspicionReason::Silence);
@@ -95,7 +95,7 @@ pub(super) fn reason(error: &DbErr) -> Option<SuspicionReason> {
     of_driver(error)
 }
 
-/// The same for an error of the driver itself.
+/// The reason to search for the primary that an error of the driver gives.
 pub(in crate::store) fn of_driver(error: &sqlx::Error) -> Option<SuspicionReason> {
     match error.as_database_error() {
         Some(error) => of_code(error.code()?.as_ref()),
@@ -112,11 +112,11 @@ pub(in crate::store) fn of_driver(error: &sqlx::Error) -> Option<SuspicionReason
 
 fn of_code(code: &str) -> Option<SuspicionReason> {
     match code {
-        // read_only_sql_transaction: a standby.
+        // The code read_only_sql_transaction: the server is a standby.
         "25006" => Some(SuspicionReason::ReadOnly),
-        // admin_shutdown, crash_shutdown, cannot_connect_now.
+        // The codes admin_shutdown, crash_shutdown and cannot_connect_now.
         "57P01" | "57P02" | "57P03" => Some(SuspicionReason::Broken),
-        // connection_exception.
+        // The class connection_exception.
         code if code.starts_with("08") => Some(SuspicionReason::Broken),
         _ => None,
     }

@@ -16,19 +16,19 @@ use super::link::{Held, Link};
 /// The number of the next transaction.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// A transaction that does not wait for a server that is lost. Rolled back when it is dropped.
+/// A transaction that does not wait for a lost server. It is rolled back when it is dropped.
 #[derive(Debug)]
 pub struct DatabaseTransaction {
-    /// `None` once it has ended.
+    /// The driver's transaction; `None` once it has ended.
     inner: Option<sea_orm::DatabaseTransaction>,
     link: Link,
     held: Held,
-    /// Whether a statement has changed a row.
+    /// Whether a statement of the transaction has changed a row.
     has_written: AtomicBool,
     /// The transaction's permit on a link that limits transactions.
     _turn: Option<OwnedSemaphorePermit>,
     number: u64,
-    /// Values that are dropped once it has ended.
+    /// Values that are dropped once the transaction has ended.
     kept: Mutex<Vec<Box<dyn Any + Send>>>,
 }
 
@@ -61,12 +61,12 @@ impl DatabaseTransaction {
         self.number
     }
 
-    /// Drops `what` when the transaction has ended, whether committed or rolled back.
+    /// Keeps `what` until the transaction has ended, whether it was committed or rolled back.
     pub(crate) fn keep(&self, what: impl Any + Send) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(what));
     }
 
-    /// Commits. After a connection error, it is unknown whether the transaction was committed.
+    /// Commits the transaction. After a connection error, it is unknown whether it was committed.
     pub async fn commit(mut self) -> Result<(), DbErr> {
         let Some(inner) = self.inner.take() else { return Err(ended()) };
         let commit = self.link.at_home(inner.commit().boxed());
@@ -79,7 +79,7 @@ impl DatabaseTransaction {
         committed
     }
 
-    /// Rolls everything back.
+    /// Rolls the transaction back.
     pub async fn rollback(mut self) -> Result<(), DbErr> {
         let Some(inner) = self.inner.take() else { return Err(ended()) };
         let rollback = self.link.at_home(inner.rollback().boxed());
@@ -100,9 +100,9 @@ impl DatabaseTransaction {
     }
 }
 
-/// A task of the runtime in which a connection is dropped returns it to its pool. That must be the
-/// runtime that opened the database: while the API's runtime is busy its tasks are delayed, and
-/// SQLite's only connection for writing would be missing for that time.
+/// A dropped connection is returned to its pool by a task of the current runtime.
+/// That must be the runtime that opened the database. The tasks of the API's runtime are delayed
+/// while it is busy, and for that time SQLite's only connection for writing would be missing.
 impl Drop for DatabaseTransaction {
     fn drop(&mut self) {
         let _home = self.link.enter_home();
@@ -110,12 +110,12 @@ impl Drop for DatabaseTransaction {
     }
 }
 
-/// The error for a statement after the end of the transaction.
+/// The error of a statement after the end of its transaction.
 fn ended() -> DbErr {
     DbErr::Custom("the transaction has ended".to_owned())
 }
 
-/// Whether the rows in a statement's answer are the rows that it changed.
+/// Whether the rows that a statement returns are the rows that it changed.
 fn returns_changes(sql: &str) -> bool {
     sql.contains("RETURNING")
 }

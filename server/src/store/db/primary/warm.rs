@@ -1,9 +1,9 @@
-//! Warms a new connection up before it is used.
+//! Warms a new connection before it is used.
 //!
-//! A new PostgreSQL session has no table metadata. Its first statement about the ledger loads the
-//! metadata of the table, of each named day and of their indexes, which takes longer than the
-//! statement itself. In a storm, each cold connection would do so between the instant and the first
-//! fires.
+//! A new PostgreSQL session has no metadata of tables.
+//! Its first statement about the ledger loads the metadata of the table, of each named day
+//! and of their indexes, which takes longer than the statement itself.
+//! In a storm, each cold connection would do so between the scheduled instant and the first fires.
 
 use chrono::{DateTime, Utc};
 use entity::Timestamp;
@@ -11,8 +11,8 @@ use sea_orm::sqlx::{self, PgConnection};
 
 use crate::store::db::days::{DAY_MS, Days, first_key};
 
-/// Loads the metadata of the tables that a fire passes through, for the days around `now`. If this
-/// fails, the connection is still usable, only slower.
+/// Loads the metadata of the tables that a fire passes through, for the days around `now`.
+/// If this fails, the connection is only slower.
 pub(super) async fn warm(connection: &mut PgConnection, now: DateTime<Utc>) {
     if let Err(error) = look(connection, now.timestamp_millis()).await {
         tracing::debug!(%error, "failed to warm a connection");
@@ -24,14 +24,15 @@ async fn look(connection: &mut PgConnection, now: i64) -> Result<(), sqlx::Error
     let has_tables = sqlx::query_scalar(has_tables).persistent(false);
     if has_tables.fetch_one(&mut *connection).await? {
         let statement = statement([now - DAY_MS, now + DAY_MS]);
-        // Both are sent as one, so the limit ends with it. It must not wait for a table lock.
+        // Both statements are sent as one, so the timeout ends with it.
+        // Warming must not wait for table locks.
         let statement = format!("SET LOCAL lock_timeout = '100ms'; {statement}");
         sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(connection).await?;
     }
     Ok(())
 }
 
-/// A statement that reads nothing, but whose planning opens all tables that it names.
+/// A statement that reads no row, but whose planning opens all tables that it names.
 fn statement(range: [i64; 2]) -> String {
     let by_key = |column| Days::of_keys(column, range.map(first_key).into_iter()).condition();
     let instants = range.map(Timestamp).into_iter();

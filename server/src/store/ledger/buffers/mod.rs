@@ -1,10 +1,10 @@
-//! Fires that wait for blocking runs to settle, and other unowned intents.
+//! The fires that wait until blocking runs settle, and other intents without an owner.
 //!
-//! The buffer is the ledger itself: a waiting fire is `pending`, has no owner, and has a
-//! `queue_position`. Every write of a schedule's queue locks the schedule's row, so a claim and a
-//! release never decide about the same schedule at the same time.
+//! The buffer is the ledger itself: a waiting fire is `pending`, has no owner,
+//! and has a `queue_position`. Every write of a schedule's queue locks the schedule's row.
+//! So a claim and a release never decide about the same schedule at the same time.
 //!
-//! - `places`: adds fires to a queue, removes them, and moves them within it
+//! - `places`: adds fires to a queue, removes them, and moves them in it
 
 mod places;
 
@@ -35,63 +35,65 @@ use crate::store::{
 /// The state of a schedule's buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffered {
-    /// Waiting fires that can still start: neither stale nor past their deadline.
+    /// Number of waiting fires that can still start:
+    /// they are neither stale nor past their deadline.
     pub waiting: usize,
-    /// The highest occupied position.
+    /// The highest position that is taken.
     pub last: i64,
 }
 
 /// The current state of a schedule with waiting fires.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct BufferQueue {
-    /// The schedule.
+    /// The key of the schedule.
     pub id: Uuid,
-    /// The schedule's version.
+    /// The version of the schedule.
     pub version: i32,
-    /// See `entity::schedule`.
+    /// The last version that changed the fires; see `entity::schedule`.
     pub fires_version: i32,
-    /// Whether it may fire.
+    /// Whether the schedule may fire.
     pub enabled: bool,
-    /// Set if it was deleted.
+    /// When the schedule was deleted.
     pub deleted_at: Option<Timestamp>,
-    /// See `entity::schedule`.
+    /// The start deadline; see `entity::schedule`.
     pub start_deadline_ms: Option<i64>,
-    /// See `entity::schedule`.
+    /// The maximum jitter; see `entity::schedule`.
     pub jitter_ms: i64,
-    /// See `entity::schedule`.
+    /// The overlap policy; see `entity::schedule`.
     pub overlap: Overlap,
-    /// See `entity::schedule`.
+    /// The maximum number of waiting fires; see `entity::schedule`.
     pub buffer_limit: Option<i32>,
 }
 
-/// Whether there are unowned intents. In most rounds there are none, and PostgreSQL needs more time
-/// to plan the queries about them than to find that out.
+/// Whether there are intents without an owner. In most rounds there are none, and PostgreSQL needs
+/// more time to plan the queries about them than to find that out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
 pub struct Unowned {
     /// Whether a fire waits in a buffer.
     pub waits: bool,
-    /// Whether another unowned intent has become due.
+    /// Whether another intent without an owner has become due.
     pub is_due: bool,
 }
 
 /// The facts about all buffers that tell a planner when to look again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferOutlook {
-    /// Whether a fire waits anywhere.
+    /// Whether a fire waits in any buffer.
     pub waits: bool,
     /// When the first waiting fire passes its deadline.
     pub deadline: Option<Timestamp>,
 }
 
-/// A fire in a buffer. The partial index has the same condition.
+/// The condition for a fire in a buffer, in the same words as the partial index.
 const WAITS: &str = "fire.verdict = 'pending' AND fire.queue_position IS NOT NULL";
 
-/// A fire that becomes due after its claim. The partial index has the same condition.
+/// The condition for a fire that becomes due after its
+/// claim, in the same words as the partial index.
 const COMES_LATER: &str =
     "fire.verdict = 'pending' AND fire.claimed_by IS NULL AND fire.queue_position IS NULL";
 
-/// `waiting(schedule_id)`: the schedules that have a buffer. This takes one step along the index
-/// for each schedule, however many fires wait.
+/// The table `waiting(schedule_id)` of the schedules that have a buffer.
+/// The query takes one step along the index for each schedule, however many fires wait.
 fn schedules_with_buffers(days: &str) -> String {
     format!(
         "WITH RECURSIVE waiting(schedule_id) AS ( \
@@ -108,7 +110,7 @@ fn schedules_with_buffers(days: &str) -> String {
 const SINCE: &str = "CASE WHEN fire.due_at < fire.scheduled_at + s.jitter_ms \
     THEN fire.due_at ELSE fire.scheduled_at + s.jitter_ms END";
 
-/// The expression `of` for the fire at the head of the queue of `waiting.schedule_id`.
+/// The expression `of` for the fire at the head of the queue of schedule `waiting.schedule_id`.
 fn head(of: &str, days: &str) -> String {
     format!(
         "(SELECT {of} FROM fire WHERE {WAITS}{days} \
@@ -116,9 +118,9 @@ fn head(of: &str, days: &str) -> String {
     )
 }
 
-/// When the first fire in the queue of schedule `s` passes its deadline, if one has a deadline. The
-/// queue may have been reordered, so this need not be its head. Only queues with deadlines are
-/// read.
+/// When the first fire in the queue of schedule `s` passes its deadline, if a fire has one.
+/// The queue may have been reordered, so this need not be its head.
+/// Only queues with deadlines are read.
 fn first_deadline(days: &str) -> String {
     format!(
         "CASE WHEN s.start_deadline_ms IS NOT NULL THEN s.start_deadline_ms + \
@@ -128,7 +130,7 @@ fn first_deadline(days: &str) -> String {
 }
 
 impl Store {
-    /// The state of the buffers of `schedules` at `now`; schedules without one are left out.
+    /// The state of the buffers of `schedules` at `now`. Schedules without a buffer are left out.
     pub async fn buffers_of(
         &self,
         tx: &DatabaseTransaction,
@@ -169,7 +171,7 @@ impl Store {
         Ok(rows.into_iter().map(buffered).collect())
     }
 
-    /// See [`Unowned`].
+    /// Whether there are intents without an owner. See [`Unowned`].
     pub async fn unowned(&self, now: Timestamp) -> Result<Unowned, StoreError> {
         let days = self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
         let sql = format!(
@@ -181,9 +183,9 @@ impl Store {
         Ok(row.unwrap_or_default())
     }
 
-    /// Schedules with unowned intents that need a decision because the intents are due; no run of
-    /// the schedule is live; the schedule was paused, edited or deleted; a queued fire is past its
-    /// deadline; or runs that must give way have not been asked to stop.
+    /// Schedules with unowned intents about which a decision is needed: the intents are due; no run
+    /// of the schedule is live; the schedule was paused, edited or deleted; a queued fire is past
+    /// its deadline; or runs that must make way have not been asked to stop.
     pub async fn schedules_to_release(
         &self,
         now: Timestamp,
@@ -225,7 +227,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
-    /// See [`BufferOutlook`].
+    /// The facts about all buffers. See [`BufferOutlook`].
     pub async fn buffer_outlook(&self, now: Timestamp) -> Result<BufferOutlook, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -244,14 +246,14 @@ impl Store {
         let row = Row::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.map_or_else(BufferOutlook::default, |row| BufferOutlook {
             waits: row.buffers > 0,
-            // After the deadline, not at it.
+            // The planner must look after the deadline, not at it.
             deadline: row.deadline.map(|at| Timestamp(at.saturating_add(1))),
         }))
     }
 
-    /// The current state of the schedules in `ids`, locked until the transaction ends; `None` for
-    /// deleted ones. Schedules that another transaction has locked are left out without waiting for
-    /// them.
+    /// The current state of the schedules in `ids`, locked until the transaction ends;
+    /// `None` for deleted ones.
+    /// Schedules that another transaction has locked are left out, without waiting for them.
     pub async fn lock_queues(
         &self,
         tx: &DatabaseTransaction,
@@ -282,7 +284,7 @@ impl Store {
     }
 
     /// The unowned intents of `schedules`: up to `each` per queue (first those past their deadline,
-    /// then those at its head), and up to `limit` that have become due.
+    /// then those at its head), and up to `limit` others that have become due.
     pub async fn unowned_intents(
         &self,
         tx: &DatabaseTransaction,
@@ -303,8 +305,8 @@ impl Store {
              WHERE {WAITS} AND fire.schedule_id IN (SELECT id FROM v)) q \
              WHERE place <= {{0}} ORDER BY schedule_id, place"
         );
-        // The limit is inside the subquery, because otherwise SQLite would read the whole history
-        // of each schedule.
+        // The limit is inside the subquery, because SQLite would
+        // otherwise read the whole history of each schedule.
         let later = format!(
             "SELECT * FROM (SELECT {INTENT_COLUMNS} FROM fire \
                WHERE {COMES_LATER} AND fire.due_at <= {{0}} \
@@ -361,7 +363,7 @@ pub async fn queue<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// How many fires wait in the buffer of each of these schedules.
+/// The number of fires that wait in the buffer of each of these schedules.
 pub async fn sizes(store: &Store, schedules: &[Uuid]) -> Result<HashMap<Uuid, i64>, StoreError> {
     #[derive(FromQueryResult)]
     struct Row {

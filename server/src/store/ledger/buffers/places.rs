@@ -11,16 +11,16 @@ use crate::store::{
     },
 };
 
-/// An intent to put into the buffer.
+/// An intent that is to be put into the buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// The fire.
+    /// The key of the fire.
     pub id: Uuid,
     /// The fire's instant.
     pub scheduled_at: Timestamp,
     /// The fire's position in the buffer.
     pub place: i64,
-    /// The run that it waits for, if one is known.
+    /// The run for which the fire waits, if one is known.
     pub behind: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends all waiting fires of each schedule except the one that replaces them.
+    /// Ends all waiting fires of each schedule, except for the fire that replaces them.
     pub async fn replace_waiting(
         &self,
         tx: &DatabaseTransaction,
@@ -75,8 +75,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes fires from the buffer of a schedule that this transaction has locked: all, or those
-    /// in `fires`. Returns the removed ones.
+    /// Removes fires from the buffer of a schedule that this transaction has locked: those in
+    /// `fires`, or all. Returns the removed ones.
     pub async fn purge_waiting(
         &self,
         tx: &DatabaseTransaction,
@@ -94,7 +94,7 @@ impl Store {
                decided_at = {{1}}, queue_position = NULL \
              WHERE fire.schedule_id = {{2}} AND {WAITS} {of} RETURNING fire.id"
         );
-        // If there is no filter, this single row is ignored.
+        // If there is no filter, the statement ignores this single row.
         const NONE: [Uuid; 1] = [Uuid::nil()];
         let ids = fires.unwrap_or(&NONE).iter().copied();
         let values = vec![who.into(), now.0.into(), schedule.into()];

@@ -1,8 +1,8 @@
-//! Several lines as one row.
+//! Packs several log lines into one row.
 //!
-//! The texts are concatenated, separated by line feeds. The stream and time of each line are stored
-//! separately, as runs of equal values: `o0*3,e12*1` means three lines on standard output, and one
-//! on standard error 12 ms later.
+//! The texts of the lines are joined by line feeds.
+//! The stream and time of each line are stored separately, as runs of equal values:
+//! `o0*3,e12*1` means three lines on standard output, and one on standard error 12 ms later.
 
 use std::fmt::Write;
 
@@ -12,30 +12,30 @@ use entity::{
 };
 use uuid::Uuid;
 
-/// Maximum bytes of text per row. A single line may be longer.
+/// Maximum number of bytes of text per row. A single line may be longer.
 const MAX_BYTES: usize = 32 * 1024;
 
 /// Maximum number of lines per row.
 const MAX_LINES: usize = 4_096;
 
-/// A row of the log to write.
+/// A row of the log that is to be written.
 #[derive(Clone, Debug)]
 pub struct NewChunk {
-    /// The run.
+    /// The key of the run.
     pub run_id: Uuid,
-    /// The number of its last line in the run's log.
+    /// The number of the last line of the row in the run's log.
     pub seq: i64,
-    /// The task.
+    /// The task that printed the lines.
     pub task: String,
-    /// The attempt.
+    /// The attempt that printed the lines.
     pub attempt: i32,
-    /// When its first line was read.
+    /// When the first line was read.
     pub at: Timestamp,
-    /// Where its first line came from.
+    /// Where the first line came from.
     pub stream: Stream,
-    /// The texts, separated by line feeds.
+    /// The texts of the lines, separated by line feeds.
     pub text: String,
-    /// The stream and time of each line, if there are several.
+    /// The stream and time of each line, if there are several lines.
     pub lines: Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub struct Chunk {
     count: usize,
 }
 
-/// Consecutive lines of one stream and one instant.
+/// Consecutive lines with the same stream and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LineRun {
     stream: Stream,
@@ -56,12 +56,12 @@ struct LineRun {
 }
 
 impl Chunk {
-    /// Whether it contains no line.
+    /// Whether the chunk has no lines.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The number of lines.
+    /// Number of lines in the chunk.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -71,7 +71,7 @@ impl Chunk {
         self.is_empty() || (self.count < MAX_LINES && self.text.len() + 1 + bytes <= MAX_BYTES)
     }
 
-    /// Adds a line. A text with line feeds is several lines.
+    /// Adds a line. A text with line feeds is added as several lines.
     pub fn push(&mut self, at: Timestamp, stream: Stream, text: &str) {
         for line in text.split('\n') {
             if !self.is_empty() {
@@ -105,7 +105,7 @@ fn written(runs: &[LineRun]) -> String {
         };
         let comma = if text.is_empty() { "" } else { "," };
         let later = run.at.0.saturating_sub(before);
-        // Cannot fail: writing to a string always succeeds.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{comma}{stream}{later}*{}", run.count);
         before = run.at.0;
     }
@@ -128,7 +128,7 @@ fn read(text: &str, first: Timestamp) -> Option<Vec<LineRun>> {
     text.split(',').map(run).collect()
 }
 
-/// The lines of a row. A row in an unknown format is shown unchanged as one line.
+/// The lines of a row. A row in an unknown format is shown as one line.
 pub(super) fn lines_of(row: Model) -> Box<dyn Iterator<Item = Model> + Send> {
     let runs = row.lines.as_deref().and_then(|lines| read(lines, row.at)).unwrap_or_default();
     let count = row.text.bytes().filter(|byte| *byte == b'\n').count() + 1;

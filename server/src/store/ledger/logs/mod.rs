@@ -1,5 +1,5 @@
 //! The lines that attempts print, packed into chunks. One row per line would cost a hundred bytes
-//! in addition to its text, and programs print millions of short lines.
+//! in addition to the text, and programs print millions of short lines.
 
 mod chunk;
 
@@ -10,14 +10,15 @@ use uuid::Uuid;
 pub use self::chunk::{Chunk, NewChunk};
 use crate::store::{DatabaseTransaction, Store, StoreError, db::bulk::Bulk};
 
-/// How many rows are read first; a row may contain more lines than requested.
+/// Number of rows that are read first: a row may contain more lines than requested.
 const FIRST_ROWS: u64 = 2;
 
 /// Maximum number of rows read at once.
 const MAX_ROWS: u64 = 200;
 
 impl Store {
-    /// Writes chunks of lines. Existing chunks stay, so that a repeated write changes nothing.
+    /// Writes chunks of lines.
+    /// Existing chunks stay as they are, so that a repeated write changes nothing.
     pub async fn append_lines(&self, chunks: &[NewChunk]) -> Result<(), StoreError> {
         if chunks.is_empty() {
             return Ok(());
@@ -27,7 +28,7 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// The same in a transaction.
+    /// Writes chunks of lines in a transaction.
     pub async fn append_lines_in<'a>(
         &self,
         tx: &DatabaseTransaction,
@@ -56,7 +57,7 @@ impl Store {
         Ok(())
     }
 
-    /// The lines of a run after number `after`, in order, one model per line.
+    /// The lines of a run after line number `after`, in order, one model per line.
     pub async fn lines_after(
         &self,
         run_id: Uuid,

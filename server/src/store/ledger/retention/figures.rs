@@ -1,4 +1,4 @@
-//! Counts what a retention round would remove, without removing it.
+//! Counts the rows that a retention round would remove, without removing them.
 
 use std::time::Duration;
 
@@ -12,34 +12,34 @@ use crate::store::{
     db::days::{first_key, made_at},
 };
 
-/// Rows of a table that would be removed.
+/// The number of rows of a table that would be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// The table.
+    /// The name of the table.
     pub table: &'static str,
-    /// The namespace of the rows; `None` if they do not belong to one.
+    /// The namespace of the rows; `None` if they do not belong to a namespace.
     pub namespace_id: Option<Uuid>,
-    /// The number of rows.
+    /// Number of rows.
     pub rows: i64,
-    /// An estimate of the size of their contents.
+    /// An estimate of the size of the rows' contents.
     pub bytes: i64,
-    /// The time of the oldest row: a fire's instant, otherwise the creation of its run. Unknown
-    /// outside the ledger.
+    /// The time of the oldest row: the instant of a fire, otherwise the creation of the run.
+    /// Unknown outside the ledger.
     pub oldest: Option<Timestamp>,
-    /// The time of the newest row.
+    /// The time of the newest row, like that of the oldest.
     pub newest: Option<Timestamp>,
 }
 
-/// The oldest row of a table that would remain.
+/// The oldest row that would remain in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Oldest {
-    /// The table.
+    /// The name of the table.
     pub table: &'static str,
-    /// When it was created.
+    /// When the row was created.
     pub made_at: Timestamp,
 }
 
-/// The size of a row in addition to its contents: header and index entries.
+/// For each table, the size of a row without its contents: the header and the index entries.
 const FIRE: Shape = Shape { table: "fire", fixed: 420, texts: &["detail"] };
 const RUN: Shape = Shape {
     table: "run",
@@ -66,7 +66,7 @@ struct Row {
 }
 
 impl Shape {
-    /// The expression for the total size of the rows of `alias`.
+    /// The expression for the total size of the rows called `alias`.
     fn bytes(&self, store: &Store, alias: &str) -> String {
         let length = |column: &&str| {
             if store.dialect().is_postgres() {
@@ -81,8 +81,8 @@ impl Shape {
 }
 
 impl Store {
-    /// The ledger rows that would be removed, by table and namespace, of all namespaces or `within`
-    /// one.
+    /// The ledger rows that would be removed, by table and
+    /// namespace: of all namespaces, or of `within` only.
     pub async fn old_figures(
         &self,
         rule: &RetentionRule,
@@ -137,13 +137,13 @@ impl Store {
         Ok(figures)
     }
 
-    /// The rows outside the ledger that would be removed.
+    /// The number of rows outside the ledger that would be removed.
     pub async fn leftover_figures(
         &self,
         rule: &RetentionRule,
         answers: Duration,
     ) -> Result<Vec<Figure>, StoreError> {
-        /// The size of the row header, the keys, and a definition, session or stored answer.
+        /// The usual size of a row: header, keys, and a definition, session or stored answer.
         const USUAL_BYTES: i64 = 1_000;
         #[derive(FromQueryResult)]
         struct Count {
@@ -164,7 +164,7 @@ impl Store {
         Ok(figures)
     }
 
-    /// The oldest ledger rows that would remain, of all namespaces or `within` one.
+    /// The oldest ledger rows that would remain: of all namespaces, or of `within` only.
     pub async fn oldest_kept(
         &self,
         rule: &RetentionRule,

@@ -1,4 +1,4 @@
-//! The existing partitions: their tables, names and bounds.
+//! The partitions that exist: their tables, names and bounds.
 
 use chrono::DateTime;
 use sea_orm::{ConnectionTrait, FromQueryResult};
@@ -13,32 +13,32 @@ use crate::store::{
 /// Tables whose partitions are created and dropped together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// The fires, by scheduled instant.
+    /// The fires, partitioned by scheduled instant.
     Fires,
-    /// The runs with their attempts and log lines, by the time in the run's key.
+    /// The runs with their attempts and log lines, partitioned by the time in the run's key.
     Runs,
 }
 
-/// The days of one partition, in milliseconds, from the start of the first to the end of the last.
+/// The days of one partition, in milliseconds: from the start of the first to the end of the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionRange {
-    /// The start.
+    /// The start of the first day.
     pub from: i64,
-    /// The end.
+    /// The end of the last day.
     pub to: i64,
 }
 
-/// The existing partitions.
+/// The existing partitions of a family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The partitions between the two outer ones, oldest first.
+    /// The partitions between `_past` and `_beyond`, oldest first.
     pub stretches: Vec<PartitionRange>,
-    /// Where the last partition, `_beyond`, starts.
+    /// The start of the last partition, `_beyond`.
     pub beyond: i64,
 }
 
 impl Family {
-    /// Both families.
+    /// Both families of tables.
     pub const ALL: [Self; 2] = [Self::Fires, Self::Runs];
 
     /// The family's tables, in the order in which transactions lock them.
@@ -72,10 +72,10 @@ impl Family {
         }
     }
 
-    /// The rows `t` that may have been written since the horizon. Runs are found by their stamp. A
-    /// decided fire is never written again, and a new fire has a new key; but its run may have been
-    /// repeated on request, which retains the fire. Those keys are queried as an array, so that
-    /// both are found by key, because all this happens while the table is locked.
+    /// The rows `t` that may have been written since the horizon. Runs are found by their stamp.
+    /// A decided fire is never written again, and a new fire has a new key, but a fire's run may
+    /// have been repeated on request, which retains the fire. Those keys are queried as an array,
+    /// so that both are found by key, because the table is locked in the meantime.
     pub(super) fn touched_since(self, horizon: i64, rule: &RetentionRule) -> String {
         match self {
             Self::Fires => format!(
@@ -96,7 +96,7 @@ impl Family {
 }
 
 impl PartitionRange {
-    /// The name of this partition of `table`.
+    /// The name of the partition of `table` for these days.
     pub(super) fn name(self, table: &str) -> String {
         let day = DateTime::from_timestamp_millis(self.from).unwrap_or_default();
         format!("{table}_{}", day.format("%Y%m%d"))
@@ -104,7 +104,7 @@ impl PartitionRange {
 }
 
 impl Store {
-    /// The partitions of a family.
+    /// The partitions of a family of tables.
     pub async fn partitions(
         &self,
         connection: &impl ConnectionTrait,
@@ -136,7 +136,7 @@ impl Store {
     }
 }
 
-/// The bounds of a partition, in PostgreSQL's notation; `None` means unbounded.
+/// The bounds of a partition, from PostgreSQL's notation; `None` means unbounded.
 fn bounds(text: &str) -> (Option<i64>, Option<i64>) {
     let text = text.trim_start_matches("FOR VALUES FROM ");
     let (from, to) = text.split_once(" TO ").unwrap_or((text, ""));

@@ -1,15 +1,15 @@
-//! Removes history that is old enough, and rows that are no longer needed.
+//! Removes old history, and rows that are no longer needed.
 //!
-//! The condition for old rows is defined once ([`RetentionRule`]) and used everywhere: for the
-//! chunks that are deleted, for the days that PostgreSQL drops, and for the preview. So a round
-//! removes exactly the rows that a preview has shown.
+//! The condition for old rows is defined once ([`RetentionRule`]) and used everywhere:
+//! for the chunks that are deleted, for the days that PostgreSQL drops, and for the preview.
+//! So a round removes exactly the rows that a preview has shown.
 //!
-//! - `rule`: which rows are old enough
-//! - `sweep`: deletes them, one chunk per transaction
-//! - `purge`: rows outside the ledger that are no longer needed
+//! - `rule`: decides which rows are old enough
+//! - `sweep`: deletes old rows, one chunk per transaction
+//! - `purge`: deletes rows outside the ledger that are no longer needed
 //! - `layout`: the existing partitions of the ledger on PostgreSQL
-//! - `partitions`: creates and drops them
-//! - `figures`: what a round would remove
+//! - `partitions`: creates and drops partitions
+//! - `figures`: counts the rows that a round would remove
 
 mod figures;
 mod layout;

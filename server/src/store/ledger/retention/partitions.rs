@@ -1,12 +1,13 @@
-//! The partitions of the ledger on PostgreSQL.
+//! Creates and drops the partitions of the ledger on PostgreSQL.
 //!
-//! A table is a gapless sequence of partitions: `_past`, one for each stretch of days, `_beyond`.
-//! The two outer ones are small; they contain rows older than the oldest day (a caught-up instant)
-//! or newer than the newest. There is no default partition: with one, PostgreSQL could not read a
-//! table in day order, and a list of the newest rows would search all partitions.
+//! A table is a sequence of partitions without gaps: `_past`, one for each stretch of days,
+//! and `_beyond`. The two outer ones are small. They contain rows older than the oldest day (such
+//! as an instant that was caught up on) or newer than the newest.
+//! There is no default partition: with one, PostgreSQL could not read a table in the order of days,
+//! and a list of the newest rows would search all partitions.
 //!
 //! A change locks the table for some milliseconds. It waits only briefly for that lock, because
-//! later statements queue behind it. If the lock is not granted, the change is retried later.
+//! later statements queue behind it. If the lock is not granted, the change is tried again later.
 
 use std::fmt::Write;
 
@@ -22,41 +23,41 @@ use crate::store::{DatabaseTransaction, Store, StoreError, cluster::leases::Fenc
 /// The result of dropping a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {
-    /// The partition was dropped, with this many rows, in the order of [`Family::tables`].
+    /// The partition was dropped. It had this many rows, in the order of [`Family::tables`].
     Gone([u64; 3]),
-    /// Too many of its rows are live, or too young to be removed.
+    /// The partition stays: too many of its rows are live, or too young to be removed.
     Needed,
-    /// The lock was not granted in time, or another node was faster.
+    /// The partition stays for now: the lock was not granted in time, or another node was faster.
     Postponed,
 }
 
-/// The contents of a partition to be dropped.
+/// The contents of a partition that is to be dropped.
 #[derive(Debug)]
 struct RangeContents {
-    /// Rows written at or after this stamp may have been missed.
+    /// Rows that were written at or after this stamp may have been missed.
     horizon: i64,
-    /// The keys of rows that are live, or too young to be removed.
+    /// The keys of rows that are live or too young to be removed.
     needed: Vec<Uuid>,
-    /// The number of rows, in the order of [`Family::tables`].
+    /// Number of rows, in the order of [`Family::tables`].
     rows: [u64; 3],
 }
 
 /// How long a change waits for its lock.
 const PATIENCE: &str = "SET LOCAL lock_timeout = '100ms'";
-/// The lock that changes of partitions hold.
+/// The lock that changes of partitions take.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7164777103)";
-/// Maximum number of rows that are still needed and are moved out of a partition before it is
-/// dropped.
+/// Maximum number of rows that are still needed and are
+/// moved out of a partition before it is dropped.
 const MAX_MOVED: usize = 1_000;
-/// Maximum number of their attempts and log lines.
+/// Maximum number of attempts and log lines of the runs that are moved.
 const MAX_PARTS: i64 = 10_000;
-/// A table up to this size is counted before it is dropped; the rows of a larger one are estimated.
+/// A table up to this size is counted before it is dropped. The rows of a larger one are estimated.
 const COUNTED_BYTES: i64 = 64 * 1024 * 1024;
 
 impl Store {
-    /// Creates the partition `stretch` at the start of `_beyond`; returns false if the lock was not
-    /// granted. With `seal`, the rows in `_beyond` stay in place and become the new partition,
-    /// which is right if there are many; otherwise they are moved.
+    /// Creates the partition `stretch` at the start of `_beyond`. Returns false if the lock was not
+    /// granted. With `seal`, the rows in `_beyond` stay where they are and become the new
+    /// partition, which is right if there are many; otherwise they are moved.
     pub async fn add_stretch(
         &self,
         family: Family,
@@ -105,12 +106,12 @@ impl Store {
         }
     }
 
-    /// Drops the oldest partition. Rows that are live, or too young to be removed, move to `_past`
-    /// first; if there are many, the partition stays.
+    /// Drops the oldest partition. First, rows that are live or too young to be removed are moved
+    /// to `_past`. If there are many, the partition stays.
     ///
-    /// The slow steps are searching for needed rows and checking that `_past` can take them. They
-    /// are done without blocking others; the lock is held only for the changes since then and for
-    /// the swap.
+    /// The slow steps are the search for needed rows and the check that `_past` can take them.
+    /// They do not block other transactions; the lock is held only
+    /// for the changes since then and for the swap.
     pub async fn drop_stretch(
         &self,
         family: Family,
@@ -132,7 +133,7 @@ impl Store {
         }
     }
 
-    /// `None` if too many rows of the partition are needed.
+    /// Searches a partition for rows that are still needed; `None` if there are too many.
     async fn look_through(
         &self,
         family: Family,
@@ -158,7 +159,8 @@ impl Store {
         Ok(Some(RangeContents { horizon, needed, rows }))
     }
 
-    /// Whether the runs of a partition have too many rows to be moved under a lock.
+    /// Whether the runs of a partition have too many
+    /// attempts and log lines to be moved under a lock.
     async fn have_much(
         &self,
         connection: &impl ConnectionTrait,
@@ -186,8 +188,8 @@ impl Store {
         Ok(false)
     }
 
-    /// The keys of the rows in a partition that match `condition` and are live, or too young to be
-    /// removed.
+    /// The keys of the rows in a partition that match
+    /// `condition` and are live or too young to be removed.
     async fn needed_in(
         &self,
         connection: &impl ConnectionTrait,
@@ -211,7 +213,7 @@ impl Store {
         Ok(rows.await?.into_iter().map(|row| row.id).collect())
     }
 
-    /// Whether the node still holds the lease for this service. A round by hand has no lease.
+    /// Whether the node still holds the lease of retention. A round by hand has no lease.
     async fn goes_on(
         &self,
         tx: &DatabaseTransaction,
@@ -223,9 +225,9 @@ impl Store {
         }
     }
 
-    /// Proves that all rows of `_past` are before the end of the partition, so that it can be
-    /// attached with that bound without reading any of them. Returns false if the partition is no
-    /// longer the oldest.
+    /// Proves that all rows of `_past` are before the end of the partition, so that `_past` can be
+    /// attached with that bound without reading its rows.
+    /// Returns false if the partition is no longer the oldest.
     async fn widen_past(
         &self,
         family: Family,
@@ -249,7 +251,7 @@ impl Store {
             );
             tx.execute_unprepared(&promise).await?;
             tx.commit().await?;
-            // This reads the rows without blocking others.
+            // The validation reads the rows without blocking other transactions.
             let prove = format!("ALTER TABLE {table}_past VALIDATE CONSTRAINT {table}_past_until");
             self.read().execute_unprepared(&prove).await?;
         }
@@ -280,7 +282,7 @@ impl Store {
         }
         let since = family.touched_since(found.horizon, rule);
         let mut needed = self.needed_in(&tx, family, stretch, rule, &since).await?;
-        // If the limit was reached, there may be more.
+        // The search stops at the limit, so there may be more such rows.
         if needed.len() > MAX_MOVED || self.have_much(&tx, family, stretch, &needed).await? {
             return Ok(Dropped::Needed);
         }
@@ -330,7 +332,7 @@ impl Store {
         Ok(true)
     }
 
-    /// How many rows a partition has; for a large one, as its last analysis estimated.
+    /// Number of rows in a partition; for a large one, the estimate of its last analysis.
     async fn count_rows(&self, name: &str) -> Result<u64, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {

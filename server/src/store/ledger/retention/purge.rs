@@ -1,6 +1,6 @@
-//! Rows outside the ledger that are no longer needed. The audit log and the versions of schedules
-//! are kept for ever, because it must be known who changed what even when the object itself is long
-//! gone.
+//! Deletes rows outside the ledger that are no longer needed.
+//! The audit log and the versions of schedules are kept for ever:
+//! it must be known who changed what, even long after the object itself is gone.
 
 use std::time::Duration;
 
@@ -19,31 +19,31 @@ pub enum Leftover {
     Answers,
     /// The instants of backfills that have ended.
     Instants,
-    /// Backfills that have ended, together with their runs, at the same age.
+    /// Backfills that have ended, removed at the same age as their runs.
     Backfills,
     /// Schedules that were deleted a week ago.
     Schedules,
-    /// Workflows that were deleted a week ago, once no run refers to them.
+    /// Workflows that were deleted a week ago and to which no run refers.
     Workflows,
     /// Lives of nodes that ended so long ago that no attempt refers to them.
     Nodes,
-    /// Alerts that are over, at the age of the history that they concern, and alerts of deleted
-    /// rules.
+    /// Alerts that are over, at the age of the history that
+    /// they are about, and alerts of deleted rules.
     Alerts,
-    /// Messages that were sent or given up.
+    /// Messages that were sent or whose delivery was given up.
     Notifications,
     /// Roll-ups, which are kept as long as the longest history.
     Minutes,
-    /// Counts of history, at the same age.
+    /// Counts of history, which are kept as long as the longest history.
     Periods,
 }
 
-/// How many days deleted objects can be restored.
+/// Number of days for which deleted objects can be restored.
 pub const DELETED_DAYS: i32 = 7;
 
 impl Leftover {
-    /// All of them, in the order of removal: instants are found by their backfill, and a schedule
-    /// refers to its workflow.
+    /// All kinds, in the order in which they are removed: instants are found by their backfill, and
+    /// a schedule refers to its workflow.
     pub const ALL: [Self; 11] = [
         Self::Sessions,
         Self::Answers,
@@ -58,7 +58,7 @@ impl Leftover {
         Self::Periods,
     ];
 
-    /// The table.
+    /// The name of the table.
     pub fn table(self) -> &'static str {
         match self {
             Self::Sessions => "session",
@@ -75,7 +75,7 @@ impl Leftover {
         }
     }
 
-    /// Whether the search for the rows takes so long that it must precede the transaction that
+    /// Whether the search for such rows takes so long that it must precede the transaction that
     /// takes the writer. A row that was deleted a week ago cannot become needed again in between.
     pub fn is_looked_for_before(self) -> bool {
         match self {
@@ -126,8 +126,8 @@ impl Leftover {
             Self::Periods => format!("history_stat.period < {}", rule.last().0),
             Self::Sessions => format!("session.expires_at <= {now}"),
             Self::Answers => format!("idempotency.at < {}", now - millis(answers)),
-            // Pending fires and live runs of a deleted schedule still need it. Each kind of intent
-            // is looked up in its own partial index, because any other access is slow.
+            // The pending fires and live runs of a deleted schedule still need it. Each kind of
+            // intent is looked up in its own partial index, because any other access is slow.
             Self::Schedules => format!(
                 "schedule.deleted_at < {} \
                  AND NOT EXISTS (SELECT 1 FROM run WHERE run.schedule_id = schedule.id \
@@ -143,7 +143,8 @@ impl Leftover {
                    AND backfill.finished_at IS NULL)",
                 before(now, DELETED_DAYS)
             ),
-            // Finding its runs reads all runs, so this is not tried before they can be gone.
+            // The search for a workflow's runs reads all
+            // runs, so it is made only when they can be gone.
             Self::Workflows => format!(
                 "workflow.deleted_at < {} \
                  AND NOT EXISTS (SELECT 1 FROM schedule WHERE schedule.workflow_id = workflow.id) \
@@ -159,7 +160,7 @@ impl Leftover {
                 )
             }
             Self::Notifications => format!("notification.settled_at < {}", rule.last().0),
-            // The latest life with a name stays, because the next one continues its count.
+            // The latest life under a name stays, because the next one continues its numbering.
             Self::Nodes => format!(
                 "node.state <> 'alive' AND node.ended_at < {} - {} AND node.incarnation < \
                    (SELECT max(n.incarnation) FROM node n WHERE n.name = node.name)",
@@ -171,8 +172,8 @@ impl Leftover {
 }
 
 impl Store {
-    /// How many rows of a kind can be deleted, up to `limit`. Read before the writer is taken, so
-    /// that the deletion reads no further than the last of them.
+    /// Number of rows of a kind that can be deleted, up to `limit`. It is read before the writer is
+    /// taken, so that the deletion reads no further than the last of these rows.
     pub async fn leftovers(
         &self,
         what: Leftover,
@@ -193,7 +194,7 @@ impl Store {
         Ok(row.map_or(0, |row| row.found.cast_unsigned()))
     }
 
-    /// Deletes up to `limit` rows of a kind; returns how many there were.
+    /// Deletes up to `limit` rows of a kind. Returns their number.
     pub async fn delete_leftovers(
         &self,
         tx: &DatabaseTransaction,
@@ -212,7 +213,7 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Deleted schedules or workflows that are no longer needed.
+    /// The schedules or workflows that were deleted and are no longer needed.
     pub async fn old_definitions(
         &self,
         what: Leftover,
@@ -231,7 +232,7 @@ impl Store {
     }
 
     /// Deletes schedules or workflows that were deleted long ago, together with their definitions,
-    /// which may contain secrets; returns how many.
+    /// which may contain secrets. Returns their number.
     pub async fn delete_definitions(
         &self,
         tx: &DatabaseTransaction,

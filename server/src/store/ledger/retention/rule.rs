@@ -10,36 +10,36 @@ use crate::store::{
     db::days::{DAY_MS, day_of, first_key},
 };
 
-/// The retention periods in days.
+/// The shortest and the longest retention, in days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policies {
     /// The longest retention of all namespaces and schedules.
     pub longest: i32,
-    /// The shortest of them.
+    /// The shortest retention of all namespaces and schedules.
     pub shortest: i32,
 }
 
-/// A proposed retention that is not in force yet.
+/// A proposed retention, which is not in force yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instead {
-    /// The namespace or schedule.
+    /// The namespace or schedule for which it is proposed.
     pub whose: RetentionScope,
-    /// The number of days; `None` for the default that applies if there is no own retention.
+    /// The number of days; `None` for the default, which applies without a retention of its own.
     pub days: Option<i32>,
 }
 
-/// An object that can have its own retention.
+/// An object that can have a retention of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetentionScope {
-    /// A namespace.
+    /// The namespace with this key.
     Namespace(Uuid),
-    /// A schedule.
+    /// The schedule with this key.
     Schedule(Uuid),
 }
 
-/// Which rows are old enough at a given instant. A row's age counts from when it was settled: a
-/// fire that was caught up on late, or a run that took long, is as young as its end. An unsettled
-/// row has no age.
+/// Which rows are old enough at a given instant. A row's age counts from when it was settled:
+/// the row of a fire that ran late, or of a run that took long, is as young as its end.
+/// An unsettled row has no age.
 #[derive(Clone, Copy, Debug)]
 pub struct RetentionRule {
     now: i64,
@@ -47,22 +47,22 @@ pub struct RetentionRule {
     policies: Policies,
     /// Rows that settled before this instant are too old even under the longest retention.
     last: i64,
-    /// The start of the partitions that are kept under the longest retention, by family; `None`
-    /// without partitions. Older partitions are dropped as a whole, so their rows are not deleted
-    /// individually.
+    /// The start of the partitions that are kept under the longest retention, by family;
+    /// `None` without partitions.
+    /// Older partitions are dropped as a whole, so their rows are not deleted one by one.
     kept: [Option<i64>; 2],
-    /// A proposed retention to assume, and whether the database is PostgreSQL.
+    /// A proposed retention that the rule assumes, and whether the database is PostgreSQL.
     instead: Option<(Instead, bool)>,
-    /// If set, only these rows are too old.
+    /// The rows to which a cut is limited; `None` if the rule is not that of a cut.
     only: Option<CutScope>,
 }
 
-/// The rows that a cut may remove.
+/// The rows that a cut to a quota may remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CutScope {
     /// The namespace of the rows.
     namespace: Uuid,
-    /// Runs with stamps above this one have not been read by every reader that reads them once.
+    /// The stamp up to which runs have been read by all readers that read them once.
     read: i64,
     /// Whether the database is PostgreSQL.
     is_postgres: bool,
@@ -72,7 +72,7 @@ struct CutScope {
 const LIVE: &str = "('queued', 'running', 'retrying')";
 
 impl Store {
-    /// The retention periods of all namespaces and schedules, or of those `within` one namespace.
+    /// The retentions of all namespaces and schedules, or of those `within` one namespace.
     /// `usual` is the retention of a namespace without its own.
     pub async fn retention_policies(
         &self,
@@ -114,8 +114,8 @@ impl Store {
         Ok(Policies { longest: longest.unwrap_or(usual), shortest: shortest.unwrap_or(usual) })
     }
 
-    /// Which rows are old enough at `now`. On PostgreSQL, the longest retention keeps whole days,
-    /// because partitions are dropped as a whole.
+    /// The rule for rows that are old enough at `now`. On PostgreSQL, the longest retention keeps
+    /// whole days, because partitions are dropped as a whole.
     pub fn retention_rule(&self, policies: Policies, usual: i32, now: Timestamp) -> RetentionRule {
         let last = before(now.0, policies.longest);
         let last = if self.dialect().is_postgres() { day_of(last) } else { last };
@@ -130,8 +130,8 @@ impl Store {
         }
     }
 
-    /// The rule for a quota of rows: only one namespace's history from before `until` is too old,
-    /// except runs with stamps above `read`.
+    /// The rule for a cut to a quota of rows: only the history of one namespace from before `until`
+    /// is too old, except for runs with stamps above `read`.
     pub fn rule_of_cut(
         &self,
         namespace: Uuid,
@@ -163,21 +163,21 @@ impl RetentionRule {
         Timestamp(self.last)
     }
 
-    /// The same, if the kept partitions of a family start at `from`.
+    /// The same rule, if the kept partitions of a family start at `from`.
     #[must_use]
     pub fn keeping(mut self, family: Family, from: i64) -> Self {
         self.kept[family.index()] = Some(from);
         self
     }
 
-    /// The same, assuming a proposed retention.
+    /// The same rule, under a proposed retention.
     #[must_use]
     pub fn if_it_were(self, instead: Option<Instead>, store: &Store) -> Self {
         let is_postgres = store.dialect().is_postgres();
         Self { instead: instead.map(|instead| (instead, is_postgres)), ..self }
     }
 
-    /// The SQL expression for the number of days that a row of the alias is kept.
+    /// The SQL expression for the number of days for which a row is kept.
     fn days(&self) -> String {
         let (mut schedule, mut namespace) =
             ("s.retention_days".to_owned(), "n.retention_days".to_owned());
@@ -193,7 +193,7 @@ impl RetentionRule {
         format!("coalesce({schedule}, {namespace}, {})", self.usual)
     }
 
-    /// The same, with the kept partitions of `other`.
+    /// The same rule, with the kept partitions of another rule.
     #[must_use]
     pub fn with_days_of(self, other: &Self) -> Self {
         Self { kept: other.kept, ..self }
@@ -207,8 +207,7 @@ impl RetentionRule {
         before(self.now, self.policies.shortest)
     }
 
-    /// The SQL expression for the time before which a row of the alias must have settled to be too
-    /// old.
+    /// The SQL expression for the time before which a row must have settled to be too old.
     pub(super) fn cutoff(&self) -> String {
         let Self { now, last, policies, .. } = *self;
         if policies.longest == policies.shortest {
@@ -222,7 +221,7 @@ impl RetentionRule {
         )
     }
 
-    /// Whether a row of a family is outside the partitions that are dropped as a whole.
+    /// The condition that a row of a family is outside the partitions that are dropped as a whole.
     fn is_loose(&self, family: Family) -> String {
         if let Some(CutScope { namespace, read, is_postgres }) = self.only {
             let theirs = format!("t.namespace_id = {}", key(namespace, is_postgres));
@@ -244,7 +243,7 @@ impl RetentionRule {
         format!("({before} OR {days} < {})", policies.longest)
     }
 
-    /// The joins that the conditions below need in addition to the rows of `t`.
+    /// The joins that the conditions below need beside the rows of `t`.
     pub(super) fn joins(&self) -> &'static str {
         if self.policies.longest == self.policies.shortest {
             return "";
@@ -252,7 +251,7 @@ impl RetentionRule {
         "LEFT JOIN schedule s ON s.id = t.schedule_id LEFT JOIN namespace n ON n.id = t.namespace_id"
     }
 
-    /// Whether a run `t` is settled and too old.
+    /// The condition that a run `t` is settled and too old.
     pub(super) fn run_is_old(&self) -> String {
         let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Runs));
         format!(
@@ -261,10 +260,10 @@ impl RetentionRule {
         )
     }
 
-    /// Whether a fire `t` that was found to be old still is, for a statement that cannot contain
-    /// the joins. Of its runs, only those are checked that were written from the stamp `since` on,
-    /// which was read before the fires were searched. The others have not changed, and a
-    /// transaction that holds the only writer must not list all live runs.
+    /// The condition that a fire `t` that was found to be too old still is, for a statement that
+    /// cannot contain the joins. Of its runs, only those are checked that were written from the
+    /// stamp `since` on, which was read before the search for fires. The others have not changed,
+    /// and a transaction that holds the only writer must not list all live runs.
     pub(super) fn fire_is_still_old(&self, since: i64) -> String {
         let again = format!("r.changed >= {since}");
         let (joins, condition) = (self.joins(), self.fire_is_old_beside(&again));
@@ -274,15 +273,15 @@ impl RetentionRule {
         format!("EXISTS (SELECT 1 FROM (SELECT 1 AS one) its {joins} WHERE {condition})")
     }
 
-    /// Whether a fire `t` is decided and too old. It is not if its run or a retry of it is live,
-    /// nor if it represents future instants or instants that are ahead of the schedule's cursor,
-    /// which an edit may have moved back. The live runs are listed once for all fires, because
-    /// there are few of them, and looking them up per fire would search every day.
+    /// The condition that a fire `t` is decided and too old. It is not if its run or a retry of its
+    /// run is live, nor if it stands for future instants or for instants ahead of the schedule's
+    /// cursor, which an edit may have moved back. The live runs are listed once for all fires:
+    /// there are few of them, and looking them up for each fire would search every day.
     pub(super) fn fire_is_old(&self) -> String {
         self.fire_is_old_beside(&format!("r.state IN {LIVE}"))
     }
 
-    /// The same, if runs `r` that match `runs` retain their fires.
+    /// The condition that a fire `t` is too old, if runs `r` that match `runs` retain their fires.
     fn fire_is_old_beside(&self, runs: &str) -> String {
         let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Fires));
         format!(

@@ -1,5 +1,5 @@
 //! Deletes rows that are too old, one chunk per transaction. The rows are found before the writer
-//! is taken, so that the writer is held only for the deletion.
+//! is taken, so that the writer is held only while they are deleted.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use crate::store::{
 pub struct OldRun {
     /// The run's key.
     pub id: Uuid,
-    /// The size of its contents.
+    /// The size of the run's contents in bytes.
     pub bytes: i64,
 }
 
@@ -34,8 +34,8 @@ pub struct FireKey {
     pub scheduled_at: Timestamp,
 }
 
-/// The rows of a run besides its own, in the order of removal. After a crash in between, the run's
-/// own row is still there, so the rest can be found again.
+/// The rows of a run besides its own, in the order in which they are removed.
+/// After a crash in between, the run's own row is still there, so the rest can be found again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunPart {
     /// The log lines of its attempts.
@@ -47,18 +47,18 @@ pub enum RunPart {
 /// The key of a row that belongs to a run.
 #[derive(Clone, Debug, FromQueryResult)]
 pub struct PartKey {
-    /// The run.
+    /// The key of the run.
     pub run_id: Uuid,
-    /// The task of an attempt.
+    /// The task that was attempted.
     pub task: String,
-    /// The number of the attempt or line.
+    /// The number of the attempt or of the line.
     pub number: i64,
-    /// The size of its contents.
+    /// The size of the row's contents in bytes.
     pub bytes: i64,
 }
 
 impl RunPart {
-    /// The table.
+    /// The name of the table.
     pub fn table(self) -> &'static str {
         match self {
             Self::Lines => "task_log",
@@ -68,9 +68,9 @@ impl RunPart {
 }
 
 impl Store {
-    /// Copies SQLite's WAL into the database file (a checkpoint), without delaying others. By
-    /// default, SQLite does this within the commit that makes the WAL long: that of a chunk, or of
-    /// a fire.
+    /// Copies SQLite's WAL into the database file (a checkpoint), without delaying
+    /// other transactions. By default, SQLite does this within the commit that makes
+    /// the WAL long: that of a chunk, or of a fire.
     pub async fn settle_log(&self) -> Result<(), StoreError> {
         if !self.dialect().is_postgres() {
             self.read().execute_unprepared("PRAGMA wal_checkpoint(PASSIVE)").await?;
@@ -78,7 +78,7 @@ impl Store {
         Ok(())
     }
 
-    /// Runs after `after` that are too old, in key order.
+    /// Runs after `after` that are too old, in order of their keys.
     pub async fn old_runs(
         &self,
         rule: &RetentionRule,
@@ -98,14 +98,14 @@ impl Store {
         Ok(OldRun::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// The SQL expression for a column's size, computed without reading its contents.
+    /// The SQL expression for the size of a column, which is computed without reading the column.
     fn size_of(&self, column: &str) -> String {
         let size = if self.dialect().is_postgres() { "pg_column_size" } else { "octet_length" };
         format!("CAST(coalesce({size}({column}), 0) AS bigint)")
     }
 
-    /// Fires after `after` that are too old, in key order, and the stamp from which runs count as
-    /// written since then: a run that is repeated in the meantime has such a stamp.
+    /// Fires after `after` that are too old, in order of their keys, and the stamp from which runs
+    /// count as written since then. A run that is repeated in the meantime has such a stamp.
     pub async fn old_fires(
         &self,
         rule: &RetentionRule,
@@ -129,7 +129,7 @@ impl Store {
         Ok((FireKey::find_by_statement(statement).all(self.read()).await?, since))
     }
 
-    /// A stamp that is not greater than that of any run written later.
+    /// A stamp that is not greater than the stamp of any run that is written later.
     async fn next_stamp_of_runs(&self) -> Result<i64, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -144,7 +144,7 @@ impl Store {
         Ok(row.one(self.read()).await?.map_or(0, |row| row.stamp))
     }
 
-    /// Up to `limit` rows that belong to settled runs.
+    /// Up to `limit` rows that belong to these settled runs.
     pub async fn parts_of(
         &self,
         part: RunPart,
@@ -168,7 +168,7 @@ impl Store {
         Ok(PartKey::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// Deletes rows of settled runs; returns how many.
+    /// Deletes rows of settled runs. Returns their number.
     pub async fn delete_parts(
         &self,
         tx: &DatabaseTransaction,
@@ -202,7 +202,7 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Deletes settled runs; returns how many.
+    /// Deletes settled runs. Returns their number.
     pub async fn delete_settled_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -223,9 +223,9 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Deletes those of these fires that are still too old; returns how many. Since they were
-    /// found, a user may have requested a retry of a fire's run, which then has a stamp from
-    /// `since` on, or the schedule's cursor may have been moved back.
+    /// Deletes those of these fires that are still too old. Returns their number.
+    /// Since they were found, a user may have requested a retry of a fire's run,
+    /// which then has a stamp from `since` on, or the schedule's cursor may have been moved back.
     pub async fn delete_fires_if_old(
         &self,
         tx: &DatabaseTransaction,
@@ -244,9 +244,9 @@ impl Store {
         };
         let mut free = fires.to_vec();
         if self.dialect().is_postgres() {
-            // A request to repeat a run keeps its fire locked until it is committed. So no such
-            // request is in progress for the fires locked here, and the next statement sees all
-            // earlier ones.
+            // A request to repeat a run keeps the run's fire locked until it is committed.
+            // So no such request is in progress for the fires that are locked here,
+            // and the next statement sees all earlier ones.
             let sql = "SELECT t.id, t.scheduled_at FROM v JOIN fire t ON t.id = v.id \
                  WHERE true {days} FOR UPDATE OF t SKIP LOCKED";
             let locked = of(fires).statement(self.dialect(), sql, vec![]);
@@ -262,8 +262,8 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Prevents fires from being removed before `tx` ends; returns those that exist. Must be called
-    /// before another run is started for one of them.
+    /// Keeps fires from being removed before `tx` ends, and returns those that exist.
+    /// This must be called before another run is started for one of them.
     pub async fn hold_fires(
         &self,
         tx: &DatabaseTransaction,

@@ -1,18 +1,18 @@
-//! Alerts for incident services: one event per alert, under a stable key. A repeated event does not
-//! open a second incident, and the end of an alert closes its own incident.
+//! Formats alerts for incident services: one event per alert, under a stable key.
+//! A repeated event does not open a second incident, and the end of an alert closes its incident.
 
 use serde_json::{Map, Value, json};
 
 use super::ChannelCall;
 use crate::model::shortened;
 
-/// The services' limits in characters: PagerDuty's for a summary, Opsgenie's for a message.
+/// Length limits in characters: PagerDuty's limit for a summary, Opsgenie's limit for a message.
 const MAX_SUMMARY: usize = 1_024;
 const MAX_MESSAGE: usize = 130;
-/// Carillon's own limit for errors, which can be megabytes.
+/// Carillon's own length limit for error texts, which can be megabytes.
 const MAX_DESCRIPTION: usize = 4_000;
 
-/// An alert, or the message itself, as an event.
+/// An event for an alert, or for a message that lists no alerts.
 struct IncidentEvent<'a> {
     key: String,
     is_over: bool,
@@ -52,8 +52,8 @@ impl Severity {
     }
 }
 
-/// The events of a message: one for each alert that it lists, and one for the alerts that it only
-/// counts. A test message opens an incident and closes it.
+/// The events of a message: one for each listed alert, and one for all alerts that are only
+/// counted. A test message opens an incident and closes it again.
 fn events<'a>(message: &str, body: &'a Value) -> Vec<IncidentEvent<'a>> {
     let summary = body["summary"].as_str().unwrap_or_default();
     if body["rule"].is_null() {
@@ -88,8 +88,7 @@ fn events<'a>(message: &str, body: &'a Value) -> Vec<IncidentEvent<'a>> {
     events
 }
 
-/// The requests for PagerDuty's Events API, version 2. The channel's request already contains the
-/// routing key.
+/// The requests to PagerDuty's Events API, version 2. The channel adds the routing key.
 pub(super) fn pagerduty(message: &str, body: &Value) -> Vec<ChannelCall> {
     let source = source(body);
     let call = |event: IncidentEvent<'_>| {
@@ -119,7 +118,7 @@ pub(super) fn pagerduty(message: &str, body: &Value) -> Vec<ChannelCall> {
     events(message, body).into_iter().map(call).collect()
 }
 
-/// The requests for Opsgenie's Alert API.
+/// The requests to Opsgenie's Alert API.
 pub(super) fn opsgenie(message: &str, body: &Value) -> Vec<ChannelCall> {
     let source = source(body);
     let call = |event: IncidentEvent<'_>| {
@@ -151,7 +150,7 @@ fn source(body: &Value) -> String {
     format!("carillon/{}", body["namespace"].as_str().unwrap_or_default())
 }
 
-/// The facts that the person on call needs. Opsgenie accepts strings only.
+/// The facts that the person on call needs. Opsgenie accepts only strings.
 fn details(body: &Value, alert: &Value) -> Map<String, Value> {
     let said = [
         ("rule", body["rule"]["name"].as_str()),

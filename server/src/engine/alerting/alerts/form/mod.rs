@@ -1,7 +1,7 @@
-//! Converts a message to the format of each kind of channel: pure.
+//! Converts a message to the format of each kind of channel, without IO.
 //!
-//! - `teams`: a card
-//! - `incidents`: events for on-call services
+//! - `teams`: cards for Microsoft Teams
+//! - `incidents`: events for incident services
 
 mod incidents;
 mod teams;
@@ -16,12 +16,12 @@ use crate::model::shortened;
 /// A request that carries a message, or a part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ChannelCall {
-    /// The path and query appended to the channel's URL.
+    /// The path and query to append to the channel's URL.
     pub(super) below: Option<String>,
     pub(super) body: Value,
 }
 
-/// The requests that deliver a message to `receiver`: the same ones on each attempt.
+/// The requests that deliver a message to `receiver`. They are the same on each attempt.
 pub(super) fn calls(receiver: Receiver, message: &Model) -> Vec<ChannelCall> {
     let (subject, body) = (&message.subject, &message.body);
     let one = |body| vec![ChannelCall { below: None, body }];
@@ -35,7 +35,7 @@ pub(super) fn calls(receiver: Receiver, message: &Model) -> Vec<ChannelCall> {
     }
 }
 
-/// Maximum number of alerts listed for people; a program receives all of them.
+/// Maximum number of alerts in a message for people; a program gets all of them.
 const LISTED: usize = 20;
 
 /// The payload for a program, in the form recommended by the Standard Webhooks specification.
@@ -59,7 +59,7 @@ fn slack(subject: &str, body: &Value) -> Value {
         text.push_str(&format!("\n• {said}"));
         if let Some(error) = line.error {
             let error = escaped(&shortened(error, MAX_ERROR));
-            // The error of a resolved alert must not read as if it were the reason for the end.
+            // The error of a resolved alert must not look like the reason for its end.
             text.push_str(&match line.is_over {
                 true => format!(" (the error was: {error})"),
                 false => format!(": {error}"),
@@ -72,7 +72,7 @@ fn slack(subject: &str, body: &Value) -> Value {
     json!({ "text": text })
 }
 
-/// The text of a mail.
+/// The plain text of a mail.
 pub(super) fn plain(body: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut plain = format!("{}\n", text(&body["summary"]));
@@ -99,7 +99,7 @@ struct MessageLine<'a> {
     text: &'a str,
     since: &'a str,
     error: Option<&'a str>,
-    /// Whether the alert is over.
+    /// Whether the alert on this line is over.
     is_over: bool,
     url: Option<&'a str>,
 }
@@ -115,20 +115,20 @@ fn lines(body: &Value) -> impl Iterator<Item = MessageLine<'_>> {
     })
 }
 
-/// A line with the number of alerts that are not listed.
+/// The line that counts the alerts that are not listed.
 fn more(body: &Value) -> Option<String> {
     let listed = body["alerts"].as_array().map_or(0, |alerts| alerts.len().min(LISTED));
     let more = body["total"].as_u64()?.checked_sub(listed as u64)?;
     (more > 0).then(|| format!("and {more} more"))
 }
 
-/// Escapes a text so that nothing in a name or an error becomes a link, a mention or formatting, in
-/// Slack or in receivers that read Markdown.
+/// Escapes a text for Slack, and for receivers that read Markdown: no part of a name or an error
+/// may become a link, a mention or formatting.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in entities(text).chars() {
-        // A zero-width space keeps formatting characters from taking effect. It follows characters
-        // that start formatting, and precedes the others.
+        // A zero-width space keeps formatting characters from taking effect.
+        // It goes after `@` and brackets, and before the other characters.
         match c {
             '*' | '`' | '~' => escaped.extend([INVISIBLE, c]),
             '@' | '[' | ']' => escaped.extend([c, INVISIBLE]),
@@ -140,7 +140,7 @@ fn escaped(text: &str) -> String {
 
 const INVISIBLE: char = '\u{200b}';
 
-/// Escapes characters that could end the enclosing markup.
+/// Escapes the characters that could end the surrounding markup.
 fn entities(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -1,4 +1,4 @@
-//! Alerts for Microsoft Teams: an Adaptive Card.
+//! Formats alerts for Microsoft Teams as an Adaptive Card.
 
 use serde_json::{Value, json};
 
@@ -45,8 +45,8 @@ pub(super) fn card(subject: &str, body: &Value) -> Value {
     })
 }
 
-/// Puts a zero-width space after each character that has a meaning in Markdown, so that a text has
-/// no formatting, no links, and no `<at>` mention.
+/// Puts a zero-width space after each character that has a meaning in Markdown, so that the text
+/// contains no formatting, no links and no `<at>` mention.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
@@ -60,7 +60,7 @@ fn plain(text: &str) -> String {
     plain.replace("://", ":\u{200b}//")
 }
 
-/// A URL without characters that would end a Markdown link.
+/// A URL in which characters that would end a Markdown link are escaped.
 fn address(url: &str) -> String {
     url.replace('(', "%28").replace(')', "%29").replace(' ', "%20")
 }

@@ -22,7 +22,7 @@ impl Conductor {
         task.timeout() + task.kill_grace() + self.core.settings.heartbeat_expiry
     }
 
-    /// Starts an attempt that is already in the tables.
+    /// Starts an attempt that the tables already contain.
     pub(super) fn begin(&mut self, index: usize, attempt: i32) {
         let limit = self.hard_limit(index);
         let part = &mut self.parts[index];
@@ -67,7 +67,7 @@ impl Conductor {
         let results: Vec<_> = self.parts.iter().map(|part| part.result.clone()).collect();
         let before = self.known.graph.before(index);
         let (run, number) = (self.hold.run_id, attempt::flow_number(index, attempt));
-        // Receivers tell requests apart by this key, so each task needs its own.
+        // Receivers tell requests apart by this key, so each task of a flow needs a key of its own.
         let key = match self.known.definition.tasks.len() {
             1 => self.told.idempotency_key.clone(),
             _ => format!("{}-{}", self.told.idempotency_key, task.name),
@@ -84,7 +84,7 @@ impl Conductor {
         }
     }
 
-    /// The value of `tasks` in a task's templates.
+    /// The value of `tasks` in the templates of a task.
     fn named(&self, index: usize) -> Value {
         let before = self.known.graph.before(index);
         let tasks = self.known.definition.tasks.iter().zip(&self.parts).zip(before);

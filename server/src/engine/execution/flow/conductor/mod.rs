@@ -1,10 +1,10 @@
-//! Executes a run of several tasks, for as long as this node holds it.
+//! Executes a run of several tasks for as long as this node holds the run.
 //!
-//! - `beginning`: starts an attempt at one of its tasks
+//! - `beginning`: starts an attempt at a task of the run
 //! - `writing`: writes a step of the run according to the plan
 //!
-//! All instants of a run are in the time on which the nodes agree: the next node to hold the run
-//! compares them with its own clock, and so does this node once a wrong clock is right again.
+//! All instants of a run are in the agreed time of the nodes: the next node that holds the run
+//! compares them with its own clock, and so does this node when a wrong clock is right again.
 
 mod beginning;
 mod writing;
@@ -45,19 +45,19 @@ use crate::{
     target::{Invocation, Outcome, result_of},
 };
 
-/// Starts the run. The conductor ends when the run has settled, is parked, or belongs to another
-/// node.
+/// Starts the run.
+/// The conductor ends when the run has settled, is parked, or belongs to another node.
 pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
-    // Before the first task starts: from now on, a cancel request must find the run. Each task has
-    // a limit of its own.
+    // Register the run before its first task starts, because from now on a cancel request must find
+    // it. Each task has a time limit of its own.
     let grip = core.hold(attempt.hold, None);
     let core = core.clone();
     let tracker = core.attempts.clone();
     tracker.spawn(async move {
         let hold = attempt.hold;
         let conductor = Conductor::new(core.clone(), attempt, grip.clone());
-        // A bug here must not leave the run hanging: this node disowns it, and another takes it
-        // over.
+        // A bug here must not leave the run unfinished:
+        // this node disowns it, and another node takes it over.
         if AssertUnwindSafe(conductor.conduct()).catch_unwind().await.is_err() {
             tracing::error!(run_id = %hold.run_id, "the run is let go after a bug in Carillon");
         }
@@ -72,16 +72,17 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
     });
 }
 
-/// A task of the run.
+/// A task of the run, with its attempts and its result.
 #[derive(Default)]
 struct TaskAttempts {
     attempts: Vec<Attempted>,
     result: Option<Map<String, Value>>,
-    /// For the attempt at work: when any node may treat it as stuck; otherwise `None`.
+    /// When any node may treat the attempt in progress
+    /// as stuck; `None` if no attempt is in progress.
     limit: Option<Instant>,
 }
 
-/// An attempt that has ended and is not recorded yet.
+/// An attempt that has ended but is not recorded yet.
 struct EndedAttempt {
     /// The index of the attempt's task.
     index: usize,
@@ -98,24 +99,24 @@ struct Conductor {
     stands_for: DateTime<Utc>,
     deadline: Option<DateTime<Utc>>,
     begun: Instant,
-    /// Stops the run on this node.
+    /// The handle that stops the run on this node.
     grip: AttemptHandle,
-    /// Stops its tasks: when the run is stopped, and when its time limit has passed.
+    /// Stops the tasks of the run, when the run is stopped or its time limit has passed.
     stop_tasks: CancellationToken,
-    /// The claim under which its places are counted.
+    /// The claim under which the run's places are counted.
     claim: Claim,
     places: Vec<HeldPlace>,
     numbers: Arc<Numbers>,
     parts: Vec<TaskAttempts>,
     at_work: JoinSet<EndedAttempt>,
-    /// Attempts that have ended and are not written yet.
+    /// Attempts that have ended and are not written to the tables yet.
     ended: Vec<EndedTask>,
 }
 
-/// What the conductor waited for.
+/// The event that ended the conductor's wait.
 enum ConductorEvent {
     Ended(EndedAttempt),
-    /// Time has passed, or the run must stop: plan again.
+    /// Time has passed, or the run must stop: the conductor must plan again.
     Look,
     Place(HeldPlace),
 }
@@ -197,8 +198,8 @@ impl Conductor {
         }
     }
 
-    /// Reads the history of the run; returns when it was read, or `None` if the run must not
-    /// continue on this node.
+    /// Reads the history of the run.
+    /// Returns when it was read, or `None` if the run must not continue on this node.
     async fn read(&mut self) -> Option<DateTime<Utc>> {
         let mut pause = Duration::from_millis(50);
         let rows = loop {
@@ -239,7 +240,7 @@ impl Conductor {
         Some(now)
     }
 
-    /// Why it must stop, if it must.
+    /// Why the run must stop on this node, if it must.
     fn why(&self) -> Option<StopReason> {
         self.core.registry.why(&self.grip)
     }
@@ -247,11 +248,11 @@ impl Conductor {
     async fn is_lost_since(&self, since: Instant) -> bool {
         let lost = lost_since(&self.core, since, std::slice::from_ref(&self.hold));
         tokio::select! {
-            // The answer comes first: a node that was not suspended has it at once, and then stops
-            // in an orderly way.
+            // The answer has precedence: a node that was not suspended gets it at once, and then
+            // stops the run in an orderly way.
             biased;
             lost = lost => !lost.is_empty(),
-            // While the database is away, a run that must stop starts nothing.
+            // While the database is unreachable, a run that must stop starts no task.
             () = self.grip.stop.cancelled() => true,
         }
     }
@@ -277,7 +278,7 @@ impl Conductor {
             halt,
             room: usize::MAX,
         };
-        // Takes as many places as are useful and available; it holds at least one already.
+        // Take as many places as are useful and free. The run already holds at least one.
         let wanted = self.at_work.len() + plan(&situation).begin.len();
         while self.places.len() < wanted {
             let Ok(place) = self.core.place(&self.claim) else { break };
@@ -287,7 +288,7 @@ impl Conductor {
         plan(&situation)
     }
 
-    /// Whether more places would let more tasks begin.
+    /// Whether more places would let the run begin more tasks.
     fn may_grow(&self) -> bool {
         let most = usize::try_from(self.known.definition.max_parallel).unwrap_or(1);
         self.places.len() < most
@@ -307,7 +308,7 @@ impl Conductor {
             Some(joined) = self.at_work.join_next() => {
                 ConductorEvent::Ended(joined.unwrap_or_else(|error| resume_unwind(error.into_panic())))
             }
-            // Once is enough: the tasks then end on their own.
+            // A single stop is enough: the tasks then end on their own.
             () = self.grip.stop.cancelled(), if !is_stopped => ConductorEvent::Look,
             () = time => ConductorEvent::Look,
             place = core.places.wait(&self.claim, &core.clock), if wants_place && !is_stopped => {
@@ -316,7 +317,7 @@ impl Conductor {
         }
     }
 
-    /// Records the outcome of an attempt; the next step writes it.
+    /// Records the outcome of an attempt, which the next step writes to the tables.
     fn end(&mut self, ended: EndedAttempt, now: DateTime<Utc>) {
         let EndedAttempt { index, outcome } = ended;
         let why = self.why();
@@ -343,7 +344,7 @@ impl Conductor {
         self.ended.push(EndedTask { task, attempt, state, error, output, at: now.into() });
     }
 
-    /// Keeps one place for each task at work, and at least one.
+    /// Keeps one place for each task in progress, and at least one for the run.
     fn give_back_places(&mut self) {
         let needed = self.at_work.len().max(1);
         if self.places.len() > needed {
@@ -352,7 +353,7 @@ impl Conductor {
         }
     }
 
-    /// Stops the tasks on this node without writing anything, because another node holds the run.
+    /// Stops the tasks on this node and writes nothing, because another node holds the run.
     async fn abandon(mut self) {
         self.stop_tasks.cancel();
         while self.at_work.join_next().await.is_some() {}
@@ -367,7 +368,8 @@ impl Conductor {
     }
 }
 
-/// The outcome of an attempt; `late` if it was stopped because the run's time limit had passed.
+/// The outcome of an attempt.
+/// `late` means that the run's time limit had passed when it was stopped.
 fn judged(
     outcome: Outcome,
     why: Option<StopReason>,

@@ -35,7 +35,7 @@ impl Conductor {
             return StepOutcome::Done;
         }
         let (answer, answered) = oneshot::channel();
-        // Cannot fail: the writer outlives every run on this node.
+        // Sending cannot fail, because the writer outlives every run on this node.
         if self.core.steps.send(StepRequest { step, answer }).await.is_err() {
             return StepOutcome::Refused;
         }
@@ -51,8 +51,8 @@ impl Conductor {
         written
     }
 
-    /// Ends the run if no node will ever be able to read its history. Otherwise nodes would pass it
-    /// on to one another forever.
+    /// Ends the run because no node will ever be able to read its history.
+    /// Otherwise, nodes would pass the run on to one another for ever.
     pub(super) async fn give_up(&mut self, problem: &StoreError) {
         tracing::error!(run_id = %self.hold.run_id, error = %problem, "a run is given up");
         let now = self.core.agreed_now().await;
@@ -67,8 +67,8 @@ impl Conductor {
         }
     }
 
-    /// Removes content that the database may refuse from the pending step. Returns whether there
-    /// was any.
+    /// Removes content that the database may refuse from the pending step.
+    /// Returns whether there was such content.
     pub(super) fn strip(&mut self) -> bool {
         let mut any = false;
         for ended in self.ended.iter_mut().filter(|ended| ended.output.is_some()) {
@@ -116,7 +116,7 @@ impl Conductor {
     }
 }
 
-/// An attempt of an earlier hold that ended without a report.
+/// The end of an attempt that an earlier hold began and did not report on.
 pub(super) fn let_go(task: String, attempt: i32, at: DateTime<Utc>) -> EndedTask {
     EndedTask {
         task,
