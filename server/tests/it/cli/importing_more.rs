@@ -197,10 +197,10 @@ fn only_timers_that_are_enabled_are_imported() {
     write(&vendor.join("dump@.timer"), "[Timer]\nOnCalendar=hourly\n");
     write(
         &vendor.join("dump@.service"),
-        "[Unit]\nDescription=Dump of %i\n[Service]\nUser=root\nExecStart=/bin/dump %i %I\n",
+        "[Unit]\nDescription=Dump of %i\n[Service]\nUser=backup\nExecStart=/bin/dump %i %I\n",
     );
     write(&vendor.join("off.timer"), "[Timer]\nOnCalendar=daily\n");
-    write(&vendor.join("off.service"), "[Service]\nUser=root\nExecStart=/bin/off\n");
+    write(&vendor.join("off.service"), "[Service]\nUser=backup\nExecStart=/bin/off\n");
     write(&vendor.join("plain@.timer"), "[Timer]\nOnCalendar=daily\n");
     symlink(vendor.join("dump@.timer"), wants.join("dump@srv-data.timer")).unwrap();
     let paths = [local.to_str().unwrap(), vendor.to_str().unwrap()];
@@ -232,7 +232,7 @@ fn a_masked_unit_hides_the_one_of_the_vendor() {
         let timer = vendor.join(format!("{name}.timer"));
         fs::write(&timer, "[Timer]\nOnCalendar=daily\n").unwrap();
         let service = vendor.join(format!("{name}.service"));
-        fs::write(service, "[Service]\nUser=root\nExecStart=/bin/a\n").unwrap();
+        fs::write(service, "[Service]\nUser=backup\nExecStart=/bin/a\n").unwrap();
         symlink(&timer, wants.join(format!("{name}.timer").replace('@', "@data"))).unwrap();
     }
     symlink("/dev/null", local.join("apt.timer")).unwrap();
