@@ -1,9 +1,9 @@
 //! Tries a target once, without a schedule or a run.
 //!
-//! It does what an attempt does: secrets are decrypted, templates are rendered, and the request
-//! passes the same guard. So it may have the same effects, and needs the same permission as saving
-//! the target. Nothing is stored except its entry in the audit log, which is written before it
-//! begins.
+//! A test call does the same as an attempt: secrets are decrypted, templates are rendered, and the
+//! request passes the same guard. So it may have the same effects, and needs the same permission as
+//! saving the target. Nothing is stored except its entry in the audit log, which is written before
+//! the call begins.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -27,7 +27,7 @@ use crate::{
 pub(super) const AT_ONCE: usize = 4;
 /// Maximum duration of a test call, because its caller waits for the answer.
 const MAX_SECONDS: f64 = 20.0;
-/// Maximum number of lines to keep: the first ones.
+/// Maximum number of lines to keep. Later lines are dropped.
 const MAX_LINES: usize = 200;
 
 /// A target to try.
@@ -39,7 +39,7 @@ pub struct TestCall {
     pub task: Task,
     /// The value of `context` in templates.
     pub context: Option<Value>,
-    /// The schedule being edited, if any: masks represent the secrets of its task.
+    /// The schedule being edited, if any: masks stand for the secrets of its task.
     pub schedule_id: Option<Uuid>,
 }
 
@@ -48,9 +48,9 @@ pub struct TestCall {
 pub struct TestCalled {
     /// The outcome, with secrets masked.
     pub outcome: Outcome,
-    /// How long it took.
+    /// How long the call took.
     pub took: Duration,
-    /// The lines that it wrote, with secrets masked.
+    /// The lines that the target wrote, with secrets masked.
     pub lines: Vec<Line>,
 }
 
@@ -83,7 +83,7 @@ impl Commands {
         let Some(task) = definition.tasks.pop() else {
             return Err(BadInput::new("task.target", "", "is missing", "give one").into());
         };
-        // Fails only if all places are taken: the semaphore is never closed.
+        // The semaphore is never closed, so this fails only if all places are taken.
         let place = self.test_calls.try_acquire().map_err(|_| CommandError::TooOften(1))?;
         self.note_test_call(right, namespace, &name, &task.target, call).await?;
         let called = self.try_out(namespace, &name, &task, context).await;
@@ -183,7 +183,7 @@ impl Commands {
         };
         let target = match self.executor.fill_in(&task.target, &names).await {
             Ok(target) => target,
-            // Errors of templates contain no values.
+            // Template errors contain no values, so they need no masking.
             Err(error) => return Ok(failed(error.to_string())),
         };
         let mask = Mask::of(opened.values());
@@ -213,7 +213,7 @@ impl Commands {
     }
 }
 
-/// The first lines, masked. The others are read and dropped, so that the target is never blocked.
+/// The first lines, masked. Later lines are read and dropped, so that the target is never blocked.
 async fn kept(mut written: mpsc::Receiver<Line>, mask: &Mask) -> Vec<Line> {
     let mut lines = Vec::new();
     while let Some(line) = written.recv().await {

@@ -25,8 +25,8 @@ pub struct BadInput {
 }
 
 impl BadInput {
-    /// The error that `field` has the value `value` with this `problem`; `help` says what would be
-    /// valid.
+    /// The error that `field` has the value `value` with this `problem`; `help` describes a valid
+    /// value.
     pub fn new(
         field: impl Into<String>,
         value: impl ToString,

@@ -2,17 +2,19 @@
 //!
 //! Code owns the definitions; operators own the pauses, the notes and the mutes. Deploying a file
 //! creates the objects that it declares, changes those that differ, deletes those that the module
-//! no longer declares, and leaves pauses alone. All of it happens in one transaction, or nothing.
-//! Deploying the same file a second time changes nothing.
+//! no longer declares, and leaves pauses alone. A deployment is one transaction. Deploying the same
+//! file a second time changes nothing.
 //!
 //! A dry run is the same deployment without the commit: it shows what would happen, including the
 //! fires that are added and removed.
 //!
 //! - `file`: the format: reading it, writing it, its schema
-//! - `deploy`: from a file to the tables; `declare`: one object of it; `prune`: removed objects;
-//!   `alerts`: alert channels and rules
-//! - `plan`: the reported changes; `difference`: key by key; `effect`: the fires
-//! - `declared`: what a module declared when it was last deployed; `drift`: what differs since
+//! - `deploy`: deploys a file; `declare`: one object of it; `prune`: removed objects; `alerts`:
+//!   alert channels and rules
+//! - `plan`: the reported changes; `difference`: compares definitions; `effect`: the change of
+//!   fires
+//! - `declared`: the declarations of a module's last deployment; `drift`: the differences since
+//!   then
 //! - `export`: from the tables to files
 //! - `lint`: checks that need no server
 //! - `notes`: the operators' notes on a schedule

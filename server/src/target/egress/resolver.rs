@@ -5,11 +5,11 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::guard::{Egress, NameRefused};
 
-/// Looks a name up: addresses with port 0.
+/// Looks up a name; returns addresses with port 0.
 type Lookup = dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync;
 
 /// Resolves names for the client, and returns only addresses that may be reached. A name is
-/// resolved once for each connection: the checked address is the one that is connected to.
+/// resolved once for each connection, and the client connects to the checked address.
 pub(crate) struct Resolver {
     egress: Egress,
     lookup: Arc<Lookup>,
@@ -19,7 +19,7 @@ impl Resolver {
     /// A resolver that uses the system's name resolution and checks each answer against `egress`.
     pub(crate) fn new(egress: Egress) -> Self {
         Self::asking(egress, |name| {
-            // Port 0 means the port in the URL.
+            // Port 0 stands for the port in the URL.
             Box::pin(async move { Ok(tokio::net::lookup_host((&*name, 0)).await?.collect()) })
         })
     }

@@ -1,5 +1,5 @@
-//! Runs rendering on the blocking pool, away from the event loop, with a deadline and a limit per
-//! namespace, so that no namespace occupies all threads.
+//! Runs rendering on the blocking pool, away from the event loop. A deadline and a limit per
+//! namespace keep any namespace from occupying all threads.
 
 use std::{
     collections::HashMap,
@@ -18,8 +18,8 @@ use crate::{clock::Clock, target::Target};
 /// Maximum number of targets of one namespace that are rendered at the same time on one node.
 const MAX_AT_ONCE: usize = 2;
 
-/// Maximum time for rendering one target, including the wait for its turn, if its timeout is
-/// longer.
+/// Maximum time for rendering one target, including the wait for its turn. A shorter timeout of the
+/// task takes precedence.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// Why a target was not rendered.
@@ -28,7 +28,7 @@ pub enum Unfilled {
     /// A template cannot be rendered.
     #[error("{0}")]
     Refused(String),
-    /// Filling the templates took longer than the deadline.
+    /// Rendering took longer than the deadline.
     #[error("filling in its templates took longer than {} ms", .0.as_millis())]
     TooLong(Duration),
     /// The rendering thread panicked.
@@ -36,7 +36,7 @@ pub enum Unfilled {
     Defect,
 }
 
-/// The semaphores of the namespaces.
+/// Limits the concurrent renderings of each namespace.
 #[derive(Debug, Default)]
 pub(in crate::target) struct Pool {
     turns: Mutex<HashMap<String, Arc<Semaphore>>>,
@@ -66,12 +66,12 @@ impl Pool {
 
     async fn work(&self, target: &Target, names: &Names<'_>) -> Result<Target, Unfilled> {
         let turns = self.turns(&names.invocation.namespace);
-        // Cannot fail: the semaphore is never closed.
+        // The semaphore is never closed, so this cannot fail.
         let turn = turns.acquire_owned().await.map_err(|_| Unfilled::Defect)?;
         let stop = Stop(Arc::default());
         let (target, names, stopped) = (target.clone(), names.json(), Arc::clone(&stop.0));
         let filled = tokio::task::spawn_blocking(move || {
-            // Held until the thread is free again, even if the caller is gone.
+            // The turn is held until the thread is free again, even if the caller is gone.
             let _turn = turn;
             filling::filled_in(target, names, stopped)
         });
@@ -81,7 +81,7 @@ impl Pool {
 
     pub(super) fn turns(&self, namespace: &str) -> Arc<Semaphore> {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        // Semaphores in use have further references.
+        // A semaphore with further references is in use, so it is kept.
         turns.retain(|name, kept| name == namespace || Arc::strong_count(kept) > 1);
         let new = || Arc::new(Semaphore::new(MAX_AT_ONCE));
         Arc::clone(turns.entry(namespace.to_owned()).or_insert_with(new))

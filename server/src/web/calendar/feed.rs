@@ -17,7 +17,7 @@ use crate::{
     web::{Web, refusal::Refusal},
 };
 
-/// How long a program may use what it has read.
+/// How long a calendar program may use its copy of the feed.
 const CACHED: &str = "private, max-age=300";
 
 /// The key of the feed.
@@ -36,7 +36,7 @@ pub(in crate::web) async fn feed(
 ) -> Result<Response, Refusal> {
     let Ok(Query(CalendarQuery { token })) = asked else { return Err(without_token()) };
     let opened = opened(&web, peer, &headers, Kind::Calendar, &token).await?;
-    // It is expensive to calculate, so only a few are built at once.
+    // A feed is expensive to calculate, so only a few are built at once.
     let _turn = web.feeds.acquire().await.map_err(|closed| Refusal::internal(&closed))?;
     let found = feeds::events(&web.commands, &opened).await;
     let (events, is_whole) = found.map_err(refused)?;

@@ -36,12 +36,12 @@ pub(in crate::commands) struct Composed {
     row: schedule::ActiveModel,
     version: schedule_version::ActiveModel,
     entry: audit_event::ActiveModel,
-    /// The new workflow for its own task, if any.
+    /// The new workflow for the schedule's own task, if any.
     pub(in crate::commands) work: Option<(Uuid, NewRows)>,
 }
 
 impl Composed {
-    /// The namespace and name of the new workflow for its own task.
+    /// The namespace and name of the new workflow for the schedule's own task.
     pub(in crate::commands) fn own_work(&self) -> Option<(Uuid, &str)> {
         self.work.as_ref().map(|_| (self.namespace, &*self.name))
     }
@@ -79,7 +79,7 @@ impl Commands {
         Begin { id: new_id(now), anchor: now.trunc_subsecs(0), now }
     }
 
-    /// A schedule's rows. Everything that it refers to has already been found.
+    /// A schedule's rows. All objects that the schedule refers to have already been found.
     pub(in crate::commands) fn composed(
         &self,
         who: &Viewer,
@@ -128,7 +128,7 @@ impl Commands {
             namespace: Some(namespace),
             subject_id: Some(id),
             subject: &spec.name,
-            // The store adds the definition to the entry: it copies it from the history row.
+            // The store copies the definition from the history row into the audit entry.
             ..Entry::default()
         };
         let unset = resolved.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
