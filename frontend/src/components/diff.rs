@@ -1,10 +1,10 @@
-//! What changed between two values, line by line.
+//! The differences between two values, line by line.
 
 use leptos::prelude::*;
 use serde_json::Value;
 
-/// Above this number of lines, the two texts are shown one after the other: comparing costs the product of their
-/// lengths.
+/// Above this number of lines, the two texts are shown one after the other, because the cost of a comparison is the
+/// product of their lengths.
 const COMPARED: usize = 600;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Alert rules, channels, and the messages that were sent.
 //!
 //! - `rules`: the rules of a namespace
-//! - `editor`: one rule, with what it would have sent in the last week
+//! - `editor`: one rule, with the messages that it would have sent in the last week
 //! - `draft`: a rule while it is edited
 //! - `quiet`: the quiet hours, in which nothing is sent
 //! - `channels`: the channels, with a test
@@ -34,7 +34,7 @@ const TABS: &[Tab] = &[
     Tab { name: "deliveries", words: "Deliveries" },
 ];
 
-/// Rules, channels, deliveries.
+/// The page with rules, channels and deliveries.
 #[component]
 pub(crate) fn AlertRules() -> impl IntoView {
     use_title(|| "Alert rules and channels".to_owned());
@@ -52,9 +52,9 @@ pub(crate) fn AlertRules() -> impl IntoView {
         let ways = match tab.get().as_str() {
             _ if !session.edits() => return None,
             "" => rule("button button-primary"),
-            // A rule is created in one namespace, in a dialog that names none.
+            // A rule is created in a single namespace, and the dialog has no field for it.
             "channels" if address.is_across() => rule("button"),
-            // Once a channel is tested, the next step is a rule that uses it.
+            // The next step after a tested channel is a rule that uses it.
             "channels" => view! { {rule("button")}{channel()} }.into_any(),
             _ => return None,
         };

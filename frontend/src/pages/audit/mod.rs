@@ -1,4 +1,4 @@
-//! The audit log: every change with who, when, from where and why, and what it changed.
+//! The audit log: who made each change, when, from where and why, and what changed.
 //!
 //! - `row`: one change
 //! - `diff`: the differences between before and after (pure)
@@ -28,12 +28,12 @@ use crate::{
 };
 
 const SIZE: usize = 50;
-/// There are no events for the audit log, so it is polled.
+/// How often the audit log is polled, because there is no subscription for it.
 const LOOK: Duration = Duration::from_secs(10);
 
 const NAMES: [&str; 5] = ["kind", "action", "actor", "subject", "id"];
 
-/// The prefixes of actions, with their labels.
+/// The action prefixes to filter by, with their labels.
 const KINDS: [(&str, &str); 20] = [
     ("", "Everything"),
     ("schedule", "Schedules"),
@@ -154,7 +154,7 @@ fn kinds(filters: Filters) -> AnyView {
     .into_any()
 }
 
-/// A filter field that applies once the user has finished typing.
+/// A filter field. The filter applies once the user has finished typing.
 fn field(
     filters: Filters,
     name: &'static str,
@@ -176,7 +176,7 @@ fn field(
     .into_any()
 }
 
-/// The server stops counting at ten thousand.
+/// The number of entries, in words. The server stops counting at ten thousand.
 fn count_words(total: i64) -> String {
     match total {
         1 => "1 change".to_owned(),

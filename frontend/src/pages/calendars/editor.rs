@@ -1,4 +1,4 @@
-//! One calendar.
+//! The editor of one calendar.
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
@@ -129,8 +129,7 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
     .into_any()
 }
 
-/// The fields for the name, the mode and the days: those of a `year` that are clicked, and those of
-/// every week.
+/// The fields for the name, the mode and the days: the clicked days of a `year`, and the weekdays.
 fn days(draft: Draft, wrong: Wrong, year: AnyView) -> AnyView {
     view! {
         <fieldset class="panel form-section">

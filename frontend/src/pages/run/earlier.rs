@@ -1,4 +1,4 @@
-//! The runs of the same schedule, and how this run compares with the last successful one.
+//! Earlier runs of the same schedule, and a comparison of this run with the last successful one.
 
 use std::cmp::Ordering;
 
@@ -80,7 +80,7 @@ fn compared(run: &RunRow, succeeded: &Page<RunRow>) -> AnyView {
     .into_any()
 }
 
-/// How much longer or shorter this run took, if the difference is worth mentioning.
+/// The difference to the last successful run in words, if it is worth mentioning.
 fn words(own: i64, last: i64) -> Option<String> {
     let difference = duration((own - last).abs());
     let times = own.max(last) * 10 / own.min(last).max(1);
@@ -90,7 +90,8 @@ fn words(own: i64, last: i64) -> Option<String> {
         Ordering::Less => "shorter",
         Ordering::Equal => return None,
     };
-    // Less than a tenth of a second, or of the whole duration, is not worth mentioning.
+    // A difference of less than a tenth of a second, or of the whole duration, is not worth
+    // mentioning.
     let is_much = (own - last).abs() >= 100 && times > 11;
     is_much.then(|| format!("This one took {difference} {side}, by {factor}."))
 }

@@ -43,7 +43,7 @@ fn list(sessions: &[Session], end: Asked<Session>) -> AnyView {
     table("Sessions", "table", headings, rows.into_any())
 }
 
-/// Where the browser is.
+/// The location of the browser, by its address.
 fn place(session: &Session) -> String {
     session.address.clone().unwrap_or_else(|| "unknown".to_owned())
 }

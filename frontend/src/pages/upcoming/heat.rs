@@ -1,4 +1,5 @@
-//! A week as days by hours: the darker a cell, the more starts. Each cell shows its number, and opens its minutes.
+//! A week as days by hours: the darker a cell, the more starts in the hour. Each cell shows its number, and opens the
+//! minutes of the hour.
 
 use std::collections::BTreeMap;
 
@@ -55,8 +56,8 @@ pub(super) fn heat(hours: &[ForecastHour], chosen: RwSignal<Option<Moment>>) -> 
     .into_any()
 }
 
-/// Groups hours by day and wall-clock hour of a zone. Two hours with the same wall-clock time (when
-/// a clock goes back) are added up.
+/// Groups hours by day and wall-clock hour of a zone. Two hours with the same wall-clock time, when a clock goes
+/// back, are added up.
 fn by_day(hours: &[ForecastHour], zone: &str) -> Days {
     let mut days = Days::new();
     for hour in hours {
@@ -74,7 +75,7 @@ fn by_day(hours: &[ForecastHour], zone: &str) -> Days {
     days
 }
 
-/// The level of a cell: 0 for none, up to `LEVELS` for the busiest.
+/// The level of a cell: 0 for no starts, up to `LEVELS` for the busiest hour.
 fn level(fires: i64, most: i64) -> i64 {
     if fires == 0 { 0 } else { (fires * LEVELS + most - 1) / most.max(1) }
 }
@@ -96,7 +97,7 @@ fn cell(
         fires => format!("{}, {exact}", short(fires)),
     };
     let at = hour.at;
-    // Tab reaches the selected hour, or the first one; the arrow keys move from there.
+    // Tab reaches the selected hour, or else the first one; the arrow keys move from there.
     let stop = move || {
         let stop = chosen.get().or(first) == Some(at);
         if stop { "0" } else { "-1" }
@@ -122,12 +123,12 @@ fn cell(
     .into_any()
 }
 
-/// `999`, `1k`, `12k`
+/// A number in short form: `999`, `1k`, `12k`.
 fn short(number: i64) -> String {
     if number < 1_000 { number.to_string() } else { format!("{}k", number / 1_000) }
 }
 
-/// The arrow keys move from hour to hour, and from day to day.
+/// Handles the arrow keys, which move from hour to hour, and from day to day.
 fn key(event: &KeyboardEvent) {
     let hours = match event.key().as_str() {
         "ArrowLeft" => -1,

@@ -1,9 +1,9 @@
-//! Upcoming fires: a week by the hour, an hour by the minute with its collisions, and how the year's clock changes
-//! affect which schedules. Schedules that start as often in each hour would hide the busy hours, so they are left out
+//! Upcoming fires: a week by the hour, an hour by the minute with its collisions, and the effects of the year's clock
+//! changes. Frequent schedules start equally often in each hour and would hide the busy hours, so they are left out
 //! until the address asks for them.
 //!
 //! - `heat`: the week
-//! - `minutes`: one hour of it
+//! - `minutes`: one hour of the week
 //! - `clocks`: the clock changes
 
 mod clocks;
@@ -59,13 +59,13 @@ fn Load() -> impl IntoView {
     let loading = week.loading;
     use_every(LOOK, move || loading.refresh());
     let chosen = RwSignal::new(None::<Moment>);
-    // Without anything else, frequent schedules are what is to come.
+    // If only frequent schedules start, they are counted.
     let frequent = Memo::new(move |_| {
         let can_do_without = week.with(Forecast::has_frequent_and_others).unwrap_or_default();
         !can_do_without || address.query("frequent") == "yes"
     });
-    // A link may name a minute: its hour is shown from there on, until another one is chosen. Without either, the
-    // busiest one is shown: that is where schedules collide.
+    // If a link names a minute, its hour is shown from that minute on, until the user selects another hour. Without
+    // either, the busiest hour is shown, because that is where schedules collide.
     let minute = Memo::new(move |_| {
         chosen.get().is_none().then(|| Moment::parse_local(&address.query("at"))).flatten()
     });
@@ -99,13 +99,13 @@ fn Load() -> impl IntoView {
     }
 }
 
-/// The hour with the most starts, the first of several.
+/// The hour with the most starts; the first one if there are several.
 fn busiest(hours: &[ForecastHour]) -> Option<Moment> {
     let later = |a: &&ForecastHour, b: &&ForecastHour| a.fires.cmp(&b.fires).then(b.at.cmp(&a.at));
     hours.iter().max_by(later).map(|hour| hour.at)
 }
 
-/// Whether frequent schedules are counted, and the button that changes it; nothing if there is no choice.
+/// Says whether frequent schedules are counted, with a button that changes that; empty if there is no choice.
 fn frequent_choice(week: data::Load<Forecast>, frequent: Memo<bool>) -> AnyView {
     let address = use_address();
     let has_choice =
