@@ -3,7 +3,10 @@ import type { Page } from "@playwright/test";
 
 import { expect } from "./test.ts";
 
-/** Nothing in the page itself breaks the rules of axe; the frame around it has tests of its own. */
+/**
+ * Checks that nothing in the main part of the page violates the rules of axe. The frame has its own
+ * tests.
+ */
 export async function hasNoViolations(page: Page, what: string): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).include("main").analyze();
   const found = violations.map(

@@ -7,7 +7,7 @@ import type { Server } from "../support/server.ts";
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
-/** Runs a schedule once and returns its run's id. */
+/** Runs a schedule once, and returns the id of its run. */
 async function trigger(server: Server, name: string): Promise<string> {
   const find = `query ($name: String!) { schedule(name: $name) { id } }`;
   const { schedule } = await server.ask<{ schedule: { id: string } }>(find, { name });
@@ -80,7 +80,7 @@ schedules:
   await signIn(page, admin);
   await expect(state(page)).toHaveAttribute("data-state", "succeeded");
   await expect(line(page, "red needle").locator(".ink-1")).toHaveText("red needle");
-  // Followed to its end, with no more lines on the page than are in sight.
+  // The log was followed to its end, but the page contains only the lines in view.
   expect(await page.getByTestId("log-line").count()).toBeLessThan(150);
 
   const search = page.getByLabel("Search the log");
