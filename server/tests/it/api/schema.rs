@@ -55,7 +55,7 @@ async fn a_request_that_cannot_be_understood_is_the_callers_fault() {
     assert!(error["message"].as_str().unwrap().contains("2026-03-29T01:00:00Z"), "{error}");
 }
 
-/// Names that explain themselves wherever they occur.
+/// Names of fields that need no description in any type.
 const SELF_EVIDENT: [&str; 12] = [
     "id",
     "name",
@@ -74,7 +74,8 @@ const SELF_EVIDENT: [&str; 12] = [
 /// In an input: the reason for the change, which goes into the audit trail.
 const REASON: &str = "reason";
 
-/// Whether the type of a field explains it: the `channel: AlertChannel!` that a mutation returns.
+/// Whether a field needs no description because it is named like its type, as in `channel:
+/// AlertChannel!`.
 fn is_named_like_its_type(field: &FieldDefinition) -> bool {
     let named = field.ty.node.to_string();
     let named = named.trim_end_matches('!').to_lowercase();
