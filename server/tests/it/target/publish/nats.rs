@@ -27,7 +27,7 @@ async fn server(args: &'static [&'static str]) -> Broker {
         |_, _| true,
     )
     .await;
-    // Each message is on the disk before it is acknowledged.
+    // Each message is written to the disk before it is acknowledged.
     if args.is_empty() {
         let stream = json!({ "name": "ORDERS", "subjects": ["orders.>"], "storage": "file" });
         let made = ask(nats.port(), "$JS.API.STREAM.CREATE.ORDERS", &stream);
@@ -36,7 +36,7 @@ async fn server(args: &'static [&'static str]) -> Broker {
     nats
 }
 
-/// The answer of one of the server's services.
+/// The answer of one of the server's API services.
 fn ask(port: u16, subject: &str, asked: &Value) -> Value {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -139,7 +139,7 @@ async fn a_wrong_password_is_the_attempts_error() {
     let connection = &mut with_name["publish"]["to"]["nats"]["connection"];
     connection["username"] = json!("carillon");
     connection["password"] = json!("sesame");
-    // The client is accepted, but there is no stream.
+    // The server accepts the client, but has no stream for the subject.
     assert_eq!(refused(with_name).await, "no stream listens to the subject orders.new");
 }
 
