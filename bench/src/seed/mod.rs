@@ -41,7 +41,7 @@ pub(crate) struct Seeded {
 }
 
 impl Seeded {
-    /// The same template, but further schedules run another workflow.
+    /// A copy with the same template, whose further schedules run another workflow.
     pub(crate) fn running(&self, workflow_id: Uuid) -> Self {
         Self { workflow_id, ..*self }
     }

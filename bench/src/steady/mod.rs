@@ -26,7 +26,7 @@ use crate::{
     process,
 };
 
-/// PostgreSQL's ledger is partitioned as after this many days of use.
+/// On PostgreSQL, the ledger has as many daily partitions as after this many days of use.
 const HISTORY: u32 = 45;
 
 /// How to measure steady load.

@@ -32,7 +32,7 @@ impl Heartbeat {
 pub struct LastHeartbeat {
     /// The payload of the heartbeat.
     pub heartbeat: Heartbeat,
-    /// How long ago it was received.
+    /// The time since the heartbeat was received.
     pub silence: Duration,
 }
 

@@ -203,7 +203,7 @@ pub struct Quotas {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Egress {
-    /// Whether they may reach loopback and private networks.
+    /// Whether `http` targets may reach loopback and private networks.
     pub private_addresses: bool,
     /// A file with certificate authorities in PEM that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,

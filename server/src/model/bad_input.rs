@@ -42,7 +42,7 @@ impl BadInput {
         }
     }
 
-    /// The same error for a field inside `parent`.
+    /// Moves the error to a field inside `parent`: prefixes the field's name.
     pub(crate) fn inside(mut self, parent: &str) -> Self {
         self.field = format!("{parent}.{}", self.field);
         self

@@ -187,7 +187,8 @@ async fn judged(
     let is_configured =
         narrow.tag.as_ref().is_some_and(|tag| web.config.health.tags.contains_key(tag));
     let scope = HealthScope { within: namespace.map_or(Within::All, Within::One), tag: narrow.tag };
-    // Neither must a monitor of a tag that no schedule of the caller's namespaces has.
+    // To such a caller, a monitored tag that no schedule of their namespaces has must seem not to
+    // exist either.
     if !is_configured {
         let known = HealthScope { within: known_to(asking, &scope), tag: scope.tag.clone() };
         let has = has_tag(&web.probed, &known).await.map_err(|error| unreachable(web, &error))?;

@@ -23,7 +23,7 @@ use crate::{
 /// How often the page reloads without events: if no heartbeat can be written, there are no events.
 const IN_ANY_CASE: Duration = Duration::from_secs(10);
 
-/// The page of the health.
+/// The page about the server's health.
 #[component]
 pub(crate) fn Health() -> impl IntoView {
     use_title(|| "Health".to_owned());

@@ -217,7 +217,8 @@ fn search(filters: Filters) -> Option<String> {
     (!terms.is_empty()).then(|| terms.join(" "))
 }
 
-/// The address of the list of the runs in a state of the filter of Runs that ended between two instants.
+/// The address of the list of runs in one state that ended between two instants. `state` is a value of that page's
+/// filter.
 fn runs_between(filters: Filters, state: &str, (from, until): (Moment, Moment)) -> String {
     let terms = run_terms(&from.to_rfc3339(), &until.to_rfc3339(), search(filters).as_deref());
     Route::Runs.narrowed(&[("state", state), ("q", &terms)])

@@ -116,8 +116,8 @@ fn belongs(receiver: Option<Receiver>, input: &ChannelInput) -> Result<(), BadIn
 }
 
 /// A key belongs to the origin that it was entered for, and must be entered again for another one.
-/// Otherwise an editor could change the address in order to have messages signed with a key that
-/// they do not know, or to receive that key.
+/// If the key were kept, an editor could change the address in order to have messages signed with a
+/// key that they do not know, or to receive that key.
 fn hidden(
     receiver: Receiver,
     input: ChannelInput,

@@ -64,7 +64,7 @@ pub struct CalendarEdit {
     pub expected_version: i32,
     /// Turns the current calendar into the requested one.
     pub apply: Redraw,
-    /// Why, for the audit log.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 

@@ -66,7 +66,7 @@ pub struct Edit {
     pub apply: Box<dyn FnOnce(&mut Spec) + Send>,
     /// The workflow or task that the schedule runs from now on, if that changes.
     pub work: Option<Work>,
-    /// Why, for the audit log.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 

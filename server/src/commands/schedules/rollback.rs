@@ -24,7 +24,7 @@ pub struct Rollback {
     pub to_version: i32,
     /// The version that the caller assumes to be current.
     pub expected_version: i32,
-    /// Why, for the audit log.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 

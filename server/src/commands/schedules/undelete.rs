@@ -26,7 +26,7 @@ pub struct Undelete {
     pub id: Uuid,
     /// The schedule's new name; `None` keeps the previous one.
     pub name: Option<String>,
-    /// Why, for the audit log.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 

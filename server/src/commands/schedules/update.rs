@@ -31,7 +31,7 @@ use crate::{
 /// How history and audit log describe a change.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::commands) struct ChangeNote<'a> {
-    /// Why, for the audit log.
+    /// The reason, for the audit log.
     pub(in crate::commands) reason: Option<&'a str>,
     /// A prefix for the description in the history.
     pub(in crate::commands) prefix: &'a str,

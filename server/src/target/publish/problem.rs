@@ -19,17 +19,17 @@ enum Kind {
 }
 
 impl PublishProblem {
-    /// The problem that the message is refused.
+    /// A problem of the kind [`Kind::Refused`].
     pub(super) fn refused(text: impl Into<String>) -> Self {
         Self { text: text.into(), kind: Kind::Refused }
     }
 
-    /// The problem that there is no connection, or that it no longer exists.
+    /// A problem of the kind [`Kind::Broken`].
     pub(super) fn broken(text: impl Into<String>) -> Self {
         Self { text: text.into(), kind: Kind::Broken }
     }
 
-    /// The problem that the connection was gone before the message was sent.
+    /// A problem of the kind [`Kind::Unsent`].
     pub(super) fn unsent() -> Self {
         let text = "the connection was lost before the event was sent".to_owned();
         Self { text, kind: Kind::Unsent }

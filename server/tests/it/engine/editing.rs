@@ -136,7 +136,7 @@ fn fate(fire: &fire::Model) -> (i32, Verdict, Reason) {
     (fire.schedule_version, fire.verdict, fire.reason)
 }
 
-/// No node schedules during the edit; then a scheduler starts.
+/// No scheduler runs during the edit; one starts afterwards.
 async fn an_edit_of_policies_starts_nothing_of_the_past(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:30Z")).await;
     let commands = commands(&world);
@@ -202,7 +202,7 @@ async fn a_deadline_counts_wherever_in_a_reordered_queue_its_fire_waits(database
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// No node schedules while an operator closes the office for the day; then a scheduler starts.
+/// No scheduler runs while an operator closes the office for the day; one starts afterwards.
 async fn what_is_due_when_a_calendar_changes_has_the_fate_that_the_old_one_gives_it(
     database: TestDatabase,
 ) {
@@ -316,7 +316,7 @@ async fn every_schedule_that_names_a_calendar_is_asked_before_it_changes(databas
     assert_eq!(row.version, 1, "nothing is half done");
 }
 
-/// No node schedules anything from before the end of the pause until after the edit.
+/// No scheduler runs from before the end of the pause until after the edit.
 async fn an_edit_after_the_end_of_a_pause_tells_it_from_the_outage(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-06T06:59:30Z")).await;
     let commands = commands(&world);

@@ -46,12 +46,13 @@ struct Settings {
     note: Vec<String>,
 }
 
-/// Why a file was not read: it looks like the other form than the one that was requested or
-/// assumed. The text is the evidence.
+/// Why a file was not read: the caller requested or assumed one form, and the file looks like the
+/// other. The text is the evidence.
 pub(super) enum WrongForm {
-    /// Its commands seem to have users before them.
+    /// The commands in the file seem to be preceded by users.
     NamesUsers(String),
-    /// Its commands seem to have no users before them, although the caller requested that form.
+    /// The commands in the file seem not to be preceded by users, although the caller requested
+    /// that form.
     NamesPrograms(String),
 }
 

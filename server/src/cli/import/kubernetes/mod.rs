@@ -1,8 +1,8 @@
 //! Kubernetes CronJob manifests.
 //!
-//! There are two ways to import a CronJob. Either it stays in the cluster, and each fire creates a
+//! There are two ways to import a CronJob. In one, it stays in the cluster, and each fire creates a
 //! job from it, so that the image, volumes and all other properties of the pod keep their meaning.
-//! Or its pod becomes a command on a node. In that case the image is not used, and every property
+//! In the other, the pod becomes a command on a node: its image is not used, and every property
 //! without an equivalent is listed, so that no one assumes that it was imported.
 //!
 //! - `job`: creates a job from the CronJob; `container`: the command of a container

@@ -150,7 +150,7 @@ impl Watch {
         self.commands().mute_alert_rule(&right, rule, &muting, &Call::once()).await.unwrap();
     }
 
-    /// Acknowledges an alert, as long as it lasts or for so many hours.
+    /// Acknowledges an alert, for that many hours or for as long as the alert lasts.
     pub(super) async fn acknowledge(&self, alert: Uuid, hours: Option<i64>) {
         let until = hours.map(|hours| self.clock.now() + TimeDelta::hours(hours));
         let given = Acknowledging { note: None, until };
@@ -213,7 +213,7 @@ impl Watch {
         run
     }
 
-    /// Stamps the runs as a service that settles runs does.
+    /// Gives the runs a new stamp, as a service does when it settles runs.
     pub(super) async fn stamp(&self, runs: &[Uuid]) {
         let stamp = self.world.database.store.dialect().stamp("run");
         for run in runs {
